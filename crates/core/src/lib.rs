@@ -1,0 +1,5 @@
+//! core
+mod id;
+mod standing;
+pub use id::*;
+pub use standing::*;

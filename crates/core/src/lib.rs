@@ -1,5 +1,48 @@
-//! core
+//! The heart of Vestibule, without I/O: ids, settings, the rules of a line, tickets, passes, the wait estimate, and the
+//! interface of a store.
+//!
+//! Its one idea: the store knows who is *present*, the signed ticket knows who has *which place*. So a place survives a
+//! phone that slept, a store that was flushed and a deploy, while those who went away block nobody and cost no memory.
+//!
+//! The rules ([`line`]) are plain functions of (state, now, operation). The [`MemoryStore`] is these rules plus a lock;
+//! every other store keeps the very same ones.
+//!
+//! ```
+//! use vestibule_core::line::{Line, Visit};
+//! use vestibule_core::settings::Settings;
+//! use vestibule_core::{Micros, SessionId};
+//!
+//! let settings = Settings::from_value(&serde_json::json!({
+//!     "id": "acme-tour", "tenant": "acme", "hosts": ["tickets.example.com"], "quota": 1,
+//!     "handover": { "kind": "redirect", "origin": "https://www.example.com" },
+//! }))
+//! .unwrap();
+//! let now = Micros(1_700_000_000_000_000);
+//! let mut line = Line::new(settings.line, now, false);
+//! let mut visit = || line.visit(now, &Visit { ticket: None, join: Some(SessionId::random()) });
+//! assert!(visit().place.unwrap().admitted_at.is_some(), "the first finds a free place");
+//! assert_eq!(visit().place.unwrap().rank, 1, "the second waits at the head of the line");
+//! ```
+
+pub mod cookie;
+mod estimate;
 mod id;
+mod keys;
+pub mod line;
+mod memory;
+mod pass;
+pub mod settings;
 mod standing;
-pub use id::*;
-pub use standing::*;
+mod store;
+mod ticket;
+mod time;
+
+pub use estimate::wait_estimate;
+pub use id::{ID_MAX, IdError, QueueId, SessionId, TenantId, ThemeId};
+pub use keys::{Key, KeyError, KeyList, PASS_KEY_LEN, TICKET_KEY_MIN};
+pub use memory::MemoryStore;
+pub use pass::{PASS_ISSUER, PASS_TTL, PassClaims, PassSigner, verify_pass};
+pub use standing::{Standing, StandingState, WaitSeconds};
+pub use store::{PutMode, PutOutcome, Store, StoreError};
+pub use ticket::{TICKET_MAX, TicketError, TicketSigner, VerifiedTicket};
+pub use time::{Clock, MICROS_PER_SECOND, ManualClock, Micros, SystemClock};

@@ -1,0 +1,137 @@
+//! Keys that sign tickets and passes. Several may be valid at once and the first signs, so that keys rotate without
+//! dropping anybody: put the new one behind the old, roll out, swap them, roll out, and drop the old one after the
+//! longest `hold_ttl`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
+/// Longest key id.
+const KID_MAX: usize = 32;
+/// Most keys of one kind.
+const KEYS_MAX: usize = 8;
+/// Fewest bytes of a ticket key: as many as its MAC has (RFC 7518 section 3.2).
+pub const TICKET_KEY_MIN: usize = 32;
+/// Most bytes of a ticket key.
+const TICKET_KEY_MAX: usize = 128;
+/// Bytes of a pass key: the seed of an Ed25519 key.
+pub const PASS_KEY_LEN: usize = 32;
+
+/// What is wrong with a list of keys. Says nothing of the keys themselves.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// The list is not of the form `kid:base64,kid:base64`.
+    #[error("takes 1 to {KEYS_MAX} keys as kid:base64,kid:base64; entry {0} is not of that form")]
+    Form(usize),
+    /// A key is too short or too long.
+    #[error(
+        "key \"{0}\" has the wrong length: a ticket key takes {TICKET_KEY_MIN} to {TICKET_KEY_MAX} bytes, a pass key {PASS_KEY_LEN}"
+    )]
+    Length(String),
+    /// Two keys have one name.
+    #[error("two keys are named \"{0}\"")]
+    Twice(String),
+}
+
+/// A secret with its name. Prints as its name.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key {
+    pub(crate) kid: String,
+    pub(crate) secret: Vec<u8>,
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({})", self.kid)
+    }
+}
+
+/// Keys of one kind; the first signs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyList(Vec<Key>);
+
+impl FromStr for KeyList {
+    type Err = KeyError;
+
+    fn from_str(text: &str) -> Result<Self, KeyError> {
+        let entries: Vec<&str> = text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).collect();
+        if entries.is_empty() || entries.len() > KEYS_MAX {
+            return Err(KeyError::Form(entries.len()));
+        }
+        let mut keys: Vec<Key> = Vec::new();
+        for (index, entry) in entries.into_iter().enumerate() {
+            let key = parse_key(entry).ok_or(KeyError::Form(index + 1))?;
+            if keys.iter().any(|other| other.kid == key.kid) {
+                return Err(KeyError::Twice(key.kid));
+            }
+            keys.push(key);
+        }
+        Ok(Self(keys))
+    }
+}
+
+fn parse_key(entry: &str) -> Option<Key> {
+    let (kid, encoded) = entry.split_once(':')?;
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    if kid.is_empty() || kid.len() > KID_MAX || !kid.bytes().all(plain) {
+        return None;
+    }
+    let encoded = encoded.trim_end_matches('=');
+    let secret = URL_SAFE_NO_PAD.decode(encoded).or_else(|_| STANDARD_NO_PAD.decode(encoded)).ok()?;
+    Some(Key { kid: kid.to_owned(), secret })
+}
+
+impl KeyList {
+    /// A list of one new key made of these random bytes.
+    #[must_use]
+    pub fn of_bytes(kid: &str, bytes: [u8; 32]) -> Self {
+        Self(vec![Key { kid: kid.to_owned(), secret: bytes.to_vec() }])
+    }
+
+    /// The list as text, secrets included: for the state folder only.
+    #[must_use]
+    pub fn expose(&self) -> String {
+        let entries: Vec<String> =
+            self.0.iter().map(|key| format!("{}:{}", key.kid, URL_SAFE_NO_PAD.encode(&key.secret))).collect();
+        entries.join(",")
+    }
+
+    /// The keys, the signing one first, if every one has a length between the bounds.
+    pub(crate) fn checked(&self, least: usize, most: usize) -> Result<&[Key], KeyError> {
+        match self.0.iter().find(|key| key.secret.len() < least || key.secret.len() > most) {
+            Some(key) => Err(KeyError::Length(key.kid.clone())),
+            None => Ok(&self.0),
+        }
+    }
+
+    pub(crate) fn for_tickets(&self) -> Result<&[Key], KeyError> {
+        self.checked(TICKET_KEY_MIN, TICKET_KEY_MAX)
+    }
+
+    pub(crate) fn for_passes(&self) -> Result<&[Key], KeyError> {
+        self.checked(PASS_KEY_LEN, PASS_KEY_LEN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_list_survives_being_written_down() {
+        let list = KeyList::of_bytes("k1", [7; 32]);
+        assert_eq!(list.expose().parse::<KeyList>().unwrap(), list);
+        assert_eq!(format!("{list:?}"), "KeyList([Key(k1)])");
+    }
+
+    #[test]
+    fn a_wrong_list_names_the_entry_and_no_secret() {
+        assert_eq!("".parse::<KeyList>(), Err(KeyError::Form(0)));
+        assert_eq!("a:AAAA,nonsense".parse::<KeyList>(), Err(KeyError::Form(2)));
+        assert_eq!("a:AAAA,a:AAAA".parse::<KeyList>(), Err(KeyError::Twice("a".into())));
+        let short: KeyList = "a:AAAA".parse().unwrap();
+        assert_eq!(short.for_tickets(), Err(KeyError::Length("a".into())));
+    }
+}

@@ -1,0 +1,71 @@
+//! Rules 2 to 4: who is let in, and when.
+
+use super::presence::Presence;
+use super::state::Line;
+use super::{ADVANCE_BATCH, Mode};
+use crate::SessionId;
+use crate::time::Micros;
+
+/// What a round of admissions did.
+#[derive(Default)]
+pub(super) struct Promoted {
+    pub(super) admitted: u64,
+    /// Those of them who had waited for it, rather than found the door open.
+    waited: u64,
+}
+
+/// The session that is being served: it is here now, whether a ticket came back, whether it came to the line just now.
+pub(super) type Caller = (SessionId, bool, bool);
+
+impl Line {
+    /// Rule 2: while there are places, the rate allows it and the line is not empty, the lowest arrival moves to places.
+    pub(super) fn advance(&mut self, now: Micros, caller: Option<Caller>) -> u64 {
+        let free = self.rules.quota.saturating_sub(self.active());
+        if self.rules.mode != Mode::Open || free == 0 || self.order.is_empty() || self.recovering(now) {
+            return 0;
+        }
+        let paid = match self.rules.admissions_per_minute {
+            Some(per_minute) => self.bucket.refill(now, per_minute),
+            None => free,
+        };
+        let most = free.min(paid).min(ADVANCE_BATCH as u64) as usize;
+        let promoted = self.promote(now, most, ADVANCE_BATCH, caller);
+        if self.rules.admissions_per_minute.is_some() {
+            self.bucket.spend(promoted.admitted);
+        }
+        if promoted.waited > 0 {
+            self.pace.count(now, promoted.waited);
+        }
+        self.counters.admitted += promoted.admitted;
+        promoted.admitted
+    }
+
+    /// Lets in up to `most` from the head of the line, looking at `batch` at most. Who lapsed there is removed instead:
+    /// a closed tab at the head stops nobody.
+    pub(super) fn promote(&mut self, now: Micros, most: usize, batch: usize, caller: Option<Caller>) -> Promoted {
+        let mut promoted = Promoted::default();
+        for _ in 0..batch {
+            if promoted.admitted as usize == most {
+                break;
+            }
+            let Some((arrival, session)) = self.order.first().copied() else { break };
+            let lapsed = self.present.get(&session).is_none_or(|presence| presence.expires_at <= now);
+            self.remove(session);
+            if lapsed {
+                self.counters.expired_in_line += 1;
+                continue;
+            }
+            let own = caller.filter(|(own, _, _)| *own == session);
+            self.insert(session, Presence::admitted(now));
+            let expires_at = match own {
+                Some((_, confirmed, _)) => self.lapse(now, Some(now), confirmed),
+                None => self.capped(now.plus_seconds(self.rules.claim_ttl), Some(now)),
+            };
+            self.set_expiry(session, expires_at);
+            self.waits.count(arrival, now);
+            promoted.admitted += 1;
+            promoted.waited += u64::from(!own.is_some_and(|(_, _, newly)| newly));
+        }
+        promoted
+    }
+}

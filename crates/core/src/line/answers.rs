@@ -1,0 +1,167 @@
+//! What is asked of a line and what it answers.
+
+use super::{Counters, LineRules, Mode, Pace, Waits};
+use crate::SessionId;
+use crate::ticket::VerifiedTicket;
+use crate::time::Micros;
+
+/// A visit, or (with `join` empty) a keepalive.
+#[derive(Debug, Clone, Default)]
+pub struct Visit {
+    /// The ticket that came along.
+    pub ticket: Option<VerifiedTicket>,
+    /// The id under which the bearer joins if the ticket does not hold a place; `None` joins nobody.
+    pub join: Option<SessionId>,
+}
+
+/// Where a present session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The session.
+    pub session: SessionId,
+    /// When it joined.
+    pub arrival: Micros,
+    /// When it was let in; `None` in line.
+    pub admitted_at: Option<Micros>,
+    /// Rank in the line, from 1; 0 in places.
+    pub rank: u64,
+    /// When it lapses unless heard of.
+    pub expires_at: Micros,
+}
+
+/// How the visitor came to be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presentation {
+    /// Not there.
+    Absent,
+    /// Was there.
+    Present,
+    /// Came back by the ticket.
+    Returned,
+    /// Is new.
+    Joined,
+}
+
+/// The answer to a visit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VisitAnswer {
+    /// The store's clock.
+    pub now: Micros,
+    /// Revision of the settings that ruled.
+    pub revision: u64,
+    /// Epoch of the queue.
+    pub epoch: u64,
+    /// Mode of the queue.
+    pub mode: Mode,
+    /// The visitor's place; `None` if they are not in the queue.
+    pub place: Option<Place>,
+    /// How the visitor came to be there.
+    pub presentation: Presentation,
+    /// How many wait.
+    pub waiting: u64,
+    /// How many are let in.
+    pub active: u64,
+    /// The quota.
+    pub quota: u64,
+    /// Whether a lost state is being taken back: ranks still grow, and nobody new is admitted.
+    pub recovering: bool,
+    /// How fast the line moved of late.
+    pub pace: Pace,
+}
+
+/// What leave, away and end removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// The session waited.
+    Waited,
+    /// The session was let in.
+    WasAdmitted,
+    /// The session was not there.
+    WasAbsent,
+}
+
+/// What one purge did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PurgeReport {
+    /// Lapsed sessions removed.
+    pub expired: u64,
+    /// Old tombstones removed.
+    pub tombstones: u64,
+    /// Sessions admitted into the places that became free.
+    pub admitted: u64,
+    /// Whether more is left for another batch.
+    pub more: bool,
+}
+
+/// A queue at a glance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stats {
+    /// The store's clock.
+    pub now: Micros,
+    /// The rules in force.
+    pub rules: LineRules,
+    /// When the state began.
+    pub began: Micros,
+    /// Whether a lost state is being taken back.
+    pub recovering: bool,
+    /// How many wait.
+    pub waiting: u64,
+    /// How many are let in.
+    pub active: u64,
+    /// Arrival of the longest waiting.
+    pub oldest_arrival: Option<Micros>,
+    /// How fast the line moved of late.
+    pub pace: Pace,
+    /// Events since the state began.
+    pub counters: Counters,
+    /// Waits of the admitted.
+    pub waits: Waits,
+}
+
+/// State of a session that was looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoundState {
+    /// In line, at this rank from 1.
+    Waiting {
+        /// When it joined.
+        arrival: Micros,
+        /// Rank in the line, from 1.
+        rank: u64,
+    },
+    /// In places.
+    Admitted {
+        /// When it was let in.
+        admitted_at: Micros,
+    },
+    /// Ended; its ticket can't return.
+    Ended,
+}
+
+/// A session that was looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoundSession {
+    /// Where it is.
+    pub state: FoundState,
+    /// When it lapses, or when its tombstone does.
+    pub expires_at: Micros,
+}
+
+/// One entry of the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineEntry {
+    /// The session.
+    pub session: SessionId,
+    /// When it joined.
+    pub arrival: Micros,
+    /// When it lapses unless heard of.
+    pub expires_at: Micros,
+}
+
+/// A page of the line, in order of arrival.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LinePage {
+    /// The entries.
+    pub entries: Vec<LineEntry>,
+    /// Where the next page begins; `None` at the end.
+    pub next: Option<Micros>,
+}

@@ -1,0 +1,144 @@
+//! Who is present: a session is in the pool and in exactly one of line and places.
+
+use super::answers::{Presentation, Removal};
+use super::state::Line;
+use crate::SessionId;
+use crate::time::Micros;
+
+/// Where a present session is, since when, and until when unless it is heard of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Presence {
+    since: Micros,
+    admitted: bool,
+    pub(super) expires_at: Micros,
+}
+
+impl Presence {
+    pub(super) const fn waiting(arrival: Micros) -> Self {
+        Self { since: arrival, admitted: false, expires_at: Micros(0) }
+    }
+
+    pub(super) const fn admitted(admitted_at: Micros) -> Self {
+        Self { since: admitted_at, admitted: true, expires_at: Micros(0) }
+    }
+
+    /// The arrival in line, the time of admission in places.
+    pub(super) const fn since(&self) -> Micros {
+        self.since
+    }
+
+    pub(super) fn admitted_at(&self) -> Option<Micros> {
+        self.admitted.then_some(self.since)
+    }
+
+    /// Whether the place has lasted as long as `max_session` lets it.
+    pub(super) fn outlived(&self, now: Micros, max_session: Option<u64>) -> bool {
+        self.admitted && max_session.is_some_and(|most| self.since.plus_seconds(most) <= now)
+    }
+}
+
+/// An expiry in line is moved once less than a half of its time is left: a visitor asks three times in that time, so
+/// none lapses for it, and most polls of a long line leave the pool as it is.
+const LINE_SLACK: (u64, u64) = (1, 2);
+/// In places, where a visitor may be silent for minutes, once a sixteenth has gone.
+const PLACES_SLACK: (u64, u64) = (15, 16);
+
+impl Line {
+    pub(super) fn insert(&mut self, session: SessionId, presence: Presence) {
+        if presence.admitted_at().is_none() {
+            self.order.insert((presence.since(), session));
+        }
+        self.pool.insert((presence.expires_at, session));
+        self.present.insert(session, presence);
+    }
+
+    pub(super) fn remove(&mut self, session: SessionId) -> Removal {
+        let Some(presence) = self.present.remove(&session) else { return Removal::WasAbsent };
+        self.pool.remove(&(presence.expires_at, session));
+        if presence.admitted_at().is_some() {
+            return Removal::WasAdmitted;
+        }
+        self.order.remove(&(presence.since(), session));
+        Removal::Waited
+    }
+
+    pub(super) fn set_expiry(&mut self, session: SessionId, expires_at: Micros) {
+        if let Some(presence) = self.present.get_mut(&session) {
+            self.pool.remove(&(presence.expires_at, session));
+            presence.expires_at = expires_at;
+            self.pool.insert((expires_at, session));
+        }
+    }
+
+    /// Rule 5: when a session that is heard of now lapses if nothing more is.
+    pub(super) fn lapse(&self, now: Micros, admitted_at: Option<Micros>, confirmed: bool) -> Micros {
+        let full = if admitted_at.is_some() { self.rules.active_ttl } else { self.rules.waiting_ttl };
+        let ttl = if confirmed { full } else { full.min(self.rules.claim_ttl) };
+        self.capped(now.plus_seconds(ttl), admitted_at)
+    }
+
+    /// `max_session` ends a place for good.
+    pub(super) fn capped(&self, expires_at: Micros, admitted_at: Option<Micros>) -> Micros {
+        match (admitted_at, self.rules.max_session) {
+            (Some(admitted_at), Some(most)) => expires_at.min(admitted_at.plus_seconds(most)),
+            _ => expires_at,
+        }
+    }
+
+    /// Rule 5: a visit pushes the expiry ahead, unless it is still far ahead.
+    pub(super) fn refresh(&mut self, now: Micros, session: SessionId, confirmed: bool, how: Presentation) {
+        let Some(presence) = self.present.get(&session).copied() else { return };
+        let target = self.lapse(now, presence.admitted_at(), confirmed);
+        if how == Presentation::Present {
+            if !confirmed {
+                return;
+            }
+            let (share, of) = if presence.admitted_at().is_some() { PLACES_SLACK } else { LINE_SLACK };
+            let left = presence.expires_at.since(now);
+            if presence.expires_at <= target && left * of >= target.since(now) * share {
+                return;
+            }
+        }
+        self.set_expiry(session, target);
+    }
+
+    /// A tombstone keeps the session's ticket from returning.
+    pub(super) fn bury(&mut self, now: Micros, session: SessionId) {
+        let until = now.plus_seconds(self.rules.tombstone_ttl());
+        if let Some(before) = self.ended.insert(session, until) {
+            self.tombstones.remove(&(before, session));
+        }
+        self.tombstones.insert((until, session));
+    }
+
+    pub(super) fn clear_tombstones(&mut self, now: Micros, limit: usize) -> u64 {
+        let due: Vec<_> = self.tombstones.iter().take_while(|(until, _)| *until <= now).take(limit).copied().collect();
+        for entry in &due {
+            self.tombstones.remove(entry);
+            self.ended.remove(&entry.1);
+        }
+        due.len() as u64
+    }
+
+    /// Rule 6: removes up to `limit` lapsed sessions.
+    pub(super) fn reap(&mut self, now: Micros, limit: usize) -> u64 {
+        let due: Vec<_> = self.pool.iter().take_while(|(expiry, _)| *expiry <= now).take(limit).copied().collect();
+        for (_, session) in &due {
+            self.lapse_now(now, *session);
+        }
+        due.len() as u64
+    }
+
+    fn lapse_now(&mut self, now: Micros, session: SessionId) {
+        let outlived = self.present.get(&session).is_some_and(|found| found.outlived(now, self.rules.max_session));
+        match self.remove(session) {
+            Removal::WasAdmitted if outlived => {
+                self.bury(now, session);
+                self.counters.ended += 1;
+            }
+            Removal::WasAdmitted => self.counters.expired_in_places += 1,
+            Removal::Waited => self.counters.expired_in_line += 1,
+            Removal::WasAbsent => {}
+        }
+    }
+}

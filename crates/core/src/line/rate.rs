@@ -1,0 +1,64 @@
+//! The admission rate: a token bucket that holds one second's worth, in whole numbers.
+
+use crate::time::{MICROS_PER_SECOND, Micros};
+
+/// Largest admission rate a minute.
+pub const RATE_MAX: u64 = 6_000_000;
+
+/// What one admission costs: the micro-minutes that a rate of 1 a minute takes to earn it.
+const COST: u64 = 60 * MICROS_PER_SECOND;
+
+/// A token bucket (<https://en.wikipedia.org/wiki/Token_bucket>) in units of which an admission costs 60 000 000: at a
+/// rate of r a minute, r units are earned a microsecond, and a new bucket is full. All whole numbers, so every store counts the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bucket {
+    /// Units in the bucket at `at`.
+    pub credit: u64,
+    /// When the units were last counted.
+    pub at: Micros,
+}
+
+/// One second's worth, and at least one admission.
+fn capacity(per_minute: u64) -> u64 {
+    COST.max(per_minute * MICROS_PER_SECOND)
+}
+
+impl Bucket {
+    /// Counts what was earned until `now` and returns how many admissions it pays for.
+    pub(super) fn refill(&mut self, now: Micros, per_minute: u64) -> u64 {
+        let elapsed = now.since(self.at).min(COST);
+        self.credit = (self.credit + elapsed * per_minute).min(capacity(per_minute));
+        self.at = self.at.max(now);
+        self.credit / COST
+    }
+
+    /// Pays for `count` admissions.
+    pub(super) fn spend(&mut self, count: u64) {
+        self.credit = self.credit.saturating_sub(count * COST);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_of_idleness_buys_one_second_of_admissions_and_an_hour_no_more() {
+        let mut bucket = Bucket::default();
+        let start = Micros(1_000_000_000);
+        assert_eq!(bucket.refill(start, 600), 10);
+        bucket.spend(10);
+        assert_eq!(bucket.refill(start, 600), 0);
+        assert_eq!(bucket.refill(Micros(start.0 + 100_000), 600), 1);
+        assert_eq!(bucket.refill(start.plus_seconds(3600), 600), 10);
+    }
+
+    #[test]
+    fn a_slow_rate_admits_one_at_a_time() {
+        let mut bucket = Bucket::default();
+        assert_eq!(bucket.refill(Micros(60_000_000), 2), 1);
+        bucket.spend(1);
+        assert_eq!(bucket.refill(Micros(89_000_000), 2), 0);
+        assert_eq!(bucket.refill(Micros(90_000_000), 2), 1);
+    }
+}

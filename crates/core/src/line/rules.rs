@@ -1,0 +1,46 @@
+//! The settings that a line goes by.
+
+/// Whether and whom a queue admits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// First come, first served.
+    Open,
+    /// Everyone passes; nothing is stored.
+    Bypass,
+    /// People join; nobody is admitted.
+    Paused,
+    /// Nobody joins; who is admitted stays.
+    Closed,
+}
+
+/// The settings that a line goes by. Times in seconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineRules {
+    /// Whether and whom the queue admits.
+    pub mode: Mode,
+    /// Most sessions that may be let in at once.
+    pub quota: u64,
+    /// Most admissions a minute; `None` is no limit.
+    pub admissions_per_minute: Option<u64>,
+    /// How long a visit keeps a session in line.
+    pub waiting_ttl: u64,
+    /// How long a visit keeps a place.
+    pub active_ttl: u64,
+    /// How long a session that was let in while away, or never came back, keeps its place.
+    pub claim_ttl: u64,
+    /// How long after its last signature a ticket still holds its place in the order.
+    pub hold_ttl: u64,
+    /// How long a place lasts at most; `None` is no limit.
+    pub max_session: Option<u64>,
+    /// Tickets of another epoch are void.
+    pub epoch: u64,
+    /// Grows with every change of the settings.
+    pub revision: u64,
+}
+
+impl LineRules {
+    /// How long a tombstone must stand: no ticket that was signed before it can return after it.
+    pub(super) fn tombstone_ttl(&self) -> u64 {
+        self.hold_ttl.max(self.active_ttl)
+    }
+}

@@ -1,0 +1,319 @@
+//! The state of one line and the operations on it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use wabi_tree::OSBTreeSet;
+
+use super::answers::{
+    FoundSession, FoundState, LineEntry, LinePage, Place, Presentation, PurgeReport, Removal, Stats, Visit, VisitAnswer,
+};
+use super::presence::Presence;
+use super::{Bucket, Counters, LineRules, Mode, PAGE_MAX, PURGE_BATCH, Pace, REAP_BATCH, RELEASE_BATCH, Waits};
+use crate::SessionId;
+use crate::ticket::VerifiedTicket;
+use crate::time::Micros;
+
+/// One queue's line, places and pool, with all that its rules remember.
+#[derive(Debug)]
+pub struct Line {
+    pub(super) rules: LineRules,
+    pub(super) began: Micros,
+    pub(super) lost: bool,
+    pub(super) last_arrival: Micros,
+    pub(super) present: HashMap<SessionId, Presence>,
+    pub(super) order: OSBTreeSet<(Micros, SessionId)>,
+    pub(super) pool: BTreeSet<(Micros, SessionId)>,
+    pub(super) ended: HashMap<SessionId, Micros>,
+    pub(super) tombstones: BTreeSet<(Micros, SessionId)>,
+    pub(super) bucket: Bucket,
+    pub(super) pace: Pace,
+    pub(super) counters: Counters,
+    pub(super) waits: Waits,
+}
+
+/// The session a visit is about, and how it came to be there.
+struct Visitor {
+    session: SessionId,
+    arrival: Option<Micros>,
+    presentation: Presentation,
+    /// Whether a ticket came back: only then the full time of presence is granted.
+    confirmed: bool,
+}
+
+impl Line {
+    /// An empty line whose state begins now. `lost` says that there was a state before and the store lost it.
+    #[must_use]
+    pub fn new(rules: LineRules, now: Micros, lost: bool) -> Self {
+        Self {
+            rules,
+            began: now,
+            lost,
+            last_arrival: Micros(0),
+            present: HashMap::new(),
+            order: OSBTreeSet::new(),
+            pool: BTreeSet::new(),
+            ended: HashMap::new(),
+            tombstones: BTreeSet::new(),
+            bucket: Bucket::default(),
+            pace: Pace::default(),
+            counters: Counters::default(),
+            waits: Waits::default(),
+        }
+    }
+
+    /// The rules in force.
+    #[must_use]
+    pub const fn rules(&self) -> &LineRules {
+        &self.rules
+    }
+
+    /// Puts other rules in force: at once, evicting nobody. The pace under the old ones says nothing about the new.
+    /// Another epoch begins a new line (rule 11).
+    pub fn change_rules(&mut self, rules: LineRules, now: Micros) {
+        if rules.epoch == self.rules.epoch {
+            self.rules = rules;
+            self.advance(now, None);
+            self.pace = Pace::start(now);
+        } else {
+            *self = Self::new(rules, now, false);
+        }
+    }
+
+    /// A visit: joins or returns, keeps the presence up, advances, and says where the visitor stands.
+    pub fn visit(&mut self, now: Micros, visit: &Visit) -> VisitAnswer {
+        if self.rules.mode == Mode::Bypass {
+            return self.answer(now, None);
+        }
+        self.reap(now, REAP_BATCH);
+        let formed = self.order.is_empty();
+        let ticket = visit.ticket.as_ref().filter(|ticket| ticket.epoch() == self.rules.epoch);
+        if let Some(ticket) = ticket {
+            self.notice_loss(now, ticket);
+        }
+        let visitor = ticket.and_then(|ticket| self.recognise(now, ticket)).or_else(|| self.join(now, visit.join?));
+        if let Some(visitor) = &visitor {
+            self.refresh(now, visitor.session, visitor.confirmed, visitor.presentation);
+        }
+        let newly = |v: &Visitor| matches!(v.presentation, Presentation::Joined | Presentation::Returned);
+        self.advance(now, visitor.as_ref().map(|v| (v.session, v.confirmed, newly(v))));
+        if formed && !self.order.is_empty() {
+            self.pace = Pace::start(now);
+        }
+        self.answer(now, visitor.as_ref())
+    }
+
+    /// The bearer of a ticket of this epoch, if present or able to return (rule 7).
+    fn recognise(&mut self, now: Micros, ticket: &VerifiedTicket) -> Option<Visitor> {
+        let session = ticket.session();
+        let visitor =
+            |presentation| Visitor { session, arrival: Some(ticket.arrival()), presentation, confirmed: true };
+        if let Some(presence) = self.present.get(&session) {
+            if presence.outlived(now, self.rules.max_session) {
+                self.remove(session);
+                self.bury(now, session);
+                self.counters.ended += 1;
+                return None;
+            }
+            return Some(visitor(Presentation::Present));
+        }
+        if self.ended.get(&session).is_some_and(|until| *until > now) {
+            return None;
+        }
+        self.take_back(now, ticket).then(|| visitor(Presentation::Returned))
+    }
+
+    /// Rule 7: back to the line at the original arrival, or back to places for who was let in a short while ago.
+    fn take_back(&mut self, now: Micros, ticket: &VerifiedTicket) -> bool {
+        let age = now.since(ticket.signed_at());
+        let within = |seconds: u64| age < seconds * crate::time::MICROS_PER_SECOND;
+        let presence = match ticket.admitted_at() {
+            None if within(self.rules.hold_ttl) => Presence::waiting(ticket.arrival()),
+            Some(admitted_at) if within(self.rules.active_ttl) => {
+                let admitted = Presence::admitted(admitted_at);
+                if admitted.outlived(now, self.rules.max_session) {
+                    return false;
+                }
+                let room = self.active() < self.rules.quota || self.recovering(now);
+                if room { admitted } else { Presence::waiting(ticket.arrival()) }
+            }
+            _ => return false,
+        };
+        self.insert(ticket.session(), presence);
+        self.last_arrival = self.last_arrival.max(ticket.arrival());
+        self.counters.returned += 1;
+        true
+    }
+
+    /// Rule 1: a newcomer goes to the end of the line. The same id joins only once.
+    fn join(&mut self, now: Micros, session: SessionId) -> Option<Visitor> {
+        let visitor = |arrival, presentation| Visitor { session, arrival, presentation, confirmed: false };
+        if let Some(presence) = self.present.get(&session) {
+            return Some(visitor(Some(presence.since()), Presentation::Present));
+        }
+        let ended = self.ended.get(&session).is_some_and(|until| *until > now);
+        if ended || self.rules.mode == Mode::Closed {
+            return None;
+        }
+        let arrival = now.max(Micros(self.last_arrival.0 + 1));
+        self.last_arrival = arrival;
+        self.insert(session, Presence::waiting(arrival));
+        self.counters.joined += 1;
+        Some(visitor(Some(arrival), Presentation::Joined))
+    }
+
+    /// A ticket that is older than the state shows that the state was lost.
+    fn notice_loss(&mut self, now: Micros, ticket: &VerifiedTicket) {
+        if !self.lost && ticket.signed_at() < self.began && now < self.taking_back_until() {
+            self.lost = true;
+        }
+    }
+
+    fn taking_back_until(&self) -> Micros {
+        self.began.plus_seconds(self.rules.waiting_ttl)
+    }
+
+    /// Whether a lost state is being taken back.
+    pub(super) fn recovering(&self, now: Micros) -> bool {
+        self.lost && now < self.taking_back_until()
+    }
+
+    /// How many wait.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.order.len() as u64
+    }
+
+    /// How many are let in.
+    #[must_use]
+    pub fn active(&self) -> u64 {
+        (self.present.len() - self.order.len()) as u64
+    }
+
+    fn rank(&self, arrival: Micros, session: SessionId) -> u64 {
+        self.order.rank_of(&(arrival, session)).map_or(0, |rank| rank as u64 + 1)
+    }
+
+    fn answer(&self, now: Micros, visitor: Option<&Visitor>) -> VisitAnswer {
+        let place = visitor.and_then(|visitor| {
+            let presence = self.present.get(&visitor.session)?;
+            let admitted_at = presence.admitted_at();
+            let arrival = if admitted_at.is_none() { presence.since() } else { visitor.arrival? };
+            let rank = if admitted_at.is_none() { self.rank(arrival, visitor.session) } else { 0 };
+            Some(Place { session: visitor.session, arrival, admitted_at, rank, expires_at: presence.expires_at })
+        });
+        VisitAnswer {
+            now,
+            revision: self.rules.revision,
+            epoch: self.rules.epoch,
+            mode: self.rules.mode,
+            presentation: place.and(visitor).map_or(Presentation::Absent, |visitor| visitor.presentation),
+            place,
+            waiting: self.waiting(),
+            active: self.active(),
+            quota: self.rules.quota,
+            recovering: self.recovering(now),
+            pace: self.pace,
+        }
+    }
+
+    /// Rule 8: the bearer leaves; the place is free at once and the ticket can't return.
+    pub fn leave(&mut self, now: Micros, ticket: &VerifiedTicket) -> Removal {
+        if ticket.epoch() != self.rules.epoch {
+            return Removal::WasAbsent;
+        }
+        let removal = self.end_session(now, ticket.session());
+        self.counters.left += u64::from(removal != Removal::WasAbsent);
+        removal
+    }
+
+    /// Rule 8: an operator ends a session, present or away.
+    pub fn end(&mut self, now: Micros, session: SessionId) -> Removal {
+        let removal = self.end_session(now, session);
+        self.counters.ended += u64::from(removal != Removal::WasAbsent);
+        removal
+    }
+
+    fn end_session(&mut self, now: Micros, session: SessionId) -> Removal {
+        self.reap(now, REAP_BATCH);
+        self.clear_tombstones(now, REAP_BATCH);
+        let removal = self.remove(session);
+        self.bury(now, session);
+        self.advance(now, None);
+        removal
+    }
+
+    /// Rule 8: the queue page was closed. A waiting session's presence ends, its ticket still holds the place.
+    pub fn away(&mut self, now: Micros, ticket: &VerifiedTicket) -> Removal {
+        self.reap(now, REAP_BATCH);
+        let session = ticket.session();
+        let waits = self.present.get(&session).is_some_and(|presence| presence.admitted_at().is_none());
+        if !waits || ticket.epoch() != self.rules.epoch {
+            return Removal::WasAbsent;
+        }
+        self.counters.went_away += 1;
+        self.remove(session)
+    }
+
+    /// Rule 10: admits the next `count` (at most [`RELEASE_BATCH`]) whatever quota, rate or pause say. Returns how many.
+    pub fn release(&mut self, now: Micros, count: u64) -> u64 {
+        self.reap(now, REAP_BATCH);
+        let released = self.promote(now, count.min(RELEASE_BATCH as u64) as usize, RELEASE_BATCH, None);
+        self.counters.released += released.admitted;
+        released.admitted
+    }
+
+    /// Rule 6: removes up to `limit` (at most [`PURGE_BATCH`]) lapsed sessions and as many old tombstones, and advances.
+    pub fn purge(&mut self, now: Micros, limit: usize) -> PurgeReport {
+        let limit = limit.min(PURGE_BATCH);
+        let expired = self.reap(now, limit);
+        let tombstones = self.clear_tombstones(now, limit);
+        let admitted = self.advance(now, None);
+        let due = |set: &BTreeSet<(Micros, SessionId)>| set.first().is_some_and(|(at, _)| *at <= now);
+        let more = due(&self.pool) || due(&self.tombstones);
+        PurgeReport { expired, tombstones, admitted, more }
+    }
+
+    /// The queue at a glance. Changes nothing.
+    #[must_use]
+    pub fn stats(&self, now: Micros) -> Stats {
+        Stats {
+            now,
+            rules: self.rules.clone(),
+            began: self.began,
+            recovering: self.recovering(now),
+            waiting: self.waiting(),
+            active: self.active(),
+            oldest_arrival: self.order.first().map(|(arrival, _)| *arrival),
+            pace: self.pace,
+            counters: self.counters,
+            waits: self.waits,
+        }
+    }
+
+    /// Where a session is. Changes nothing.
+    #[must_use]
+    pub fn find(&self, now: Micros, session: SessionId) -> Option<FoundSession> {
+        if let Some(presence) = self.present.get(&session) {
+            let state = match presence.admitted_at() {
+                Some(admitted_at) => FoundState::Admitted { admitted_at },
+                None => FoundState::Waiting { arrival: presence.since(), rank: self.rank(presence.since(), session) },
+            };
+            return Some(FoundSession { state, expires_at: presence.expires_at });
+        }
+        let until = self.ended.get(&session).filter(|until| **until > now)?;
+        Some(FoundSession { state: FoundState::Ended, expires_at: *until })
+    }
+
+    /// Up to `limit` (at most [`PAGE_MAX`]) of those who wait, from the arrival `from` on. Changes nothing.
+    #[must_use]
+    pub fn page(&self, from: Micros, limit: usize) -> LinePage {
+        let limit = limit.min(PAGE_MAX);
+        let mut found = self.order.range((from, SessionId::from_bytes([0; 16]))..);
+        let mut entries = Vec::new();
+        for (arrival, session) in found.by_ref().take(limit) {
+            let expires_at = self.present.get(session).map_or(Micros(0), |presence| presence.expires_at);
+            entries.push(LineEntry { session: *session, arrival: *arrival, expires_at });
+        }
+        LinePage { entries, next: found.next().map(|(arrival, _)| *arrival) }
+    }
+}

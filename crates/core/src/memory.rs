@@ -1,0 +1,169 @@
+//! The memory store: the rules plus a lock. The embedded default of the stand-alone program and the reference for the
+//! other stores.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use async_trait::async_trait;
+
+use crate::line::{FoundSession, Line, LinePage, PurgeReport, Removal, Stats, Visit, VisitAnswer};
+use crate::settings::{Settings, Tenant};
+use crate::store::{PutMode, PutOutcome, Store, StoreError};
+use crate::ticket::VerifiedTicket;
+use crate::time::{Clock, Micros};
+use crate::{QueueId, SessionId, TenantId};
+
+struct Entry {
+    settings: Settings,
+    line: Line,
+}
+
+/// Keeps everything in this process.
+pub struct MemoryStore {
+    clock: Box<dyn Clock>,
+    queues: RwLock<HashMap<QueueId, Arc<Mutex<Entry>>>>,
+    tenants: Mutex<BTreeMap<TenantId, Tenant>>,
+}
+
+/// A panic while a lock was held leaves whole values behind: every operation here is plain code over one value.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl MemoryStore {
+    /// An empty store that goes by this clock.
+    #[must_use]
+    pub fn new(clock: impl Clock + 'static) -> Self {
+        Self { clock: Box::new(clock), queues: RwLock::default(), tenants: Mutex::default() }
+    }
+
+    fn entry(&self, queue: &QueueId) -> Option<Arc<Mutex<Entry>>> {
+        self.queues.read().unwrap_or_else(PoisonError::into_inner).get(queue).cloned()
+    }
+
+    fn on<T>(&self, queue: &QueueId, operation: impl FnOnce(&mut Line, Micros) -> T) -> Result<T, StoreError> {
+        let entry = self.entry(queue).ok_or_else(|| StoreError::UnknownQueue(queue.clone()))?;
+        let mut entry = lock(&entry);
+        // Read under the lock, so that operations of one queue see time in the order in which they happen.
+        let now = self.clock.now();
+        Ok(operation(&mut entry.line, now))
+    }
+
+    fn create(&self, settings: &Settings, mode: PutMode) -> PutOutcome {
+        let mut queues = self.queues.write().unwrap_or_else(PoisonError::into_inner);
+        let revision = settings.line.revision;
+        if let Some(entry) = queues.get(&settings.id) {
+            return PutOutcome::Conflict(lock(entry).settings.line.revision);
+        }
+        let line = Line::new(settings.line.clone(), self.clock.now(), mode == PutMode::Restore);
+        queues.insert(settings.id.clone(), Arc::new(Mutex::new(Entry { settings: settings.clone(), line })));
+        PutOutcome::Stored(revision)
+    }
+
+    fn change(&self, entry: &Mutex<Entry>, settings: &Settings, mode: PutMode) -> PutOutcome {
+        let mut entry = lock(entry);
+        let current = entry.settings.line.revision;
+        let fits = match mode {
+            PutMode::Always => true,
+            PutMode::IfRevision(revision) => revision == current,
+            PutMode::Restore => false,
+        };
+        if !fits {
+            return PutOutcome::Conflict(current);
+        }
+        entry.settings = settings.clone();
+        entry.settings.line.revision = current + 1;
+        let (rules, now) = (entry.settings.line.clone(), self.clock.now());
+        entry.line.change_rules(rules, now);
+        PutOutcome::Stored(current + 1)
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn visit(&self, queue: &QueueId, visit: Visit) -> Result<VisitAnswer, StoreError> {
+        self.on(queue, |line, now| line.visit(now, &visit))
+    }
+
+    async fn away(&self, queue: &QueueId, ticket: VerifiedTicket) -> Result<Removal, StoreError> {
+        self.on(queue, |line, now| line.away(now, &ticket))
+    }
+
+    async fn leave(&self, queue: &QueueId, ticket: VerifiedTicket) -> Result<Removal, StoreError> {
+        self.on(queue, |line, now| line.leave(now, &ticket))
+    }
+
+    async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removal, StoreError> {
+        self.on(queue, |line, now| line.end(now, session))
+    }
+
+    async fn release(&self, queue: &QueueId, count: u64) -> Result<u64, StoreError> {
+        self.on(queue, |line, now| line.release(now, count))
+    }
+
+    async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
+        self.on(queue, |line, now| line.purge(now, limit))
+    }
+
+    async fn stats(&self, queue: &QueueId) -> Result<Stats, StoreError> {
+        self.on(queue, |line, now| line.stats(now))
+    }
+
+    async fn find(&self, queue: &QueueId, session: SessionId) -> Result<Option<FoundSession>, StoreError> {
+        self.on(queue, |line, now| line.find(now, session))
+    }
+
+    async fn page(&self, queue: &QueueId, from: Micros, limit: usize) -> Result<LinePage, StoreError> {
+        self.on(queue, |line, _| line.page(from, limit))
+    }
+
+    async fn reset(&self, queue: &QueueId) -> Result<u64, StoreError> {
+        let entry = self.entry(queue).ok_or_else(|| StoreError::UnknownQueue(queue.clone()))?;
+        let mut entry = lock(&entry);
+        let now = self.clock.now();
+        let rules = &mut entry.settings.line;
+        rules.epoch = now.seconds().max(rules.epoch + 1);
+        rules.revision += 1;
+        let rules = rules.clone();
+        entry.line.change_rules(rules.clone(), now);
+        Ok(rules.epoch)
+    }
+
+    async fn put_settings(&self, settings: &Settings, mode: PutMode) -> Result<PutOutcome, StoreError> {
+        match (self.entry(&settings.id), mode) {
+            (Some(entry), _) => Ok(self.change(&entry, settings, mode)),
+            (None, PutMode::IfRevision(_)) => Err(StoreError::UnknownQueue(settings.id.clone())),
+            (None, _) => Ok(self.create(settings, mode)),
+        }
+    }
+
+    async fn settings(&self, queue: &QueueId) -> Result<Option<Settings>, StoreError> {
+        Ok(self.entry(queue).map(|entry| lock(&entry).settings.clone()))
+    }
+
+    async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError> {
+        let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<_> =
+            queues.iter().map(|(id, entry)| (id.clone(), lock(entry).settings.line.revision)).collect();
+        all.sort();
+        Ok(all)
+    }
+
+    async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError> {
+        self.queues.write().unwrap_or_else(PoisonError::into_inner).remove(queue);
+        Ok(())
+    }
+
+    async fn put_tenant(&self, tenant: &Tenant) -> Result<(), StoreError> {
+        lock(&self.tenants).insert(tenant.id.clone(), tenant.clone());
+        Ok(())
+    }
+
+    async fn tenants(&self) -> Result<Vec<Tenant>, StoreError> {
+        Ok(lock(&self.tenants).values().cloned().collect())
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! Hosts: as settings name them and as requests carry them.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Longest host name, as DNS has it.
+const HOST_MAX: usize = 253;
+
+/// A host of a queue: `tickets.example.com`, or `*.example.com` for every name below it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum HostPattern {
+    /// This very host.
+    Exact(String),
+    /// Every host that ends in `.` and this.
+    Below(String),
+    /// Every host at all: `*`.
+    Any,
+}
+
+/// What a host pattern takes.
+pub(super) const HOST_TAKES: &str =
+    "host names such as \"tickets.example.com\" or \"*.example.com\" without scheme or port, or \"*\" for every host";
+
+impl FromStr for HostPattern {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        if text == "*" {
+            return Ok(Self::Any);
+        }
+        match text.strip_prefix("*.") {
+            Some(rest) => plain_host(rest).map(Self::Below),
+            None => plain_host(text).map(Self::Exact),
+        }
+        .ok_or(())
+    }
+}
+
+impl fmt::Display for HostPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exact(host) => f.write_str(host),
+            Self::Below(domain) => write!(f, "*.{domain}"),
+            Self::Any => f.write_str("*"),
+        }
+    }
+}
+
+impl HostPattern {
+    /// Whether `host` (as [`normalise_host`] gives it) is meant.
+    #[must_use]
+    pub fn matches(&self, host: &str) -> bool {
+        match self {
+            Self::Exact(name) => name == host,
+            Self::Below(domain) => is_below(host, domain),
+            Self::Any => true,
+        }
+    }
+}
+
+/// Whether `host` is a name below `domain`.
+#[must_use]
+pub fn is_below(host: &str, domain: &str) -> bool {
+    host.strip_suffix(domain).and_then(|front| front.strip_suffix('.')).is_some_and(|label| !label.is_empty())
+}
+
+/// A host in lower case if it is a plain name or address.
+pub(super) fn plain_host(text: &str) -> Option<String> {
+    let host = text.to_ascii_lowercase();
+    let bracketed = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    if let Some(address) = bracketed {
+        return address.parse::<std::net::Ipv6Addr>().is_ok().then_some(host);
+    }
+    let label_fits = |label: &str| {
+        !label.is_empty()
+            && label.len() <= 63
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+    };
+    (host.len() <= HOST_MAX && host.split('.').all(label_fits)).then_some(host)
+}
+
+/// The host of a request's Host header or authority: lower case, no port, no dot at the end. `None` if it is none.
+#[must_use]
+pub fn normalise_host(authority: &str) -> Option<String> {
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) && !host.ends_with(':') => host,
+        _ => authority,
+    };
+    plain_host(host.strip_suffix('.').unwrap_or(host))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_request_host_loses_port_case_and_final_dot() {
+        for (given, host) in [
+            ("Tickets.Example.COM:8443", "tickets.example.com"),
+            ("example.com.", "example.com"),
+            ("127.0.0.1:80", "127.0.0.1"),
+            ("[::1]:8080", "[::1]"),
+            ("localhost", "localhost"),
+        ] {
+            assert_eq!(normalise_host(given).as_deref(), Some(host), "{given}");
+        }
+        for bad in ["", "a b", "a/b", "user@host", "a..b", "host\r\nx", "ex\u{e4}mple.com", ":80"] {
+            assert_eq!(normalise_host(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_wildcard_means_names_below_and_not_the_name_itself() {
+        let below: HostPattern = "*.example.com".parse().unwrap();
+        assert!(below.matches("a.example.com") && below.matches("a.b.example.com"));
+        assert!(!below.matches("example.com") && !below.matches("badexample.com") && !below.matches(".example.com"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_host_header_panics(text in "\\PC{0,300}") {
+            if let Some(host) = normalise_host(&text) {
+                prop_assert_eq!(normalise_host(&host), Some(host));
+            }
+        }
+    }
+}

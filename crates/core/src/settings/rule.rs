@@ -1,0 +1,213 @@
+//! Rules: which requests of a host a queue stands in front of.
+
+use std::net::IpAddr;
+
+use globset::{GlobBuilder, GlobMatcher};
+use ipnet::IpNet;
+use serde_json::{Map, Value, json};
+
+use super::fields::{FieldError, Fields, shown, strings};
+use super::path::normalise_path;
+
+/// Most rules of a queue.
+pub const RULES_MAX: usize = 100;
+/// Most alternatives of one condition.
+const ALTERNATIVES_MAX: usize = 100;
+/// Longest path glob, header or cookie text.
+const TEXT_MAX: usize = 512;
+
+/// What happens to a request that a rule matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleAction {
+    /// It meets the queue.
+    Queue,
+    /// It passes and nothing is counted.
+    Bypass,
+}
+
+/// A named value that a request must carry, to the letter: a header or a cookie that merely exists proves nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedValue {
+    /// Name of the header (any case) or cookie (exact).
+    pub name: String,
+    /// The value it must have.
+    pub value: String,
+}
+
+/// A path glob in source and compiled form: `*` within a segment, `**` across segments.
+#[derive(Debug, Clone)]
+pub struct PathGlob {
+    source: String,
+    matcher: GlobMatcher,
+}
+
+impl PathGlob {
+    fn parse(source: &str) -> Option<Self> {
+        if !source.starts_with('/') || source.len() > TEXT_MAX {
+            return None;
+        }
+        let glob = GlobBuilder::new(source).case_insensitive(true).literal_separator(true).build().ok()?;
+        Some(Self { source: source.to_owned(), matcher: glob.compile_matcher() })
+    }
+
+    /// `/shop/**` means `/shop` too: the slash at the end of a path is no way around a rule.
+    fn matches(&self, path: &str) -> bool {
+        self.matcher.is_match(path) || self.matcher.is_match(format!("{path}/"))
+    }
+}
+
+/// One rule. Every condition that is there must hold; a condition with several alternatives holds if one of them does.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// What to do with what matches.
+    pub action: RuleAction,
+    /// The normalised path.
+    pub path: Vec<PathGlob>,
+    /// The method, in capitals.
+    pub method: Vec<String>,
+    /// A header with its value.
+    pub header: Option<NamedValue>,
+    /// A cookie with its value.
+    pub cookie: Option<NamedValue>,
+    /// Networks that the visitor's address must be in.
+    pub source: Vec<IpNet>,
+}
+
+/// What rules may ask of a request.
+pub struct RequestFacts<'a> {
+    /// Path as the request has it; without the query.
+    pub path: &'a str,
+    /// Method in capitals.
+    pub method: &'a str,
+    /// Value of a header, by name in any case.
+    pub header: &'a dyn Fn(&str) -> Option<&'a str>,
+    /// Value of a cookie, by name.
+    pub cookie: &'a dyn Fn(&str) -> Option<String>,
+    /// The visitor's address, read behind the trusted proxies only; `None` if unknown.
+    pub source: Option<IpAddr>,
+}
+
+impl Rule {
+    fn matches(&self, facts: &RequestFacts<'_>, path: &str) -> bool {
+        let has_header = |wanted: &NamedValue| (facts.header)(&wanted.name) == Some(&wanted.value);
+        let has_cookie = |wanted: &NamedValue| (facts.cookie)(&wanted.name).as_ref() == Some(&wanted.value);
+        let inside = |address: IpAddr| self.source.iter().any(|net| net.contains(&address));
+        (self.path.is_empty() || self.path.iter().any(|glob| glob.matches(path)))
+            && (self.method.is_empty() || self.method.iter().any(|method| method == facts.method))
+            && self.header.as_ref().is_none_or(has_header)
+            && self.cookie.as_ref().is_none_or(has_cookie)
+            && (self.source.is_empty() || facts.source.is_some_and(inside))
+    }
+
+    fn has_condition(&self) -> bool {
+        !(self.path.is_empty() && self.method.is_empty() && self.source.is_empty())
+            || self.header.is_some()
+            || self.cookie.is_some()
+    }
+}
+
+/// What the rules of one queue say of a request: the action of the first rule that matches. Where none does: a queue
+/// whose rules only name exceptions (or that has none) takes everything else, a queue whose rules name what it takes
+/// leaves the rest alone (`None`), so that the next queue of the host is asked.
+#[must_use]
+pub fn decide(rules: &[Rule], facts: &RequestFacts<'_>) -> Option<RuleAction> {
+    if rules.is_empty() {
+        return Some(RuleAction::Queue);
+    }
+    let path = normalise_path(facts.path);
+    match rules.iter().find(|rule| rule.matches(facts, &path)) {
+        Some(rule) => Some(rule.action),
+        None if rules.iter().all(|rule| rule.action == RuleAction::Bypass) => Some(RuleAction::Queue),
+        None => None,
+    }
+}
+
+pub(super) fn parse_rules(value: &Value, path: &str, errors: &mut Vec<FieldError>) -> Vec<Rule> {
+    let Some(items) = value.as_array().filter(|items| items.len() <= RULES_MAX) else {
+        let message = format!("takes a list of at most {RULES_MAX} rules, not {}", shown(value));
+        errors.push(FieldError { field: path.to_owned(), message });
+        return Vec::new();
+    };
+    let mut rules = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let path = format!("{path}[{index}]");
+        match item.as_object() {
+            Some(map) => rules.extend(parse_rule(map, &path, errors)),
+            None => {
+                errors.push(FieldError { field: path, message: "takes a table with an action and conditions".into() })
+            }
+        }
+    }
+    rules
+}
+
+fn parse_rule(map: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) -> Option<Rule> {
+    let mut fields = Fields::new(map, path);
+    let action = fields.required("action", "\"queue\" or \"bypass\"", |value| match value.as_str()? {
+        "queue" => Some(RuleAction::Queue),
+        "bypass" => Some(RuleAction::Bypass),
+        _ => None,
+    });
+    let rule = Rule {
+        action: action.unwrap_or(RuleAction::Queue),
+        path: fields.or("path", vec![], "path globs that start with /, such as \"/shop/**\"", |value| {
+            list(value, PathGlob::parse)
+        }),
+        method: fields.or("method", vec![], "methods in capitals, such as \"GET\"", |value| list(value, method)),
+        header: fields.optional("header", "{ name, value }, neither empty", named_value),
+        cookie: fields.optional("cookie", "{ name, value }, neither empty", named_value),
+        source: fields
+            .or("source", vec![], "networks such as \"203.0.113.0/24\" or addresses", |value| list(value, network)),
+    };
+    if fields.errors.is_empty() && !rule.has_condition() {
+        fields.refuse("action", "needs a condition beside it: path, method, header, cookie or source");
+    }
+    let found = fields.finish();
+    let good = found.is_empty();
+    errors.extend(found);
+    good.then_some(rule)
+}
+
+fn list<T>(value: &Value, parse: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    let texts = strings(value).filter(|texts| !texts.is_empty() && texts.len() <= ALTERNATIVES_MAX)?;
+    texts.into_iter().map(parse).collect()
+}
+
+fn method(text: &str) -> Option<String> {
+    let fits = !text.is_empty() && text.len() <= 32 && text.bytes().all(|b| b.is_ascii_uppercase() || b == b'-');
+    fits.then(|| text.to_owned())
+}
+
+fn network(text: &str) -> Option<IpNet> {
+    text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
+}
+
+fn named_value(value: &Value) -> Option<NamedValue> {
+    let map = value.as_object().filter(|map| map.len() == 2)?;
+    let text = |name| map.get(name)?.as_str().filter(|text| !text.is_empty() && text.len() <= TEXT_MAX);
+    Some(NamedValue { name: text("name")?.to_owned(), value: text("value")?.to_owned() })
+}
+
+impl Rule {
+    /// The rule as a document.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let mut map = Map::new();
+        let action = if self.action == RuleAction::Queue { "queue" } else { "bypass" };
+        map.insert("action".into(), json!(action));
+        let mut put_list = |name: &str, items: Vec<String>| {
+            if !items.is_empty() {
+                map.insert(name.into(), json!(items));
+            }
+        };
+        put_list("path", self.path.iter().map(|glob| glob.source.clone()).collect());
+        put_list("method", self.method.clone());
+        put_list("source", self.source.iter().map(ToString::to_string).collect());
+        for (name, wanted) in [("header", &self.header), ("cookie", &self.cookie)] {
+            if let Some(wanted) = wanted {
+                map.insert(name.into(), json!({ "name": wanted.name, "value": wanted.value }));
+            }
+        }
+        Value::Object(map)
+    }
+}

@@ -1,0 +1,52 @@
+//! Tenants: the brands whose queues these are.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::document::{ID_TAKES, NAME_MAX, NAME_TAKES, id, name};
+use super::fields::{FieldError, Fields};
+use crate::TenantId;
+
+/// A client brand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tenant {
+    /// The tenant's id.
+    pub id: TenantId,
+    /// The brand as visitors know it.
+    pub name: String,
+    /// The brand's colour as `#rrggbb`; `None` is the built-in theme's own.
+    pub colour: Option<String>,
+    /// Address of the brand's logo within its theme's folder; `None` shows the name instead.
+    pub logo: Option<String>,
+}
+
+impl Tenant {
+    pub(super) fn parse(map: &Map<String, Value>, path: &str) -> Result<Self, Vec<FieldError>> {
+        let mut fields = Fields::new(map, path);
+        let id = fields.required("id", ID_TAKES, id::<TenantId>);
+        let brand = fields.required("name", NAME_TAKES, name);
+        let colour = fields.optional("colour", "a colour such as \"#0a7d5a\"", colour);
+        let logo = fields.optional("logo", "a file of the theme's folder, such as \"logo.svg\"", logo);
+        let errors = fields.finish();
+        match (id, brand) {
+            (Some(id), Some(name)) if errors.is_empty() => Ok(Self { id, name, colour, logo }),
+            _ => Err(errors),
+        }
+    }
+}
+
+fn colour(value: &Value) -> Option<String> {
+    let text = value.as_str()?;
+    let digits = text.strip_prefix('#')?;
+    (digits.len() == 6 && digits.bytes().all(|b| b.is_ascii_hexdigit())).then(|| text.to_ascii_lowercase())
+}
+
+fn logo(value: &Value) -> Option<String> {
+    let text = value.as_str()?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/');
+    let fits = !text.is_empty()
+        && text.len() <= NAME_MAX
+        && text.chars().all(plain)
+        && text.split('/').all(|part| !part.is_empty() && !part.starts_with('.'));
+    fits.then(|| text.to_owned())
+}

@@ -1,0 +1,293 @@
+//! Tickets: the visitor's place, in the visitor's own hands. JWTs signed with HS256 and a secret of the deployment.
+//!
+//! A [`VerifiedTicket`] can only be made by [`TicketSigner::verify`], stores take nothing else, and signing takes the
+//! [`Place`] a store answered with: what was not verified is never signed anew.
+
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use serde::{Deserialize, Serialize};
+
+use crate::keys::{KeyError, KeyList};
+use crate::line::Place;
+use crate::time::Micros;
+use crate::{QueueId, SessionId};
+
+/// Longest ticket that is looked at, in bytes. Our own have some 300.
+pub const TICKET_MAX: usize = 1024;
+
+/// What a ticket says. Names are short: it travels with every request.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Claims {
+    /// Queue.
+    q: QueueId,
+    /// Epoch.
+    e: u64,
+    /// Session.
+    s: SessionId,
+    /// Arrival.
+    a: Micros,
+    /// When it was admitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    n: Option<Micros>,
+    /// Position that was shown last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    p: Option<u64>,
+    /// When it was signed, by the store's clock.
+    t: Micros,
+}
+
+/// A ticket whose signature holds and whose queue is the one asked for. Whether its epoch and age are good is for the
+/// line to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifiedTicket {
+    epoch: u64,
+    session: SessionId,
+    arrival: Micros,
+    admitted_at: Option<Micros>,
+    position: Option<u64>,
+    signed_at: Micros,
+}
+
+impl VerifiedTicket {
+    /// The epoch in which it was signed.
+    #[must_use]
+    pub const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The session.
+    #[must_use]
+    pub const fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// The session's place in the order.
+    #[must_use]
+    pub const fn arrival(&self) -> Micros {
+        self.arrival
+    }
+
+    /// When the session was admitted; `None` while it waits.
+    #[must_use]
+    pub const fn admitted_at(&self) -> Option<Micros> {
+        self.admitted_at
+    }
+
+    /// The position that was shown last.
+    #[must_use]
+    pub const fn position(&self) -> Option<u64> {
+        self.position
+    }
+
+    /// When it was signed, by the store's clock.
+    #[must_use]
+    pub const fn signed_at(&self) -> Micros {
+        self.signed_at
+    }
+}
+
+/// Why a ticket is none. Its bearer is simply new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TicketError {
+    /// Longer than [`TICKET_MAX`].
+    #[error("too long")]
+    TooLong,
+    /// Not a token, or one that names no known key or another algorithm.
+    #[error("not one of ours")]
+    Foreign,
+    /// The signature does not hold.
+    #[error("forged")]
+    Forged,
+    /// Signed for another queue.
+    #[error("of another queue")]
+    OtherQueue,
+}
+
+struct SigningKey {
+    header: Header,
+    encoding: EncodingKey,
+    decoding: DecodingKey,
+}
+
+/// Signs and verifies tickets.
+pub struct TicketSigner {
+    keys: Vec<SigningKey>,
+    validation: Validation,
+}
+
+impl TicketSigner {
+    /// A signer with these keys; the first signs.
+    ///
+    /// # Errors
+    /// A key of the wrong length.
+    pub fn new(keys: &KeyList) -> Result<Self, KeyError> {
+        let keys = keys.for_tickets()?.iter().map(|key| SigningKey {
+            header: Header { kid: Some(key.kid.clone()), ..Header::new(Algorithm::HS256) },
+            encoding: EncodingKey::from_secret(&key.secret),
+            decoding: DecodingKey::from_secret(&key.secret),
+        });
+        let mut validation = Validation::new(Algorithm::HS256);
+        validation.validate_exp = false;
+        validation.required_spec_claims.clear();
+        Ok(Self { keys: keys.collect(), validation })
+    }
+
+    /// Signs the place that a store answered with. `position` is what the visitor is shown.
+    ///
+    /// Returns `None` only if the claims could not be written, which they always can.
+    #[must_use]
+    pub fn sign(
+        &self,
+        queue: &QueueId,
+        epoch: u64,
+        now: Micros,
+        place: &Place,
+        position: Option<u64>,
+    ) -> Option<String> {
+        let claims = Claims {
+            q: queue.clone(),
+            e: epoch,
+            s: place.session,
+            a: place.arrival,
+            n: place.admitted_at,
+            p: position,
+            t: now,
+        };
+        let key = self.keys.first()?;
+        jsonwebtoken::encode(&key.header, &claims, &key.encoding).ok()
+    }
+
+    /// Verifies a ticket of this queue.
+    ///
+    /// # Errors
+    /// Why it is none; nothing a visitor sends can do more than that.
+    pub fn verify(&self, queue: &QueueId, token: &[u8]) -> Result<VerifiedTicket, TicketError> {
+        if token.len() > TICKET_MAX {
+            return Err(TicketError::TooLong);
+        }
+        let header = jsonwebtoken::decode_header(token).map_err(|_| TicketError::Foreign)?;
+        let known = |key: &&SigningKey| header.kid.is_some() && key.header.kid == header.kid;
+        let key = self.keys.iter().find(known).ok_or(TicketError::Foreign)?;
+        let claims = jsonwebtoken::decode::<Claims>(token, &key.decoding, &self.validation)
+            .map_err(|_| TicketError::Forged)?
+            .claims;
+        if claims.q != *queue {
+            return Err(TicketError::OtherQueue);
+        }
+        Ok(VerifiedTicket {
+            epoch: claims.e,
+            session: claims.s,
+            arrival: claims.a,
+            admitted_at: claims.n,
+            position: claims.p,
+            signed_at: claims.t,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn place() -> Place {
+        Place {
+            session: SessionId::from_bytes([3; 16]),
+            arrival: Micros(1_700_000_000_000_001),
+            admitted_at: None,
+            rank: 7,
+            expires_at: Micros(0),
+        }
+    }
+
+    fn queue() -> QueueId {
+        "acme-tour".parse().unwrap()
+    }
+
+    fn signer(kid: &str, byte: u8) -> TicketSigner {
+        TicketSigner::new(&KeyList::of_bytes(kid, [byte; 32])).unwrap()
+    }
+
+    fn ticket(signer: &TicketSigner) -> String {
+        signer.sign(&queue(), 4, Micros(1_700_000_000_500_000), &place(), Some(7)).unwrap()
+    }
+
+    #[test]
+    fn a_ticket_comes_back_as_it_was_signed() {
+        let signer = signer("k1", 1);
+        let verified = signer.verify(&queue(), ticket(&signer).as_bytes()).unwrap();
+        assert_eq!(verified.session(), place().session);
+        assert_eq!(verified.arrival(), place().arrival);
+        assert_eq!((verified.epoch(), verified.position(), verified.admitted_at()), (4, Some(7), None));
+        assert_eq!(verified.signed_at(), Micros(1_700_000_000_500_000));
+        assert!(ticket(&signer).len() < 400, "{}", ticket(&signer).len());
+    }
+
+    #[test]
+    fn a_ticket_of_another_queue_is_none() {
+        let signer = signer("k1", 1);
+        let other: QueueId = "other".parse().unwrap();
+        assert_eq!(signer.verify(&other, ticket(&signer).as_bytes()), Err(TicketError::OtherQueue));
+    }
+
+    #[test]
+    fn keys_rotate_without_dropping_anybody() {
+        let (old, new) = (KeyList::of_bytes("old", [1; 32]), KeyList::of_bytes("new", [2; 32]));
+        let both: KeyList = format!("{},{}", new.expose(), old.expose()).parse().unwrap();
+        let (old, new, both) =
+            (TicketSigner::new(&old).unwrap(), TicketSigner::new(&new).unwrap(), TicketSigner::new(&both).unwrap());
+        assert!(both.verify(&queue(), ticket(&old).as_bytes()).is_ok());
+        assert!(new.verify(&queue(), ticket(&both).as_bytes()).is_ok());
+        assert_eq!(new.verify(&queue(), ticket(&old).as_bytes()), Err(TicketError::Foreign));
+    }
+
+    #[test]
+    fn alg_none_and_a_swapped_algorithm_are_no_tickets() {
+        let signer = signer("k1", 1);
+        let good = ticket(&signer);
+        let parts: Vec<&str> = good.split('.').collect();
+        for header in [
+            r#"{"alg":"none","kid":"k1"}"#,
+            r#"{"alg":"HS512","kid":"k1"}"#,
+            r#"{"alg":"EdDSA","kid":"k1"}"#,
+            r#"{"alg":"HS256"}"#,
+            r#"{"alg":"HS256","kid":"other"}"#,
+            r#"{"alg":"HS256","kid":null}"#,
+            r#"{"alg":["HS256"],"kid":"k1"}"#,
+        ] {
+            let header = URL_SAFE_NO_PAD.encode(header);
+            for signature in ["", parts[2]] {
+                let forged = format!("{header}.{}.{signature}", parts[1]);
+                assert!(signer.verify(&queue(), forged.as_bytes()).is_err(), "{forged}");
+            }
+        }
+        assert_eq!(signer.verify(&queue(), &[b'a'; TICKET_MAX + 1]), Err(TicketError::TooLong));
+    }
+
+    #[test]
+    fn a_ticket_signed_with_another_secret_is_forged() {
+        assert_eq!(signer("k1", 1).verify(&queue(), ticket(&signer("k1", 2)).as_bytes()), Err(TicketError::Forged));
+    }
+
+    proptest! {
+        #[test]
+        fn no_garbage_is_a_ticket_and_none_panics(token in proptest::collection::vec(any::<u8>(), 0..600)) {
+            prop_assert!(signer("k1", 1).verify(&queue(), &token).is_err());
+        }
+
+        #[test]
+        fn no_changed_ticket_is_a_ticket(at in 0_usize..300, to in any::<u8>()) {
+            let signer = signer("k1", 1);
+            let mut token = ticket(&signer).into_bytes();
+            let at = at % token.len();
+            let original = signer.verify(&queue(), &token).unwrap();
+            token[at] = to;
+            if let Ok(found) = signer.verify(&queue(), &token) {
+                prop_assert_eq!(found, original, "another spelling of the same bytes at most");
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import { defineConfig } from '@playwright/test'
+
+import { systemBrowser } from './chromium.mjs'
+
+export default defineConfig({
+  testDir: '.',
+  outputDir: 'results',
+  timeout: 60_000,
+  expect: { timeout: 10_000 },
+  forbidOnly: Boolean(process.env.CI),
+  retries: 0,
+  workers: 1,
+  reporter: 'list',
+  use: {
+    browserName: 'chromium',
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+    trace: 'retain-on-failure',
+    launchOptions: {
+      executablePath: systemBrowser,
+      args: [
+        // Containers have none.
+        '--no-sandbox',
+        // The browser speaks to the tests' servers and to nobody else.
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-quic',
+        '--disable-sync',
+        '--no-first-run',
+      ],
+    },
+  },
+  projects: [
+    { name: 'checks', testMatch: '*.spec.ts' },
+    { name: 'screenshots', testMatch: '*.screenshots.ts', use: { deviceScaleFactor: 2 } },
+  ],
+})

@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+import { test as base } from '@playwright/test'
+
+import { openShop, type Shop } from './shop.ts'
+
+const { VESTIBULE_BIN, CARGO_TARGET_DIR } = process.env
+const program = VESTIBULE_BIN ?? resolve(import.meta.dirname, '../..', CARGO_TARGET_DIR ?? 'target', 'debug/vestibule')
+
+/** Makes the text of a settings file (TOML) from the address of the shop, `http://127.0.0.1:<port>`. */
+export type Settings = (shop: string) => string
+
+/** A running `vestibule serve` with the memory store. */
+export interface Vestibule {
+  /** The address of a path on a host: `at('shop.localhost', '/tickets')`. Browsers take *.localhost for loopback. */
+  at(host: string, path?: string): string
+  /** `127.0.0.1:<port>`. */
+  address: string
+  /** All that the program wrote so far. */
+  log(): string
+  /** Writes other settings and has the program read them. */
+  reload(settings: Settings): Promise<void>
+  /** Ends the program; the shop stays open. */
+  stop(): Promise<void>
+  /** Starts it again, on the same port, with the same settings and state. */
+  start(): Promise<void>
+}
+
+interface Fixtures {
+  /** The site behind the gate. */
+  shop: Shop
+  /** Starts the gate with these settings and waits until it is healthy; once a test. */
+  serve(settings: Settings): Promise<Vestibule>
+}
+
+/** Playwright's test, with a shop and a gate in front of it; both end with the test. */
+export const test = base.extend<Fixtures>({
+  // Playwright finds out what a fixture depends on by the braces.
+  // eslint-disable-next-line no-empty-pattern
+  shop: async ({}, use) => {
+    const shop = await openShop()
+    await use(shop)
+    await shop.close()
+  },
+  serve: async ({ shop }, use, testInfo) => {
+    const folder = await mkdtemp(join(tmpdir(), 'vestibule-browser-'))
+    let vestibule: Vestibule | undefined
+    await use(async (settings) => {
+      if (vestibule) throw new Error('serve() was called twice: reload() takes other settings')
+      vestibule = prepare(folder, await freePort(), shop.url)
+      await vestibule.reload(settings)
+      await vestibule.start()
+      return vestibule
+    })
+    await vestibule?.stop()
+    if (vestibule && testInfo.status !== testInfo.expectedStatus) {
+      await testInfo.attach('vestibule.log', { body: vestibule.log(), contentType: 'text/plain' })
+    }
+    await rm(folder, { recursive: true })
+  },
+})
+
+export { expect } from '@playwright/test'
+
+function prepare(folder: string, port: number, shop: string): Vestibule {
+  const address = `127.0.0.1:${port}`
+  const file = join(folder, 'vestibule.toml')
+  let running: ChildProcess | undefined
+  let log = ''
+
+  return {
+    address,
+    at: (host, path = '/') => `http://${host}:${port}${path}`,
+    log: () => log,
+    async reload(settings) {
+      await writeFile(file, settings(shop))
+      running?.kill('SIGHUP')
+    },
+    async stop() {
+      if (!running) return
+      await end(running)
+      running = undefined
+    },
+    async start() {
+      if (!existsSync(program)) throw new Error(`${program} is not built: cargo build --workspace --bins --tests`)
+      running = spawn(program, serveArguments(file, address, join(folder, 'state')), {
+        cwd: folder,
+        env: ownEnvironment(),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      running.stdout?.on('data', (text) => (log += text))
+      running.stderr?.on('data', (text) => (log += text))
+      await untilHealthy(running, address, () => log)
+    },
+  }
+}
+
+function serveArguments(settings: string, address: string, state: string): string[] {
+  return ['serve', '--settings', settings, '--listen', address, '--state', state]
+}
+
+/** The environment without anything of Vestibule's that the developer has set. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VESTIBULE_')))
+}
+
+async function untilHealthy(running: ChildProcess, address: string, log: () => string): Promise<void> {
+  const patience = Date.now() + 15_000
+  while (Date.now() < patience) {
+    if (hasEnded(running)) throw new Error(`vestibule ended before it answered:\n${log()}`)
+    const answer = await fetch(`http://${address}/_vestibule/health`).catch(() => undefined)
+    if (answer?.ok) return
+    await new Promise((passed) => setTimeout(passed, 50))
+  }
+  throw new Error(`vestibule did not become healthy:\n${log()}`)
+}
+
+async function end(running: ChildProcess): Promise<void> {
+  if (hasEnded(running)) return
+  const ended = new Promise((done) => running.once('exit', done))
+  running.kill('SIGTERM')
+  const patience = setTimeout(() => running.kill('SIGKILL'), 10_000)
+  await ended
+  clearTimeout(patience)
+}
+
+function hasEnded(running: ChildProcess): boolean {
+  return running.exitCode !== null || running.signalCode !== null
+}
+
+/** A port of 127.0.0.1 that nobody listens on now. */
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const { port } = server.address() as AddressInfo
+  await new Promise((closed) => server.close(closed))
+  return port
+}

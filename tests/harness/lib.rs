@@ -1,0 +1,30 @@
+//! What the tests stand on: real servers on loopback, an origin that records, and visitors with cookie jars.
+//!
+//! Every server has its own port and its own temporary folder. It ends when its value is dropped, and also when
+//! the test process dies in any other way.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "what the harness can't do is a failed test")]
+#![expect(clippy::missing_panics_doc, reason = "everything here panics where a test would fail")]
+
+mod cluster;
+mod nginx;
+mod origin;
+mod ports;
+mod process;
+mod program;
+mod redis;
+mod resp;
+mod sentinel;
+mod visitor;
+mod wait;
+
+pub use cluster::Cluster;
+pub use nginx::Nginx;
+pub use origin::{Origin, Recorded};
+pub use ports::free_port;
+pub use program::{Launch, Program};
+pub use redis::Redis;
+pub use resp::Value;
+pub use sentinel::Sentinel;
+pub use visitor::{Answer, Visitor, WebSocket};
+pub use wait::wait_until;

@@ -1,0 +1,144 @@
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::process::Process;
+use crate::{Visitor, wait_until};
+
+/// How long a program may take to be ready, and to end when it is asked to.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// One of the workspace's own programs, running in a temporary folder of its own.
+pub struct Program {
+    launch: Launch,
+    folder: TempDir,
+    process: Option<Process>,
+}
+
+/// What a program is started with.
+pub struct Launch {
+    program: PathBuf,
+    arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+}
+
+impl Program {
+    /// The stand-alone program, not started yet: `Program::vestibule(&["serve", "--listen", &address]).start()`.
+    #[must_use]
+    pub fn vestibule(arguments: &[&str]) -> Launch {
+        Self::named("vestibule", arguments)
+    }
+
+    /// A program of the workspace by its name, not started yet.
+    #[must_use]
+    pub fn named(name: &str, arguments: &[&str]) -> Launch {
+        Launch {
+            program: built(name),
+            arguments: arguments.iter().map(ToString::to_string).collect(),
+            environment: Vec::new(),
+        }
+    }
+
+    /// The folder that the program runs in.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// All that the program wrote so far.
+    #[must_use]
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    /// Waits until the log holds `text`.
+    pub async fn until_logged(&mut self, text: &str) {
+        wait_until(&format!("the log says {text:?}"), PATIENCE, async || {
+            self.log().contains(text) || {
+                self.assert_running();
+                false
+            }
+        })
+        .await;
+    }
+
+    /// Waits until `http://<address>/_vestibule/health` answers 200.
+    pub async fn until_healthy(&mut self, address: &str) {
+        let mut visitor = Visitor::new(address, address);
+        wait_until(&format!("{address} is healthy"), PATIENCE, async || {
+            self.assert_running();
+            visitor.try_get("/_vestibule/health").await.is_ok_and(|answer| answer.status.is_success())
+        })
+        .await;
+    }
+
+    /// Sends a signal by its name: `HUP`.
+    pub fn signal(&self, name: &str) {
+        self.process.as_ref().expect("the program runs").signal(name);
+    }
+
+    /// Asks the program to end, and waits until it did.
+    pub async fn terminate(&mut self) -> ExitStatus {
+        self.signal("TERM");
+        self.end().await
+    }
+
+    /// Waits until the program ends by itself.
+    pub async fn end(&mut self) -> ExitStatus {
+        let status = self.process.as_mut().expect("the program runs").end(PATIENCE).await;
+        self.process = None;
+        status
+    }
+
+    /// Kills the program at once.
+    pub fn kill(&mut self) {
+        self.process = None;
+    }
+
+    /// Starts the program again, in the same folder, after [`Self::terminate`] or [`Self::kill`].
+    pub fn restart(&mut self) {
+        self.kill();
+        self.process = Some(self.launch.spawn(self.folder.path()));
+    }
+
+    fn assert_running(&mut self) {
+        let ended = self.process.as_mut().expect("the program was started").ended();
+        assert!(ended.is_none(), "the program ended with {ended:?}:\n{}", self.log());
+    }
+}
+
+impl Launch {
+    /// Sets a variable of the program's environment, which otherwise has nothing of Vestibule's.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Starts the program; wait for it with [`Program::until_healthy`] or [`Program::until_logged`].
+    #[must_use]
+    pub fn start(self) -> Program {
+        let folder = tempfile::Builder::new().prefix("vestibule-program-").tempdir().unwrap();
+        let process = self.spawn(folder.path());
+        Program { launch: self, folder, process: Some(process) }
+    }
+
+    fn spawn(&self, folder: &Path) -> Process {
+        let mut command = Command::new(&self.program);
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("VESTIBULE_")) {
+            command.env_remove(name);
+        }
+        command.args(&self.arguments).envs(self.environment.iter().cloned()).current_dir(folder);
+        Process::start(&mut command, &folder.join("log"), folder)
+    }
+}
+
+/// The program beside the running test: `target/debug/deps/it-0123` -> `target/debug/<name>`.
+fn built(name: &str) -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let program = test.parent().and_then(Path::parent).expect("tests run from target/<profile>/deps").join(name);
+    assert!(program.exists(), "{} is not built: cargo build --workspace --bins --tests", program.display());
+    program
+}

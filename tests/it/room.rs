@@ -1,0 +1,251 @@
+//! A queue in some store whose time only moves when the test moves it, and the guests that stand in it.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use vestibule_core::line::{FoundState, LineEntry, Removal, Stats, Visit, VisitAnswer};
+use vestibule_core::settings::Settings;
+use vestibule_core::{
+    Clock, KeyList, ManualClock, MemoryStore, Micros, PutMode, PutOutcome, QueueId, SessionId, Store, TicketSigner,
+    VerifiedTicket,
+};
+
+/// When the tests' time begins.
+const START: Micros = Micros(1_700_000_000_000_000);
+
+/// A store, the clock that it goes by, and the key that signs its tickets.
+pub(crate) struct Bench {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) signer: TicketSigner,
+}
+
+impl Bench {
+    pub(crate) fn memory() -> Self {
+        let clock = Arc::new(ManualClock::at(START));
+        Self::of(Arc::new(MemoryStore::new(clock.clone())), clock)
+    }
+
+    fn of(store: Arc<dyn Store>, clock: Arc<ManualClock>) -> Self {
+        Self { store, clock, signer: TicketSigner::new(&KeyList::of_bytes("k1", [7; 32])).unwrap() }
+    }
+
+    /// A new queue with a random id and these settings over the ordinary ones.
+    pub(crate) async fn open(&self, settings: Value) -> Room<'_> {
+        let settings = settings_of(&random_queue(), &settings);
+        let outcome = self.store.put_settings(&settings, PutMode::Always).await.unwrap();
+        assert_eq!(outcome, PutOutcome::Stored(1));
+        Room { bench: self, queue: settings.id }
+    }
+}
+
+pub(crate) fn random_queue() -> QueueId {
+    format!("q-{}", SessionId::random()).parse().unwrap()
+}
+
+/// The ordinary settings of a queue, with `changes` over them.
+pub(crate) fn settings_of(queue: &QueueId, changes: &Value) -> Settings {
+    let mut document = json!({
+        "id": queue, "tenant": "acme", "hosts": ["tickets.example.com"], "quota": 1,
+        "handover": { "kind": "redirect", "origin": "https://www.example.com" },
+    });
+    document.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    Settings::from_value(&document).unwrap()
+}
+
+/// One queue.
+pub(crate) struct Room<'a> {
+    pub(crate) bench: &'a Bench,
+    pub(crate) queue: QueueId,
+}
+
+/// A visitor as a browser is one: a ticket, signed anew on every visit.
+#[derive(Clone, Debug)]
+pub(crate) struct Guest {
+    pub(crate) session: SessionId,
+    pub(crate) arrival: Micros,
+    pub(crate) ticket: VerifiedTicket,
+}
+
+impl Room<'_> {
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.bench.store
+    }
+
+    pub(crate) fn now(&self) -> Micros {
+        self.bench.clock.now()
+    }
+
+    /// Lets seconds pass.
+    pub(crate) fn pass(&self, seconds: u64) {
+        self.bench.clock.advance(seconds * 1_000_000);
+    }
+
+    /// Lets microseconds pass.
+    pub(crate) fn pass_micros(&self, micros: u64) {
+        self.bench.clock.advance(micros);
+    }
+
+    /// The ticket that the gate would set after this answer, if it holds a place.
+    pub(crate) fn ticket(&self, answer: &VisitAnswer) -> Option<VerifiedTicket> {
+        let place = answer.place?;
+        let signed = self.bench.signer.sign(&self.queue, answer.epoch, answer.now, &place, Some(place.rank)).unwrap();
+        Some(self.bench.signer.verify(&self.queue, signed.as_bytes()).unwrap())
+    }
+
+    pub(crate) async fn ask(&self, ticket: Option<VerifiedTicket>, join: Option<SessionId>) -> VisitAnswer {
+        self.store().visit(&self.queue, Visit { ticket, join }).await.unwrap()
+    }
+
+    /// A visit without a ticket, under this id.
+    pub(crate) async fn visit_as(&self, session: SessionId) -> VisitAnswer {
+        self.ask(None, Some(session)).await
+    }
+
+    /// Somebody new comes for the first time, and has not come back with the ticket yet.
+    pub(crate) async fn join(&self) -> Guest {
+        let answer = self.visit_as(SessionId::random()).await;
+        let ticket = self.ticket(&answer).expect("who comes to an open queue gets a place");
+        Guest { session: ticket.session(), arrival: ticket.arrival(), ticket }
+    }
+
+    /// Somebody new comes, and comes back with the ticket an instant later.
+    pub(crate) async fn arrive(&self) -> Guest {
+        let mut guest = self.join().await;
+        self.pass_micros(1);
+        self.visit(&mut guest).await;
+        guest
+    }
+
+    /// This many come one after the other.
+    pub(crate) async fn arrivals(&self, count: usize) -> Vec<Guest> {
+        let mut guests = Vec::new();
+        for _ in 0..count {
+            guests.push(self.arrive().await);
+        }
+        guests
+    }
+
+    /// This many come for the first time, all at this instant.
+    pub(crate) async fn joiners(&self, count: usize) -> Vec<Guest> {
+        let mut guests = Vec::new();
+        for _ in 0..count {
+            guests.push(self.join().await);
+        }
+        guests
+    }
+
+    /// A visit with the ticket, as the gate makes it: whose ticket holds no place joins as the session's successor.
+    pub(crate) async fn visit(&self, guest: &mut Guest) -> VisitAnswer {
+        let successor = guest.session.successor(guest.ticket.signed_at().0);
+        let answer = self.ask(Some(guest.ticket.clone()), Some(successor)).await;
+        if let Some(ticket) = self.ticket(&answer) {
+            *guest = Guest { session: ticket.session(), arrival: ticket.arrival(), ticket };
+        }
+        answer
+    }
+
+    /// All of them visit, in this order.
+    pub(crate) async fn visit_all(&self, guests: &mut [Guest]) {
+        for guest in guests {
+            self.visit(guest).await;
+        }
+    }
+
+    /// A keepalive: joins nobody.
+    pub(crate) async fn keepalive(&self, guest: &Guest) -> VisitAnswer {
+        self.ask(Some(guest.ticket.clone()), None).await
+    }
+
+    pub(crate) async fn away(&self, guest: &Guest) -> Removal {
+        self.store().away(&self.queue, guest.ticket.clone()).await.unwrap()
+    }
+
+    pub(crate) async fn leave(&self, guest: &Guest) -> Removal {
+        self.store().leave(&self.queue, guest.ticket.clone()).await.unwrap()
+    }
+
+    pub(crate) async fn end(&self, guest: &Guest) -> Removal {
+        self.store().end(&self.queue, guest.session).await.unwrap()
+    }
+
+    pub(crate) async fn release(&self, count: u64) -> u64 {
+        self.store().release(&self.queue, count).await.unwrap()
+    }
+
+    /// Purges until nothing lapsed is left.
+    pub(crate) async fn purge(&self) {
+        while self.store().purge(&self.queue, usize::MAX).await.unwrap().more {}
+    }
+
+    pub(crate) async fn stats(&self) -> Stats {
+        self.store().stats(&self.queue).await.unwrap()
+    }
+
+    /// How many wait and how many are let in.
+    pub(crate) async fn counts(&self) -> (u64, u64) {
+        let stats = self.stats().await;
+        (stats.waiting, stats.active)
+    }
+
+    pub(crate) async fn state(&self, guest: &Guest) -> Option<FoundState> {
+        self.store().find(&self.queue, guest.session).await.unwrap().map(|found| found.state)
+    }
+
+    /// When the session lapses, in microseconds from now.
+    pub(crate) async fn expires_in(&self, guest: &Guest) -> u64 {
+        self.store().find(&self.queue, guest.session).await.unwrap().unwrap().expires_at.since(self.now())
+    }
+
+    pub(crate) async fn is_in(&self, guest: &Guest) -> bool {
+        matches!(self.state(guest).await, Some(FoundState::Admitted { .. }))
+    }
+
+    /// The rank in line; `None` if not in line.
+    pub(crate) async fn rank(&self, guest: &Guest) -> Option<u64> {
+        match self.state(guest).await? {
+            FoundState::Waiting { rank, .. } => Some(rank),
+            _ => None,
+        }
+    }
+
+    /// All who wait, in their order.
+    pub(crate) async fn line(&self) -> Vec<SessionId> {
+        self.entries().await.into_iter().map(|entry| entry.session).collect()
+    }
+
+    /// All who wait, page by page.
+    pub(crate) async fn entries(&self) -> Vec<LineEntry> {
+        let (mut entries, mut from) = (Vec::new(), Some(Micros(0)));
+        while let Some(cursor) = from {
+            let page = self.store().page(&self.queue, cursor, usize::MAX).await.unwrap();
+            entries.extend(page.entries);
+            from = page.next;
+        }
+        entries
+    }
+
+    pub(crate) async fn settings(&self) -> Settings {
+        self.store().settings(&self.queue).await.unwrap().unwrap()
+    }
+
+    /// Changes the settings, whatever their revision.
+    pub(crate) async fn change(&self, change: impl FnOnce(&mut Settings)) {
+        let mut settings = self.settings().await;
+        change(&mut settings);
+        self.store().put_settings(&settings, PutMode::Always).await.unwrap();
+    }
+
+    /// The store loses the queue, and a gate writes the settings back that it holds.
+    pub(crate) async fn lose(&self, mode: PutMode) {
+        let settings = self.settings().await;
+        self.store().remove_queue(&self.queue).await.unwrap();
+        let outcome = self.store().put_settings(&settings, mode).await.unwrap();
+        assert_eq!(outcome, PutOutcome::Stored(settings.line.revision));
+    }
+}
+
+/// The sessions of these guests.
+pub(crate) fn sessions(guests: &[Guest]) -> Vec<SessionId> {
+    guests.iter().map(|guest| guest.session).collect()
+}

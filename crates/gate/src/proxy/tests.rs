@@ -1,0 +1,6 @@
+mod failures;
+mod headers;
+mod messages;
+mod streams;
+mod support;
+mod upgrades;

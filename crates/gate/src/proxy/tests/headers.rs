@@ -1,0 +1,119 @@
+use http::HeaderValue;
+
+use super::support::{Gate, ask, has, recorder, values};
+
+const EMPTY: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+
+async fn head_at_origin(setup: impl FnOnce(&mut Gate), lines: &[&str]) -> String {
+    let (origin, mut heads) = recorder(EMPTY).await;
+    let mut gate = Gate::before(origin);
+    setup(&mut gate);
+    ask(&gate.open().await, &[&["GET / HTTP/1.1"], lines].concat()).await;
+    heads.recv().await.unwrap()
+}
+
+#[tokio::test]
+async fn the_origin_learns_the_visitors_host_scheme_and_address() {
+    let head = head_at_origin(|gate| gate.peer = Some([192, 0, 2, 7].into()), &[]).await;
+    assert_eq!(values(&head, "host"), ["tickets.example:8443"]);
+    assert_eq!(values(&head, "x-forwarded-host"), ["tickets.example:8443"]);
+    assert_eq!(values(&head, "x-forwarded-proto"), ["https"]);
+    assert_eq!(values(&head, "x-forwarded-for"), ["192.0.2.7"]);
+}
+
+const HEARSAY: [&str; 7] = [
+    "X-Forwarded-For: 10.0.0.1, 10.0.0.2",
+    "X-Forwarded-For: 10.0.0.3",
+    "X-Forwarded-Host: forged",
+    "X-Forwarded-Proto: gopher",
+    "X-Forwarded-Port: 1",
+    "Forwarded: for=10.0.0.1",
+    "X_Forwarded_For: 10.0.0.4",
+];
+
+#[tokio::test]
+async fn what_an_untrusted_visitor_says_about_the_way_is_replaced() {
+    let head = head_at_origin(|gate| gate.peer = Some([192, 0, 2, 7].into()), &HEARSAY).await;
+    assert_eq!(values(&head, "x-forwarded-for"), ["192.0.2.7"]);
+    assert_eq!(values(&head, "x-forwarded-host"), ["tickets.example:8443"]);
+    assert_eq!(values(&head, "x-forwarded-proto"), ["https"]);
+    for name in ["x-forwarded-port", "forwarded", "x_forwarded_for"] {
+        assert!(values(&head, name).is_empty(), "{head}");
+    }
+    let head = head_at_origin(|_| (), &HEARSAY).await;
+    assert!(values(&head, "x-forwarded-for").is_empty(), "{head}");
+}
+
+#[tokio::test]
+async fn what_a_trusted_proxy_says_about_the_way_is_continued() {
+    let trusting = |gate: &mut Gate| {
+        gate.peer = Some("::ffff:192.0.2.7".parse().unwrap());
+        gate.trusted = true;
+    };
+    let head = head_at_origin(trusting, &HEARSAY).await;
+    assert_eq!(values(&head, "x-forwarded-for"), ["10.0.0.1, 10.0.0.2, 10.0.0.3, 192.0.2.7"]);
+    assert_eq!(values(&head, "x-forwarded-host"), ["tickets.example:8443"]);
+    assert_eq!(values(&head, "x-forwarded-port"), ["1"]);
+}
+
+#[tokio::test]
+async fn a_visitor_cannot_bring_a_pass() {
+    let forged = [
+        "X-Vestibule-Pass: forged",
+        "x-vestibule-pass: forged",
+        "X_Vestibule_Pass: forged",
+        "X-Vestibule-Ticket: forged",
+        "X-Vestibule-Session: forged",
+    ];
+    let head = head_at_origin(|_| (), &forged).await;
+    assert!(!head.contains("forged"), "{head}");
+    let passed = |gate: &mut Gate| gate.pass = Some(HeaderValue::from_static("genuine"));
+    let forged = ["Connection: x-vestibule-pass, x-forwarded-host, host", "X-Vestibule-Pass: forged"];
+    let head = head_at_origin(passed, &forged).await;
+    assert_eq!(values(&head, "x-vestibule-pass"), ["genuine"]);
+    assert_eq!(values(&head, "x-forwarded-host"), ["tickets.example:8443"]);
+}
+
+#[tokio::test]
+async fn own_cookies_stay_at_the_gate() {
+    let head =
+        head_at_origin(|_| (), &["Cookie: a=1; vestibule_q=secret; b=\"2\"", "Cookie: vestibule_r=secret"]).await;
+    assert_eq!(values(&head, "cookie"), ["a=1; b=\"2\""]);
+}
+
+#[tokio::test]
+async fn what_concerns_one_connection_stays_on_it() {
+    let lines = [
+        "Connection: X-Mine , keep-alive",
+        "X-Mine: 1",
+        "Keep-Alive: timeout=5",
+        "Proxy: http://evil.example",
+        "Proxy-Authorization: secret",
+        "Proxy-Connection: close",
+        "TE: gzip",
+        "Trailer: X-Sum",
+        "Upgrade: websocket",
+        "X-Kept: 1",
+    ];
+    let head = head_at_origin(|_| (), &lines).await;
+    for name in lines.iter().map(|line| line.split(':').next().unwrap()).filter(|name| *name != "X-Kept") {
+        assert!(values(&head, name).is_empty(), "{name} in {head}");
+    }
+    assert!(has(&head, "x-kept: 1"));
+}
+
+#[tokio::test]
+async fn what_concerns_the_origins_connection_stays_on_it() {
+    let (origin, _heads) = recorder(
+        b"HTTP/1.1 200 OK\r\nConnection: X-Mine\r\nConnection: keep-alive\r\nX-Mine: 1\r\nKeep-Alive: timeout=5\r\n\
+          Proxy-Authenticate: Basic\r\nUpgrade: h2c\r\nX-Kept: 1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
+    )
+    .await;
+    let got = ask(&Gate::before(origin).open().await, &["GET / HTTP/1.1"]).await;
+    for name in ["x-mine", "keep-alive", "proxy-authenticate", "upgrade"] {
+        assert!(values(&got, name).is_empty(), "{name} in {got}");
+    }
+    assert_eq!(values(&got, "connection"), ["close"]);
+    assert_eq!(values(&got, "transfer-encoding"), ["chunked"]);
+    assert!(has(&got, "x-kept: 1") && got.ends_with("\r\n\r\n2\r\nhi\r\n0\r\n\r\n"), "{got}");
+}

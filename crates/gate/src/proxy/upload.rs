@@ -1,0 +1,113 @@
+//! The visitor's body on its way to the origin, and what its pace tells about who is waited for.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use axum::body::Body;
+use bytes::Bytes;
+use hyper::body::{Body as _, Frame, SizeHint};
+use tokio::time::Instant;
+
+use super::error::{Failure, ProxyError};
+
+/// How an upload is getting on.
+#[derive(Debug)]
+pub(super) struct Upload {
+    started: Instant,
+    progress_micros: AtomicU64,
+    waits_for_visitor: AtomicBool,
+    failure: OnceLock<ProxyError>,
+}
+
+impl Upload {
+    pub(super) fn start() -> Arc<Self> {
+        Arc::new(Self {
+            started: Instant::now(),
+            progress_micros: AtomicU64::new(0),
+            waits_for_visitor: AtomicBool::new(false),
+            failure: OnceLock::new(),
+        })
+    }
+
+    pub(super) fn progress(&self) {
+        self.progress_micros.store(self.started.elapsed().as_micros() as u64, Relaxed);
+    }
+
+    /// When a chunk last went to the origin, or the request got its connection.
+    pub(super) fn last_progress(&self) -> Instant {
+        self.started + Duration::from_micros(self.progress_micros.load(Relaxed))
+    }
+
+    /// Whether the origin would take more than the visitor has sent so far.
+    pub(super) fn waits_for_visitor(&self) -> bool {
+        self.waits_for_visitor.load(Relaxed)
+    }
+
+    /// What the visitor did wrong.
+    pub(super) fn failure(&self) -> Option<ProxyError> {
+        self.failure.get().copied()
+    }
+}
+
+/// A body that reports to an [`Upload`] and keeps to a limit.
+#[derive(Debug)]
+pub(super) struct UploadBody {
+    body: Body,
+    upload: Arc<Upload>,
+    bytes_left: Option<u64>,
+}
+
+impl UploadBody {
+    /// Refuses at once what announces itself as too large.
+    pub(super) fn new(body: Body, upload: Arc<Upload>, limit: Option<u64>) -> Result<Self, Failure> {
+        if limit.is_some_and(|limit| body.size_hint().lower() > limit) {
+            return Err(Failure::new(ProxyError::TooLarge, "its announced length"));
+        }
+        Ok(Self { body, upload, bytes_left: limit })
+    }
+
+    fn count(&mut self, frame: &Frame<Bytes>) -> Result<(), ProxyError> {
+        let (Some(left), Some(data)) = (self.bytes_left, frame.data_ref()) else { return Ok(()) };
+        self.bytes_left = Some(left.checked_sub(data.len() as u64).ok_or(ProxyError::TooLarge)?);
+        Ok(())
+    }
+}
+
+impl hyper::body::Body for UploadBody {
+    type Data = Bytes;
+    type Error = ProxyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ProxyError>>> {
+        self.upload.waits_for_visitor.store(true, Relaxed);
+        let next = ready!(Pin::new(&mut self.body).poll_frame(context));
+        self.upload.waits_for_visitor.store(false, Relaxed);
+        self.upload.progress();
+        let counted = match next {
+            None => return Poll::Ready(None),
+            Some(Err(_)) => Err(ProxyError::BadRequest),
+            Some(Ok(frame)) => self.count(&frame).map(|()| frame),
+        };
+        if let Err(failure) = counted {
+            self.upload.failure.get_or_init(|| failure);
+        }
+        Poll::Ready(Some(counted))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,234 @@
+// The queue page's script: asks for the visitor's standing, shows it, and goes in when it is their turn.
+// The same file is its own worker, because timers of a hidden page are throttled and a worker's are not.
+(() => {
+  'use strict';
+  if (typeof document === 'undefined') {
+    const timers = {};
+    onmessage = ({ data: [name, delay] }) => {
+      clearTimeout(timers[name]);
+      timers[name] = setTimeout(() => postMessage(name), delay);
+    };
+    return;
+  }
+  const block = document.getElementById('vestibule-data');
+  if (!block) return;
+
+  const page = JSON.parse(block.textContent);
+  const texts = page.texts;
+  const root = document.documentElement;
+  const numbers = new Intl.NumberFormat(page.lang);
+  const plurals = new Intl.PluralRules(page.lang);
+  const BACKOFF_FIRST = 2, BACKOFF_MAX = 30, DELAY_MAX = 300, POLL_GAP_MS = 1000, FETCH_MS = 10000;
+  const ENTER_MS = 1500, ANNOUNCE_MS = 60000;
+
+  // Storage fails where cookies are blocked; `get` then answers `undefined`, where an empty one answers `null`.
+  const key = (name) => `vestibule:${page.queue}:${name}`;
+  const store = {
+    get(name) { try { return sessionStorage.getItem(key(name)); } catch { return undefined; } },
+    set(name, value) { try { sessionStorage.setItem(key(name), value); } catch { /* shown as cookies off */ } },
+    drop(name) { try { sessionStorage.removeItem(key(name)); } catch { /* nothing was kept */ } },
+  };
+
+  const all = (name) => document.querySelectorAll(`[data-vestibule~="${name}"]`);
+  const write = (name, text) => all(name).forEach((el) => { if (el.textContent !== text) el.textContent = text; });
+  const show = (name, on) => all(name).forEach((el) => { el.hidden = !on; });
+  const fill = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+  const plural = (forms, n, values) => fill(forms[plurals.select(n)] ?? forms.other,
+    { n: numbers.format(n), ...values });
+
+  // Timers run in the worker, with one in the page behind it in case there is no worker or it falls silent.
+  const LATE_MS = 5000;
+  const due = {}, local = {}, actions = {};
+  let worker = null;
+  const run = (name) => {
+    if (!(name in due)) return;
+    delete due[name];
+    clearTimeout(local[name]);
+    actions[name]();
+  };
+  const arm = (name, delay) => {
+    clearTimeout(local[name]);
+    worker?.postMessage([name, delay]);
+    local[name] = setTimeout(run, worker ? delay + LATE_MS : delay, name);
+  };
+  const after = (name, delay) => { due[name] = Date.now() + delay; arm(name, delay); };
+  try {
+    worker = new Worker(document.currentScript.src);
+    worker.onmessage = ({ data }) => run(data);
+    worker.onerror = () => {
+      worker = null;
+      for (const name in due) arm(name, Math.max(0, due[name] - Date.now()));
+    };
+  } catch { worker = null; }
+
+  // The same rounding as the server's: the words stay true, never below p90 nor above p50.
+  const waitWords = ({ p50, p90: given }) => {
+    const words = texts.wait, p90 = Math.max(p50, given);
+    if (p90 < 60) return words.less_than_minute;
+    const minutes = p90 / 60;
+    const step = minutes <= 10 ? 1 : minutes <= 60 ? 5 : 10;
+    const to = Math.ceil(minutes / step) * step;
+    if (to > 90) {
+      const hours = Math.floor(p50 / 3600), from = Math.floor(p50 / 300) * 5;
+      if (hours) return plural(words.more_than_hours, hours);
+      if (from) return plural(words.more_than_minutes, from);
+      return plural(words.up_to_hours, Math.ceil(p90 / 3600));
+    }
+    const from = Math.floor(p50 / 60 / step) * step;
+    if (!from) return plural(words.up_to_minutes, to);
+    if (from === to) return plural(words.minutes, to);
+    return plural(words.range, to, { from: numbers.format(from), to: numbers.format(to) });
+  };
+
+  // The live region speaks at once of what matters, and of mere progress once a minute.
+  let spokenAt = Date.now();
+  const announce = (text) => { spokenAt = Date.now(); write('live', text); };
+
+  // First and lowest position of this session: where the bar starts, and what the position never rises above.
+  let seen = null;
+  const track = (session, position) => {
+    if (!seen) try { seen = JSON.parse(store.get('seen')); } catch { seen = null; }
+    if (seen?.session !== session) seen = { session, first: position, low: position };
+    seen.low = Math.min(seen.low, position);
+    store.set('seen', JSON.stringify(seen));
+    return seen;
+  };
+
+  let shownState = page.state, shownPosition = null, spokenPosition = null;
+  const render = (standing) => {
+    const { state } = standing;
+    const values = { brand: page.brand, name: page.name };
+    const heading = texts.heading[state];
+    root.dataset.state = state;
+    write('heading', heading);
+    write('lead', fill(texts.lead[state], values));
+    if (standing.position) renderPlace(standing);
+    const inLine = standing.position && state !== 'admitted';
+    show('place', inLine);
+    show('enter', state === 'admitted');
+    show('keep', state !== 'admitted');
+    const wait = standing.wait_seconds && inLine ? waitWords(standing.wait_seconds) : '';
+    write('wait', wait);
+    show('wait-row', !!wait);
+    const title = inLine ? numbers.format(shownPosition) : state === 'admitted' ? `● ${heading}` : heading;
+    document.title = `${title} · ${page.brand}`;
+    if (state !== shownState) announce(`${heading}. ${fill(texts.lead[state], values)}`);
+    else if (inLine && shownPosition !== spokenPosition && Date.now() - spokenAt > ANNOUNCE_MS) {
+      spokenPosition = shownPosition;
+      announce(`${texts.place}: ${numbers.format(shownPosition)}. ${wait && `${texts.wait_label}: ${wait}.`}`);
+    }
+    shownState = state;
+  };
+
+  const renderPlace = ({ session, position, waiting }) => {
+    const { first, low } = track(session, position);
+    shownPosition = low;
+    const text = numbers.format(low);
+    all('position').forEach((el) => { el.dataset.digits = text.length; });
+    write('position', text);
+    const behind = waiting === null ? null : Math.max(0, waiting - position);
+    show('behind-row', behind !== null);
+    if (behind !== null) write('behind', behind ? plural(texts.behind, behind) : texts.behind_none);
+    all('progress').forEach((el) => { el.value = (first - low) / first; el.hidden = first < 2; });
+  };
+
+  // Leaving on purpose needs no word to the server: the visitor goes in, or the page comes right back.
+  let leaving = false, stopped = false;
+  const reload = () => { leaving = true; location.reload(); };
+
+  const enter = (url) => {
+    stopped = true;
+    const target = new URL(url || location.href, location.href);
+    if (!/^https?:$/.test(target.protocol)) return;
+    all('enter-link').forEach((el) => { el.href = target.href; });
+    if (document.visibilityState === 'visible') all('enter-link')[0]?.focus();
+    actions.enter = () => { leaving = true; location.replace(target.href); };
+    after('enter', ENTER_MS);
+  };
+
+  // The server doesn't know the session of this page: a reload joins anew, once; if that doesn't help, cookies are off.
+  const unknown = () => {
+    if (navigator.cookieEnabled && store.get('rejoin') === null) {
+      store.set('rejoin', '1');
+      return reload();
+    }
+    stopped = true;
+    show('cookies', true);
+    write('live', all('cookies')[0]?.textContent ?? '');
+  };
+
+  const settle = (standing) => {
+    const { state, session } = standing;
+    if (page.state === 'closed' ? state !== 'closed' : state === 'closed') return reload();
+    if (state === 'closed') return;
+    if ((state === 'waiting' || state === 'paused') && (!session || session !== page.session)) return unknown();
+    if (session) store.drop('rejoin');
+    render(standing);
+    if (state === 'admitted') enter(standing.enter_url);
+  };
+
+  let failures = 0, busy = false, polledAt = 0;
+  const offline = (on) => {
+    if (on && !failures) announce(texts.connection);
+    show('connection', on);
+  };
+
+  const retryAfter = (response) => {
+    const value = response?.headers.get('Retry-After');
+    const seconds = value ? (/^\d+$/.test(value) ? +value : (Date.parse(value) - Date.now()) / 1000) : 0;
+    return seconds > 0 ? seconds : 0;
+  };
+
+  const ask = async () => {
+    const stop = new AbortController();
+    const timer = setTimeout(() => stop.abort(), FETCH_MS);
+    let response;
+    try {
+      response = await fetch(page.status_url, { credentials: 'same-origin', cache: 'no-store', signal: stop.signal,
+        headers: { Accept: 'application/json' } });
+      const standing = await response.json();
+      if (!(standing.state in texts.heading)) throw new Error('no standing');
+      return { standing, delay: Math.max(standing.poll_after || 1, retryAfter(response)) };
+    } catch {
+      return { standing: null, delay: retryAfter(response) };
+    } finally { clearTimeout(timer); }
+  };
+
+  const poll = async () => {
+    if (busy || stopped || leaving) return;
+    busy = true;
+    polledAt = Date.now();
+    let { standing, delay } = await ask();
+    busy = false;
+    if (leaving) return;
+    offline(!standing);
+    if (standing) {
+      failures = 0;
+      settle(standing);
+    } else {
+      const backoff = Math.min(BACKOFF_MAX, BACKOFF_FIRST * 2 ** failures++);
+      delay = Math.max(delay, backoff * (0.5 + Math.random() / 2));
+    }
+    if (!stopped && !leaving) after('poll', Math.min(delay, DELAY_MAX) * 1000);
+  };
+  actions.poll = poll;
+  const pollNow = () => { if (Date.now() - polledAt > POLL_GAP_MS) poll(); };
+
+  addEventListener('online', pollNow);
+  addEventListener('pageshow', (event) => { if (event.persisted) { leaving = stopped = false; pollNow(); } });
+  document.addEventListener('visibilitychange', () => { if (document.visibilityState === 'visible') pollNow(); });
+  addEventListener('pagehide', () => {
+    if (leaving || shownState === 'admitted') return;
+    store.set('left', '1');
+    navigator.sendBeacon?.(page.away_url);
+  });
+
+  // The beacon of a page that was left for this very one arrives after this one was served, so presence is renewed soon.
+  const returned = store.get('left');
+  store.drop('left');
+  if (page.state === 'admitted') enter(page.enter_url);
+  else {
+    if (page.position) renderPlace(page);
+    after('poll', returned ? POLL_GAP_MS : page.poll_after * 1000);
+  }
+})();

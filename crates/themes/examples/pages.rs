@@ -1,0 +1,67 @@
+//! Writes every page of the built-in theme in every state and language into a folder, to look at them:
+//! `cargo run -p vestibule-themes --example pages -- FOLDER`
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+use vestibule_core::{Standing, StandingState, WaitSeconds};
+use vestibule_themes::{Language, PageView, PlainPage, Themes, keepalive_script, queue_script};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = std::env::args().nth(1).ok_or("takes the folder to write to")?;
+    let folder = Path::new(&folder);
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join("queue.js"), &queue_script().bytes)?;
+    fs::write(folder.join("keepalive.js"), &keepalive_script().bytes)?;
+    for language in Language::ALL {
+        write_states(folder, language)?;
+        for page in PlainPage::ALL {
+            let name = format!("{page:?}.{}.html", language.code()).to_lowercase();
+            fs::write(folder.join(name), Themes::plain_page(page, language, "sample"))?;
+        }
+    }
+    Ok(())
+}
+
+fn write_states(folder: &Path, language: Language) -> Result<(), Box<dyn Error>> {
+    use StandingState::{Admitted, Closed, Paused, Unavailable, Waiting};
+    for state in [Waiting, Admitted, Paused, Closed, Unavailable] {
+        let standing = standing(state)?;
+        let page = Themes::built_in().queue_page(None, &view(&standing, language));
+        fs::write(folder.join(format!("{}.{}.html", state.as_str(), language.code())), page)?;
+    }
+    Ok(())
+}
+
+fn standing(state: StandingState) -> Result<Standing, Box<dyn Error>> {
+    Ok(Standing {
+        queue: "acme-tour".parse()?,
+        session: Some("6f1c2a54-9a57-4b8e-8a43-6d7a3f0f9b11".parse()?),
+        state,
+        position: Some(1284),
+        waiting: Some(5678),
+        active: Some(100),
+        wait_seconds: (state == StandingState::Waiting).then_some(WaitSeconds { p50: 240, p90: 360 }),
+        joined_at: None,
+        expires_in: None,
+        poll_after: 2,
+        enter_url: Some("/tickets".to_owned()),
+        revision: None,
+    })
+}
+
+fn view(standing: &Standing, language: Language) -> PageView<'_> {
+    PageView {
+        standing,
+        queue_name: "Northern Lights – World Tour 2027",
+        brand_name: "Acme Live",
+        colour: std::env::var("COLOUR").ok().and_then(|colour| colour.parse().ok()),
+        logo: None,
+        language,
+        nonce: "sample",
+        asset_base: "/_vestibule/theme/acme-tour/",
+        refresh_seconds: 20,
+        hold_seconds: 600,
+    }
+}

@@ -1,0 +1,164 @@
+//! A brand's one colour, and the ones made from it that can be read on it and beside it.
+//!
+//! Contrast as in WCAG 2.2, "relative luminance" and "contrast ratio".
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+/// Contrast of text with what is behind it that WCAG 2.2 AA asks for.
+const READABLE: f64 = 4.5;
+/// The same for the accent on dark pages, where more is kinder to the eye.
+const READABLE_ON_DARK: f64 = 6.0;
+const WHITE: Colour = Colour([255, 255, 255]);
+const BLACK: Colour = Colour([0, 0, 0]);
+const DARK_PAGE: Colour = Colour([18, 20, 25]);
+const DARK_CARD: Colour = Colour([27, 30, 37]);
+
+/// A colour `#rrggbb`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Colour([u8; 3]);
+
+/// What a colour looks like.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("takes a colour as #rrggbb")]
+pub struct ColourError;
+
+impl Default for Colour {
+    /// The built-in theme's own: a calm blue.
+    fn default() -> Self {
+        Self([46, 91, 214])
+    }
+}
+
+impl FromStr for Colour {
+    type Err = ColourError;
+
+    fn from_str(text: &str) -> Result<Self, ColourError> {
+        let digits = text.strip_prefix('#').ok_or(ColourError)?;
+        if digits.len() != 6 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(ColourError);
+        }
+        let rgb = u32::from_str_radix(digits, 16).map_err(|_| ColourError)?;
+        let [_, red, green, blue] = rgb.to_be_bytes();
+        Ok(Self([red, green, blue]))
+    }
+}
+
+impl fmt::Display for Colour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [red, green, blue] = self.0;
+        write!(f, "#{red:02x}{green:02x}{blue:02x}")
+    }
+}
+
+impl Colour {
+    fn luminance(self) -> f64 {
+        let [red, green, blue] = self.0.map(|channel| {
+            let share = f64::from(channel) / 255.0;
+            if share <= 0.040_45 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
+        });
+        0.2126 * red + 0.7152 * green + 0.0722 * blue
+    }
+
+    fn contrast(self, other: Self) -> f64 {
+        let (a, b) = (self.luminance(), other.luminance());
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    /// This colour with `percent` of the other in it.
+    fn mixed(self, other: Self, percent: u8) -> Self {
+        let share = f64::from(percent) / 100.0;
+        let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * share).round() as u8;
+        let [r, g, b] = self.0;
+        let [other_r, other_g, other_b] = other.0;
+        Self([mix(r, other_r), mix(g, other_g), mix(b, other_b)])
+    }
+
+    /// As much of the other in it as it takes to be read on all of `grounds`.
+    fn readable_on(self, grounds: &[Self], least: f64, other: Self) -> Self {
+        let reads = |colour: &Self| grounds.iter().all(|ground| colour.contrast(*ground) >= least);
+        (0..=100).step_by(4).map(|percent| self.mixed(other, percent)).find(reads).unwrap_or(other)
+    }
+}
+
+/// The colours of a page, all as `#rrggbb`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Palette {
+    /// The brand's own.
+    pub(crate) brand: String,
+    /// Black or white, whichever is easier to read on it.
+    pub(crate) on_brand: String,
+    /// The brand's, as dark as a light page needs it.
+    pub(crate) accent_light: String,
+    /// The brand's, as light as a dark page needs it.
+    pub(crate) accent_dark: String,
+    /// Behind the card, light.
+    pub(crate) page_light: String,
+    /// Behind the card, dark.
+    pub(crate) page_dark: String,
+    /// The glow at the top, light.
+    pub(crate) glow_light: String,
+    /// The glow at the top, dark.
+    pub(crate) glow_dark: String,
+}
+
+impl Palette {
+    pub(crate) fn of(brand: Colour) -> Self {
+        let light = Colour([247, 248, 250]).mixed(brand, 2);
+        let dark = DARK_PAGE.mixed(brand, 3);
+        let on_brand = if brand.contrast(WHITE) >= brand.contrast(BLACK) { WHITE } else { BLACK };
+        Self {
+            brand: brand.to_string(),
+            on_brand: on_brand.to_string(),
+            accent_light: brand.readable_on(&[WHITE, light], READABLE, BLACK).to_string(),
+            accent_dark: brand.readable_on(&[DARK_CARD, dark], READABLE_ON_DARK, WHITE).to_string(),
+            page_light: light.to_string(),
+            page_dark: dark.to_string(),
+            glow_light: light.mixed(brand, 14).to_string(),
+            glow_dark: dark.mixed(brand, 24).to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn contrast(a: &str, b: &str) -> f64 {
+        a.parse::<Colour>().unwrap().contrast(b.parse().unwrap())
+    }
+
+    #[test]
+    fn only_six_hex_digits_are_a_colour() {
+        assert_eq!("#C2185b".parse::<Colour>().unwrap().to_string(), "#c2185b");
+        for bad in ["", "#fff", "c2185b", "#c2185g", "#+2185b", "#c2185b;}", "#éé12"] {
+            assert_eq!(bad.parse::<Colour>(), Err(ColourError), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_brand_everything_can_be_read(rgb in any::<[u8; 3]>()) {
+            let palette = Palette::of(Colour(rgb));
+            for (front, ground) in [
+                (&palette.on_brand, &palette.brand),
+                (&palette.accent_light, &palette.page_light),
+                (&palette.accent_dark, &palette.page_dark),
+            ] {
+                prop_assert!(contrast(front, ground) >= READABLE, "{front} on {ground}");
+            }
+            prop_assert!(contrast(&palette.accent_light, "#ffffff") >= READABLE);
+            prop_assert!(contrast(&palette.accent_dark, "#1b1e25") >= READABLE);
+            // The grey texts of the style sheet, on the page and on the glow.
+            for ground in [&palette.page_light, &palette.glow_light] {
+                prop_assert!(contrast("#16181d", ground) >= READABLE);
+            }
+            prop_assert!(contrast("#585d69", &palette.page_light) >= READABLE);
+            prop_assert!(contrast("#a9afbb", &palette.page_dark) >= READABLE);
+            prop_assert!(contrast("#f2f3f5", &palette.glow_dark) >= READABLE);
+        }
+    }
+}

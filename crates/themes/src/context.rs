@@ -1,0 +1,150 @@
+//! The variables of a template. `docs/themes.md` names every one of them.
+
+use minijinja::Value;
+use serde::Serialize;
+use vestibule_core::StandingState;
+
+use crate::colour::Palette;
+use crate::script;
+use crate::texts::{TextSet, fill, texts};
+use crate::view::{PageView, PlainPage};
+use crate::{Colour, Language, WaitWords};
+
+/// Letters of a session's id that a visitor reads to the support.
+const SUPPORT_CODE_LETTERS: usize = 8;
+
+#[derive(Serialize)]
+pub(crate) struct Queue {
+    id: String,
+    name: String,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Brand {
+    name: String,
+}
+
+/// All variables. What has no value is none, which shows as nothing.
+#[derive(Serialize)]
+pub(crate) struct Context {
+    lang: &'static str,
+    dir: &'static str,
+    nonce: String,
+    state: &'static str,
+    title: String,
+    heading: String,
+    lead: String,
+    queue: Queue,
+    brand: Brand,
+    logo: Option<String>,
+    colour: Palette,
+    position: Option<String>,
+    position_number: Option<u64>,
+    waiting: Option<String>,
+    behind: Option<String>,
+    wait: Option<String>,
+    keep: String,
+    no_script: String,
+    enter_url: String,
+    support_code: Option<String>,
+    refresh_seconds: u64,
+    asset_base: String,
+    texts: Value,
+    script_tags: Value,
+}
+
+impl Context {
+    pub(crate) fn of(view: &PageView<'_>) -> Self {
+        let (language, standing) = (view.language, view.standing);
+        let TextSet { texts, value } = texts(language);
+        let in_line = standing.position.filter(|_| standing.state != StandingState::Admitted);
+        let position = in_line.map(|n| language.number(n));
+        let heading = texts.heading.of(standing.state);
+        let named = [("brand", view.brand()), ("name", view.queue_name)];
+        let hold_minutes = view.hold_seconds / 60;
+        Self {
+            state: standing.state.as_str(),
+            title: title(view, position.as_deref(), heading),
+            lead: fill(texts.lead.of(standing.state), &named),
+            queue: Queue { id: standing.queue.to_string(), name: view.queue_name.to_owned() },
+            brand: Brand { name: view.brand().to_owned() },
+            logo: view.logo().map(str::to_owned),
+            position,
+            position_number: in_line,
+            waiting: standing.waiting.map(|n| language.number(n)),
+            behind: in_line.zip(standing.waiting).map(|(position, waiting)| behind(language, position, waiting)),
+            wait: in_line.and(standing.wait_seconds).map(|wait| texts.wait.say(language, WaitWords::of(wait))),
+            keep: texts.keep.count(language, hold_minutes.max(1)),
+            no_script: texts.no_script.count(language, view.refresh_seconds),
+            enter_url: view.enter_url().to_owned(),
+            support_code: standing.session.map(|id| id.to_string().chars().take(SUPPORT_CODE_LETTERS).collect()),
+            refresh_seconds: view.refresh_seconds,
+            asset_base: view.asset_base.to_owned(),
+            script_tags: Value::from_safe_string(script::tags(view)),
+            ..Self::bare(language, view.nonce, view.colour.unwrap_or_default(), heading, value)
+        }
+    }
+
+    pub(crate) fn plain(page: PlainPage, language: Language, nonce: &str) -> Self {
+        let TextSet { texts, value } = texts(language);
+        let text = match page {
+            PlainPage::OriginDown => &texts.plain.origin_down,
+            PlainPage::OriginSlow => &texts.plain.origin_slow,
+            PlainPage::NoQueue => &texts.plain.no_queue,
+        };
+        let bare = Self::bare(language, nonce, Colour::default(), &text.heading, value);
+        Self { title: text.heading.clone(), lead: text.lead.clone(), ..bare }
+    }
+
+    /// Heading and lead, for the page that is left when no template can be rendered.
+    pub(crate) fn words(&self) -> (&str, &str) {
+        (&self.heading, &self.lead)
+    }
+
+    fn bare(language: Language, nonce: &str, colour: Colour, heading: &str, texts: &Value) -> Self {
+        Self {
+            lang: language.code(),
+            dir: language.direction(),
+            nonce: nonce.to_owned(),
+            state: "plain",
+            title: String::new(),
+            heading: heading.to_owned(),
+            lead: String::new(),
+            queue: Queue { id: String::new(), name: String::new() },
+            brand: Brand { name: String::new() },
+            logo: None,
+            colour: Palette::of(colour),
+            position: None,
+            position_number: None,
+            waiting: None,
+            behind: None,
+            wait: None,
+            keep: String::new(),
+            no_script: String::new(),
+            enter_url: String::new(),
+            support_code: None,
+            refresh_seconds: 0,
+            asset_base: String::new(),
+            texts: texts.clone(),
+            script_tags: Value::from_safe_string(String::new()),
+        }
+    }
+}
+
+/// What a tab shows: the position while there is one, a mark when it is the visitor's turn.
+fn title(view: &PageView<'_>, position: Option<&str>, heading: &str) -> String {
+    let brand = view.brand();
+    match (position, view.standing.state) {
+        (Some(position), _) => format!("{position} · {brand}"),
+        (None, StandingState::Admitted) => format!("● {heading} · {brand}"),
+        (None, _) => format!("{heading} · {brand}"),
+    }
+}
+
+fn behind(language: Language, position: u64, waiting: u64) -> String {
+    let texts = &texts(language).texts;
+    match waiting.saturating_sub(position) {
+        0 => texts.behind_none.clone(),
+        n => texts.behind.count(language, n),
+    }
+}

@@ -1,0 +1,143 @@
+//! The two scripts, and the block of data that the queue page's one reads.
+
+use std::sync::LazyLock;
+
+use bytes::Bytes;
+use serde::Serialize;
+use vestibule_core::{QueueId, SessionId, Standing, StandingState, WaitSeconds};
+
+use crate::asset::{Asset, content_hash};
+use crate::texts::{ByState, Plural, Texts, WaitTexts, texts};
+use crate::view::{BASE_PATH, PageView};
+
+static QUEUE: LazyLock<Asset> = LazyLock::new(|| script(include_str!("../built-in/queue.js")));
+static KEEPALIVE: LazyLock<Asset> = LazyLock::new(|| script(include_str!("../built-in/keepalive.js")));
+static QUEUE_TAG: LazyLock<String> = LazyLock::new(|| {
+    let version = content_hash(&queue_script().bytes);
+    format!(r#"<script src="{BASE_PATH}/queue.js?v={version}" defer></script>"#)
+});
+
+/// The queue page's script, `/_vestibule/queue.js`. Pages name it with its hash, so it may be cached for good.
+#[must_use]
+pub fn queue_script() -> &'static Asset {
+    &QUEUE
+}
+
+/// The script that a site embeds, `/_vestibule/keepalive.js`. Its address never changes, so a cache must ask again.
+#[must_use]
+pub fn keepalive_script() -> &'static Asset {
+    &KEEPALIVE
+}
+
+fn script(source: &str) -> Asset {
+    let bytes = Bytes::from(squeezed(source));
+    Asset {
+        content_type: "text/javascript; charset=utf-8",
+        etag: format!("\"{}\"", content_hash(&bytes)),
+        bytes,
+        immutable: false,
+    }
+}
+
+/// The source without indentation and without lines that are a comment. Neither the scripts nor the style sheet has a
+/// text over several lines, so nothing else changes.
+pub(crate) fn squeezed(source: &str) -> String {
+    let lines = source.lines().map(str::trim);
+    let kept = lines.filter(|line| !line.is_empty() && !line.starts_with("//") && !line.starts_with("/*"));
+    kept.collect::<Vec<_>>().join("\n")
+}
+
+/// What the page's script is told.
+#[derive(Serialize)]
+struct Data<'a> {
+    lang: &'static str,
+    queue: &'a QueueId,
+    session: Option<SessionId>,
+    state: StandingState,
+    position: Option<u64>,
+    waiting: Option<u64>,
+    wait_seconds: Option<WaitSeconds>,
+    poll_after: u64,
+    enter_url: &'a str,
+    status_url: String,
+    away_url: String,
+    brand: &'a str,
+    name: &'a str,
+    texts: DataTexts<'a>,
+}
+
+#[derive(Serialize)]
+struct DataTexts<'a> {
+    heading: &'a ByState,
+    lead: &'a ByState,
+    place: &'a str,
+    wait_label: &'a str,
+    wait: &'a WaitTexts,
+    behind: &'a Plural,
+    behind_none: &'a str,
+    connection: &'a str,
+}
+
+/// The two tags that make a page live: its data, and the script.
+pub(crate) fn tags(view: &PageView<'_>) -> String {
+    let data = Data::of(view, &texts(view.language).texts);
+    let json = serde_json::to_string(&data).unwrap_or_default();
+    format!("<script type=\"application/json\" id=\"vestibule-data\">{}</script>\n{}", inert(&json), *QUEUE_TAG)
+}
+
+/// JSON that can't end the element it stands in, nor begin a comment.
+fn inert(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+impl<'a> Data<'a> {
+    fn of(view: &'a PageView<'_>, texts: &'a Texts) -> Self {
+        let Standing { queue, session, state, position, waiting, wait_seconds, poll_after, .. } = view.standing;
+        let status = format!("{BASE_PATH}/status?queue={queue}");
+        Self {
+            lang: view.language.code(),
+            queue,
+            session: *session,
+            state: *state,
+            position: *position,
+            waiting: *waiting,
+            wait_seconds: *wait_seconds,
+            poll_after: *poll_after,
+            enter_url: view.enter_url(),
+            status_url: session.map_or(status.clone(), |session| format!("{status}&session={session}")),
+            away_url: format!("{BASE_PATH}/away?queue={queue}"),
+            brand: view.brand(),
+            name: view.queue_name,
+            texts: DataTexts {
+                heading: &texts.heading,
+                lead: &texts.lead,
+                place: &texts.place,
+                wait_label: &texts.wait_label,
+                wait: &texts.wait,
+                behind: &texts.behind,
+                behind_none: &texts.behind_none,
+                connection: &texts.connection,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn squeezing_takes_only_indentation_and_comments() {
+        assert_eq!(squeezed("// a\n  let x = 1; // b\n\n/* c */\n\ty()\n"), "let x = 1; // b\ny()");
+    }
+
+    #[test]
+    fn the_script_that_sites_embed_stays_small() {
+        assert!(keepalive_script().bytes.len() <= 3072, "{}", keepalive_script().bytes.len());
+    }
+
+    #[test]
+    fn json_in_a_page_cannot_end_its_element() {
+        assert_eq!(inert("\"</script><!--&\""), "\"\\u003c/script\\u003e\\u003c!--\\u0026\"");
+    }
+}

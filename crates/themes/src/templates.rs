@@ -1,0 +1,91 @@
+//! Rendering: the environment that every template runs in, its limits, and the built-in templates.
+
+use std::io;
+use std::sync::LazyLock;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::{Serde, Value};
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, escape_formatter};
+
+use crate::context::Context;
+use crate::script::squeezed;
+
+/// Steps that a page may take to render.
+pub const FUEL: u64 = 100_000;
+/// Most bytes of a page.
+pub const PAGE_MAX: usize = 512 * 1024;
+/// Depth of includes and macros.
+const DEPTH_MAX: usize = 32;
+
+const BUILT_IN: [(&str, &str); 4] = [
+    ("vestibule/layout.html", include_str!("../built-in/layout.html")),
+    ("vestibule/queue.html", include_str!("../built-in/queue.html")),
+    ("vestibule/closed.html", include_str!("../built-in/closed.html")),
+    ("vestibule/plain.html", include_str!("../built-in/plain.html")),
+];
+
+static BUILT_IN_ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(environment);
+
+/// A fresh environment that knows the built-in templates, under `vestibule/`.
+#[expect(clippy::expect_used, reason = "the templates are compiled in, and the tests render every one of them")]
+pub(crate) fn environment() -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().unwrap_or_default());
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_formatter(|out, state, value| {
+        escape_formatter(out, state, if value.is_none() { &Value::UNDEFINED } else { value })
+    });
+    environment.set_recursion_limit(DEPTH_MAX);
+    environment.set_fuel(Some(FUEL));
+    environment.add_global("page_css", Value::from_safe_string(squeezed(include_str!("../built-in/page.css"))));
+    for (name, source) in BUILT_IN {
+        environment.add_template(name, source).expect("built-in templates compile");
+    }
+    environment
+}
+
+/// The page that a template makes, within the limits.
+///
+/// # Errors
+/// The template is missing, fails, takes more than [`FUEL`] or grows past [`PAGE_MAX`].
+pub(crate) fn render(environment: &Environment<'_>, name: &str, context: &Context) -> Result<String, Error> {
+    let mut page = Page(Vec::with_capacity(16 * 1024));
+    environment.get_template(name)?.render_captured_to(Value::from(Serde(context)), &mut page)?;
+    String::from_utf8(page.0).map_err(|_| Error::new(ErrorKind::WriteFailure, "the page is no UTF-8"))
+}
+
+/// A page of the built-in theme.
+pub(crate) fn render_built_in(name: &str, context: &Context) -> String {
+    render(&BUILT_IN_ENVIRONMENT, &format!("vestibule/{name}"), context).unwrap_or_else(|error| {
+        tracing::error!(template = name, %error, "a built-in page can't be rendered");
+        last_resort(context)
+    })
+}
+
+/// Two sentences, for the case that can't happen.
+fn last_resort(context: &Context) -> String {
+    let (heading, lead) = context.words();
+    let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
+    format!(
+        "<!doctype html><meta charset=\"utf-8\"><title>{0}</title><h1>{0}</h1><p>{1}</p>",
+        escape(heading),
+        escape(lead)
+    )
+}
+
+/// A buffer that refuses to grow past [`PAGE_MAX`].
+struct Page(Vec<u8>);
+
+impl io::Write for Page {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > PAGE_MAX {
+            return Err(io::Error::other(format!("takes at most {PAGE_MAX} bytes of page")));
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,252 @@
+//! The texts of the built-in pages, one file a language. A type of their own, so that no language lacks one.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use minijinja::value::{Serde, Value};
+use serde::{Deserialize, Serialize};
+use vestibule_core::StandingState;
+
+use crate::Language;
+use crate::language::Category;
+use crate::wait::WaitWords;
+
+/// One text for each state.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ByState {
+    waiting: String,
+    admitted: String,
+    paused: String,
+    closed: String,
+    unavailable: String,
+}
+
+impl ByState {
+    pub(crate) fn of(&self, state: StandingState) -> &str {
+        match state {
+            StandingState::Waiting => &self.waiting,
+            StandingState::Admitted => &self.admitted,
+            StandingState::Paused => &self.paused,
+            StandingState::Closed => &self.closed,
+            StandingState::Unavailable => &self.unavailable,
+        }
+    }
+}
+
+/// One text for each plural category, `{n}` being the number.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Plural(BTreeMap<Category, String>);
+
+impl Plural {
+    pub(crate) fn form(&self, language: Language, n: u64) -> &str {
+        let form = self.0.get(&language.category(n)).or_else(|| self.0.get(&Category::Other));
+        form.map_or("{n}", String::as_str)
+    }
+
+    pub(crate) fn count(&self, language: Language, n: u64) -> String {
+        fill(self.form(language, n), &[("n", &language.number(n))])
+    }
+}
+
+/// A wait in words; the names are those of [`WaitWords`].
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WaitTexts {
+    less_than_minute: String,
+    minutes: Plural,
+    range: Plural,
+    up_to_minutes: Plural,
+    more_than_minutes: Plural,
+    up_to_hours: Plural,
+    more_than_hours: Plural,
+}
+
+impl WaitTexts {
+    pub(crate) fn say(&self, language: Language, wait: WaitWords) -> String {
+        match wait {
+            WaitWords::LessThanMinute => self.less_than_minute.clone(),
+            WaitWords::Minutes(n) => self.minutes.count(language, n),
+            WaitWords::Range { from, to } => {
+                let (first, last) = (language.number(from), language.number(to));
+                fill(self.range.form(language, to), &[("from", &first), ("to", &last)])
+            }
+            WaitWords::UpToMinutes(n) => self.up_to_minutes.count(language, n),
+            WaitWords::MoreThanMinutes(n) => self.more_than_minutes.count(language, n),
+            WaitWords::UpToHours(n) => self.up_to_hours.count(language, n),
+            WaitWords::MoreThanHours(n) => self.more_than_hours.count(language, n),
+        }
+    }
+}
+
+/// Heading and lead of a plain page.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlainText {
+    pub(crate) heading: String,
+    pub(crate) lead: String,
+}
+
+/// The plain pages.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlainTexts {
+    pub(crate) origin_down: PlainText,
+    pub(crate) origin_slow: PlainText,
+    pub(crate) no_queue: PlainText,
+}
+
+/// All texts of one language.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Texts {
+    pub(crate) heading: ByState,
+    pub(crate) lead: ByState,
+    pub(crate) place: String,
+    pub(crate) wait_label: String,
+    pub(crate) wait: WaitTexts,
+    pub(crate) behind_label: String,
+    pub(crate) behind: Plural,
+    pub(crate) behind_none: String,
+    pub(crate) progress: String,
+    pub(crate) updates: String,
+    pub(crate) keep: Plural,
+    pub(crate) reload: String,
+    pub(crate) fair: String,
+    pub(crate) code: String,
+    pub(crate) enter: String,
+    pub(crate) retry: String,
+    pub(crate) connection: String,
+    pub(crate) cookies: String,
+    pub(crate) no_script: Plural,
+    pub(crate) plain: PlainTexts,
+}
+
+/// A language's texts, and the same as templates read them.
+pub(crate) struct TextSet {
+    pub(crate) texts: Texts,
+    pub(crate) value: Value,
+}
+
+const SOURCES: [&str; 6] = [
+    include_str!("../built-in/texts/en.json"),
+    include_str!("../built-in/texts/de.json"),
+    include_str!("../built-in/texts/fr.json"),
+    include_str!("../built-in/texts/es.json"),
+    include_str!("../built-in/texts/nl.json"),
+    include_str!("../built-in/texts/cy.json"),
+];
+
+static SETS: LazyLock<[TextSet; 6]> = LazyLock::new(|| SOURCES.map(parse));
+
+#[expect(clippy::expect_used, reason = "the files are compiled in, and a test reads every one of them")]
+fn parse(source: &str) -> TextSet {
+    let texts: Texts = serde_json::from_str(source).expect("built-in texts are complete");
+    let value = Value::from(Serde(&texts));
+    TextSet { texts, value }
+}
+
+/// The texts of a language.
+pub(crate) fn texts(language: Language) -> &'static TextSet {
+    &SETS[language as usize]
+}
+
+/// The text with each `{name}` replaced by its value. One pass: a brand named `{n}` stays what it is.
+pub(crate) fn fill(text: &str, values: &[(&str, &str)]) -> String {
+    let mut filled = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        filled.push_str(before);
+        let found = after
+            .split_once('}')
+            .and_then(|(name, tail)| values.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value, tail)));
+        if let Some((value, tail)) = found {
+            filled.push_str(value);
+            rest = tail;
+        } else {
+            filled.push('{');
+            rest = after;
+        }
+    }
+    filled.push_str(rest);
+    filled
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value as Json;
+
+    use super::*;
+
+    fn walk(path: &str, json: &Json, leaf: &mut impl FnMut(&str, &Json)) {
+        match json {
+            Json::Object(map) if !map.contains_key("other") => {
+                for (key, value) in map {
+                    walk(&format!("{path}.{key}"), value, leaf);
+                }
+            }
+            leaf_value => leaf(path, leaf_value),
+        }
+    }
+
+    fn keys(source: &str) -> Vec<String> {
+        let mut keys = Vec::new();
+        walk("", &serde_json::from_str(source).unwrap(), &mut |path, _| keys.push(path.to_owned()));
+        keys
+    }
+
+    #[test]
+    fn every_language_has_the_same_keys_and_no_empty_text() {
+        for (language, source) in Language::ALL.into_iter().zip(SOURCES) {
+            assert_eq!(keys(source), keys(SOURCES[0]), "{language:?}");
+            assert!(!source.contains("\"\""), "{language:?}");
+            assert_eq!(texts(language).texts.enter, parse(source).texts.enter, "{language:?}");
+        }
+    }
+
+    #[test]
+    fn every_plural_has_exactly_the_categories_of_its_language() {
+        for (language, source) in Language::ALL.into_iter().zip(SOURCES) {
+            walk("", &serde_json::from_str(source).unwrap(), &mut |path, json| {
+                if json.is_object() {
+                    let plural: Plural = serde_json::from_value(json.clone()).unwrap();
+                    let categories: Vec<_> = plural.0.keys().copied().collect();
+                    assert_eq!(categories, language.categories(), "{language:?}{path}");
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn every_language_uses_the_same_placeholders() {
+        fn placeholders(text: &str) -> Vec<&str> {
+            let mut found: Vec<_> = text.split('{').skip(1).filter_map(|part| part.split('}').next()).collect();
+            found.sort_unstable();
+            found
+        }
+        let english: Json = serde_json::from_str(SOURCES[0]).unwrap();
+        for source in SOURCES {
+            walk("", &serde_json::from_str(source).unwrap(), &mut |path, json| {
+                let twin = english.pointer(&path.replace('.', "/")).unwrap();
+                let (ours, theirs) = (json.get("other").unwrap_or(json), twin.get("other").unwrap_or(twin));
+                assert_eq!(placeholders(ours.as_str().unwrap()), placeholders(theirs.as_str().unwrap()), "{path}");
+            });
+        }
+    }
+
+    #[test]
+    fn a_value_is_never_filled_again() {
+        assert_eq!(fill("{brand}: {n} {x} {", &[("brand", "{n}"), ("n", "7")]), "{n}: 7 {x} {");
+    }
+
+    #[test]
+    fn welsh_counts_in_its_own_way() {
+        let minutes = &texts(Language::Welsh).texts.wait.minutes;
+        assert_eq!(minutes.count(Language::Welsh, 2), "tua 2 funud");
+        assert_eq!(minutes.count(Language::Welsh, 3), "tua 3 munud");
+        let behind = &texts(Language::Welsh).texts.behind;
+        assert_eq!(behind.count(Language::Welsh, 2), "2 berson");
+        assert_eq!(behind.count(Language::Welsh, 1200), "1,200 o bobl");
+    }
+}

@@ -1,0 +1,88 @@
+//! What a page is told.
+
+use vestibule_core::Standing;
+
+use crate::{Colour, Language};
+
+/// Where the own endpoints live.
+pub(crate) const BASE_PATH: &str = "/_vestibule";
+
+/// One visitor's view of one queue. Every text in it is escaped where it is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct PageView<'a> {
+    /// Where the visitor stands.
+    pub standing: &'a Standing,
+    /// The queue's name as people know it: "Acme world tour".
+    pub queue_name: &'a str,
+    /// The brand's name: "Acme". Empty: the queue's name stands in.
+    pub brand_name: &'a str,
+    /// The brand's colour; the built-in one without it.
+    pub colour: Option<Colour>,
+    /// Address of the brand's logo, best a path of this host: other hosts are outside the page's policy.
+    pub logo: Option<&'a str>,
+    /// The language to speak.
+    pub language: Language,
+    /// The nonce of this answer's `style-src`.
+    pub nonce: &'a str,
+    /// Where the theme's assets are, a `/` at its end: `/_vestibule/theme/acme-tour/`.
+    pub asset_base: &'a str,
+    /// Seconds after which a page without JavaScript loads itself again.
+    pub refresh_seconds: u64,
+    /// The queue's `hold_ttl` in seconds: how long an absent visitor's place is kept.
+    pub hold_seconds: u64,
+}
+
+impl PageView<'_> {
+    /// The brand's name, or the best there is in its place.
+    pub(crate) fn brand(&self) -> &str {
+        let names = [self.brand_name, self.queue_name, self.standing.queue.as_str()];
+        names.into_iter().find(|name| !name.is_empty()).unwrap_or_default()
+    }
+
+    /// Where an admitted visitor goes. Empty, which as a link is the page's own address, unless it is one to follow.
+    pub(crate) fn enter_url(&self) -> &str {
+        self.standing.enter_url.as_deref().and_then(followable).unwrap_or_default()
+    }
+
+    /// The logo's address, if it is one to load.
+    pub(crate) fn logo(&self) -> Option<&str> {
+        self.logo.and_then(followable)
+    }
+}
+
+/// An address of the web or a path of this host; never `javascript:` and its kin.
+fn followable(url: &str) -> Option<&str> {
+    let path = url.starts_with('/') && !url.starts_with("//");
+    (path || url.starts_with("https://") || url.starts_with("http://")).then_some(url)
+}
+
+/// A page that says one thing, in place of the site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlainPage {
+    /// The site can't be reached: goes with 502.
+    OriginDown,
+    /// The site didn't answer in time: goes with 504.
+    OriginSlow,
+    /// No queue for this host: goes with 404.
+    NoQueue,
+}
+
+impl PlainPage {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::OriginDown, Self::OriginSlow, Self::NoQueue];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_the_web_are_followed() {
+        for good in ["/tickets?a=1", "https://shop.example/x", "http://localhost:8080/"] {
+            assert_eq!(followable(good), Some(good));
+        }
+        for bad in ["", "javascript:alert(1)", "//evil.example", "data:text/html,x", " https://x"] {
+            assert_eq!(followable(bad), None, "{bad}");
+        }
+    }
+}

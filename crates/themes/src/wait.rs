@@ -1,0 +1,141 @@
+//! A wait in words that stay true.
+
+use vestibule_core::WaitSeconds;
+
+const HOUR: u64 = 3600;
+/// Ranges that end later than this many minutes say hours, or only where they begin.
+const RANGE_MAX_MINUTES: u64 = 90;
+
+/// The expected wait, rounded outwards: what the words allow always holds the whole span from `p50` to `p90`. The page's
+/// script rounds in the same way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitWords {
+    /// "less than a minute"
+    LessThanMinute,
+    /// "about 5 minutes"
+    Minutes(u64),
+    /// "about 4 to 6 minutes"
+    Range {
+        /// Whole minutes, at most `p50`.
+        from: u64,
+        /// Whole minutes, at least `p90`.
+        to: u64,
+    },
+    /// "up to 3 minutes"
+    UpToMinutes(u64),
+    /// "more than 40 minutes"
+    MoreThanMinutes(u64),
+    /// "up to 2 hours"
+    UpToHours(u64),
+    /// "more than an hour"
+    MoreThanHours(u64),
+}
+
+impl WaitWords {
+    /// The words for an expected wait. A `p90` below `p50` counts as `p50`.
+    #[must_use]
+    pub const fn of(wait: WaitSeconds) -> Self {
+        let p50 = wait.p50;
+        let p90 = if wait.p90 < p50 { p50 } else { wait.p90 };
+        if p90 < 60 {
+            return Self::LessThanMinute;
+        }
+        let step = 60 * step_minutes(p90);
+        let to = p90.div_ceil(step).saturating_mul(step) / 60;
+        if to > RANGE_MAX_MINUTES {
+            return Self::long(p50, p90);
+        }
+        match p50 / step * step / 60 {
+            0 => Self::UpToMinutes(to),
+            from if from == to => Self::Minutes(to),
+            from => Self::Range { from, to },
+        }
+    }
+
+    const fn long(p50: u64, p90: u64) -> Self {
+        match (p50 / HOUR, p50 / 300 * 5) {
+            (0, 0) => Self::UpToHours(p90.div_ceil(HOUR)),
+            (0, minutes) => Self::MoreThanMinutes(minutes),
+            (hours, _) => Self::MoreThanHours(hours),
+        }
+    }
+
+    /// What the words allow, in seconds: from, and to if they name an end.
+    #[must_use]
+    pub const fn bounds(self) -> (u64, Option<u64>) {
+        match self {
+            Self::LessThanMinute => (0, Some(60)),
+            Self::Minutes(n) => (n * 60, Some(n * 60)),
+            Self::Range { from, to } => (from * 60, Some(to * 60)),
+            Self::UpToMinutes(n) => (0, Some(n * 60)),
+            Self::MoreThanMinutes(n) => (n * 60, None),
+            Self::UpToHours(n) => (0, Some(n.saturating_mul(HOUR))),
+            Self::MoreThanHours(n) => (n * HOUR, None),
+        }
+    }
+}
+
+/// Short waits to the minute, longer ones to five, then ten: nobody believes "37 to 52 minutes".
+const fn step_minutes(p90: u64) -> u64 {
+    if p90 <= 600 {
+        1
+    } else if p90 <= HOUR {
+        5
+    } else {
+        10
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Language;
+    use crate::texts::texts;
+    use proptest::prelude::*;
+
+    fn say(language: Language, p50: u64, p90: u64) -> String {
+        texts(language).texts.wait.say(language, WaitWords::of(WaitSeconds { p50, p90 }))
+    }
+
+    #[test]
+    fn a_wait_is_said_as_people_say_it() {
+        for (p50, p90, words) in [
+            (0, 0, "less than a minute"),
+            (20, 59, "less than a minute"),
+            (20, 60, "up to 1 minute"),
+            (59, 100, "up to 2 minutes"),
+            (240, 360, "about 4 to 6 minutes"),
+            (299, 301, "about 4 to 6 minutes"),
+            (300, 300, "about 5 minutes"),
+            (700, 1000, "about 10 to 20 minutes"),
+            (2400, 4700, "about 40 to 80 minutes"),
+            (2500, 9000, "more than 40 minutes"),
+            (3700, 9000, "more than an hour"),
+            (3 * HOUR, 5 * HOUR, "more than 3 hours"),
+            (30, 2 * HOUR, "up to 2 hours"),
+        ] {
+            assert_eq!(say(Language::English, p50, p90), words, "{p50} {p90}");
+        }
+        assert_eq!(say(Language::Welsh, 70, 115), "tua 1 i 2 funud");
+        assert_eq!(say(Language::German, 240, 360), "etwa 4 bis 6 Minuten");
+    }
+
+    proptest! {
+        #[test]
+        fn the_words_stay_true(p50 in 0_u64..40_000, more in 0_u64..40_000) {
+            let wait = WaitSeconds { p50, p90: p50 + more };
+            let (from, to) = WaitWords::of(wait).bounds();
+            prop_assert!(from <= wait.p50);
+            prop_assert!(to.is_none_or(|to| to >= wait.p90));
+        }
+
+        #[test]
+        fn no_wait_whatever_fails(p50 in any::<u64>(), p90 in any::<u64>()) {
+            for language in Language::ALL {
+                let words = say(language, p50, p90);
+                let filled = !words.contains('{');
+                prop_assert!(filled, "{}", words);
+            }
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Themes in a folder: what they may do, and what happens when they are broken.
+
+use std::cell::RefCell;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::sync::Once;
+
+use crate::support::{standing, view};
+use tempfile::TempDir;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+use vestibule_core::{StandingState, ThemeId};
+use vestibule_themes::{ASSET_MAX, PAGE_MAX, TEMPLATE_MAX, TEMPLATES_MAX, ThemeError, Themes};
+
+fn theme(name: &str) -> ThemeId {
+    name.parse().unwrap()
+}
+
+fn folder(files: &[(&str, &str)]) -> (TempDir, Themes) {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, content) in files {
+        write(folder.path(), path, content);
+    }
+    let themes = Themes::folder(folder.path());
+    (folder, themes)
+}
+
+fn write(folder: &Path, path: &str, content: impl AsRef<[u8]>) {
+    let file = folder.join(path);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, content).unwrap();
+}
+
+fn page(themes: &Themes, name: &str) -> String {
+    themes.queue_page(Some(&theme(name)), &view(&standing(StandingState::Waiting)))
+}
+
+fn is_built_in(page: &str) -> bool {
+    page.contains("You’re in line") && page.contains("class=\"card\"")
+}
+
+thread_local! {
+    static LINES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Gathers the text of every event by thread, which is by test. One for the whole program, because what a thread
+/// without a subscriber logs first is switched off for all.
+struct Log;
+
+impl Log {
+    fn of(run: impl FnOnce()) -> Vec<String> {
+        static INSTALLED: Once = Once::new();
+        INSTALLED.call_once(|| tracing::subscriber::set_global_default(Self).unwrap());
+        LINES.take();
+        run();
+        LINES.take()
+    }
+}
+
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        let _ = write!(self.0, "{field}={value:?} ");
+    }
+}
+
+impl Subscriber for Log {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn event(&self, event: &Event<'_>) {
+        let mut line = Line(String::new());
+        event.record(&mut line);
+        LINES.with_borrow_mut(|lines| lines.push(line.0));
+    }
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+#[test]
+fn a_theme_of_its_own_is_shown_with_everything_escaped() {
+    let (_folder, themes) = folder(&[("acme/queue.html", "<h1>{{ brand.name }} {{ position }}</h1>{{ logo }}")]);
+    let standing = standing(StandingState::Waiting);
+    let view = vestibule_themes::PageView { brand_name: "<b>", ..view(&standing) };
+    let page = themes.queue_page(Some(&theme("acme")), &view);
+    assert!(page.starts_with("<h1>&lt;b&gt; 1,234</h1>"), "{page}");
+}
+
+#[test]
+fn a_theme_may_change_one_block_of_the_built_in_page() {
+    let source = "{% extends \"vestibule/queue.html\" %}{% block logo %}<img src=\"{{ asset_base }}big.png\" alt=\"\">{% endblock %}";
+    let (_folder, themes) = folder(&[("acme/queue.html", source)]);
+    let page = page(&themes, "acme");
+    assert!(page.contains("theme&#x2f;acme-tour&#x2f;big.png\" alt=\"\">"), "{page}");
+    assert!(is_built_in(&page));
+    assert_eq!(themes.check(&theme("acme")), Ok(()));
+}
+
+#[test]
+fn a_theme_may_include_its_own_files() {
+    let (_folder, themes) = folder(&[
+        ("acme/queue.html", "{% include \"part.html\" %}{{ script_tags }}"),
+        ("acme/part.html", "<p>{{ queue.name }}</p>"),
+    ]);
+    assert!(page(&themes, "acme").starts_with("<p>World tour</p>"));
+}
+
+#[test]
+fn whoever_has_no_theme_gets_the_default_one() {
+    let (_folder, themes) = folder(&[("default/queue.html", "ours"), ("default/logo.svg", "<svg/>")]);
+    assert_eq!(page(&themes, "missing"), "ours");
+    assert_eq!(themes.queue_page(None, &view(&standing(StandingState::Waiting))), "ours");
+    assert!(themes.asset(&theme("missing"), "logo.svg").is_some());
+}
+
+#[test]
+fn a_missing_theme_is_the_built_in_one() {
+    let (_folder, themes) = folder(&[]);
+    assert!(is_built_in(&page(&themes, "missing")));
+    assert!(is_built_in(&page(&Themes::folder("/nowhere/at/all"), "missing")));
+    assert_eq!(themes.check(&theme("missing")), Err(ThemeError::Missing { theme: theme("missing") }));
+}
+
+#[test]
+fn a_theme_with_only_a_closed_page_keeps_the_built_in_queue_page() {
+    let (_folder, themes) = folder(&[("acme/closed.html", "shut")]);
+    assert!(is_built_in(&page(&themes, "acme")));
+    assert_eq!(themes.closed_page(Some(&theme("acme")), &view(&standing(StandingState::Waiting))), "shut");
+}
+
+#[test]
+fn a_broken_template_falls_back_and_is_logged_once_with_file_and_line() {
+    for (source, line) in [("<p>\n{{ nope", 2), ("<p>\n\n{{ 1 / 0 }}", 3), ("{% include \"gone.html\" %}", 1)] {
+        let (_folder, themes) = folder(&[("acme/queue.html", source)]);
+        let log = Log::of(|| {
+            for _ in 0..5 {
+                assert!(is_built_in(&page(&themes, "acme")), "{source}");
+            }
+        });
+        assert_eq!(log.len(), 1, "{source}: {log:?}");
+        assert!(log[0].contains(&format!("acme/queue.html:{line}:")), "{source}: {log:?}");
+    }
+}
+
+#[test]
+fn a_template_that_never_ends_or_floods_falls_back() {
+    let flood = format!("{{% for _ in range(100) %}}{}{{% endfor %}}", "x".repeat(PAGE_MAX / 64));
+    for source in [
+        "{% for a in range(1000) %}{% for b in range(1000) %}{% endfor %}{% endfor %}",
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+        "{% extends \"queue.html\" %}",
+        "{% include \"queue.html\" %}",
+        &flood,
+    ] {
+        let (_folder, themes) = folder(&[("acme/queue.html", source)]);
+        let log = Log::of(|| assert!(is_built_in(&page(&themes, "acme")), "{source}"));
+        assert_eq!(log.len(), 1, "{source}: {log:?}");
+    }
+}
+
+#[test]
+fn a_template_beyond_the_limits_falls_back() {
+    let (folder, themes) = folder(&[]);
+    write(folder.path(), "big/queue.html", "x".repeat(TEMPLATE_MAX as usize + 1));
+    assert!(is_built_in(&page(&themes, "big")));
+    assert!(matches!(themes.check(&theme("big")), Err(ThemeError::TooLarge { .. })));
+
+    for n in 0..=TEMPLATES_MAX {
+        write(folder.path(), &format!("many/part-{n}.html"), "x");
+    }
+    assert!(matches!(themes.check(&theme("many")), Err(ThemeError::TooMany { .. })));
+
+    write(folder.path(), "latin/queue.html", [0x66, 0xfc, 0x72]);
+    assert!(is_built_in(&page(&themes, "latin")));
+    assert!(matches!(themes.check(&theme("latin")), Err(ThemeError::Read { .. })));
+}
+
+#[test]
+fn checking_finds_what_a_visitor_would_not_notice() {
+    let (_folder, themes) = folder(&[
+        ("typo/queue.html", "{{ script_tags }}\n{{ positon }}"),
+        ("still/queue.html", "<h1>{{ heading }}</h1>"),
+    ]);
+    let Err(ThemeError::Template { file, line, .. }) = themes.check(&theme("typo")) else { panic!("found nothing") };
+    assert!(file.ends_with("typo/queue.html") && line == 2, "{file:?} {line}");
+    assert!(matches!(themes.check(&theme("still")), Err(ThemeError::NoScript { .. })));
+}
+
+#[test]
+fn an_asset_is_served_with_its_type_and_a_tag_of_its_content() {
+    let (folder, themes) = folder(&[("acme/img/logo.svg", "<svg/>"), ("acme/app.0123456789abcdef.js", "1")]);
+    let logo = themes.asset(&theme("acme"), "img/logo.svg").unwrap();
+    assert_eq!((&logo.bytes[..], logo.content_type, logo.immutable), (&b"<svg/>"[..], "image/svg+xml", false));
+    assert!(logo.etag.starts_with('"') && logo.etag.len() == 18);
+    assert!(themes.asset(&theme("acme"), "app.0123456789abcdef.js").unwrap().immutable);
+
+    write(folder.path(), "acme/img/logo.svg", "<svg></svg>");
+    assert_ne!(themes.asset(&theme("acme"), "img/logo.svg").unwrap().etag, logo.etag);
+}
+
+#[test]
+fn no_path_leads_out_of_a_theme() {
+    let (folder, themes) = folder(&[
+        ("secret.json", "{}"),
+        ("other/x.css", "x"),
+        ("acme/x.css", "x"),
+        ("acme/.hidden.css", "x"),
+        ("acme/queue.html", "x"),
+        ("acme/key.pem", "x"),
+        ("acme/folder.css/y.css", "x"),
+    ]);
+    let absolute = folder.path().join("secret.json");
+    for path in [
+        "../secret.json",
+        "../other/x.css",
+        "img/../../secret.json",
+        "./x.css",
+        "/x.css",
+        absolute.to_str().unwrap(),
+        "..\\secret.json",
+        "x.css\0",
+        ".hidden.css",
+        "queue.html",
+        "key.pem",
+        "folder.css",
+        "gone.css",
+        "",
+    ] {
+        assert_eq!(themes.asset(&theme("acme"), path), None, "{path:?}");
+    }
+    assert!(themes.asset(&theme("acme"), "x.css").is_some());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_out_of_a_theme_is_not_followed() {
+    use std::os::unix::fs::symlink;
+
+    let (folder, themes) =
+        folder(&[("secret.css", "x"), ("secret.html", "secret"), ("acme/real.css", "x"), ("out/y.css", "y")]);
+    let acme = folder.path().join("acme");
+    symlink(folder.path().join("secret.css"), acme.join("link.css")).unwrap();
+    symlink(folder.path().join("out"), acme.join("dir")).unwrap();
+    symlink(folder.path().join("secret.html"), acme.join("queue.html")).unwrap();
+    symlink(acme.join("real.css"), acme.join("within.css")).unwrap();
+    assert_eq!(themes.asset(&theme("acme"), "link.css"), None);
+    assert_eq!(themes.asset(&theme("acme"), "dir/y.css"), None);
+    assert!(themes.asset(&theme("acme"), "within.css").is_some());
+    assert!(is_built_in(&page(&themes, "acme")));
+}
+
+#[test]
+fn an_asset_that_is_too_large_is_not_served() {
+    let (folder, themes) = folder(&[]);
+    write(folder.path(), "acme/fits.mp4", vec![0; ASSET_MAX as usize]);
+    write(folder.path(), "acme/big.mp4", vec![0; ASSET_MAX as usize + 1]);
+    assert!(themes.asset(&theme("acme"), "fits.mp4").is_some());
+    assert_eq!(themes.asset(&theme("acme"), "big.mp4"), None);
+}
+
+#[test]
+fn the_themes_of_the_documentation_work() {
+    let text = include_str!("../../../../docs/themes.md");
+    let samples: Vec<_> = text.split("```html\n").skip(1).map(|rest| rest.split_once("```").unwrap().0).collect();
+    let (_folder, themes) = folder(&[("little/queue.html", samples[0]), ("whole/queue.html", samples[1])]);
+    assert_eq!(themes.check(&theme("little")), Ok(()));
+    assert_eq!(themes.check(&theme("whole")), Ok(()));
+}
+
+#[test]
+fn the_documentation_names_every_variable_and_every_limit() {
+    let text = include_str!("../../../../docs/themes.md");
+    let context = include_str!("../../src/context.rs");
+    let (_, fields) = context.split_once("pub(crate) struct Context {").unwrap();
+    for field in fields.split_once('}').unwrap().0.lines().filter_map(|line| line.split_once(':')) {
+        let name = field.0.trim();
+        assert!(text.contains(&format!("`{name}`")) || text.contains(&format!("`{name}.")), "{name}");
+    }
+    for limit in ["2 MiB", "256 KiB", "512 KiB", "| 32 |", "100,000"] {
+        assert!(text.contains(limit), "{limit}");
+    }
+}

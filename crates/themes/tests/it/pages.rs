@@ -1,0 +1,197 @@
+//! The built-in pages, as a visitor's browser gets them.
+
+use std::io::Write;
+
+use crate::support::{STATES, standing, view};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use vestibule_core::{Standing, StandingState};
+use vestibule_themes::{Language, PageView, PlainPage, Themes, queue_script};
+
+fn page(view: &PageView<'_>) -> String {
+    Themes::built_in().queue_page(None, view)
+}
+
+fn zipped(bytes: &[u8]) -> usize {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap().len()
+}
+
+fn data(page: &str) -> serde_json::Value {
+    let (_, rest) = page.split_once("id=\"vestibule-data\">").unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn every_state_is_shown_in_every_language() {
+    for state in STATES {
+        for language in Language::ALL {
+            let standing = standing(state);
+            let page = page(&PageView { language, ..view(&standing) });
+            let told = data(&page);
+            let heading = told["texts"]["heading"][state.as_str()].as_str().unwrap();
+            assert!(page.contains(&format!(
+                "<html lang=\"{}\" dir=\"ltr\" data-state=\"{}\">",
+                language.code(),
+                state.as_str()
+            )));
+            assert!(page.contains(&format!(">{heading}</h1>")), "{language:?} {state:?}");
+            assert_eq!(page.matches("<h1").count(), 1, "{language:?} {state:?}");
+            assert_eq!(page.matches("<main").count(), 1, "{language:?} {state:?}");
+        }
+    }
+}
+
+#[test]
+fn a_waiting_visitor_sees_place_wait_and_who_is_behind() {
+    let standing = standing(StandingState::Waiting);
+    let page = page(&view(&standing));
+    for told in [
+        ">1,234</p>",
+        ">about 4 to 6 minutes<",
+        ">4,444 people<",
+        "<title>1,234 · Acme</title>",
+        "come back within 10 minutes",
+        "<code>6f1c2a54</code>",
+        "<noscript><meta http-equiv=\"refresh\" content=\"20\"></noscript>",
+    ] {
+        assert!(page.contains(told), "{told}");
+    }
+}
+
+#[test]
+fn an_admitted_visitor_sees_the_way_in_and_no_place() {
+    let standing = standing(StandingState::Admitted);
+    let page = page(&view(&standing));
+    assert!(page.contains("<title>● You’re in · Acme</title>"));
+    assert!(page.contains("href=\"https:&#x2f;&#x2f;shop.example&#x2f;tickets?a=1\""));
+    assert!(page.contains("content=\"2;url=https:"));
+    assert!(!page.contains("1,234"));
+}
+
+#[test]
+fn a_visitor_without_a_place_is_told_none() {
+    let standing = Standing {
+        session: None,
+        position: None,
+        waiting: None,
+        wait_seconds: None,
+        enter_url: None,
+        ..standing(StandingState::Unavailable)
+    };
+    let page = page(&view(&standing));
+    assert!(page.contains("data-vestibule=\"place\" aria-labelledby=\"place-label\" hidden"));
+    assert!(!page.contains(">none<") && !page.contains("undefined") && !page.contains("<code>"));
+    assert_eq!(data(&page)["status_url"], "/_vestibule/status?queue=acme-tour");
+}
+
+#[test]
+fn the_script_is_told_where_to_ask_and_how_to_say_it() {
+    let standing = standing(StandingState::Waiting);
+    let told = data(&page(&PageView { language: Language::Welsh, ..view(&standing) }));
+    let session = "6f1c2a54-9a57-4b8e-8a43-6d7a3f0f9b11";
+    assert_eq!(told["status_url"], format!("/_vestibule/status?queue=acme-tour&session={session}"));
+    assert_eq!(told["away_url"], "/_vestibule/away?queue=acme-tour");
+    assert_eq!(told["session"], session);
+    assert_eq!(told["position"], 1234);
+    assert_eq!(told["texts"]["wait"]["minutes"]["two"], "tua {n} funud");
+}
+
+#[test]
+fn a_brand_cannot_write_markup_anywhere() {
+    let evil = "</script><script>alert(1)</script>\" onload='x' <!--";
+    for state in STATES {
+        let standing = Standing { enter_url: Some(format!("https://x/{evil}")), ..standing(state) };
+        let page = page(&PageView {
+            queue_name: evil,
+            brand_name: evil,
+            logo: Some("/x\" onerror=\"alert(1)"),
+            nonce: "a\"b",
+            asset_base: evil,
+            ..view(&standing)
+        });
+        assert!(!page.contains("<script>") && !page.contains("alert(1)</"), "{state:?}");
+        let markup = page.split("id=\"vestibule-data\">").next().unwrap();
+        assert!(!markup.contains("\" onload") && !markup.contains("\" onerror") && !page.contains("<!--"), "{state:?}");
+        assert_eq!(page.matches("</script>").count(), 2, "{state:?}");
+        assert_eq!(data(&page)["brand"], evil);
+    }
+}
+
+#[test]
+fn only_addresses_of_the_web_become_links() {
+    let standing = Standing { enter_url: Some("javascript:alert(1)".to_owned()), ..standing(StandingState::Admitted) };
+    let page = page(&PageView { logo: Some("data:image/png;base64,"), ..view(&standing) });
+    assert!(!page.contains("javascript:") && !page.contains("data:image"));
+}
+
+#[test]
+fn nothing_in_a_page_breaks_the_strict_policy() {
+    for state in STATES {
+        let standing = standing(state);
+        let page = page(&view(&standing));
+        assert!(!page.contains(" style=") && !page.contains(" onclick") && !page.contains("javascript:"), "{state:?}");
+        assert_eq!(page.matches("<style").count(), page.matches("<style nonce=\"n0nce\"").count());
+        for (_, rest) in page.match_indices("<script").map(|(at, _)| page.split_at(at)) {
+            let tag = rest.split_once('>').unwrap().0;
+            assert!(
+                tag.contains("type=\"application/json\"") || tag.contains("src=\"/_vestibule/queue.js?v="),
+                "{tag}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_style_sheet_knows_no_left_and_right() {
+    let css = include_str!("../../built-in/page.css").replace("line-height:", "");
+    for physical in [
+        "-left",
+        "-right",
+        "{left",
+        ";left",
+        "{right",
+        ";right",
+        "margin-top",
+        "margin-bottom",
+        "padding-top",
+        "padding-bottom",
+        " width:",
+        ";width:",
+        "height:",
+    ] {
+        assert!(!css.contains(physical), "{physical}");
+    }
+}
+
+#[test]
+fn a_page_with_its_script_stays_small() {
+    for language in Language::ALL {
+        for state in STATES {
+            let standing = standing(state);
+            let page = page(&PageView { language, ..view(&standing) });
+            let total = zipped(page.as_bytes()) + zipped(&queue_script().bytes);
+            assert!(total <= 12 * 1024, "{language:?} {state:?}: {total}");
+        }
+    }
+}
+
+#[test]
+fn plain_pages_speak_every_language_and_run_no_script() {
+    for page in PlainPage::ALL {
+        for language in Language::ALL {
+            let html = Themes::plain_page(page, language, "n0nce");
+            assert!(html.contains(&format!("<html lang=\"{}\"", language.code())), "{page:?}");
+            assert!(html.contains("<h1>") && !html.contains("<script"), "{page:?} {language:?}");
+        }
+    }
+}
+
+#[test]
+fn a_closed_queue_shows_the_closed_page_without_a_place() {
+    let standing = standing(StandingState::Waiting);
+    let page = Themes::built_in().closed_page(None, &view(&standing));
+    assert!(page.contains("data-state=\"closed\"") && page.contains("Closed for now"));
+    assert!(!page.contains("1,234"));
+}

@@ -1,7 +1,7 @@
 //! The memory store: the rules plus a lock. The embedded default of the stand-alone program and the reference for the
 //! other stores.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use async_trait::async_trait;
@@ -22,6 +22,7 @@ struct Entry {
 pub struct MemoryStore {
     clock: Box<dyn Clock>,
     queues: RwLock<HashMap<QueueId, Arc<Mutex<Entry>>>>,
+    removed: Mutex<BTreeSet<QueueId>>,
     tenants: Mutex<BTreeMap<TenantId, Tenant>>,
 }
 
@@ -34,7 +35,7 @@ impl MemoryStore {
     /// An empty store that goes by this clock.
     #[must_use]
     pub fn new(clock: impl Clock + 'static) -> Self {
-        Self { clock: Box::new(clock), queues: RwLock::default(), tenants: Mutex::default() }
+        Self { clock: Box::new(clock), queues: RwLock::default(), removed: Mutex::default(), tenants: Mutex::default() }
     }
 
     fn entry(&self, queue: &QueueId) -> Option<Arc<Mutex<Entry>>> {
@@ -56,6 +57,7 @@ impl MemoryStore {
             return PutOutcome::Conflict(lock(entry).settings.line.revision);
         }
         let line = Line::new(settings.line.clone(), self.clock.now(), mode == PutMode::Restore);
+        lock(&self.removed).remove(&settings.id);
         queues.insert(settings.id.clone(), Arc::new(Mutex::new(Entry { settings: settings.clone(), line })));
         PutOutcome::Stored(revision)
     }
@@ -145,12 +147,16 @@ impl Store for MemoryStore {
         let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<_> =
             queues.iter().map(|(id, entry)| (id.clone(), lock(entry).settings.line.revision)).collect();
+        all.extend(lock(&self.removed).iter().map(|id| (id.clone(), 0)));
         all.sort();
         Ok(all)
     }
 
     async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError> {
-        self.queues.write().unwrap_or_else(PoisonError::into_inner).remove(queue);
+        let removed = self.queues.write().unwrap_or_else(PoisonError::into_inner).remove(queue);
+        if removed.is_some() {
+            lock(&self.removed).insert(queue.clone());
+        }
         Ok(())
     }
 

@@ -76,7 +76,8 @@ pub trait Store: Send + Sync {
     async fn put_settings(&self, settings: &Settings, mode: PutMode) -> Result<PutOutcome, StoreError>;
     /// A queue's settings; `None` if there is no such queue.
     async fn settings(&self, queue: &QueueId) -> Result<Option<Settings>, StoreError>;
-    /// All queues with the revision of their settings, by id.
+    /// All queues with the revision of their settings, by id. One that was removed stays listed with revision 0, so that
+    /// it can be told from one that the store lost.
     async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError>;
     /// Removes a queue with all that belongs to it.
     async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError>;

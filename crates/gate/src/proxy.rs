@@ -26,7 +26,7 @@ use hyper_util::{
 };
 use tokio::time::timeout_at;
 
-pub use self::error::ProxyError;
+pub(crate) use self::error::ProxyError;
 use self::{
     answer::AnswerBody,
     connector::{ConnectTimeout, Connector},
@@ -69,7 +69,7 @@ impl Default for ProxyLimits {
 
 /// What the origin is told about the visitor.
 #[derive(Clone, Copy, Debug)]
-pub struct Forwarded<'a> {
+pub(crate) struct Forwarded<'a> {
     /// The other end of the visitor's connection: the visitor, or the last proxy in between. `X-Forwarded-For` is
     /// replaced by it, or it is appended if the request is trusted.
     pub peer: Option<IpAddr>,
@@ -85,7 +85,7 @@ pub struct Forwarded<'a> {
 
 /// A reverse proxy with its pool of connections; clones share the pool.
 #[derive(Clone, Debug)]
-pub struct Proxy {
+pub(crate) struct Proxy {
     client: Client<Connector, UploadBody>,
     limits: ProxyLimits,
 }
@@ -93,7 +93,7 @@ pub struct Proxy {
 impl Proxy {
     /// Makes a proxy with an empty pool.
     #[must_use]
-    pub fn new(limits: ProxyLimits) -> Self {
+    pub(crate) fn new(limits: ProxyLimits) -> Self {
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(limits.idle_timeout)
@@ -121,7 +121,7 @@ impl Proxy {
     ///
     /// If the origin gives no answer, or the request cannot be forwarded. Failures are logged here, with the
     /// origin's authority, and need not be logged again.
-    pub async fn forward(
+    pub(crate) async fn forward(
         &self,
         origin: &Uri,
         request: Request<Body>,

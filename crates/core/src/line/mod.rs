@@ -16,7 +16,8 @@ pub use answers::{
     FoundSession, FoundState, LineEntry, LinePage, Place, Presentation, PurgeReport, Removal, Stats, Visit, VisitAnswer,
 };
 pub use pace::{PACE_WINDOW, Pace};
-pub use rate::{Bucket, RATE_MAX};
+pub use presence::{LINE_SLACK, PLACES_SLACK};
+pub use rate::{ADMISSION_COST, Bucket, RATE_MAX};
 pub use rules::{LineRules, Mode};
 pub use state::Line;
 pub use tally::{Counters, WAIT_BUCKETS, Waits};

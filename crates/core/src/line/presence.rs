@@ -39,9 +39,9 @@ impl Presence {
 
 /// An expiry in line is moved once less than a half of its time is left: a visitor asks three times in that time, so
 /// none lapses for it, and most polls of a long line leave the pool as it is.
-const LINE_SLACK: (u64, u64) = (1, 2);
+pub const LINE_SLACK: (u64, u64) = (1, 2);
 /// In places, where a visitor may be silent for minutes, once a sixteenth has gone.
-const PLACES_SLACK: (u64, u64) = (15, 16);
+pub const PLACES_SLACK: (u64, u64) = (15, 16);
 
 impl Line {
     pub(super) fn insert(&mut self, session: SessionId, presence: Presence) {

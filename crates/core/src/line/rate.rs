@@ -6,7 +6,7 @@ use crate::time::{MICROS_PER_SECOND, Micros};
 pub const RATE_MAX: u64 = 6_000_000;
 
 /// What one admission costs: the micro-minutes that a rate of 1 a minute takes to earn it.
-const COST: u64 = 60 * MICROS_PER_SECOND;
+pub const ADMISSION_COST: u64 = 60 * MICROS_PER_SECOND;
 
 /// A token bucket (<https://en.wikipedia.org/wiki/Token_bucket>) in units of which an admission costs 60 000 000: at a
 /// rate of r a minute, r units are earned a microsecond, and a new bucket is full. All whole numbers, so every store counts the same.
@@ -20,21 +20,21 @@ pub struct Bucket {
 
 /// One second's worth, and at least one admission.
 fn capacity(per_minute: u64) -> u64 {
-    COST.max(per_minute * MICROS_PER_SECOND)
+    ADMISSION_COST.max(per_minute * MICROS_PER_SECOND)
 }
 
 impl Bucket {
     /// Counts what was earned until `now` and returns how many admissions it pays for.
     pub(super) fn refill(&mut self, now: Micros, per_minute: u64) -> u64 {
-        let elapsed = now.since(self.at).min(COST);
+        let elapsed = now.since(self.at).min(ADMISSION_COST);
         self.credit = (self.credit + elapsed * per_minute).min(capacity(per_minute));
         self.at = self.at.max(now);
-        self.credit / COST
+        self.credit / ADMISSION_COST
     }
 
     /// Pays for `count` admissions.
     pub(super) fn spend(&mut self, count: u64) {
-        self.credit = self.credit.saturating_sub(count * COST);
+        self.credit = self.credit.saturating_sub(count * ADMISSION_COST);
     }
 }
 

@@ -71,6 +71,10 @@ impl Line {
     /// Another epoch begins a new line (rule 11).
     pub fn change_rules(&mut self, rules: LineRules, now: Micros) {
         if rules.epoch == self.rules.epoch {
+            // What was earned so far was earned at the old rate.
+            if let Some(per_minute) = self.rules.admissions_per_minute {
+                self.bucket.refill(now, per_minute);
+            }
             self.rules = rules;
             self.advance(now, None);
             self.pace = Pace::start(now);
@@ -247,16 +251,20 @@ impl Line {
         self.reap(now, REAP_BATCH);
         let session = ticket.session();
         let waits = self.present.get(&session).is_some_and(|presence| presence.admitted_at().is_none());
-        if !waits || ticket.epoch() != self.rules.epoch {
-            return Removal::WasAbsent;
-        }
-        self.counters.went_away += 1;
-        self.remove(session)
+        let removal = if waits && ticket.epoch() == self.rules.epoch {
+            self.counters.went_away += 1;
+            self.remove(session)
+        } else {
+            Removal::WasAbsent
+        };
+        self.advance(now, None);
+        removal
     }
 
     /// Rule 10: admits the next `count` (at most [`RELEASE_BATCH`]) whatever quota, rate or pause say. Returns how many.
     pub fn release(&mut self, now: Micros, count: u64) -> u64 {
         self.reap(now, REAP_BATCH);
+        self.advance(now, None);
         let released = self.promote(now, count.min(RELEASE_BATCH as u64) as usize, RELEASE_BATCH, None);
         self.counters.released += released.admitted;
         released.admitted

@@ -134,7 +134,7 @@ pub(super) fn parse_rules(value: &Value, path: &str, errors: &mut Vec<FieldError
         match item.as_object() {
             Some(map) => rules.extend(parse_rule(map, &path, errors)),
             None => {
-                errors.push(FieldError { field: path, message: "takes a table with an action and conditions".into() })
+                errors.push(FieldError { field: path, message: "takes a table with an action and conditions".into() });
             }
         }
     }

@@ -6,7 +6,7 @@ use http::StatusCode;
 
 /// Why there is no answer of the origin to hand on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ProxyError {
+pub(crate) enum ProxyError {
     /// No connection to the origin could be made.
     #[error("the origin cannot be reached")]
     Unreachable,
@@ -30,7 +30,7 @@ pub enum ProxyError {
 impl ProxyError {
     /// The status to answer the visitor with.
     #[must_use]
-    pub fn status(self) -> StatusCode {
+    pub(crate) fn status(self) -> StatusCode {
         match self {
             Self::Unreachable | Self::BadAnswer => StatusCode::BAD_GATEWAY,
             Self::Timeout => StatusCode::GATEWAY_TIMEOUT,

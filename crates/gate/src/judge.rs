@@ -1,0 +1,88 @@
+//! Judges every path that is not the gate's own: through, or wait.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use tracing::info;
+use vestibule_core::settings::{HandoverKind, RuleAction, decide};
+use vestibule_http::{ApiError, Queue};
+use vestibule_themes::PlainPage;
+
+use crate::answer::standing_json;
+use crate::handover::hand_over;
+use crate::page::{plain_page, queue_page};
+use crate::request::Seen;
+use crate::state::Gate;
+use crate::visit::{Joining, Served, passes_unasked, serve};
+
+/// What the rules say of a request.
+pub(crate) enum Judgement {
+    /// It meets this queue.
+    Meets(Arc<Queue>),
+    /// It passes; this queue knows where to.
+    Bypasses(Arc<Queue>),
+}
+
+/// Which queue a request meets: by host, then by the first matching rule.
+pub(crate) async fn judgement(gate: &Gate, seen: &Seen) -> Result<Judgement, ApiError> {
+    let host = seen.host.as_deref().ok_or(ApiError::NoHost)?;
+    let queues = gate.directory.of_host(host).await;
+    let Some(first) = queues.first().cloned() else {
+        info!(host, "no queue stands in front of this host");
+        return Err(ApiError::UnknownHost);
+    };
+    for queue in queues {
+        match seen.facts(|facts| decide(&queue.settings.rules, facts)) {
+            Some(RuleAction::Queue) => return Ok(Judgement::Meets(queue)),
+            Some(RuleAction::Bypass) => return Ok(Judgement::Bypasses(queue)),
+            None => {}
+        }
+    }
+    Ok(Judgement::Bypasses(first))
+}
+
+/// Judges a request and answers it.
+pub(crate) async fn judge(State(gate): State<Gate>, seen: Seen, request: Request) -> Response {
+    match judgement(&gate, &seen).await {
+        Ok(Judgement::Meets(queue)) => meet(&gate, &seen, queue, request).await,
+        Ok(Judgement::Bypasses(queue)) => hand_over(&gate, &seen, &bypassing(&gate, queue), request).await,
+        Err(error) if seen.is_navigation() && error == ApiError::UnknownHost => {
+            plain_page(&seen, StatusCode::NOT_FOUND, PlainPage::NoQueue)
+        }
+        Err(error) => error.into_response(),
+    }
+}
+
+async fn meet(gate: &Gate, seen: &Seen, queue: Arc<Queue>, request: Request) -> Response {
+    if seen.is_preflight() && queue.settings.handover.kind != HandoverKind::Redirect {
+        return hand_over(gate, seen, &bypassing(gate, queue), request).await;
+    }
+    let served = judge_visit(gate, seen, queue).await;
+    if served.passes {
+        return hand_over(gate, seen, &served, request).await;
+    }
+    if seen.is_navigation() {
+        let status = StatusCode::from_u16(served.queue.settings.queue_status).unwrap_or(StatusCode::OK);
+        return queue_page(gate, seen, &served, status);
+    }
+    standing_json(StatusCode::TOO_MANY_REQUESTS, seen, &served)
+}
+
+/// The visit that a judged request is.
+pub(crate) async fn judge_visit(gate: &Gate, seen: &Seen, queue: Arc<Queue>) -> Served {
+    let ticket = Served::ticket_of(gate, seen, &queue);
+    if let Some(served) = passes_unasked(gate, &queue, ticket.as_ref()) {
+        return served;
+    }
+    let joining = if seen.is_navigation() { Joining::Joins } else { Joining::Never };
+    serve(gate, queue, ticket, joining, Some(seen.path_and_query())).await
+}
+
+/// A request that passes without being anybody's visit.
+pub(crate) fn bypassing(gate: &Gate, queue: Arc<Queue>) -> Served {
+    let now = gate.clock.now();
+    let standing = crate::standing::unavailable(&queue.settings, None, now);
+    Served { queue, standing, ticket: None, admitted: None, passes: true, now, known: false }
+}

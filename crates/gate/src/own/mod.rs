@@ -1,0 +1,75 @@
+//! The own endpoints, one file each.
+
+pub(crate) mod away;
+pub(crate) mod check;
+pub(crate) mod health;
+pub(crate) mod jwks;
+pub(crate) mod keepalive;
+pub(crate) mod leave;
+pub(crate) mod scripts;
+pub(crate) mod status;
+pub(crate) mod theme;
+
+use std::sync::Arc;
+
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use serde::Deserialize;
+use vestibule_core::{QueueId, SessionId};
+use vestibule_http::{ApiError, Queue};
+
+use crate::cors::{self, Asker, allow_preflight};
+use crate::request::Seen;
+use crate::state::Gate;
+
+/// What the own endpoints are asked with.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Asked {
+    /// The queue; may be left out where the host has only one.
+    queue: Option<String>,
+    /// The session that the asking page was drawn for.
+    session: Option<String>,
+}
+
+/// A request to an own endpoint: which queue of this host it is about, and who asks.
+pub(crate) struct Call {
+    pub(crate) seen: Seen,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) asker: Asker,
+    /// The session that the asking page was drawn for: such a page has had its cookie set, so it does not join again.
+    pub(crate) of_page: Option<SessionId>,
+}
+
+impl Call {
+    pub(crate) async fn of(gate: &Gate, query: &Asked, seen: Seen) -> Result<Self, ApiError> {
+        let host = seen.host.clone().ok_or(ApiError::NoHost)?;
+        let queues = gate.directory.of_host(&host).await;
+        let queue = match &query.queue {
+            Some(id) => {
+                let id: QueueId = id.parse().map_err(|_| ApiError::UnknownQueue)?;
+                queues.into_iter().find(|queue| queue.settings.id == id)
+            }
+            None => Some(queues).filter(|queues| queues.len() == 1).and_then(|mut queues| queues.pop()),
+        };
+        let queue = queue.ok_or(ApiError::UnknownQueue)?;
+        let asker = cors::asker(&seen, &queue.settings)?;
+        let of_page = query.session.as_ref().and_then(|session| session.parse().ok());
+        Ok(Self { seen, queue, asker, of_page })
+    }
+}
+
+/// Answers a preflight of an own endpoint.
+pub(crate) async fn preflight(
+    State(gate): State<Gate>,
+    Query(asked): Query<Asked>,
+    seen: Seen,
+) -> Result<Response, ApiError> {
+    let call = Call::of(&gate, &asked, seen).await?;
+    Ok(allow_preflight(StatusCode::NO_CONTENT.into_response(), call.asker))
+}
+
+/// Whatever else lies under `/_vestibule/`.
+pub(crate) async fn not_found() -> ApiError {
+    ApiError::NotFound
+}

@@ -1,0 +1,57 @@
+//! `GET /_vestibule/theme/<queue>/<path>`: a theme's asset, with `ETag`. Never judged, so that the queue page's own
+//! images do not stand in the line.
+
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use vestibule_core::QueueId;
+use vestibule_http::ApiError;
+use vestibule_themes::Asset;
+
+use crate::state::Gate;
+
+pub(crate) async fn asset(
+    State(gate): State<Gate>,
+    Path((queue, path)): Path<(String, String)>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let id: QueueId = queue.parse().map_err(|_| ApiError::NotFound)?;
+    let queue = gate.directory.queue(&id).ok_or(ApiError::NotFound)?;
+    let theme = queue.settings.theme.clone().ok_or(ApiError::NotFound)?;
+    let asset = gate.themes.asset(&theme, &path).ok_or(ApiError::NotFound)?;
+    Ok(serve_asset(&asset, asset.immutable, &request))
+}
+
+/// An asset as an answer: 304 where the visitor has it already.
+pub(super) fn serve_asset(asset: &Asset, immutable: bool, request: &Request) -> Response {
+    let mut response = if has_it(request.headers(), &asset.etag) {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        let mut response = Body::from(asset.bytes.clone()).into_response();
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(asset.content_type));
+        response
+    };
+    let headers = response.headers_mut();
+    let caching = if immutable { "public, max-age=31536000, immutable" } else { "public, max-age=300" };
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(caching));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // An image that is opened by itself runs nothing either.
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'"),
+    );
+    headers.insert("cross-origin-resource-policy", HeaderValue::from_static("cross-origin"));
+    if let Ok(etag) = HeaderValue::try_from(&asset.etag) {
+        headers.insert(header::ETAG, etag);
+    }
+    response
+}
+
+fn has_it(headers: &HeaderMap, etag: &str) -> bool {
+    let listed = headers.get_all(header::IF_NONE_MATCH).into_iter().filter_map(|value| value.to_str().ok());
+    listed
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag)
+}

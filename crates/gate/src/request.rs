@@ -1,0 +1,204 @@
+//! Reads a request: its host, who sent it, whether a person is waiting for the page, and the tickets it carries.
+
+use std::convert::Infallible;
+use std::net::IpAddr;
+
+use axum::extract::{ConnectInfo, FromRequestParts};
+use http::request::Parts;
+use http::{Extensions, HeaderMap, Method, Uri, header};
+use vestibule_core::cookie::{cookie_values, cookies};
+use vestibule_core::settings::{RequestFacts, normalise_host};
+use vestibule_core::{QueueId, TicketSigner, VerifiedTicket};
+use vestibule_http::{Queue, RequestOrigin, request_origin};
+
+use crate::state::Gate;
+
+/// Header in which an app without a cookie jar sends its ticket and finds the new one.
+pub(crate) const TICKET_HEADER: &str = "x-vestibule-ticket";
+/// Most tickets of one request that are verified.
+const TICKETS_TRIED: usize = 4;
+
+/// The other end of the connection, as the server that accepted it says; `None` for a socket file.
+#[derive(Debug, Clone, Copy)]
+pub struct PeerAddress(pub Option<IpAddr>);
+
+/// What the gate knows of a request, or of the one that a forward-auth proxy asks about.
+pub(crate) struct Seen {
+    /// The host, normalised; `None` if it is none.
+    pub(crate) host: Option<String>,
+    /// The host as it was written, with its port.
+    pub(crate) authority: String,
+    pub(crate) method: Method,
+    /// Path as the visitor sent it.
+    pub(crate) path: String,
+    /// Query without the `?`.
+    pub(crate) query: Option<String>,
+    pub(crate) origin: RequestOrigin,
+    pub(crate) peer: Option<IpAddr>,
+    pub(crate) headers: HeaderMap,
+}
+
+impl FromRequestParts<Gate> for Seen {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, gate: &Gate) -> Result<Self, Infallible> {
+        Ok(Self::of(&parts.method, &parts.uri, &parts.headers, &parts.extensions, gate.trusted_proxies))
+    }
+}
+
+impl Seen {
+    pub(crate) fn of(
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+        extensions: &Extensions,
+        trusted_proxies: usize,
+    ) -> Self {
+        let peer = peer_address(extensions);
+        let authority = uri.authority().map(|authority| authority.as_str().to_owned());
+        let authority = authority.or_else(|| text(headers, "host").map(str::to_owned)).unwrap_or_default();
+        Self {
+            host: normalise_host(&authority),
+            authority,
+            method: method.clone(),
+            path: uri.path().to_owned(),
+            query: uri.query().map(str::to_owned),
+            origin: request_origin(headers, peer, trusted_proxies),
+            peer,
+            headers: headers.clone(),
+        }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        text(&self.headers, name)
+    }
+
+    pub(crate) const fn scheme(&self) -> &'static str {
+        if self.origin.https { "https" } else { "http" }
+    }
+
+    /// Path and query as the visitor sent them.
+    pub(crate) fn path_and_query(&self) -> String {
+        match &self.query {
+            Some(query) => format!("{}?{query}", self.path),
+            None => self.path.clone(),
+        }
+    }
+
+    /// Whether a person waits for this page: only that joins the line. Browsers say so in `Sec-Fetch-Mode`; of those
+    /// that don't, a GET that would like HTML.
+    pub(crate) fn is_navigation(&self) -> bool {
+        if self.method != Method::GET || self.is_speculative() {
+            return false;
+        }
+        match self.header("sec-fetch-mode") {
+            Some(mode) => mode == "navigate" && self.header("sec-fetch-dest").is_none_or(is_document),
+            None => self.header("accept").is_some_and(|accept| accept.contains("text/html")),
+        }
+    }
+
+    /// A page fetched ahead of a click that may never come.
+    pub(crate) fn is_speculative(&self) -> bool {
+        let ahead =
+            |value: &str| value.contains("prefetch") || value.contains("prerender") || value.contains("preview");
+        ["sec-purpose", "purpose", "x-purpose", "x-moz"].iter().any(|name| self.header(name).is_some_and(ahead))
+    }
+
+    /// A browser's question whether a request of another origin may be sent. It carries no cookies, ever, so it can't
+    /// show a ticket; a site that never sees it can't be used by those who are let in.
+    pub(crate) fn is_preflight(&self) -> bool {
+        self.method == Method::OPTIONS
+            && self.headers.contains_key(header::ORIGIN)
+            && self.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+    }
+
+    /// What the rules may ask.
+    pub(crate) fn facts<T>(&self, use_facts: impl FnOnce(&RequestFacts<'_>) -> T) -> T {
+        use_facts(&RequestFacts {
+            path: &self.path,
+            method: self.method.as_str(),
+            header: &|name| self.header(name),
+            cookie: &|name| self.cookie(name),
+            source: self.origin.address,
+        })
+    }
+
+    fn cookie_headers(&self) -> impl Iterator<Item = &[u8]> {
+        self.headers.get_all(header::COOKIE).into_iter().map(http::HeaderValue::as_bytes)
+    }
+
+    fn cookie(&self, name: &str) -> Option<String> {
+        let value = self.cookie_headers().flat_map(cookies).find(|(found, _)| *found == name.as_bytes())?.1;
+        String::from_utf8(value.to_vec()).ok()
+    }
+
+    /// Whether the client wants its ticket in a header. It says so by sending that header, empty at first.
+    pub(crate) fn wants_ticket_header(&self) -> bool {
+        self.headers.contains_key(TICKET_HEADER)
+    }
+
+    /// The ticket of this queue that the request carries: of several that verify, the one signed last in this epoch.
+    pub(crate) fn ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<VerifiedTicket> {
+        let id: &QueueId = &queue.settings.id;
+        let in_header = self.headers.get_all(TICKET_HEADER).into_iter().map(http::HeaderValue::as_bytes);
+        let tokens = in_header.chain(cookie_values(self.cookie_headers(), &queue.cookie_name));
+        let verified = tokens.filter(|token| !token.is_empty()).take(TICKETS_TRIED);
+        let verified = verified.filter_map(|token| match signer.verify(id, token) {
+            Ok(ticket) => Some(ticket),
+            Err(reason) => {
+                tracing::debug!(queue = %id, %reason, "a ticket that is none");
+                None
+            }
+        });
+        verified.max_by_key(|ticket| (ticket.epoch() == queue.settings.line.epoch, ticket.signed_at()))
+    }
+}
+
+fn is_document(destination: &str) -> bool {
+    matches!(destination, "document" | "iframe" | "frame")
+}
+
+fn peer_address(extensions: &Extensions) -> Option<IpAddr> {
+    let by_server = extensions.get::<PeerAddress>().and_then(|peer| peer.0);
+    by_server.or_else(|| extensions.get::<ConnectInfo<std::net::SocketAddr>>().map(|info| info.0.ip()))
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(method: &Method, headers: &[(&str, &str)]) -> Seen {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
+        }
+        Seen::of(method, &Uri::from_static("/a?b"), &map, &Extensions::new(), 0)
+    }
+
+    #[test]
+    fn only_a_page_that_a_person_waits_for_is_a_navigation() {
+        let html = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
+        let navigate = [("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
+        assert!(seen(&Method::GET, &navigate).is_navigation());
+        assert!(seen(&Method::GET, &[html]).is_navigation(), "a browser that does not say");
+        for (method, headers) in [
+            (Method::GET, vec![("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")]),
+            (Method::GET, vec![("sec-fetch-mode", "cors"), html]),
+            (Method::GET, vec![("accept", "application/json")]),
+            (Method::GET, vec![("accept", "*/*")]),
+            (Method::GET, vec![]),
+            (Method::GET, vec![navigate[0], ("sec-purpose", "prefetch;prerender")]),
+            (Method::GET, vec![html, ("purpose", "prefetch")]),
+            (Method::GET, vec![navigate[0], ("sec-fetch-dest", "embed")]),
+            (Method::HEAD, vec![html]),
+            (Method::POST, navigate.to_vec()),
+            (Method::OPTIONS, vec![html]),
+        ] {
+            assert!(!seen(&method, &headers).is_navigation(), "{method} {headers:?}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! One visit: reads the ticket, asks the store once, and signs the answer.
+
+use std::sync::Arc;
+
+use tracing::{debug, warn};
+use vestibule_core::line::{Mode, Presentation, Visit, VisitAnswer};
+use vestibule_core::settings::StoreFailure;
+use vestibule_core::{Micros, SessionId, Standing, StandingState, StoreError, VerifiedTicket};
+use vestibule_http::Queue;
+
+use crate::request::Seen;
+use crate::standing::{standing_of, unavailable};
+use crate::state::Gate;
+
+/// Whether this request may join the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Joining {
+    /// A person asks for the page.
+    Joins,
+    /// Whatever else: keeps or takes back a place, and joins nobody.
+    Never,
+}
+
+/// A visit that was served.
+pub(crate) struct Served {
+    /// The queue, with the settings that ruled.
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) standing: Standing,
+    /// The ticket signed anew; `None` where the store saw nobody, or was not asked.
+    pub(crate) ticket: Option<String>,
+    /// The session that may pass.
+    pub(crate) admitted: Option<SessionId>,
+    /// Whether this request passes.
+    pub(crate) passes: bool,
+    /// The store's time.
+    pub(crate) now: Micros,
+    /// Whether the visitor came with a ticket that still is of this session.
+    pub(crate) known: bool,
+}
+
+/// What a fresh, admitted ticket passes without asking the store (`recheck_after`).
+pub(crate) fn passes_unasked(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&VerifiedTicket>) -> Option<Served> {
+    let settings = &queue.settings;
+    let ticket = ticket.filter(|ticket| ticket.epoch() == settings.line.epoch)?;
+    let admitted_at = ticket.admitted_at()?;
+    let now = gate.clock.now();
+    let fresh = now.since(ticket.signed_at()) < settings.recheck_after * vestibule_core::MICROS_PER_SECOND;
+    let outlived = settings.line.max_session.is_some_and(|most| admitted_at.plus_seconds(most) <= now);
+    (fresh && !outlived && gate.clock.is_known()).then(|| admitted_by_ticket(queue, ticket, now))
+}
+
+fn admitted_by_ticket(queue: &Arc<Queue>, ticket: &VerifiedTicket, now: Micros) -> Served {
+    let standing = Standing { state: StandingState::Admitted, ..unavailable(&queue.settings, Some(ticket), now) };
+    Served {
+        queue: queue.clone(),
+        standing,
+        ticket: None,
+        admitted: Some(ticket.session()),
+        passes: true,
+        now,
+        known: true,
+    }
+}
+
+/// Serves a visit. Never fails: what holds while the store is away is a setting.
+pub(crate) async fn serve(
+    gate: &Gate,
+    queue: Arc<Queue>,
+    ticket: Option<VerifiedTicket>,
+    joining: Joining,
+    enter_url: Option<String>,
+) -> Served {
+    match ask(gate, &queue, ticket.as_ref(), joining).await {
+        Ok((queue, answer)) => answered(gate, queue, &answer, ticket.as_ref(), enter_url),
+        Err(error) => {
+            warn!(queue = %queue.settings.id, %error, "the store failed; store_failure decides");
+            store_failed(gate, &queue, ticket.as_ref())
+        }
+    }
+}
+
+/// Asks the store, and once more where it has lost the queue, or where the bearer's next session was ended as well.
+async fn ask(
+    gate: &Gate,
+    queue: &Arc<Queue>,
+    ticket: Option<&VerifiedTicket>,
+    joining: Joining,
+) -> Result<(Arc<Queue>, VisitAnswer), StoreError> {
+    let id = &queue.settings.id;
+    let next = |ticket: &VerifiedTicket| ticket.session().successor(ticket.signed_at().0);
+    let fresh = ticket.map_or_else(SessionId::random, next);
+    let join = (joining == Joining::Joins).then_some(fresh);
+    let mut visit = Visit { ticket: ticket.cloned(), join };
+    let mut answer = gate.store.visit(id, visit.clone()).await;
+    if matches!(answer, Err(StoreError::UnknownQueue(_))) && gate.directory.restore(queue).await? {
+        answer = gate.store.visit(id, visit.clone()).await;
+    }
+    let mut answer = answer?;
+    let refused = answer.presentation == Presentation::Absent && !matches!(answer.mode, Mode::Bypass | Mode::Closed);
+    if refused && join.is_some() {
+        visit.join = Some(SessionId::random());
+        answer = gate.store.visit(id, visit).await?;
+    }
+    gate.clock.observe(answer.now);
+    if answer.revision == queue.settings.line.revision {
+        return Ok((queue.clone(), answer));
+    }
+    let current = gate.directory.reload(id).await.unwrap_or_default();
+    Ok((current.unwrap_or_else(|| queue.clone()), answer))
+}
+
+fn answered(
+    gate: &Gate,
+    queue: Arc<Queue>,
+    answer: &VisitAnswer,
+    ticket: Option<&VerifiedTicket>,
+    enter_url: Option<String>,
+) -> Served {
+    let standing = standing_of(&queue.settings, answer, ticket, enter_url);
+    let id = &queue.settings.id;
+    let admitted = answer.place.filter(|place| place.admitted_at.is_some()).map(|place| place.session);
+    if answer.presentation != Presentation::Present {
+        debug!(queue = %id, session = ?standing.session, presentation = ?answer.presentation, state = standing.state.as_str());
+    }
+    let signed = answer
+        .place
+        .as_ref()
+        .and_then(|place| gate.tickets.sign(id, answer.epoch, answer.now, place, standing.position));
+    let known = ticket.is_some_and(|ticket| standing.session == Some(ticket.session()));
+    let passes = admitted.is_some() || answer.mode == Mode::Bypass;
+    Served { queue, standing, ticket: signed, admitted, passes, now: answer.now, known }
+}
+
+/// What holds while the store is away. Nothing is signed: the store has not seen it.
+fn store_failed(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&VerifiedTicket>) -> Served {
+    let settings = &queue.settings;
+    let now = gate.clock.now();
+    let ticket = ticket.filter(|ticket| ticket.epoch() == settings.line.epoch);
+    let active = |ticket: &&VerifiedTicket| {
+        ticket.admitted_at().is_some()
+            && now.since(ticket.signed_at()) < settings.line.active_ttl * vestibule_core::MICROS_PER_SECOND
+    };
+    if let Some(ticket) = ticket.filter(active) {
+        return admitted_by_ticket(queue, ticket, now);
+    }
+    let standing = unavailable(settings, ticket, now);
+    let (state, passes) = match settings.store_failure {
+        StoreFailure::Tickets => (StandingState::Unavailable, false),
+        StoreFailure::Closed => (StandingState::Closed, false),
+        StoreFailure::Open => (StandingState::Admitted, true),
+    };
+    let standing = Standing { state, ..standing };
+    Served { queue: queue.clone(), standing, ticket: None, admitted: None, passes, now, known: ticket.is_some() }
+}
+
+impl Served {
+    /// Seconds to ask again after, as a `Retry-After` header has it.
+    pub(crate) fn retry_after(&self) -> http::HeaderValue {
+        http::HeaderValue::from(self.standing.poll_after)
+    }
+
+    /// The seen request's ticket, if it carries one of this queue.
+    pub(crate) fn ticket_of(gate: &Gate, seen: &Seen, queue: &Queue) -> Option<VerifiedTicket> {
+        seen.ticket(queue, &gate.tickets)
+    }
+}

@@ -1,0 +1,171 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use vestibule_core::settings::Origin;
+use vestibule_http::{LogFormat, TRUSTED_PROXIES_MAX};
+
+/// A virtual waiting room: visitors wait in an orderly line, see where they stand, and are let in first come, first
+/// served, so that the site never carries more than it can.
+#[derive(Parser)]
+#[command(name = "vestibule", version)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run the gate and the purge in front of a site
+    Serve(Box<ServeOptions>),
+    /// Show it all: a sample shop, a crowd before it, and a moving line to stand in
+    Demo(DemoOptions),
+    /// Read a settings file and say what is wrong with it, by line and field
+    Check(CheckOptions),
+}
+
+#[derive(Args, Clone)]
+pub(crate) struct ServeOptions {
+    /// Where to listen: an address and port, or unix:PATH for a socket file
+    #[arg(long, env = "VESTIBULE_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDR")]
+    pub(crate) listen: Listen,
+
+    /// Settings file: tenants and queues. Read again on SIGHUP
+    #[arg(long, env = "VESTIBULE_SETTINGS", value_name = "FILE")]
+    pub(crate) settings: Option<PathBuf>,
+
+    /// Where the lines are kept: memory, redis://.., rediss://.., redis-cluster://.. or redis-sentinel://..
+    #[arg(long, env = "VESTIBULE_REDIS_URL", default_value = "memory", hide_env_values = true, value_name = "URL")]
+    pub(crate) store: String,
+
+    /// How long the store may take for one operation, in milliseconds (10 to 10000)
+    #[arg(long, env = "VESTIBULE_STORE_TIMEOUT_MS", default_value_t = 250, value_parser = clap::value_parser!(u64).range(10..=10_000), value_name = "MS")]
+    pub(crate) store_timeout_ms: u64,
+
+    /// Folder of themes, each a folder of its own
+    #[arg(long, env = "VESTIBULE_THEMES", value_name = "DIR")]
+    pub(crate) themes: Option<PathBuf>,
+
+    /// The site itself, for queues that name no origin. Without a settings file: one queue before this site
+    #[arg(long, env = "VESTIBULE_ORIGIN", value_parser = parse_origin, value_name = "URL")]
+    pub(crate) origin: Option<Origin>,
+
+    /// Quota of the one queue that --origin makes without a settings file
+    #[arg(long, env = "VESTIBULE_QUOTA", value_name = "N")]
+    pub(crate) quota: Option<u64>,
+
+    /// Folder in which keys that nobody gave are made once and kept [default: ~/.local/state/vestibule]
+    #[arg(long, env = "VESTIBULE_STATE", value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
+
+    /// Keys that sign tickets, as kid:base64,kid:base64; the first signs, all are valid
+    #[arg(long, env = "VESTIBULE_TICKET_KEYS", hide_env_values = true, value_name = "KEYS")]
+    pub(crate) ticket_keys: Option<String>,
+
+    /// Keys that sign passes, as kid:base64 of an Ed25519 seed; the first signs, all are published
+    #[arg(long, env = "VESTIBULE_PASS_KEYS", hide_env_values = true, value_name = "KEYS")]
+    pub(crate) pass_keys: Option<String>,
+
+    /// How many proxies in front are believed on who the visitor is (X-Forwarded-For, -Proto)
+    #[arg(long, env = "VESTIBULE_TRUSTED_PROXIES", default_value_t = 0, value_parser = parse_proxies, value_name = "N")]
+    pub(crate) trusted_proxies: usize,
+
+    /// Seconds the origin may take to be connected to (1 to 60)
+    #[arg(long, env = "VESTIBULE_CONNECT_TIMEOUT", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=60), value_name = "SECONDS")]
+    pub(crate) connect_timeout: u64,
+
+    /// Seconds the origin may be silent (1 to 3600)
+    #[arg(long, env = "VESTIBULE_READ_TIMEOUT", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600), value_name = "SECONDS")]
+    pub(crate) read_timeout: u64,
+
+    /// Seconds that requests under way get to finish after SIGTERM (0 to 3600)
+    #[arg(long, env = "VESTIBULE_DRAIN", default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=3600), value_name = "SECONDS")]
+    pub(crate) drain: u64,
+
+    #[command(flatten)]
+    pub(crate) log: LogOptions,
+}
+
+#[derive(Args, Clone)]
+pub(crate) struct LogOptions {
+    /// Levels per module, such as info, or warn and vestibule_gate=debug with a comma between them
+    #[arg(long = "log", env = "VESTIBULE_LOG", default_value = "info", value_name = "LEVELS")]
+    pub(crate) levels: String,
+
+    /// How log lines look: text or json
+    #[arg(long = "log-format", env = "VESTIBULE_LOG_FORMAT", default_value = "text", value_name = "FORMAT")]
+    pub(crate) format: LogFormat,
+}
+
+#[derive(Args)]
+pub(crate) struct DemoOptions {
+    /// Where the gate listens
+    #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDR")]
+    pub(crate) listen: SocketAddr,
+
+    /// How many may be in the shop at once (1 to 10000)
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000), value_name = "N")]
+    pub(crate) quota: u64,
+
+    /// How many simulated visitors want in (0 to 5000)
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(0..=5_000), value_name = "N")]
+    pub(crate) crowd: u64,
+
+    /// Seed of the crowd's behaviour
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) seed: u64,
+}
+
+#[derive(Args)]
+pub(crate) struct CheckOptions {
+    /// The settings file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Folder of themes: those that queues name are read and drawn too
+    #[arg(long, env = "VESTIBULE_THEMES", value_name = "DIR")]
+    pub(crate) themes: Option<PathBuf>,
+
+    /// The site itself, for queues that name no origin, as serve takes it
+    #[arg(long, env = "VESTIBULE_ORIGIN", value_parser = parse_origin, value_name = "URL")]
+    pub(crate) origin: Option<Origin>,
+}
+
+/// Where to listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Listen {
+    Tcp(SocketAddr),
+    Unix(PathBuf),
+}
+
+impl std::str::FromStr for Listen {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(path) = text.strip_prefix("unix:").filter(|path| !path.is_empty()) {
+            return Ok(Self::Unix(path.into()));
+        }
+        let takes = "takes an address and port such as 127.0.0.1:8080 or [::]:80, or unix:/run/vestibule.sock";
+        text.parse().map(Self::Tcp).map_err(|_| takes.to_owned())
+    }
+}
+
+impl std::fmt::Display for Listen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tcp(address) => write!(f, "http://{address}"),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+fn parse_origin(text: &str) -> Result<Origin, String> {
+    text.parse().map_err(|()| "takes scheme, host and port only, such as http://127.0.0.1:3000".to_owned())
+}
+
+fn parse_proxies(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number <= TRUSTED_PROXIES_MAX);
+    number.ok_or_else(|| format!("takes a whole number from 0 to {TRUSTED_PROXIES_MAX}"))
+}

@@ -1,0 +1,88 @@
+//! Keys of a stand-alone program: given, or made once and kept in the state folder, so that a restart loses nobody.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use tracing::info;
+use vestibule_core::KeyList;
+use vestibule_http::parse_keys;
+
+/// The default state folder: `$XDG_STATE_HOME/vestibule`, or `~/.local/state/vestibule`.
+pub(crate) fn state_folder(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    let from = |name: &str, rest: &str| {
+        std::env::var_os(name).filter(|value| !value.is_empty()).map(|value| PathBuf::from(value).join(rest))
+    };
+    given
+        .or_else(|| from("XDG_STATE_HOME", "vestibule"))
+        .or_else(|| from("HOME", ".local/state/vestibule"))
+        .context("no folder to keep keys in: give one with --state DIR, or keys with --ticket-keys and --pass-keys")
+}
+
+/// The keys that were given, or those of the state folder, made now if there are none. Says whether they are its own.
+pub(crate) fn load_keys(
+    variable: &'static str,
+    given: Option<&str>,
+    folder: &Path,
+    file: &str,
+) -> anyhow::Result<(KeyList, bool)> {
+    if let Some(text) = given {
+        return Ok((parse_keys(variable, text)?, false));
+    }
+    let path = folder.join(file);
+    let shown = path.display().to_string();
+    match fs::read_to_string(&path) {
+        Ok(text) => {
+            let mode = fs::metadata(&path)?.permissions().mode() & 0o777;
+            if mode & 0o077 != 0 {
+                bail!(
+                    "{shown} can be read by others (mode {mode:o}): chmod 600 it, and replace the keys if others had access"
+                );
+            }
+            let keys = text.trim().parse().with_context(|| shown.clone())?;
+            Ok((keys, true))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let keys = random_key(file.split('.').next().unwrap_or("key"))?;
+            write_private(folder, &path, &keys.expose()).with_context(|| format!("keys can't be kept at {shown}"))?;
+            info!(file = shown, "made new keys");
+            Ok((keys, true))
+        }
+        Err(error) => Err(error).with_context(|| format!("keys can't be read from {shown}")),
+    }
+}
+
+/// One key of fresh random bytes.
+pub(crate) fn random_key(kid: &str) -> anyhow::Result<KeyList> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("no random bytes to be had: {error}"))?;
+    Ok(KeyList::of_bytes(&format!("{kid}-1"), bytes))
+}
+
+fn write_private(folder: &Path, path: &Path, text: &str) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    writeln!(file, "{text}")?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_made_once_and_are_nobody_else_s_to_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let load = || load_keys("--ticket-keys", None, &state, "ticket.keys");
+        let (first, own) = load().unwrap();
+        assert!(own);
+        assert_eq!(load().unwrap().0, first, "a restart finds the same keys");
+        let path = state.join("ticket.keys");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(load().unwrap_err().to_string().contains("chmod 600"));
+    }
+}

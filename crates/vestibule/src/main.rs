@@ -1,0 +1,36 @@
+//! The stand-alone program: the gate and the purge in one process, over any store.
+//!
+//! `vestibule serve` runs them, `vestibule check` reads a settings file and says what is wrong with it, and
+//! `vestibule demo` shows the whole of it on one machine, with a small shop as the site and a crowd before it.
+
+mod check;
+mod cli;
+mod demo;
+mod keys;
+mod serve;
+mod server;
+mod settings_file;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let command = cli::Cli::parse().command;
+    let outcome = match command {
+        cli::Command::Serve(options) => run(serve::serve(*options)),
+        cli::Command::Demo(options) => run(demo::demo(options)),
+        cli::Command::Check(options) => check::check(&options),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("vestibule: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(program: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(program)
+}

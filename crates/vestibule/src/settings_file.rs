@@ -1,0 +1,245 @@
+//! Reads a settings file: TOML in, tenants and queues out, every mistake by line and field.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use toml_edit::{Document as Toml, Item, TableLike};
+use vestibule_core::settings::{Document, FieldError, Origin, parse_document};
+
+/// Largest settings file, in bytes.
+const FILE_MAX: u64 = 8 * 1024 * 1024;
+
+/// Why a settings file is not taken.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SettingsFileError {
+    /// It can't be read.
+    #[error("{}: {reason}", path.display())]
+    Unreadable { path: PathBuf, reason: String },
+    /// It is not TOML.
+    #[error("{}:{line}: {reason}", path.display())]
+    Syntax { path: PathBuf, line: usize, reason: String },
+    /// Fields are wrong.
+    #[error("{0}")]
+    Fields(WrongFields),
+}
+
+/// All wrong fields of a file, in the order of its lines.
+#[derive(Debug)]
+pub(crate) struct WrongFields {
+    path: PathBuf,
+    fields: Vec<(usize, FieldError)>,
+}
+
+impl fmt::Display for WrongFields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for (line, error) in &self.fields {
+            write!(f, "{separator}{}:{line}: {error}", self.path.display())?;
+            separator = "\n";
+        }
+        Ok(())
+    }
+}
+
+/// Reads a settings file. `origin` stands in for queues that name none.
+///
+/// # Errors
+/// What is wrong, by line and field.
+pub(crate) fn read_settings(path: &Path, origin: Option<&Origin>) -> Result<Document, SettingsFileError> {
+    let unreadable = |reason: String| SettingsFileError::Unreadable { path: path.to_owned(), reason };
+    let size = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?.len();
+    if size > FILE_MAX {
+        return Err(unreadable(format!("has {size} bytes; a settings file takes at most {FILE_MAX}")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+    parse_settings(path, &text, origin)
+}
+
+fn parse_settings(path: &Path, text: &str, origin: Option<&Origin>) -> Result<Document, SettingsFileError> {
+    let toml = Toml::parse(text).map_err(|error| SettingsFileError::Syntax {
+        path: path.to_owned(),
+        line: error.span().map_or(1, |span| line_of(text, &span)),
+        reason: error.message().to_owned(),
+    })?;
+    let mut value = table_value(toml.as_table());
+    if let Some(origin) = origin {
+        stand_in(&mut value, origin);
+    }
+    parse_document(&value).map_err(|errors| {
+        let locate = |error: FieldError| (locate(toml.as_item(), &error.field).map_or(1, |s| line_of(text, &s)), error);
+        let mut fields: Vec<_> = errors.into_iter().map(locate).collect();
+        fields.sort_by_key(|(line, _)| *line);
+        SettingsFileError::Fields(WrongFields { path: path.to_owned(), fields })
+    })
+}
+
+fn line_of(text: &str, span: &Range<usize>) -> usize {
+    text.get(..span.start).unwrap_or(text).matches('\n').count() + 1
+}
+
+/// Puts the origin of the command line where a queue has none.
+fn stand_in(value: &mut Value, origin: &Origin) {
+    let queues = value.get_mut("queues").and_then(Value::as_array_mut);
+    for queue in queues.into_iter().flatten().filter_map(Value::as_object_mut) {
+        let handover = queue.entry("handover").or_insert_with(|| json!({ "kind": "proxy" }));
+        if let Some(handover) = handover.as_object_mut() {
+            handover.entry("origin").or_insert_with(|| json!(origin.to_string()));
+        }
+    }
+}
+
+fn table_value(table: &dyn TableLike) -> Value {
+    Value::Object(table.iter().map(|(key, item)| (key.to_owned(), item_value(item))).collect::<Map<_, _>>())
+}
+
+fn item_value(item: &Item) -> Value {
+    if let Some(tables) = item.as_array_of_tables() {
+        return Value::Array(tables.iter().map(|table| table_value(table)).collect());
+    }
+    if let Some(table) = item.as_table_like() {
+        return table_value(table);
+    }
+    item.as_value().map_or(Value::Null, toml_value)
+}
+
+fn toml_value(value: &toml_edit::Value) -> Value {
+    match value {
+        toml_edit::Value::String(text) => json!(text.value()),
+        toml_edit::Value::Integer(number) => json!(number.value()),
+        toml_edit::Value::Float(number) => json!(number.value()),
+        toml_edit::Value::Boolean(truth) => json!(truth.value()),
+        toml_edit::Value::Datetime(time) => json!(time.value().to_string()),
+        toml_edit::Value::Array(items) => Value::Array(items.iter().map(toml_value).collect()),
+        toml_edit::Value::InlineTable(table) => table_value(table),
+    }
+}
+
+/// Where a field stands: `queues[1].rules[0].path`. The innermost part of the path that is there counts, so that a
+/// missing field is reported where its table begins.
+fn locate(root: &Item, field: &str) -> Option<Range<usize>> {
+    let mut found = None;
+    let mut place = Place::Item(root);
+    for step in field.split('.') {
+        let (name, indices) = step.split_once('[').map_or((step, ""), |(name, rest)| (name, rest));
+        let Some(next) = place.key(name) else { return found };
+        place = next;
+        found = place.span().or(found);
+        for index in indices.split(['[', ']']).filter_map(|index| index.parse::<usize>().ok()) {
+            let Some(next) = place.index(index) else { return found };
+            place = next;
+            found = place.span().or(found);
+        }
+    }
+    found
+}
+
+enum Place<'a> {
+    Item(&'a Item),
+    Table(&'a toml_edit::Table),
+    Value(&'a toml_edit::Value),
+}
+
+impl<'a> Place<'a> {
+    fn key(&self, name: &str) -> Option<Self> {
+        match self {
+            Self::Item(item) => item.get(name).map(Place::Item),
+            Self::Table(table) => table.get(name).map(Place::Item),
+            Self::Value(value) => value.as_inline_table()?.get(name).map(Place::Value),
+        }
+    }
+
+    fn index(&self, index: usize) -> Option<Self> {
+        let list = match self {
+            Self::Item(item) => match item.as_array_of_tables() {
+                Some(tables) => return tables.get(index).map(Place::Table),
+                None => item.as_array(),
+            },
+            Self::Table(_) => None,
+            Self::Value(value) => value.as_array(),
+        };
+        list?.get(index).map(Place::Value)
+    }
+
+    fn span(&self) -> Option<Range<usize>> {
+        match self {
+            Self::Item(item) => item.span(),
+            Self::Table(table) => table.span(),
+            Self::Value(value) => value.span(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r##"
+[[tenants]]
+id = "acme"
+name = "Acme"
+colour = "#0a7d5a"
+
+[[queues]]
+id = "acme-tour"
+tenant = "acme"
+name = "Acme world tour"
+hosts = ["tickets.example.com", "*.acme.example"]
+quota = 500
+handover = { kind = "redirect", origin = "https://www.example.com" }
+
+[[queues.rules]]
+action = "bypass"
+path = "/static/**"
+"##;
+
+    fn parse(text: &str) -> Result<Document, String> {
+        parse_settings(Path::new("f.toml"), text, None).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_settings_file_becomes_tenants_and_queues() {
+        let document = parse(GOOD).unwrap();
+        assert_eq!(document.queues[0].line.quota, 500);
+        assert_eq!(document.queues[0].line.waiting_ttl, 60);
+        assert_eq!(document.queues[0].rules.len(), 1);
+        assert_eq!(document.tenants[0].name, "Acme");
+    }
+
+    #[test]
+    fn all_wrong_fields_are_named_at_once_by_line() {
+        let text = GOOD
+            .replace("quota = 500", "quota = -1\nmode = \"opne\"\nqouta = 3")
+            .replace("\"/static/**\"", "\"static\"")
+            .replace("#0a7d5a", "green");
+        let message = parse(&text).unwrap_err();
+        let lines: Vec<&str> = message.lines().collect();
+        assert_eq!(lines.len(), 5, "{message}");
+        assert!(lines[0].starts_with("f.toml:5: tenants[0].colour: takes a colour"), "{message}");
+        assert!(lines[1].starts_with("f.toml:12: queues[0].quota: takes a whole number"), "{message}");
+        assert!(lines[2].starts_with("f.toml:13: queues[0].mode: takes one of \"open\""), "{message}");
+        assert!(lines[3].starts_with("f.toml:14: queues[0].qouta: is not a field here"), "{message}");
+        assert!(lines[4].starts_with("f.toml:19: queues[0].rules[0].path: takes path globs"), "{message}");
+    }
+
+    #[test]
+    fn a_missing_field_is_reported_where_its_table_begins() {
+        let message = parse(&GOOD.replace("quota = 500", "")).unwrap_err();
+        assert!(message.starts_with("f.toml:7: queues[0].quota: is missing"), "{message}");
+    }
+
+    #[test]
+    fn what_is_not_toml_is_reported_by_line() {
+        let message = parse("[[queues]]\nid = \n").unwrap_err();
+        assert!(message.starts_with("f.toml:2: "), "{message}");
+    }
+
+    #[test]
+    fn an_origin_stands_in_for_queues_that_name_none() {
+        let text = GOOD.replace("handover = { kind = \"redirect\", origin = \"https://www.example.com\" }", "");
+        let origin: Origin = "http://127.0.0.1:3000".parse().unwrap();
+        let document = parse_settings(Path::new("f.toml"), &text, Some(&origin)).unwrap();
+        assert_eq!(document.queues[0].handover.origin, Some(origin));
+    }
+}

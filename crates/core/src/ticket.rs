@@ -3,7 +3,9 @@
 //! A [`VerifiedTicket`] can only be made by [`TicketSigner::verify`], stores take nothing else, and signing takes the
 //! [`Place`] a store answered with: what was not verified is never signed anew.
 
-use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, crypto};
 use serde::{Deserialize, Serialize};
 
 use crate::keys::{KeyError, KeyList};
@@ -104,15 +106,18 @@ pub enum TicketError {
 }
 
 struct SigningKey {
-    header: Header,
+    /// The first part of every ticket of this key.
+    header: String,
     encoding: EncodingKey,
     decoding: DecodingKey,
 }
 
 /// Signs and verifies tickets.
+///
+/// A ticket is a JWT like any other, but only ever read here: so its header must be, to the letter, one that is written
+/// here. That names key and algorithm at once, and leaves nothing of a header to be interpreted.
 pub struct TicketSigner {
     keys: Vec<SigningKey>,
-    validation: Validation,
 }
 
 impl TicketSigner {
@@ -121,15 +126,15 @@ impl TicketSigner {
     /// # Errors
     /// A key of the wrong length.
     pub fn new(keys: &KeyList) -> Result<Self, KeyError> {
-        let keys = keys.for_tickets()?.iter().map(|key| SigningKey {
-            header: Header { kid: Some(key.kid.clone()), ..Header::new(Algorithm::HS256) },
-            encoding: EncodingKey::from_secret(&key.secret),
-            decoding: DecodingKey::from_secret(&key.secret),
+        let keys = keys.for_tickets()?.iter().map(|key| {
+            let header = Header { kid: Some(key.kid.clone()), ..Header::new(Algorithm::HS256) };
+            SigningKey {
+                header: URL_SAFE_NO_PAD.encode(serde_json::to_string(&header).unwrap_or_default()),
+                encoding: EncodingKey::from_secret(&key.secret),
+                decoding: DecodingKey::from_secret(&key.secret),
+            }
         });
-        let mut validation = Validation::new(Algorithm::HS256);
-        validation.validate_exp = false;
-        validation.required_spec_claims.clear();
-        Ok(Self { keys: keys.collect(), validation })
+        Ok(Self { keys: keys.collect() })
     }
 
     /// Signs the place that a store answered with. `position` is what the visitor is shown.
@@ -154,7 +159,14 @@ impl TicketSigner {
             t: now,
         };
         let key = self.keys.first()?;
-        jsonwebtoken::encode(&key.header, &claims, &key.encoding).ok()
+        let mut token = String::with_capacity(TICKET_MAX);
+        token.push_str(&key.header);
+        token.push('.');
+        URL_SAFE_NO_PAD.encode_string(serde_json::to_vec(&claims).ok()?, &mut token);
+        let signature = crypto::sign(token.as_bytes(), &key.encoding, Algorithm::HS256).ok()?;
+        token.push('.');
+        token.push_str(&signature);
+        Some(token)
     }
 
     /// Verifies a ticket of this queue.
@@ -165,12 +177,16 @@ impl TicketSigner {
         if token.len() > TICKET_MAX {
             return Err(TicketError::TooLong);
         }
-        let header = jsonwebtoken::decode_header(token).map_err(|_| TicketError::Foreign)?;
-        let known = |key: &&SigningKey| header.kid.is_some() && key.header.kid == header.kid;
-        let key = self.keys.iter().find(known).ok_or(TicketError::Foreign)?;
-        let claims = jsonwebtoken::decode::<Claims>(token, &key.decoding, &self.validation)
-            .map_err(|_| TicketError::Forged)?
-            .claims;
+        let token = std::str::from_utf8(token).map_err(|_| TicketError::Foreign)?;
+        let (message, signature) = token.rsplit_once('.').ok_or(TicketError::Foreign)?;
+        let (header, claims) = message.split_once('.').ok_or(TicketError::Foreign)?;
+        let key = self.keys.iter().find(|key| key.header == header).ok_or(TicketError::Foreign)?;
+        let holds = crypto::verify(signature, message.as_bytes(), &key.decoding, Algorithm::HS256);
+        if !holds.unwrap_or(false) {
+            return Err(TicketError::Forged);
+        }
+        let claims = URL_SAFE_NO_PAD.decode(claims).map_err(|_| TicketError::Forged)?;
+        let claims: Claims = serde_json::from_slice(&claims).map_err(|_| TicketError::Forged)?;
         if claims.q != *queue {
             return Err(TicketError::OtherQueue);
         }

@@ -81,7 +81,8 @@ fn with_pass(origin: &Origin, seen: &Seen, pass: &str) -> String {
     format!("{origin}{}?{query}{PASS_PARAMETER}={pass}", seen.path)
 }
 
-async fn proxy(gate: &Gate, seen: &Seen, served: &Served, origin: &Origin, request: Request) -> Response {
+async fn proxy(gate: &Gate, seen: &Seen, served: &Served, origin: &Origin, mut request: Request) -> Response {
+    request.headers_mut().clone_from(&seen.headers);
     let Ok(target) = origin.to_string().parse::<Uri>() else {
         return plain_page(seen, StatusCode::BAD_GATEWAY, PlainPage::OriginDown);
     };
@@ -176,7 +177,7 @@ mod tests {
     #[test]
     fn a_pass_in_the_address_leaves_the_rest_of_it_as_it_was() {
         let seen = |uri: &'static str| {
-            Seen::of(&Method::GET, &Uri::from_static(uri), &HeaderMap::new(), &Extensions::new(), 0)
+            Seen::of(&Method::GET, &Uri::from_static(uri), HeaderMap::new(), &Extensions::new(), 0)
         };
         let origin: Origin = "https://www.example.com".parse().unwrap();
         for (uri, location) in [

@@ -38,11 +38,13 @@ pub(crate) struct Seen {
     pub(crate) headers: HeaderMap,
 }
 
+/// Takes the headers out of the request: most answers need no more of it, and the one that forwards it puts them back.
 impl FromRequestParts<Gate> for Seen {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, gate: &Gate) -> Result<Self, Infallible> {
-        Ok(Self::of(&parts.method, &parts.uri, &parts.headers, &parts.extensions, gate.trusted_proxies))
+        let headers = std::mem::take(&mut parts.headers);
+        Ok(Self::of(&parts.method, &parts.uri, headers, &parts.extensions, gate.trusted_proxies))
     }
 }
 
@@ -50,22 +52,22 @@ impl Seen {
     pub(crate) fn of(
         method: &Method,
         uri: &Uri,
-        headers: &HeaderMap,
+        headers: HeaderMap,
         extensions: &Extensions,
         trusted_proxies: usize,
     ) -> Self {
         let peer = peer_address(extensions);
         let authority = uri.authority().map(|authority| authority.as_str().to_owned());
-        let authority = authority.or_else(|| text(headers, "host").map(str::to_owned)).unwrap_or_default();
+        let authority = authority.or_else(|| text(&headers, "host").map(str::to_owned)).unwrap_or_default();
         Self {
             host: normalise_host(&authority),
             authority,
             method: method.clone(),
             path: uri.path().to_owned(),
             query: uri.query().map(str::to_owned),
-            origin: request_origin(headers, peer, trusted_proxies),
+            origin: request_origin(&headers, peer, trusted_proxies),
             peer,
-            headers: headers.clone(),
+            headers,
         }
     }
 
@@ -176,7 +178,7 @@ mod tests {
         for (name, value) in headers {
             map.append(http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
         }
-        Seen::of(method, &Uri::from_static("/a?b"), &map, &Extensions::new(), 0)
+        Seen::of(method, &Uri::from_static("/a?b"), map, &Extensions::new(), 0)
     }
 
     #[test]

@@ -1,0 +1,110 @@
+//! The line, watched: who is let in by every operation, whether it was their turn, and how well the places are used.
+
+use std::collections::{BTreeSet, HashMap};
+
+use vestibule_core::line::{FoundState, Line, LineRules, Stats};
+use vestibule_core::{MICROS_PER_SECOND, Micros, SessionId};
+
+use crate::report::Report;
+
+pub(crate) struct Hall {
+    pub(crate) line: Line,
+    /// Who came to the line and was not seen to leave it; some have lapsed.
+    waiting: BTreeSet<(Micros, SessionId)>,
+    /// Who was let in and has not shown up: how long places had been waited for by then.
+    unclaimed: HashMap<SessionId, f64>,
+    last: Stats,
+    /// For how long places were waited for so far, in seconds, the times of recovery left out.
+    waited_for: f64,
+    /// How many may be in at most: more than the quota after it was lowered or the state was lost.
+    most: u64,
+}
+
+impl Hall {
+    pub(crate) fn new(rules: LineRules, now: Micros) -> Self {
+        let line = Line::new(rules, now, false);
+        let (last, most) = (line.stats(now), line.rules().quota);
+        Self { line, waiting: BTreeSet::new(), unclaimed: HashMap::new(), last, waited_for: 0.0, most }
+    }
+
+    pub(crate) fn rules(&self) -> &LineRules {
+        self.line.rules()
+    }
+
+    /// The store lost its state: all that is left is the settings, and what visitors hold in their hands.
+    pub(crate) fn lose(&mut self, now: Micros) {
+        let before = self.last.active;
+        let (waited_for, rules) = (self.waited_for, self.rules().clone());
+        let line = Line::new(rules, now, true);
+        *self = Self { last: line.stats(now), line, waited_for, most: before, ..Self::new(self.rules().clone(), now) };
+    }
+
+    /// Time passes while nothing happens.
+    pub(crate) fn pass(&mut self, now: Micros, report: &mut Report) {
+        let seconds = now.since(self.last.now) as f64 / MICROS_PER_SECOND as f64;
+        if self.last.waiting > 0 && !self.last.recovering {
+            let quota = self.rules().quota;
+            self.waited_for += seconds;
+            report.offered += seconds * quota as f64;
+            report.taken += seconds * self.last.active.min(quota) as f64;
+        }
+        self.last.now = now;
+    }
+
+    /// Somebody came to the line, or back to it.
+    pub(crate) fn came(&mut self, arrival: Micros, session: SessionId) {
+        self.waiting.insert((arrival, session));
+    }
+
+    /// The session was heard of: if it has a place, it is claimed.
+    pub(crate) fn seen(&mut self, session: SessionId) {
+        self.unclaimed.remove(&session);
+    }
+
+    /// Who did not show up in time had a place that nobody used.
+    pub(crate) fn claim_ends(&mut self, session: SessionId, report: &mut Report) {
+        if let Some(since) = self.unclaimed.remove(&session) {
+            report.taken -= self.waited_for - since;
+        }
+    }
+
+    /// Looks at what an operation did. Returns who was let in, in order, with their arrivals.
+    pub(crate) fn look(&mut self, now: Micros, report: &mut Report) -> Vec<(Micros, SessionId)> {
+        let stats = self.line.stats(now);
+        let counted = |stats: &Stats| stats.counters.admitted + stats.counters.released;
+        let admitted = self.admitted(now, counted(&stats) - counted(&self.last), report);
+        self.watch_quota(&stats, report);
+        self.last = stats;
+        admitted
+    }
+
+    /// The next of the line who were let in. Who is passed over on the way must have lapsed.
+    fn admitted(&mut self, now: Micros, count: u64, report: &mut Report) -> Vec<(Micros, SessionId)> {
+        let (mut admitted, mut passed_over) = (Vec::new(), Vec::new());
+        for &(arrival, session) in &self.waiting {
+            if admitted.len() as u64 == count {
+                break;
+            }
+            match self.line.find(now, session).map(|found| (found.state, found.expires_at)) {
+                Some((FoundState::Admitted { .. }, _)) => admitted.push((arrival, session)),
+                Some((FoundState::Waiting { .. }, expires_at)) => report.overtaken += u64::from(expires_at > now),
+                _ => passed_over.push((arrival, session)),
+            }
+        }
+        for entry in admitted.iter().chain(&passed_over) {
+            self.waiting.remove(entry);
+        }
+        for (_, session) in &admitted {
+            self.unclaimed.insert(*session, self.waited_for);
+        }
+        admitted
+    }
+
+    fn watch_quota(&mut self, stats: &Stats, report: &mut Report) {
+        let allowed = stats.rules.quota.max(self.most);
+        report.overshoot = report.overshoot.max(stats.active.saturating_sub(allowed));
+        if !stats.recovering {
+            self.most = stats.active;
+        }
+    }
+}

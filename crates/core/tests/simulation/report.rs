@@ -1,0 +1,104 @@
+//! What came out of a sale.
+
+use std::fmt;
+
+use crate::scenario::Scenario;
+
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    /// Most sessions let in at once, beyond those that the quota, or what was there before it was lowered, allows.
+    pub(crate) overshoot: u64,
+    /// Present visitors who saw somebody younger let in.
+    pub(crate) overtaken: u64,
+    /// Visitors who were sent to the end of the line though they had kept to the rules.
+    pub(crate) places_lost: u64,
+    /// Visitors who stayed and were never let in.
+    pub(crate) never_in: u64,
+    /// Arrivals of those who were there all the time, in the order in which they were let in.
+    pub(crate) admissions: Vec<u64>,
+    /// Place-seconds taken by people, and those there were, while somebody waited.
+    pub(crate) taken: f64,
+    pub(crate) offered: f64,
+    pub(crate) visits: u64,
+    pub(crate) hours: f64,
+}
+
+impl Report {
+    /// The normalised Kendall tau distance between arrivals and admissions: 0 is the same order, 1 the reverse.
+    pub(crate) fn tau(&self) -> f64 {
+        let order = &self.admissions;
+        let behind = |index: usize| order[index + 1..].iter().filter(|later| **later < order[index]).count();
+        let inversions: usize = (0..order.len()).map(behind).sum();
+        let pairs = order.len() * order.len().saturating_sub(1) / 2;
+        inversions as f64 / pairs.max(1) as f64
+    }
+
+    pub(crate) fn places_used(&self) -> f64 {
+        if self.offered > 0.0 { self.taken / self.offered } else { 1.0 }
+    }
+
+    pub(crate) fn check(&self, seed: u64) {
+        let again = format!("VESTIBULE_SIM_SEED={seed}");
+        assert_eq!(self.overshoot, 0, "more were let in than the quota allows: {again}");
+        assert_eq!(self.overtaken, 0, "somebody was let in before somebody older who was there: {again}");
+        assert!(self.tau() == 0.0, "the order of admission is not that of arrival: {again}");
+        assert_eq!((self.places_lost, self.never_in), (0, 0), "places were lost: {again}");
+        assert!(self.admissions.len() > 10, "hardly anybody came: {again}");
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "overshoot {}, overtaken {}, tau {:.4} of {}, places lost {}, never in {}, use of places {:.3}; {} visits in {:.1} h",
+            self.overshoot,
+            self.overtaken,
+            self.tau(),
+            self.admissions.len(),
+            self.places_lost,
+            self.never_in,
+            self.places_used(),
+            self.visits,
+            self.hours,
+        )
+    }
+}
+
+/// What came out of many.
+#[derive(Debug, Default)]
+pub(crate) struct Summary {
+    seeds: u64,
+    visits: u64,
+    /// Use of places where only places were waited for, with its seed.
+    uses: Vec<(f64, u64)>,
+}
+
+impl Summary {
+    pub(crate) fn add(&mut self, seed: u64, report: &Report, scenario: &Scenario) {
+        self.seeds += 1;
+        self.visits += report.visits;
+        if scenario.waits_for_places() {
+            self.uses.push((report.places_used(), seed));
+        }
+    }
+
+    fn least(&self) -> (f64, u64) {
+        self.uses.iter().copied().min_by(|one, other| one.0.total_cmp(&other.0)).unwrap_or((1.0, 0))
+    }
+
+    /// In every sale in which places were what people waited for.
+    pub(crate) fn assert_use(&self, least: f64) {
+        let (used, seed) = self.least();
+        assert!(used >= least, "only {used:.3} of the places were used: VESTIBULE_SIM_SEED={seed}");
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mean = self.uses.iter().map(|(used, _)| used).sum::<f64>() / self.uses.len().max(1) as f64;
+        let (least, seed) = self.least();
+        write!(f, "{} seeds, {} visits; use of places {mean:.3} in the mean, ", self.seeds, self.visits)?;
+        write!(f, "{least:.3} at least (seed {seed}); no overshoot, nobody overtaken, no place lost")
+    }
+}

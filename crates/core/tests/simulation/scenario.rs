@@ -1,0 +1,82 @@
+//! What kind of sale it is.
+
+use vestibule_core::line::{LineRules, Mode};
+
+use crate::chance::Chance;
+
+/// Times in seconds. The times of the rules are the default ones but for `active_ttl`; people shop for five minutes in the
+/// mean, which is ten times `claim_ttl`: who lets a place lapse unseen costs a tenth of a visit.
+#[derive(Debug, Clone)]
+pub(crate) struct Scenario {
+    pub(crate) quota: u64,
+    pub(crate) per_minute: Option<u64>,
+    /// How many come at the very start, within seconds.
+    pub(crate) rush: usize,
+    /// How many come one by one after it.
+    pub(crate) stream: usize,
+    /// Mean time between those.
+    pub(crate) every: f64,
+    /// Share of those who close the queue page if they have to wait for long.
+    pub(crate) closed_tabs: f64,
+    /// Share of phones, which fall asleep now and then.
+    pub(crate) phones: f64,
+    /// Share of those who have the page open twice.
+    pub(crate) second_tabs: f64,
+    /// Mean time between the requests of robots: up to a fifth of those who can be let in. While the line is shorter than
+    /// `claim_ttl`, each of them takes a place for that long.
+    pub(crate) robots_every: f64,
+    /// When the quota is lowered to a half and put back.
+    pub(crate) lowered: Option<(f64, f64)>,
+    /// When the quota is raised by a half.
+    pub(crate) raised: Option<f64>,
+    /// When the store loses all it has.
+    pub(crate) flushed: Option<f64>,
+}
+
+pub(crate) const SHOPPING: f64 = 300.0;
+
+impl Scenario {
+    pub(crate) fn of(seed: u64, closed_tabs: f64) -> Self {
+        let mut chance = Chance::of(seed ^ 0x5ce_a210);
+        let quota = chance.one_of(&[15, 25, 40]);
+        // So many that as many stay, however many close their tabs.
+        let crowd = (quota as f64 * 6.0 / (1.0 - 0.85 * closed_tabs)) as usize;
+        let rush = (crowd as f64 * chance.between(0.2, 0.8)) as usize;
+        let lowers = chance.happens(0.4);
+        let lowered_at = chance.between(200.0, 1200.0);
+        Self {
+            quota,
+            per_minute: chance.one_of(&[None, None, Some(quota), Some(6 * quota)]),
+            rush,
+            stream: crowd - rush,
+            every: SHOPPING / quota as f64 * chance.between(0.3, 0.9),
+            closed_tabs,
+            phones: chance.between(0.0, 0.3),
+            second_tabs: chance.between(0.0, 0.2),
+            robots_every: SHOPPING / quota as f64 * chance.one_of(&[5.0, 10.0, 20.0]),
+            lowered: lowers.then_some((lowered_at, lowered_at + 400.0)),
+            raised: chance.happens(0.3).then(|| chance.between(300.0, 1500.0)),
+            flushed: chance.happens(0.4).then(|| chance.between(100.0, 1500.0)),
+        }
+    }
+
+    pub(crate) fn rules(&self) -> LineRules {
+        LineRules {
+            mode: Mode::Open,
+            quota: self.quota,
+            admissions_per_minute: self.per_minute,
+            waiting_ttl: 60,
+            active_ttl: 300,
+            claim_ttl: 30,
+            hold_ttl: 600,
+            max_session: None,
+            epoch: 1,
+            revision: 1,
+        }
+    }
+
+    /// Whether it is places alone that people wait for.
+    pub(crate) fn waits_for_places(&self) -> bool {
+        self.per_minute.is_none_or(|per_minute| per_minute > self.quota)
+    }
+}

@@ -1,0 +1,305 @@
+//! The street in front of the door: all visitors, what they do, and what becomes of them.
+
+use std::collections::HashMap;
+
+use vestibule_core::line::{Place, Presentation, Visit, VisitAnswer};
+use vestibule_core::{KeyList, Micros, QueueId, SessionId, TicketSigner, VerifiedTicket};
+
+use crate::agenda::{Agenda, Event, later};
+use crate::chance::Chance;
+use crate::hall::Hall;
+use crate::report::Report;
+use crate::scenario::{SHOPPING, Scenario};
+use crate::visitor::{Phase, Visitor};
+
+const START: Micros = Micros(1_700_000_000_000_000);
+/// By then everybody has been served in any scenario; robots and the purge job go on until then.
+const END: f64 = 5.0 * 3600.0;
+/// How often a shop's page says that somebody is there.
+const KEEPALIVE: f64 = 45.0;
+const PURGE_EVERY: f64 = 30.0;
+/// Mean time for which the page is open before a phone falls asleep, and how long it then sleeps at least and at most.
+const AWAKE: f64 = 400.0;
+const ASLEEP: (f64, f64) = (20.0, 570.0);
+
+pub(crate) struct Street {
+    scenario: Scenario,
+    chance: Chance,
+    agenda: Agenda,
+    hall: Hall,
+    visitors: Vec<Visitor>,
+    by_session: HashMap<SessionId, usize>,
+    signer: TicketSigner,
+    queue: QueueId,
+    report: Report,
+    /// How many are not gone yet.
+    about: usize,
+}
+
+impl Street {
+    pub(crate) fn new(seed: u64, scenario: Scenario) -> Self {
+        let mut street = Self {
+            hall: Hall::new(scenario.rules(), START),
+            chance: Chance::of(seed),
+            agenda: Agenda::default(),
+            visitors: Vec::new(),
+            by_session: HashMap::new(),
+            signer: TicketSigner::new(&KeyList::of_bytes("k1", [7; 32])).unwrap(),
+            queue: "sale".parse().unwrap(),
+            report: Report::default(),
+            about: scenario.rush + scenario.stream,
+            scenario,
+        };
+        street.plan_operations();
+        street.plan_arrivals();
+        street
+    }
+
+    fn plan_operations(&mut self) {
+        let (scenario, agenda) = (&self.scenario, &mut self.agenda);
+        agenda.at(START, Event::Robot);
+        agenda.at(START, Event::Purge);
+        if let Some((from, until)) = scenario.lowered {
+            agenda.at(later(START, from), Event::SetQuota(scenario.quota / 2));
+            agenda.at(later(START, until), Event::SetQuota(scenario.quota));
+        }
+        if let Some(at) = scenario.raised {
+            agenda.at(later(START, at), Event::SetQuota(scenario.quota * 3 / 2));
+        }
+        if let Some(at) = scenario.flushed {
+            agenda.at(later(START, at), Event::Flush);
+        }
+    }
+
+    fn plan_arrivals(&mut self) {
+        for _ in 0..self.scenario.rush {
+            let at = self.chance.between(0.0, 5.0);
+            self.plan_visitor(at);
+        }
+        let mut at = 5.0;
+        for _ in 0..self.scenario.stream {
+            at += self.chance.exponential(self.scenario.every);
+            self.plan_visitor(at);
+        }
+    }
+
+    fn plan_visitor(&mut self, at: f64) {
+        let patience = self.chance.happens(self.scenario.closed_tabs).then(|| self.chance.exponential(300.0));
+        let (phone, second) =
+            (self.chance.happens(self.scenario.phones), self.chance.happens(self.scenario.second_tabs));
+        let (number, session) = (self.visitors.len(), self.chance.session());
+        self.visitors.push(Visitor::new(session, patience, phone, second));
+        self.by_session.insert(session, number);
+        self.agenda.at(later(START, at), Event::Poll(number));
+    }
+
+    /// From the first rush to the last who leaves.
+    pub(crate) fn run(mut self) -> Report {
+        let mut now = START;
+        while let Some((instant, event)) = self.agenda.next() {
+            if self.about == 0 || instant > later(START, END) {
+                break;
+            }
+            now = instant;
+            self.hall.pass(now, &mut self.report);
+            self.happen(now, event);
+        }
+        let inside = |visitor: &&Visitor| visitor.stays() && visitor.phase != Phase::Gone;
+        self.report.never_in = self.visitors.iter().filter(inside).count() as u64;
+        self.report.hours = now.since(START) as f64 / 3.6e9;
+        self.report
+    }
+
+    fn happen(&mut self, now: Micros, event: Event) {
+        match event {
+            Event::Poll(number) => self.poll(now, number),
+            Event::Close(number) => self.close(now, number),
+            Event::Sleep(number) => self.sleep(now, number),
+            Event::Wake(number) => self.wake(now, number),
+            Event::Finish(number) => self.finish(now, number),
+            Event::ClaimEnds(session) => self.hall.claim_ends(session, &mut self.report),
+            Event::Robot => self.robot(now),
+            Event::Purge => self.purge(now),
+            Event::SetQuota(quota) => self.set_quota(now, quota),
+            Event::Flush => self.hall.lose(now),
+        }
+    }
+
+    /// Follows up on an operation: who was let in has a time to show up in.
+    fn look(&mut self, now: Micros) {
+        for (arrival, session) in self.hall.look(now, &mut self.report) {
+            let claim_ttl = self.hall.rules().claim_ttl;
+            self.agenda.at(now.plus_seconds(claim_ttl), Event::ClaimEnds(session));
+            let Some(number) = self.by_session.get(&session) else { continue };
+            let visitor = &mut self.visitors[*number];
+            // Who was let in, did not know it yet when the state was lost, and is let in again, counts once.
+            let again = std::mem::replace(&mut visitor.was_let_in, true);
+            if !visitor.was_absent && !again {
+                self.report.admissions.push(arrival.0);
+            }
+        }
+    }
+
+    fn visit(&mut self, now: Micros, ticket: Option<VerifiedTicket>, join: SessionId) -> VisitAnswer {
+        let confirmed = ticket.is_some();
+        let answer = self.hall.line.visit(now, &Visit { ticket, join: Some(join) });
+        self.report.visits += 1;
+        if let Some(place) = answer.place {
+            let came = matches!(answer.presentation, Presentation::Joined | Presentation::Returned);
+            // Who came back to a place by an admitted ticket did not come to the line.
+            if came && place.admitted_at.is_none_or(|admitted_at| admitted_at == now) {
+                self.hall.came(place.arrival, place.session);
+            }
+            self.look(now);
+            if confirmed {
+                self.hall.seen(place.session);
+            }
+        }
+        answer
+    }
+
+    /// A tab asks, as often as it is told to.
+    fn poll(&mut self, now: Micros, number: usize) {
+        let visitor = &self.visitors[number];
+        if matches!(visitor.phase, Phase::Asleep | Phase::Gone) {
+            return;
+        }
+        // A request of a second tab may have been on its way when the cookie changed.
+        let before = visitor.tickets[1].as_ref().filter(|ticket| now < ticket.signed_at().plus_seconds(30));
+        let older = visitor.tabs > 1 && before.is_some() && self.chance.happens(0.3);
+        let ticket = visitor.tickets[usize::from(older)].clone();
+        let join = ticket.as_ref().map_or(visitor.session, |ticket| ticket.session().successor(ticket.signed_at().0));
+        let answer = self.visit(now, ticket, join);
+        let place = answer.place.expect("an open queue gives everybody a place");
+        self.keep(number, &answer, &place);
+        self.go_on(now, number, &answer, &place);
+    }
+
+    fn keep(&mut self, number: usize, answer: &VisitAnswer, place: &Place) {
+        let token = self.signer.sign(&self.queue, answer.epoch, answer.now, place, Some(place.rank)).unwrap();
+        let ticket = self.signer.verify(&self.queue, token.as_bytes()).unwrap();
+        let visitor = &mut self.visitors[number];
+        visitor.keep(ticket);
+        if !visitor.recognises(place) {
+            self.report.places_lost += 1;
+            (visitor.session, visitor.arrival) = (place.session, None);
+        }
+        visitor.was_absent |= answer.presentation == Presentation::Returned && !answer.recovering;
+    }
+
+    /// What the visitor does after an answer.
+    fn go_on(&mut self, now: Micros, number: usize, answer: &VisitAnswer, place: &Place) {
+        let visitor = &mut self.visitors[number];
+        let first = visitor.arrival.replace(place.arrival).is_none();
+        match place.admitted_at {
+            Some(_) if visitor.phase == Phase::Waiting => {
+                visitor.phase = Phase::Shopping;
+                let shopping = self.chance.log_normal(SHOPPING);
+                self.agenda.at(later(now, shopping), Event::Finish(number));
+                self.agenda.at(later(now, KEEPALIVE), Event::Poll(number));
+            }
+            Some(_) => self.agenda.at(later(now, KEEPALIVE), Event::Poll(number)),
+            None => {
+                let wait = self.poll_after(place.rank, answer);
+                self.agenda.at(later(now, wait), Event::Poll(number));
+            }
+        }
+        if first {
+            self.begin(now, number);
+        }
+    }
+
+    /// As the gate tells it: 2 s near the front, a third of `waiting_ttl` far from it, with jitter.
+    fn poll_after(&mut self, rank: u64, answer: &VisitAnswer) -> f64 {
+        let most = self.hall.rules().waiting_ttl as f64 / 3.0;
+        let turns = rank as f64 / answer.quota.max(1) as f64;
+        (2.0 + turns * most).min(most) * self.chance.between(0.8, 1.0)
+    }
+
+    /// What the visitor means to do from the first page on.
+    fn begin(&mut self, now: Micros, number: usize) {
+        let visitor = &self.visitors[number];
+        let (patience, tabs, has_phone) = (visitor.patience, visitor.tabs, visitor.has_phone);
+        if let Some(patience) = patience {
+            self.agenda.at(later(now, patience), Event::Close(number));
+        }
+        if tabs > 1 {
+            let opened = self.chance.between(1.0, 30.0);
+            self.agenda.at(later(now, opened), Event::Poll(number));
+        }
+        if has_phone {
+            let awake = self.chance.exponential(AWAKE);
+            self.agenda.at(later(now, awake), Event::Sleep(number));
+        }
+    }
+
+    /// Half of the browsers still tell that the page was closed.
+    fn close(&mut self, now: Micros, number: usize) {
+        let tells = self.chance.happens(0.5);
+        if !matches!(self.visitors[number].phase, Phase::Waiting | Phase::Asleep) {
+            return;
+        }
+        self.depart(number);
+        if tells && let Some(ticket) = self.visitors[number].tickets[0].clone() {
+            self.hall.line.away(now, &ticket);
+            self.look(now);
+        }
+    }
+
+    fn depart(&mut self, number: usize) {
+        self.visitors[number].phase = Phase::Gone;
+        self.about -= 1;
+    }
+
+    fn sleep(&mut self, now: Micros, number: usize) {
+        if self.visitors[number].phase != Phase::Waiting {
+            return;
+        }
+        self.visitors[number].phase = Phase::Asleep;
+        self.visitors[number].was_absent = true;
+        let asleep = self.chance.between(ASLEEP.0, ASLEEP.1);
+        self.agenda.at(later(now, asleep), Event::Wake(number));
+    }
+
+    fn wake(&mut self, now: Micros, number: usize) {
+        if self.visitors[number].phase != Phase::Asleep {
+            return;
+        }
+        self.visitors[number].phase = Phase::Waiting;
+        let awake = self.chance.exponential(AWAKE);
+        self.agenda.at(later(now, awake), Event::Sleep(number));
+        self.poll(now, number);
+    }
+
+    /// Two of three say goodbye, the others just close the shop's page.
+    fn finish(&mut self, now: Micros, number: usize) {
+        self.depart(number);
+        if self.chance.happens(0.67)
+            && let Some(ticket) = self.visitors[number].tickets[0].clone()
+        {
+            self.hall.line.leave(now, &ticket);
+            self.look(now);
+        }
+    }
+
+    fn robot(&mut self, now: Micros) {
+        let session = self.chance.session();
+        self.visit(now, None, session);
+        let next = self.chance.exponential(self.scenario.robots_every);
+        self.agenda.at(later(now, next), Event::Robot);
+    }
+
+    fn purge(&mut self, now: Micros) {
+        self.hall.line.purge(now, 500);
+        self.look(now);
+        self.agenda.at(later(now, PURGE_EVERY), Event::Purge);
+    }
+
+    fn set_quota(&mut self, now: Micros, quota: u64) {
+        let mut rules = self.hall.rules().clone();
+        rules.quota = quota;
+        rules.revision += 1;
+        self.hall.line.change_rules(rules, now);
+        self.look(now);
+    }
+}

@@ -1,0 +1,64 @@
+//! A visitor: what they hold, where they are, and what they mean to do.
+
+use vestibule_core::line::Place;
+use vestibule_core::{Micros, SessionId, VerifiedTicket};
+
+/// Where a visitor is, as far as they know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Not there yet, or in line with the page open.
+    Waiting,
+    /// In line, with the phone in the pocket.
+    Asleep,
+    /// Let in.
+    Shopping,
+    /// Never to come back.
+    Gone,
+}
+
+#[derive(Debug)]
+pub(crate) struct Visitor {
+    pub(crate) session: SessionId,
+    pub(crate) phase: Phase,
+    pub(crate) tabs: u32,
+    pub(crate) has_phone: bool,
+    /// How long they are willing to wait, in seconds; `None` is for ever.
+    pub(crate) patience: Option<f64>,
+    /// The ticket in the cookie jar, and the one before it, which a second tab may still send.
+    pub(crate) tickets: [Option<VerifiedTicket>; 2],
+    pub(crate) arrival: Option<Micros>,
+    /// Whether they were absent at any time before they were let in.
+    pub(crate) was_absent: bool,
+    pub(crate) was_let_in: bool,
+}
+
+impl Visitor {
+    pub(crate) fn new(session: SessionId, patience: Option<f64>, has_phone: bool, has_second_tab: bool) -> Self {
+        Self {
+            session,
+            phase: Phase::Waiting,
+            tabs: if has_second_tab { 2 } else { 1 },
+            has_phone,
+            patience,
+            tickets: [None, None],
+            arrival: None,
+            was_absent: false,
+            was_let_in: false,
+        }
+    }
+
+    /// Whether this visitor never gives up.
+    pub(crate) fn stays(&self) -> bool {
+        self.patience.is_none()
+    }
+
+    pub(crate) fn keep(&mut self, ticket: VerifiedTicket) {
+        let last = self.tickets[0].replace(ticket);
+        self.tickets[1] = last;
+    }
+
+    /// Whether the place is still the one that was given out first.
+    pub(crate) fn recognises(&self, place: &Place) -> bool {
+        place.session == self.session && self.arrival.is_none_or(|arrival| arrival == place.arrival)
+    }
+}

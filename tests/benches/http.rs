@@ -1,0 +1,264 @@
+//! The whole gate over HTTP, against a bare axum hello that answers as many bytes: requests a second, and the CPU that
+//! the server and Redis spend on each, from /proc and INFO.
+//!
+//! The server runs in a process of its own, this program started again, so that its CPU is counted apart from that of
+//! the clients. Prints a table; asserts nothing.
+
+#![expect(clippy::unwrap_used, reason = "a benchmark that can't be set up has failed")]
+
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::routing::get;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::Instant;
+use vestibule_core::line::Visit;
+use vestibule_core::settings::Settings;
+use vestibule_core::{KeyList, MemoryStore, PassSigner, PutMode, SessionId, Store, SystemClock, TicketSigner};
+use vestibule_gate::{Gate, GateParts, ProxyLimits};
+use vestibule_http::Directory;
+use vestibule_store_redis::{RedisOptions, RedisStore};
+use vestibule_tests::{Redis, free_port};
+
+/// Connections that send one request after the other.
+const CONNECTIONS: usize = 32;
+/// Visitors in line while requests are measured.
+const WAITING: usize = 10_000;
+/// How long each row is measured.
+const LASTING: Duration = Duration::from_secs(4);
+/// Clock ticks a second in /proc, on every Linux there is.
+const TICKS: f64 = 100.0;
+
+fn settings(quota: u64, recheck_after: u64) -> Settings {
+    let document = json!({
+        "id": format!("q{quota}-{recheck_after}"), "tenant": "bench", "hosts": [format!("q{quota}-{recheck_after}.test")],
+        "quota": quota, "recheck_after": recheck_after, "claim_ttl": 600, "waiting_ttl": 1200, "hold_ttl": 1200,
+        "handover": { "kind": "check" },
+    });
+    Settings::from_value(&document).unwrap()
+}
+
+fn keys() -> KeyList {
+    KeyList::of_bytes("bench", [7; 32])
+}
+
+/// The server's side: a hello of so many bytes, or the gate.
+async fn serve(kind: &str, port: u16) {
+    let router = if let Some(bytes) = kind.strip_prefix("hello:") {
+        let body = "x".repeat(bytes.parse().unwrap());
+        Router::new().route("/", get(move || std::future::ready(body.clone())))
+    } else {
+        gate(kind).await
+    };
+    let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+    axum::serve(listener, router).await.unwrap();
+}
+
+async fn gate(address: &str) -> Router {
+    let store: Arc<dyn Store> = match address {
+        "memory" => Arc::new(MemoryStore::new(SystemClock::new())),
+        url => Arc::new(RedisStore::connect(url, RedisOptions::default()).unwrap()),
+    };
+    let queues = vec![settings(0, 0), settings(1_000_000, 0), settings(1_000_000, 60)];
+    for queue in &queues {
+        while store.put_settings(queue, PutMode::Always).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+    for _ in 0..WAITING {
+        store.visit(&queues[0].id, Visit { ticket: None, join: Some(SessionId::random()) }).await.unwrap();
+    }
+    vestibule_gate::router(Gate::new(GateParts {
+        directory: Arc::new(Directory::new(store.clone(), Vec::new(), queues)),
+        store,
+        themes: vestibule_themes::Themes::built_in(),
+        tickets: TicketSigner::new(&keys()).unwrap(),
+        passes: PassSigner::new(&keys()).unwrap(),
+        trusted_proxies: 0,
+        proxy: ProxyLimits::default(),
+    }))
+}
+
+struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Server {
+    async fn start(kind: &str) -> Self {
+        let port = free_port();
+        let program = std::env::current_exe().unwrap();
+        let child =
+            Command::new(program).args(["serve", kind, &port.to_string()]).stdin(Stdio::null()).spawn().unwrap();
+        let server = Self { child, port };
+        while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        server
+    }
+
+    /// Seconds of CPU so far.
+    fn cpu(&self) -> f64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+        (fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap()) / TICKS
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// One visitor on one connection: sends requests, keeps the ticket.
+struct Client {
+    stream: TcpStream,
+    request: String,
+    cookie: Option<String>,
+    keeps_cookie: bool,
+    buffer: Vec<u8>,
+    chunk: Vec<u8>,
+}
+
+impl Client {
+    async fn connect(port: u16, request: &str, keeps_cookie: bool) -> Self {
+        let stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self {
+            stream,
+            request: request.to_owned(),
+            cookie: None,
+            keeps_cookie,
+            buffer: Vec::new(),
+            chunk: vec![0; 32 * 1024],
+        }
+    }
+
+    /// Returns the status and the length of the body.
+    async fn ask(&mut self, request: &str) -> (u16, usize) {
+        let cookie = self.cookie.as_ref().map(|cookie| format!("Cookie: {cookie}\r\n")).unwrap_or_default();
+        self.stream.write_all(format!("{request}{cookie}\r\n").as_bytes()).await.unwrap();
+        self.buffer.clear();
+        loop {
+            let read = self.stream.read(&mut self.chunk).await.unwrap();
+            assert!(read > 0, "the server closed the connection");
+            self.buffer.extend(&self.chunk[..read]);
+            let Some(end) = self.buffer.windows(4).position(|four| four == b"\r\n\r\n") else { continue };
+            let head = std::str::from_utf8(&self.buffer[..end]).unwrap().to_owned();
+            let length = header(&head, "content-length").unwrap_or("0").parse().unwrap();
+            if self.buffer.len() >= end + 4 + length {
+                if self.keeps_cookie
+                    && let Some(cookie) = header(&head, "set-cookie")
+                {
+                    self.cookie = cookie.split(';').next().map(str::to_owned);
+                }
+                return (head[9..12].parse().unwrap(), length);
+            }
+        }
+    }
+
+    async fn repeat(mut self, until: Instant) -> u64 {
+        let request = self.request.clone();
+        let mut count = 0;
+        while Instant::now() < until {
+            self.ask(&request).await;
+            count += 1;
+        }
+        count
+    }
+}
+
+fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    let found = |line: &'a str| line.split_once(": ").filter(|(found, _)| found.eq_ignore_ascii_case(name));
+    head.lines().find_map(found).map(|(_, value)| value)
+}
+
+struct Row {
+    requests_a_second: f64,
+    cpu_us: f64,
+    bytes: usize,
+}
+
+/// Measures one kind of request. `first` is sent once by each client before, to get a ticket.
+async fn measure(server: &Server, first: Option<&str>, request: &str, keeps_cookie: bool) -> Row {
+    let mut clients = Vec::new();
+    let mut bytes = 0;
+    for _ in 0..CONNECTIONS {
+        let mut client = Client::connect(server.port, request, keeps_cookie).await;
+        if let Some(first) = first {
+            client.ask(first).await;
+        }
+        bytes = client.ask(request).await.1;
+        clients.push(client);
+    }
+    let (cpu, started) = (server.cpu(), Instant::now());
+    let until = started + LASTING;
+    let tasks: Vec<_> = clients.into_iter().map(|client| tokio::spawn(client.repeat(until))).collect();
+    let mut count = 0;
+    for task in tasks {
+        count += task.await.unwrap();
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    Row { requests_a_second: count as f64 / seconds, cpu_us: (server.cpu() - cpu) * 1e6 / count as f64, bytes }
+}
+
+/// The same number of bytes by a bare axum, right after, so that the machine is the same.
+async fn hello(bytes: usize) -> Row {
+    let server = Server::start(&format!("hello:{bytes}")).await;
+    measure(&server, None, "GET / HTTP/1.1\r\nHost: hello.test\r\n", false).await
+}
+
+async fn redis_cpu(redis: &Redis) -> f64 {
+    let mut sum = 0.0;
+    for field in ["used_cpu_sys", "used_cpu_user"] {
+        sum += redis.info("cpu", field).await.unwrap().parse::<f64>().unwrap();
+    }
+    sum
+}
+
+#[tokio::main]
+async fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, command, kind, port] = &arguments[..]
+        && command == "serve"
+    {
+        return serve(kind, port.parse().unwrap()).await;
+    }
+    println!("| store | request | bytes | requests/s | of hello's | gate CPU, us | to hello's | Redis CPU, us |");
+    println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let redis = Redis::start().await;
+    for store in ["memory", &redis.url()] {
+        let server = Server::start(store).await;
+        let kind = if store == "memory" { "memory" } else { "redis" };
+        let browser = "Accept: text/html\r\nAccept-Language: en-GB,en;q=0.9\r\nSec-Fetch-Mode: navigate\r\n";
+        let rows = [
+            ("waiting poll", "q0-0", "/_vestibule/status?queue=q0-0", true),
+            ("admitted check", "q1000000-0", "/_vestibule/check", true),
+            ("admitted check within recheck_after", "q1000000-60", "/_vestibule/check", true),
+            ("first visit, whole page", "q0-0", "/", false),
+        ];
+        for (name, host, path, keeps_cookie) in rows {
+            let first = format!("GET / HTTP/1.1\r\nHost: {host}.test\r\n{browser}");
+            let request = format!("GET {path} HTTP/1.1\r\nHost: {host}.test\r\n{browser}");
+            let before = redis_cpu(&redis).await;
+            let row = measure(&server, keeps_cookie.then_some(&*first), &request, keeps_cookie).await;
+            let in_redis = (redis_cpu(&redis).await - before) * 1e6 / (row.requests_a_second * LASTING.as_secs_f64());
+            let bare = hello(row.bytes).await;
+            println!(
+                "| {kind} | {name} | {} | {:.0} | {:.2} | {:.1} | {:.2} | {} |",
+                row.bytes,
+                row.requests_a_second,
+                row.requests_a_second / bare.requests_a_second,
+                row.cpu_us,
+                row.cpu_us / bare.cpu_us,
+                if kind == "redis" { format!("{in_redis:.1}") } else { "-".to_owned() },
+            );
+        }
+    }
+}

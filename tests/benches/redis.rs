@@ -1,0 +1,179 @@
+//! A visit on Redis, by the length of the line: what the server works for it, and what a visitor takes of its memory.
+//!
+//! The yardstick is what the least poll imaginable would cost the same server in the same run: ZRANK and ZADD XX over
+//! sets of the same size, as a pipeline. Prints a table; asserts nothing.
+
+#![expect(clippy::unwrap_used, reason = "a benchmark that can't be set up has failed")]
+
+use std::sync::Arc;
+
+use futures_util::{StreamExt as _, stream};
+use rand::SeedableRng as _;
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom as _;
+use serde_json::json;
+use vestibule_core::line::Visit;
+use vestibule_core::settings::Settings;
+use vestibule_core::{KeyList, PutMode, QueueId, SessionId, Store, TicketSigner, VerifiedTicket};
+use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
+use vestibule_tests::Redis;
+
+/// Requests under way at once, over one connection.
+const IN_FLIGHT: usize = 64;
+/// Visits that a figure is taken from.
+const SAMPLE: usize = 20_000;
+
+fn settings() -> Settings {
+    let document = json!({
+        "id": "bench", "tenant": "bench", "hosts": ["*"], "quota": 0, "waiting_ttl": 3600, "claim_ttl": 1800,
+        "hold_ttl": 3600, "handover": { "kind": "check" },
+    });
+    Settings::from_value(&document).unwrap()
+}
+
+struct Bench {
+    redis: Redis,
+    store: Arc<RedisStore>,
+    signer: TicketSigner,
+    queue: QueueId,
+}
+
+/// What the server worked in between: seconds of its CPU, and what it says of the time in commands.
+struct Work {
+    cpu_us: f64,
+    commands: Vec<(String, f64)>,
+}
+
+impl Bench {
+    async fn start() -> Self {
+        let redis = Redis::start().await;
+        let options = RedisOptions { timeout: std::time::Duration::from_secs(10), ..RedisOptions::default() };
+        let store = Arc::new(RedisStore::connect(&redis.url(), options).unwrap());
+        store.put_settings(&settings(), PutMode::Always).await.unwrap();
+        let signer = TicketSigner::new(&KeyList::of_bytes("bench", [7; 32])).unwrap();
+        Self { redis, store, signer, queue: settings().id }
+    }
+
+    async fn join(&self, count: usize) -> Vec<VerifiedTicket> {
+        let visits = stream::iter(0..count).map(|_| async {
+            let visit = Visit { ticket: None, join: Some(SessionId::random()) };
+            let answer = self.store.visit(&self.queue, visit).await.unwrap();
+            let token = self.signer.sign(&self.queue, answer.epoch, answer.now, &answer.place.unwrap(), None).unwrap();
+            self.signer.verify(&self.queue, token.as_bytes()).unwrap()
+        });
+        visits.buffered(IN_FLIGHT).collect().await
+    }
+
+    async fn poll(&self, tickets: &[VerifiedTicket]) {
+        let visits = stream::iter(tickets.to_vec()).map(|ticket| async {
+            let visit = Visit { ticket: Some(ticket), join: None };
+            self.store.visit(&self.queue, visit).await.unwrap();
+        });
+        visits.buffer_unordered(IN_FLIGHT).collect::<Vec<()>>().await;
+    }
+
+    /// ZRANK and ZADD XX for each of these sessions, pipelined as deep as the visits are.
+    async fn yardstick(&self, sessions: &[SessionId]) {
+        use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+        let mut connection = tokio::net::TcpStream::connect(("127.0.0.1", self.redis.port())).await.unwrap();
+        let keys = Keys::of(&self.queue);
+        let mut answer = vec![0; 1 << 20];
+        for (round, chunk) in sessions.chunks(IN_FLIGHT).enumerate() {
+            let mut pipeline = Vec::new();
+            for session in chunk {
+                resp(&mut pipeline, &[b"ZRANK", keys.line().as_bytes(), session.as_bytes()]);
+                let score = (9_000_000_000_000_000_u64 - round as u64).to_string();
+                resp(&mut pipeline, &[b"ZADD", b"yardstick", b"XX", score.as_bytes(), session.as_bytes()]);
+            }
+            connection.write_all(&pipeline).await.unwrap();
+            let mut replies = 0;
+            while replies < 2 * chunk.len() {
+                let read = connection.read(&mut answer).await.unwrap();
+                replies += answer[..read].split(|byte| *byte == b'\n').count() - 1;
+            }
+        }
+    }
+
+    async fn cpu_us(&self) -> f64 {
+        let mut sum = 0.0;
+        for field in ["used_cpu_sys", "used_cpu_user"] {
+            sum += self.redis.info("cpu", field).await.unwrap().parse::<f64>().unwrap() * 1e6;
+        }
+        sum
+    }
+
+    async fn work(&self, doing: impl Future<Output = ()>, times: usize) -> Work {
+        self.redis.command(&["CONFIG", "RESETSTAT"]).await;
+        let before = self.cpu_us().await;
+        doing.await;
+        let cpu_us = (self.cpu_us().await - before) / times as f64;
+        let mut commands = Vec::new();
+        for name in ["evalsha", "zrank", "zadd"] {
+            if let Some(text) = self.redis.info("commandstats", &format!("cmdstat_{name}")).await {
+                let usec = text.split(',').find_map(|part| part.strip_prefix("usec=")).unwrap_or("0");
+                commands.push((name.to_owned(), usec.parse::<f64>().unwrap() / times as f64));
+            }
+        }
+        Work { cpu_us, commands }
+    }
+
+    async fn used_memory(&self) -> f64 {
+        self.redis.info("memory", "used_memory").await.unwrap().parse().unwrap()
+    }
+}
+
+fn resp(out: &mut Vec<u8>, words: &[&[u8]]) {
+    out.extend(format!("*{}\r\n", words.len()).bytes());
+    for word in words {
+        out.extend(format!("${}\r\n", word.len()).bytes());
+        out.extend(*word);
+        out.extend(b"\r\n");
+    }
+}
+
+fn row(waiting: usize, what: &str, work: &Work, yard: &Work) {
+    let within: f64 = work.commands.iter().filter(|(name, _)| name == "evalsha").map(|(_, usec)| usec).sum();
+    let yard_within: f64 = yard.commands.iter().map(|(_, usec)| usec).sum();
+    println!(
+        "| {waiting} | {what} | {:.1} | {:.2} | {within:.1} | {:.2} |",
+        work.cpu_us,
+        work.cpu_us / yard.cpu_us,
+        within / yard_within
+    );
+}
+
+#[tokio::main]
+async fn main() {
+    println!(
+        "| waiting | operation | CPU of Redis, us | to the yardstick | of it in the script, us | to the yardstick's |"
+    );
+    println!("| ---: | --- | ---: | ---: | ---: | ---: |");
+    for waiting in [1_000_usize, 100_000, 1_000_000] {
+        let bench = Bench::start().await;
+        let empty = bench.used_memory().await;
+        let mut sample = bench.join(waiting).await;
+        let memory = (bench.used_memory().await - empty) / waiting as f64;
+        // Visitors of a long line come in no order that a cache would like.
+        sample.shuffle(&mut SmallRng::seed_from_u64(1));
+        sample.truncate(SAMPLE);
+        let repeated: Vec<_> = sample.iter().cycle().take(SAMPLE).cloned().collect();
+        let sessions: Vec<SessionId> = repeated.iter().map(VerifiedTicket::session).collect();
+
+        // The yardstick's set is a copy of the pool, so that it is as large.
+        let keys = Keys::of(&bench.queue);
+        bench.redis.command(&["COPY", &keys.pool(), "yardstick"]).await;
+        let yard = bench.work(bench.yardstick(&sessions), SAMPLE).await;
+        let yard_within: f64 = yard.commands.iter().map(|(_, usec)| usec).sum();
+        println!("| {waiting} | yardstick: ZRANK + ZADD XX | {:.1} | 1 | {yard_within:.1} | 1 |", yard.cpu_us);
+        bench.redis.command(&["UNLINK", "yardstick"]).await;
+
+        // The first visit after joining moves the expiry from claim_ttl to waiting_ttl; the next leave it where it is.
+        let moving = bench.work(bench.poll(&sample), sample.len()).await;
+        row(waiting, "poll that moves its expiry", &moving, &yard);
+        let still = bench.work(bench.poll(&repeated), SAMPLE).await;
+        row(waiting, "poll that leaves it", &still, &yard);
+        let joining = bench.work(async { drop(bench.join(SAMPLE).await) }, SAMPLE).await;
+        row(waiting, "first visit", &joining, &yard);
+        println!("| {waiting} | memory of a visitor | {memory:.0} bytes | | | |");
+    }
+}

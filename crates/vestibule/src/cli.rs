@@ -90,7 +90,7 @@ pub(crate) struct ServeOptions {
 
 #[derive(Args, Clone)]
 pub(crate) struct LogOptions {
-    /// Levels per module, such as info, or warn and vestibule_gate=debug with a comma between them
+    /// How much is logged: error, warn, info or debug, or levels per module as module=level, with commas between them
     #[arg(long = "log", env = "VESTIBULE_LOG", default_value = "info", value_name = "LEVELS")]
     pub(crate) levels: String,
 
@@ -101,7 +101,7 @@ pub(crate) struct LogOptions {
 
 #[derive(Args)]
 pub(crate) struct DemoOptions {
-    /// Where the gate listens
+    /// Where the gate listens; port 0 is any that is free
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDR")]
     pub(crate) listen: SocketAddr,
 
@@ -116,6 +116,10 @@ pub(crate) struct DemoOptions {
     /// Seed of the crowd's behaviour
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) seed: u64,
+
+    /// How much is logged: error, warn, info or debug, or levels per module as module=level, with commas between them
+    #[arg(long, env = "VESTIBULE_LOG", default_value = "warn", value_name = "LEVELS")]
+    pub(crate) log: String,
 }
 
 #[derive(Args)]

@@ -35,6 +35,10 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let router = vestibule_gate::router(gate(&options, store.clone(), directory.clone())?);
     let server = Server::bind(&options.listen).await?;
 
+    // Before the first request, so that no gate takes a queue that is about to be written for one that was lost.
+    if let Err(error) = directory.apply(&document.tenants, &document.queues, &[]).await {
+        warn!(%error, "the settings could not be written to the store yet");
+    }
     let settings = tokio::spawn(keep_settings(options.clone(), directory, document));
     let purge = tokio::spawn(keep_purging(store));
     info!(address = server.address(), store = store_kind(&options.store), "serving");
@@ -138,7 +142,8 @@ async fn write_settings(directory: &Directory, document: &Document, gone: &[Queu
     }
 }
 
-async fn keep_purging(store: Arc<dyn Store>) {
+/// Purges every few seconds, for ever.
+pub(crate) async fn keep_purging(store: Arc<dyn Store>) {
     let mut ticks = tokio::time::interval(PURGE_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {

@@ -1,6 +1,7 @@
 //! Accepts connections and serves them until told to stop, then lets what is under way finish.
 
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -53,6 +54,14 @@ impl Server {
                 let path = address.as_ref().and_then(|address| address.as_pathname());
                 format!("unix:{}", path.unwrap_or(Path::new("?")).display())
             }
+        }
+    }
+
+    /// The address as numbers; `None` for a socket file.
+    pub(crate) fn tcp_address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(listener) => listener.local_addr().ok(),
+            Self::Unix(_) => None,
         }
     }
 

@@ -141,7 +141,7 @@ enum Place<'a> {
     Value(&'a toml_edit::Value),
 }
 
-impl<'a> Place<'a> {
+impl Place<'_> {
     fn key(&self, name: &str) -> Option<Self> {
         match self {
             Self::Item(item) => item.get(name).map(Place::Item),

@@ -1,0 +1,56 @@
+//! The demo's queue: settings with short times, so that things move, and the gate that keeps it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use serde_json::json;
+use vestibule_core::settings::{Document, parse_document};
+use vestibule_core::{PassSigner, QueueId, Store, TicketSigner};
+use vestibule_gate::{Gate, GateParts, ProxyLimits};
+use vestibule_http::Directory;
+use vestibule_themes::Themes;
+
+use super::shop::FREE_PATHS;
+use crate::keys::random_key;
+
+/// Name of the queue.
+pub(super) const QUEUE: &str = "demo";
+/// Seconds after which the place of somebody who just closed the shop is free.
+pub(super) const ACTIVE_TTL: u64 = 30;
+
+/// The id of the queue.
+pub(super) fn queue_id() -> anyhow::Result<QueueId> {
+    QUEUE.parse().map_err(|error| anyhow::anyhow!("{QUEUE}: {error}"))
+}
+
+/// The settings: one brand, one queue before the shop.
+pub(super) fn document(quota: u64, shop: SocketAddr) -> anyhow::Result<Document> {
+    let document = json!({
+        "tenants": [{ "id": QUEUE, "name": "Tidewater Hall", "colour": "#c2410c" }],
+        "queues": [{
+            "id": QUEUE, "tenant": QUEUE, "name": "Nine Lighthouses", "hosts": ["*"], "quota": quota,
+            "waiting_ttl": 30, "active_ttl": ACTIVE_TTL, "claim_ttl": 15, "hold_ttl": 600,
+            "rules": [{ "action": "bypass", "path": FREE_PATHS }],
+            "handover": { "kind": "proxy", "origin": format!("http://{shop}") },
+        }],
+    });
+    parse_document(&document).map_err(|errors| {
+        let named: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        anyhow::anyhow!("{}", named.join("; "))
+    })
+}
+
+/// A gate over this store, with keys of its own: its tickets end with it.
+pub(super) async fn gate(store: Arc<dyn Store>, document: &Document) -> anyhow::Result<Gate> {
+    let directory = Arc::new(Directory::new(store.clone(), document.tenants.clone(), document.queues.clone()));
+    directory.apply(&document.tenants, &document.queues, &[]).await?;
+    Ok(Gate::new(GateParts {
+        store,
+        directory,
+        themes: Themes::built_in(),
+        tickets: TicketSigner::new(&random_key("ticket")?)?,
+        passes: PassSigner::new(&random_key("pass")?)?,
+        trusted_proxies: 0,
+        proxy: ProxyLimits::default(),
+    }))
+}

@@ -11,7 +11,7 @@ help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 demo: ## a shop, a crowd in front of it, and you in the line; more: make demo ARGS=--help
-	cargo run --release -p vestibule -- demo $(ARGS)
+	cargo run -p vestibule -- demo $(ARGS)
 
 test: setup lint build rust-tests browser-tests ## all checks and tests; installs what they need
 

@@ -30,6 +30,8 @@ const CONNECTIONS: usize = 32;
 const WAITING: usize = 10_000;
 /// How long each row is measured.
 const LASTING: Duration = Duration::from_secs(4);
+/// Bytes of the head of a bare answer.
+const HELLO_HEAD: usize = 130;
 /// Clock ticks a second in /proc, on every Linux there is.
 const TICKS: f64 = 100.0;
 
@@ -50,7 +52,7 @@ fn keys() -> KeyList {
 async fn serve(kind: &str, port: u16) {
     let router = if let Some(bytes) = kind.strip_prefix("hello:") {
         let body = "x".repeat(bytes.parse().unwrap());
-        Router::new().route("/", get(move || std::future::ready(body.clone())))
+        Router::new().fallback(get(move || std::future::ready(body.clone())))
     } else {
         gate(kind).await
     };
@@ -140,8 +142,8 @@ impl Client {
         }
     }
 
-    /// Returns the status and the length of the body.
-    async fn ask(&mut self, request: &str) -> (u16, usize) {
+    /// Returns how many bytes the answer has in all.
+    async fn ask(&mut self, request: &str) -> usize {
         let cookie = self.cookie.as_ref().map(|cookie| format!("Cookie: {cookie}\r\n")).unwrap_or_default();
         self.stream.write_all(format!("{request}{cookie}\r\n").as_bytes()).await.unwrap();
         self.buffer.clear();
@@ -151,14 +153,14 @@ impl Client {
             self.buffer.extend(&self.chunk[..read]);
             let Some(end) = self.buffer.windows(4).position(|four| four == b"\r\n\r\n") else { continue };
             let head = std::str::from_utf8(&self.buffer[..end]).unwrap().to_owned();
-            let length = header(&head, "content-length").unwrap_or("0").parse().unwrap();
+            let length: usize = header(&head, "content-length").unwrap_or("0").parse().unwrap();
             if self.buffer.len() >= end + 4 + length {
                 if self.keeps_cookie
                     && let Some(cookie) = header(&head, "set-cookie")
                 {
                     self.cookie = cookie.split(';').next().map(str::to_owned);
                 }
-                return (head[9..12].parse().unwrap(), length);
+                return end + 4 + length;
             }
         }
     }
@@ -183,18 +185,21 @@ struct Row {
     requests_a_second: f64,
     cpu_us: f64,
     bytes: usize,
+    /// The cookie of one of the clients.
+    cookie: Option<String>,
 }
 
 /// Measures one kind of request. `first` is sent once by each client before, to get a ticket.
 async fn measure(server: &Server, first: Option<&str>, request: &str, keeps_cookie: bool) -> Row {
     let mut clients = Vec::new();
-    let mut bytes = 0;
+    let (mut bytes, mut cookie) = (0, None);
     for _ in 0..CONNECTIONS {
         let mut client = Client::connect(server.port, request, keeps_cookie).await;
         if let Some(first) = first {
             client.ask(first).await;
         }
-        bytes = client.ask(request).await.1;
+        bytes = client.ask(request).await;
+        cookie.clone_from(&client.cookie);
         clients.push(client);
     }
     let (cpu, started) = (server.cpu(), Instant::now());
@@ -205,13 +210,14 @@ async fn measure(server: &Server, first: Option<&str>, request: &str, keeps_cook
         count += task.await.unwrap();
     }
     let seconds = started.elapsed().as_secs_f64();
-    Row { requests_a_second: count as f64 / seconds, cpu_us: (server.cpu() - cpu) * 1e6 / count as f64, bytes }
+    Row { requests_a_second: count as f64 / seconds, cpu_us: (server.cpu() - cpu) * 1e6 / count as f64, bytes, cookie }
 }
 
-/// The same number of bytes by a bare axum, right after, so that the machine is the same.
-async fn hello(bytes: usize) -> Row {
-    let server = Server::start(&format!("hello:{bytes}")).await;
-    measure(&server, None, "GET / HTTP/1.1\r\nHost: hello.test\r\n", false).await
+/// The same request to a bare axum that answers as many bytes in all, right after, so that the machine is the same.
+async fn hello(request: &str, cookie: Option<String>, bytes: usize) -> Row {
+    let server = Server::start(&format!("hello:{}", bytes.saturating_sub(HELLO_HEAD))).await;
+    let cookie = cookie.map(|cookie| format!("Cookie: {cookie}\r\n")).unwrap_or_default();
+    measure(&server, None, &format!("{request}{cookie}"), false).await
 }
 
 async fn redis_cpu(redis: &Redis) -> f64 {
@@ -249,7 +255,7 @@ async fn main() {
             let before = redis_cpu(&redis).await;
             let row = measure(&server, keeps_cookie.then_some(&*first), &request, keeps_cookie).await;
             let in_redis = (redis_cpu(&redis).await - before) * 1e6 / (row.requests_a_second * LASTING.as_secs_f64());
-            let bare = hello(row.bytes).await;
+            let bare = hello(&request, row.cookie.clone(), row.bytes).await;
             println!(
                 "| {kind} | {name} | {} | {:.0} | {:.2} | {:.1} | {:.2} | {} |",
                 row.bytes,

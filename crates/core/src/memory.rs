@@ -135,7 +135,11 @@ impl Store for MemoryStore {
         match (self.entry(&settings.id), mode) {
             (Some(entry), _) => Ok(self.change(&entry, settings, mode)),
             (None, PutMode::IfRevision(_)) => Err(StoreError::UnknownQueue(settings.id.clone())),
-            (None, _) => Ok(self.create(settings, mode)),
+            (None, _) => match self.create(settings, mode) {
+                // Somebody else created it in between.
+                PutOutcome::Conflict(_) if mode == PutMode::Always => self.put_settings(settings, mode).await,
+                outcome => Ok(outcome),
+            },
         }
     }
 

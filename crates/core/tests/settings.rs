@@ -1,0 +1,176 @@
+//! Settings documents and rules: what is wrong is named, what is right survives being written, and nothing panics.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use vestibule_core::settings::{RequestFacts, RuleAction, Settings, decide, parse_document};
+
+fn queue() -> Value {
+    json!({
+        "id": "acme-tour", "tenant": "acme", "name": "Acme world tour", "hosts": ["tickets.example.com"], "quota": 500,
+        "handover": { "kind": "redirect", "origin": "https://www.example.com" },
+    })
+}
+
+fn with(field: &str, value: Value) -> Value {
+    let mut queue = queue();
+    queue[field] = value;
+    queue
+}
+
+fn complaint(field: &str, value: Value) -> String {
+    let errors = Settings::from_value(&with(field, value)).expect_err(field);
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn every_field_says_what_it_takes() {
+    for (field, value, says) in [
+        ("id", json!("Acme"), "id: takes 1 to 63 characters a-z, 0-9 and -"),
+        ("tenant", json!(""), "tenant: takes 1 to 63"),
+        ("name", json!("\u{7}"), "name: takes 1 to 120 characters"),
+        ("hosts", json!([]), "hosts: takes 1 to 100 host names"),
+        ("hosts", json!(["https://x"]), "without scheme or port"),
+        ("mode", json!("shut"), "mode: takes one of \"open\", \"bypass\", \"paused\", \"closed\", not \"shut\""),
+        ("quota", json!(1.5), "quota: takes a whole number from 0 to 10000000, not 1.5"),
+        ("admissions_per_minute", json!(0), "admissions_per_minute: takes a whole number from 1"),
+        ("waiting_ttl", json!(2), "waiting_ttl: takes a whole number from 3 to 3600"),
+        ("active_ttl", json!("600"), "active_ttl: takes a whole number"),
+        ("claim_ttl", json!(19), "claim_ttl: must be at least a third of waiting_ttl"),
+        ("hold_ttl", json!(59), "hold_ttl: must not be below waiting_ttl"),
+        ("max_session", json!(-1), "max_session: takes a whole number"),
+        ("recheck_after", json!(61), "recheck_after: takes a whole number from 0 to 60"),
+        ("handover", json!({ "kind": "proxy" }), "handover.origin: is missing; it takes an address"),
+        ("handover", json!({ "kind": "proxy", "origin": "https://x/y" }), "handover.origin: takes an address of scheme"),
+        ("handover", json!({ "kind": "tunnel" }), "handover.kind: takes one of \"redirect\""),
+        ("theme", json!("../x"), "theme: takes 1 to 63"),
+        ("queue_status", json!(500), "queue_status: takes one of 200, 202, 429, 503"),
+        ("store_failure", json!("panic"), "store_failure: takes one of \"tickets\""),
+        ("cookie_domain", json!("other.com"), "cookie_domain: does not cover the host \"tickets.example.com\""),
+        ("cookie_domain", json!("com"), "cookie_domain: takes a domain"),
+        ("rules", json!([{ "action": "queue" }]), "rules[0].action: needs a condition beside it"),
+        ("rules", json!([{ "action": "deny", "path": "/" }]), "rules[0].action: takes \"queue\" or \"bypass\""),
+        ("rules", json!([{ "action": "queue", "path": "x" }]), "rules[0].path: takes path globs that start with /"),
+        ("rules", json!([{ "action": "queue", "header": { "name": "X-A", "value": "" } }]), "rules[0].header: takes"),
+        ("rules", json!([{ "action": "queue", "source": "10.0.0.0/99" }]), "rules[0].source: takes networks"),
+        ("rules", json!([{ "action": "queue", "path": "/", "pth": 1 }]), "rules[0].pth: is not a field here"),
+        ("qouta", json!(1), "qouta: is not a field here; the fields are id, tenant"),
+    ] {
+        let complaint = complaint(field, value);
+        assert!(complaint.contains(says), "{field}: {complaint}");
+    }
+}
+
+#[test]
+fn all_that_is_wrong_is_named_at_once() {
+    let wrong = json!({ "id": "A", "quota": "x", "mode": 1, "rules": 3, "handover": {}, "extra": true });
+    let errors = Settings::from_value(&wrong).unwrap_err();
+    let named: Vec<&str> = errors.iter().map(|error| error.field.as_str()).collect();
+    for field in ["id", "tenant", "hosts", "quota", "mode", "rules", "handover.kind", "extra"] {
+        assert!(named.contains(&field), "{field} in {named:?}");
+    }
+}
+
+#[test]
+fn a_document_s_tables_must_agree_with_each_other() {
+    let document = json!({ "tenants": [{ "id": "acme", "name": "A" }, { "id": "acme", "name": "B" }],
+        "queues": [queue(), queue(), with("tenant", json!("other"))] });
+    let errors = parse_document(&document).unwrap_err();
+    let named: Vec<&str> = errors.iter().map(|error| error.field.as_str()).collect();
+    assert_eq!(named, ["tenants[1].id", "queues[1].id", "queues[2].id", "queues[2].tenant"]);
+}
+
+#[test]
+fn settings_survive_being_written() {
+    let mut full = queue();
+    full["rules"] = json!([
+        { "action": "bypass", "path": ["/static/**"], "method": ["GET", "HEAD"] },
+        { "action": "queue", "header": { "name": "X-Kind", "value": "app" }, "source": ["10.0.0.0/8"] },
+        { "action": "bypass", "cookie": { "name": "staff", "value": "s3cret" } },
+    ]);
+    for (field, value) in [
+        ("admissions_per_minute", json!(60)),
+        ("max_session", json!(3600)),
+        ("theme", json!("acme-summer")),
+        ("cookie_domain", json!("example.com")),
+        ("epoch", json!(7)),
+        ("revision", json!(3)),
+    ] {
+        full[field] = value;
+    }
+    let settings = Settings::from_value(&full).unwrap();
+    let written = settings.to_value();
+    assert_eq!(Settings::from_value(&written).unwrap().to_value(), written);
+    assert_eq!(written["rules"], full["rules"]);
+}
+
+fn action(rules: &Value, path: &str) -> Option<RuleAction> {
+    let settings = Settings::from_value(&with("rules", rules.clone())).unwrap();
+    let facts = RequestFacts { path, method: "GET", header: &|_| None, cookie: &|_| None, source: None };
+    decide(&settings.rules, &facts)
+}
+
+#[test]
+fn the_first_rule_that_matches_decides() {
+    let exceptions = json!([{ "action": "bypass", "path": "/static/**" }]);
+    assert_eq!(action(&exceptions, "/static/a.css"), Some(RuleAction::Bypass));
+    assert_eq!(action(&exceptions, "/"), Some(RuleAction::Queue), "the rest meets the queue");
+    let taken = json!([{ "action": "bypass", "path": "/shop/help" }, { "action": "queue", "path": "/shop/**" }]);
+    assert_eq!(action(&taken, "/shop/help"), Some(RuleAction::Bypass));
+    assert_eq!(action(&taken, "/shop/cart"), Some(RuleAction::Queue));
+    assert_eq!(action(&taken, "/shop"), Some(RuleAction::Queue));
+    assert_eq!(action(&taken, "/about"), None, "the next queue of the host is asked");
+    assert_eq!(action(&json!([]), "/x"), Some(RuleAction::Queue));
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        "\\PC{0,80}".prop_map(Value::from),
+        Just(json!("/static/**")),
+        Just(json!("queue")),
+    ];
+    leaf.prop_recursive(3, 24, 4, |inner| {
+        let name = prop_oneof![Just("id"), Just("path"), Just("action"), Just("kind"), Just("origin"), Just("x")];
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::btree_map(name.prop_map(str::to_owned), inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_document_panics_and_each_complaint_names_a_field(
+        field in prop_oneof![
+            Just("id"), Just("hosts"), Just("rules"), Just("mode"), Just("quota"), Just("handover"), Just("theme"),
+            Just("cookie_domain"), Just("waiting_ttl"), Just("unknown"),
+        ],
+        value in any_json(),
+    ) {
+        if let Err(errors) = Settings::from_value(&with(field, value.clone())) {
+            prop_assert!(errors.iter().all(|error| !error.field.is_empty() && !error.message.is_empty()));
+        }
+        let _ = parse_document(&json!({ "queues": [value.clone()], "tenants": value }));
+    }
+
+    #[test]
+    fn no_spelling_of_a_path_slips_past_its_rule(
+        doubled in 1_usize..4, dots in any::<bool>(), encoded in any::<bool>(), upper in any::<bool>(),
+        parameter in "(;[a-z]{0,5})?", slash in any::<bool>(), query in "[a-z/]{0,8}",
+    ) {
+        let slashes = "/".repeat(doubled);
+        let step = if dots { "/./x/.." } else { "" };
+        let name = match (encoded, upper) {
+            (true, _) => "%63heck%4Fut",
+            (false, true) => "CheckOut",
+            (false, false) => "checkout",
+        };
+        let path = format!("{slashes}{}{step}/{name}{parameter}{}", "shop", if slash { "/" } else { "" });
+        let rules = json!([{ "action": "queue", "path": "/shop/checkout" }]);
+        prop_assert_eq!(action(&rules, &path), Some(RuleAction::Queue), "{} ?{}", path, query);
+    }
+}

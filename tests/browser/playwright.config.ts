@@ -9,7 +9,8 @@ export default defineConfig({
   expect: { timeout: 10_000 },
   forbidOnly: Boolean(process.env.CI),
   retries: 0,
-  workers: 1,
+  workers: 2,
+  fullyParallel: true,
   reporter: 'list',
   use: {
     browserName: 'chromium',
@@ -32,6 +33,6 @@ export default defineConfig({
   },
   projects: [
     { name: 'checks', testMatch: '*.spec.ts' },
-    { name: 'screenshots', testMatch: '*.screenshots.ts', use: { deviceScaleFactor: 2 } },
+    { name: 'screenshots', testMatch: '*.screenshots.ts' },
   ],
 })

@@ -15,7 +15,7 @@ const program = VESTIBULE_BIN ?? resolve(import.meta.dirname, '../..', CARGO_TAR
 /** Makes the text of a settings file (TOML) from the address of the shop, `http://127.0.0.1:<port>`. */
 export type Settings = (shop: string) => string
 
-/** A running `vestibule serve` with the memory store. */
+/** A running `vestibule serve`, with the memory store unless its arguments say otherwise. */
 export interface Vestibule {
   /** The address of a path on a host: `at('shop.localhost', '/tickets')`. Browsers take *.localhost for loopback. */
   at(host: string, path?: string): string
@@ -34,8 +34,8 @@ export interface Vestibule {
 interface Fixtures {
   /** The site behind the gate. */
   shop: Shop
-  /** Starts the gate with these settings and waits until it is healthy; once a test. */
-  serve(settings: Settings): Promise<Vestibule>
+  /** Starts the gate with these settings, and further arguments, and waits until it is healthy; once a test. */
+  serve(settings: Settings, more?: string[]): Promise<Vestibule>
 }
 
 /** Playwright's test, with a shop and a gate in front of it; both end with the test. */
@@ -50,9 +50,9 @@ export const test = base.extend<Fixtures>({
   serve: async ({ shop }, use, testInfo) => {
     const folder = await mkdtemp(join(tmpdir(), 'vestibule-browser-'))
     let vestibule: Vestibule | undefined
-    await use(async (settings) => {
+    await use(async (settings, more = []) => {
       if (vestibule) throw new Error('serve() was called twice: reload() takes other settings')
-      vestibule = prepare(folder, await freePort(), shop.url)
+      vestibule = prepare(folder, await freePort(), shop.url, more)
       await vestibule.reload(settings)
       await vestibule.start()
       return vestibule
@@ -67,7 +67,7 @@ export const test = base.extend<Fixtures>({
 
 export { expect } from '@playwright/test'
 
-function prepare(folder: string, port: number, shop: string): Vestibule {
+function prepare(folder: string, port: number, shop: string, more: string[]): Vestibule {
   const address = `127.0.0.1:${port}`
   const file = join(folder, 'vestibule.toml')
   let running: ChildProcess | undefined
@@ -88,7 +88,7 @@ function prepare(folder: string, port: number, shop: string): Vestibule {
     },
     async start() {
       if (!existsSync(program)) throw new Error(`${program} is not built: cargo build --workspace --bins --tests`)
-      running = spawn(program, serveArguments(file, address, join(folder, 'state')), {
+      running = spawn(program, [...serveArguments(file, address, join(folder, 'state')), ...more], {
         cwd: folder,
         env: ownEnvironment(),
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -120,7 +120,8 @@ async function untilHealthy(running: ChildProcess, address: string, log: () => s
   throw new Error(`vestibule did not become healthy:\n${log()}`)
 }
 
-async function end(running: ChildProcess): Promise<void> {
+/** Ends a program, and waits until it has. */
+export async function end(running: ChildProcess): Promise<void> {
   if (hasEnded(running)) return
   const ended = new Promise((done) => running.once('exit', done))
   running.kill('SIGTERM')
@@ -134,7 +135,7 @@ function hasEnded(running: ChildProcess): boolean {
 }
 
 /** A port of 127.0.0.1 that nobody listens on now. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   const { port } = server.address() as AddressInfo

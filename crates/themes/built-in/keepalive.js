@@ -24,7 +24,7 @@
     bar.setAttribute('role', 'alertdialog');
     bar.setAttribute('aria-label', line);
     go.textContent = label;
-    if (href) go.href = href; else go.onclick = () => alive();
+    if (href) go.href = href;
     bar.style.cssText = 'all:initial;position:fixed;inset:auto 0 0;z-index:2147483647;padding:1rem;display:flex;gap:1rem;flex-wrap:wrap;align-items:center;justify-content:center;font:1rem system-ui;background:#111;color:#fff';
     go.style.cssText = 'font:inherit;padding:.6rem 1rem;border:0;border-radius:.5rem;background:#fff;color:#111';
     bar.append(line, go);
@@ -60,10 +60,15 @@
       if (emit('expiring', { expiresIn: Math.ceil(left / 1e3) })) show(text[0], text[1]);
     }
   };
-  const alive = () => { seen = Date.now(); if (warned) { next = 0; hide(); } };
-  for (const name of ['pointerdown', 'pointermove', 'keydown', 'scroll'])
+  // A pointer on its way to the bar must not take it away: the click would land beneath. So only clicks count then.
+  const alive = ({ type }) => {
+    if (warned && type == 'pointermove') return;
+    seen = Date.now();
+    if (warned) { next = 0; hide(); }
+  };
+  for (const name of ['click', 'pointermove', 'keydown', 'scroll'])
     addEventListener(name, alive, { passive: true, capture: true });
-  d.addEventListener('visibilitychange', () => { if (!d.hidden) alive(); });
+  d.addEventListener('visibilitychange', () => { if (!d.hidden) alive({}); });
   setInterval(tick, 1e3);
   send();
 })();

@@ -136,13 +136,27 @@
   let leaving = false, stopped = false;
   const reload = () => { leaving = true; location.reload(); };
 
-  const enter = (url) => {
+  // The visitor goes to the address they asked for. Most often it is this very one: loaded anew, its `#part` stays.
+  const enter = () => {
     stopped = true;
-    const target = new URL(url || location.href, location.href);
+    const target = new URL(page.enter_url || location.href, location.href);
     if (!/^https?:$/.test(target.protocol)) return;
-    all('enter-link').forEach((el) => { el.href = target.href; });
+    target.hash = '';
+    const here = target.href === location.href.split('#')[0];
+    actions.enter = () => {
+      if (here) return reload();
+      leaving = true;
+      location.replace(target.href);
+    };
+    all('enter-link').forEach((el) => {
+      el.href = target.href;
+      el.onclick = (event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        actions.enter();
+      };
+    });
     if (document.visibilityState === 'visible') all('enter-link')[0]?.focus();
-    actions.enter = () => { leaving = true; location.replace(target.href); };
     after('enter', ENTER_MS);
   };
 
@@ -164,7 +178,7 @@
     if ((state === 'waiting' || state === 'paused') && (!session || session !== page.session)) return unknown();
     if (session) store.drop('rejoin');
     render(standing);
-    if (state === 'admitted') enter(standing.enter_url);
+    if (state === 'admitted') enter();
   };
 
   let failures = 0, busy = false, polledAt = 0;
@@ -215,7 +229,7 @@
   const pollNow = () => { if (Date.now() - polledAt > POLL_GAP_MS) poll(); };
 
   addEventListener('online', pollNow);
-  addEventListener('pageshow', (event) => { if (event.persisted) { leaving = stopped = false; pollNow(); } });
+  addEventListener('pageshow', (event) => { if (event.persisted) { leaving = stopped = false; poll(); } });
   document.addEventListener('visibilitychange', () => { if (document.visibilityState === 'visible') pollNow(); });
   addEventListener('pagehide', () => {
     if (leaving || shownState === 'admitted') return;
@@ -226,7 +240,7 @@
   // The beacon of a page that was left for this very one arrives after this one was served, so presence is renewed soon.
   const returned = store.get('left');
   store.drop('left');
-  if (page.state === 'admitted') enter(page.enter_url);
+  if (page.state === 'admitted') enter();
   else {
     if (page.position) renderPlace(page);
     after('poll', returned ? POLL_GAP_MS : page.poll_after * 1000);

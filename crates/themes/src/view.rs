@@ -50,9 +50,9 @@ impl PageView<'_> {
     }
 }
 
-/// An address of the web or a path of this host; never `javascript:` and its kin.
+/// An address of the web or a path of this host; never `javascript:` and its kin. Browsers take `\\` for `/`.
 fn followable(url: &str) -> Option<&str> {
-    let path = url.starts_with('/') && !url.starts_with("//");
+    let path = url.starts_with('/') && !url.starts_with("//") && !url.starts_with("/\\");
     (path || url.starts_with("https://") || url.starts_with("http://")).then_some(url)
 }
 
@@ -81,7 +81,7 @@ mod tests {
         for good in ["/tickets?a=1", "https://shop.example/x", "http://localhost:8080/"] {
             assert_eq!(followable(good), Some(good));
         }
-        for bad in ["", "javascript:alert(1)", "//evil.example", "data:text/html,x", " https://x"] {
+        for bad in ["", "javascript:alert(1)", "//evil.example", "/\\evil.example", "data:text/html,x", " https://x"] {
             assert_eq!(followable(bad), None, "{bad}");
         }
     }

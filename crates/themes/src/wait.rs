@@ -120,6 +120,21 @@ mod tests {
         assert_eq!(say(Language::German, 240, 360), "etwa 4 bis 6 Minuten");
     }
 
+    /// The browser tests hold the page's script against the same file, so that the two roundings can't drift apart.
+    #[test]
+    fn the_script_is_tested_against_the_same_words() {
+        let file: serde_json::Value =
+            serde_json::from_str(include_str!("../tests/wait-words.json")).expect("tests/wait-words.json is JSON");
+        for language in Language::ALL {
+            let rows = file[language.code()].as_array().expect("rows of every language");
+            assert!(rows.len() > 20, "{}", language.code());
+            for row in rows {
+                let (p50, p90) = (row[0].as_u64().unwrap(), row[1].as_u64().unwrap());
+                assert_eq!(row[2], say(language, p50, p90), "{} {p50} {p90}", language.code());
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn the_words_stay_true(p50 in 0_u64..40_000, more in 0_u64..40_000) {

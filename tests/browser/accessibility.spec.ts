@@ -1,0 +1,229 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import type { BrowserContextOptions, Page } from '@playwright/test'
+
+import { withoutCookies } from './between.ts'
+import { askNow, brands, occupant, part, queue, Visitor } from './queue.ts'
+import { expect, test } from './server.ts'
+
+const standard = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }
+const desktop = { viewport: { width: 1280, height: 800 } }
+const looks: Record<string, BrowserContextOptions> = {
+  'phone, light': { ...phone, colorScheme: 'light' },
+  'phone, dark': { ...phone, colorScheme: 'dark' },
+  'desktop, light': { ...desktop, colorScheme: 'light' },
+  'desktop, dark': { ...desktop, colorScheme: 'dark' },
+}
+const colours = { yellow: '#ffe600', black: '#0b0b0c', red: '#d40000', white: '#ffffff' }
+
+async function findsNothing(page: Page, where: string): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).withTags(standard).analyze()
+  const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`)}`)
+  expect(found, where).toEqual([])
+}
+
+/** Has the page be answered so, and not go away when it is its turn. */
+async function standing(page: Page, change: Record<string, unknown>): Promise<void> {
+  await page.evaluate((change) => {
+    const own = window.fetch
+    window.fetch = async (...given) => Response.json({ ...(await (await own(...given)).json()), ...change })
+  }, change)
+  await askNow(page)
+  await page.route('**/*', (route) =>
+    route.request().isNavigationRequest() ? route.fulfill({ status: 204 }) : route.fallback(),
+  )
+}
+
+const wait = { p50: 240, p90: 360 }
+
+/** Looks at the page of one who waits, and then at the same page when it is their turn. */
+async function waitingAndAdmitted(page: Page, address: string, look: string): Promise<void> {
+  await page.goto(address)
+  await standing(page, { wait_seconds: wait })
+  await expect(part(page, 'wait')).toHaveText('about 4 to 6 minutes')
+  await findsNothing(page, `${look}, waiting`)
+  await page.evaluate(() => {
+    window.fetch = async () => Response.json({ state: 'admitted', session: null, position: null, poll_after: 2 })
+  })
+  await askNow(page)
+  await expect(page.getByRole('link', { name: 'Enter now' })).toBeVisible()
+  await findsNothing(page, `${look}, admitted`)
+  await page.unrouteAll()
+}
+
+for (const look of ['phone, light', 'desktop, dark']) {
+  test(`axe finds nothing in any brand’s colour: ${look}`, async ({ serve, browser }) => {
+    const tenants = Object.entries(colours).map(([id, colour]) => [id, { name: 'Acme Live', colour }])
+    const gate = await serve(brands(Object.fromEntries(tenants), { quota: 0 }))
+    const page = await (await browser.newContext({ ...looks[look], reducedMotion: 'reduce' })).newPage()
+    for (const brand of Object.keys(colours)) await waitingAndAdmitted(page, gate.at(`${brand}.localhost`, '/'), brand)
+    await page.context().close()
+  })
+}
+
+for (const [look, options] of Object.entries(looks)) {
+  test(`axe finds nothing on any page: ${look}`, async ({ serve, browser }) => {
+    const closed = { closed: { name: 'Acme' } }
+    const gate = await serve(
+      (shop) => `${brands({ acme: { name: 'Acme' } }, { quota: 0 })(shop)}\n${brands(closed, { mode: 'closed' })(shop)}`,
+    )
+    const context = await browser.newContext({ ...options, reducedMotion: 'reduce' })
+    const page = await context.newPage()
+    await waitingAndAdmitted(page, gate.at('acme.localhost', '/'), look)
+    await page.goto(gate.at('closed.localhost', '/'))
+    await findsNothing(page, 'closed')
+    await page.goto(gate.at('nobody.localhost', '/'))
+    await findsNothing(page, 'no queue')
+
+    for (const [state, heading] of [
+      ['paused', 'The line is paused'],
+      ['unavailable', 'Your place is safe'],
+    ] as const) {
+      await page.goto(gate.at('acme.localhost', '/'))
+      await standing(page, { state })
+      await expect(page.getByRole('heading', { name: heading })).toBeVisible()
+      await findsNothing(page, state)
+      await page.unrouteAll()
+    }
+
+    await page.goto(gate.at('acme.localhost', '/'))
+    await context.setOffline(true)
+    await askNow(page)
+    await expect(part(page, 'connection')).toBeVisible()
+    await findsNothing(page, 'connection lost')
+    await context.setOffline(false)
+
+    const between = await withoutCookies(gate)
+    await page.addInitScript(() => Object.defineProperty(navigator, 'cookieEnabled', { get: () => false }))
+    await page.goto(between.at('acme.localhost', '/'))
+    await askNow(page)
+    await expect(part(page, 'cookies')).toBeVisible()
+    await findsNothing(page, 'cookies off')
+    await between.close()
+    await context.close()
+  })
+}
+
+test('the live region tells at once what matters', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  const inside = await occupant(gate)
+  await page.goto(gate.at('shop.localhost', '/'))
+  await expect(page.getByRole('status')).toBeEmpty()
+  await expect(page.getByRole('status')).toHaveAttribute('aria-live', 'polite')
+  await inside.leave()
+  await expect(page.getByRole('status')).toHaveText('You’re in. It’s your turn. We’re taking you to Acme now.')
+})
+
+test('the live region tells of mere progress once a minute', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  await occupant(gate)
+  const older = [new Visitor(gate), new Visitor(gate)]
+  for (const visitor of older) await visitor.arrive()
+  await page.goto(gate.at('shop.localhost', '/'))
+  await older[0]?.leave()
+  await expect(part(page, 'position')).toHaveText('2')
+  await expect(page.getByRole('status')).toBeEmpty()
+  await page.evaluate(() => {
+    const now = Date.now
+    Date.now = () => now() + 61_000
+  })
+  await older[1]?.leave()
+  await expect(page.getByRole('status')).toHaveText(/^Your place in line: 1\./)
+})
+
+test('who wants less motion gets none', async ({ serve, browser }) => {
+  const gate = await serve(queue({ quota: 0 }))
+  const motions = () => document.getAnimations().length
+  for (const [reducedMotion, least, most] of [['reduce', 0, 0], ['no-preference', 1, 99]] as const) {
+    const context = await browser.newContext({ reducedMotion })
+    const page = await context.newPage()
+    await page.goto(gate.at('shop.localhost', '/'))
+    const running = await page.evaluate(motions)
+    expect(running, reducedMotion).toBeGreaterThanOrEqual(least)
+    expect(running, reducedMotion).toBeLessThanOrEqual(most)
+    await context.close()
+  }
+})
+
+test('who wants less motion sees the bar jump, not slide', async ({ serve, browser }) => {
+  const gate = await serve(queue({ quota: 0 }))
+  const context = await browser.newContext({ reducedMotion: 'reduce' })
+  const page = await context.newPage()
+  await page.goto(gate.at('shop.localhost', '/'))
+  const bar = page.locator('progress')
+  const go = (to: number) => bar.evaluate((el: HTMLProgressElement, to) => Object.assign(el, { hidden: false, value: to }), to)
+  await go(0)
+  const box = await bar.boundingBox()
+  if (!box) throw new Error('no bar')
+  const end = { x: box.x + box.width * 0.9, y: box.y + box.height / 2, width: 4, height: 2 }
+  const before = await page.screenshot({ clip: end })
+  await go(1)
+  expect((await page.screenshot({ clip: end })).equals(before)).toBe(false)
+  await context.close()
+})
+
+/** Texts that stick out of the window or lie on one another. */
+function outOfPlace(): string[] {
+  const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth
+  const found = wide > 0 ? [`${wide} px wider than the window`] : []
+  const shown = (el: Element) => el.checkVisibility({ visibilityProperty: true }) && !el.closest('.unseen')
+  const texts = [...document.querySelectorAll('h1,h2,p:not(:has(*)),dt,dd,li,.button,code,.brand')].filter(shown)
+  const boxes = texts.map((el) => ({ el, box: el.getBoundingClientRect() })).filter(({ box }) => box.width > 0)
+  for (const { el, box } of boxes) {
+    if (box.left < -0.5 || box.right > innerWidth + 0.5) found.push(`sticks out: ${el.textContent}`)
+    for (const other of boxes) {
+      if (el === other.el || el.contains(other.el) || other.el.contains(el)) continue
+      const across = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left)
+      const down = Math.min(box.bottom, other.box.bottom) - Math.max(box.top, other.box.top)
+      if (across > 1 && down > 1) found.push(`overlap: ${el.textContent} / ${other.el.textContent}`)
+    }
+  }
+  return found
+}
+
+for (const dir of ['ltr', 'rtl']) {
+  test(`on 320 pixels, which is a small phone or a large zoom, nothing sticks out or overlaps: ${dir}`, async ({
+    serve,
+    browser,
+  }) => {
+    const name = 'Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichenverordnung – World Tour 2027'
+    const gate = await serve(queue({ name, quota: 0 }, { tenant: { name: 'Northern Lights Entertainment Worldwide' } }))
+    for (const locale of ['en', 'de', 'fr', 'es', 'nl', 'cy']) {
+      const context = await browser.newContext({ locale, viewport: { width: 320, height: 480 } })
+      const page = await context.newPage()
+      await page.goto(gate.at('shop.localhost', '/'))
+      await page.evaluate((dir) => (document.documentElement.dir = dir), dir)
+      await standing(page, { wait_seconds: { p50: 2400, p90: 4700 }, waiting: 1_234_567, state: 'waiting' })
+      await expect(part(page, 'wait-row')).toBeVisible()
+      expect(await page.evaluate(outOfPlace), locale).toEqual([])
+      // Seven digits fit as well, and so does text of twice the size.
+      await page.evaluate(() => {
+        for (const el of document.querySelectorAll<HTMLElement>('[data-vestibule="position"]')) {
+          el.dataset.digits = '9'
+          el.textContent = '1,234,567'
+        }
+      })
+      expect(await page.evaluate(outOfPlace), `${locale}, a million`).toEqual([])
+      await context.close()
+    }
+  })
+}
+
+test('with text of twice the size nothing sticks out or overlaps', async ({ serve, browser }) => {
+  const gate = await serve(queue({ quota: 0 }))
+  const context = await browser.newContext({ viewport: { width: 640, height: 800 } })
+  const page = await context.newPage()
+  await page.goto(gate.at('shop.localhost', '/'))
+  await page.evaluate(() => (document.documentElement.style.fontSize = '200%'))
+  expect(await page.evaluate(outOfPlace)).toEqual([])
+  await context.close()
+})
+
+test('all of it works by keyboard, and the focus shows', async ({ serve, page }) => {
+  const gate = await serve(queue({ mode: 'closed' }))
+  await page.goto(gate.at('shop.localhost', '/'))
+  await page.keyboard.press('Tab')
+  const link = page.getByRole('link', { name: 'Try again' })
+  await expect(link).toBeFocused()
+  expect(await link.evaluate((el) => parseFloat(getComputedStyle(el).outlineWidth))).toBeGreaterThan(2)
+})

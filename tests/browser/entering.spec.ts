@@ -1,0 +1,65 @@
+import { arrivals, occupant, part, queue } from './queue.ts'
+import { expect, test } from './server.ts'
+
+const address = '/tickets/M%C3%BCnchen?day=2&seat=a%20b&empty=#row-7'
+
+test('the position falls while one waits, and the shop opens by itself at the address that was asked for', async ({
+  serve,
+  shop,
+  page,
+}) => {
+  const gate = await serve(queue())
+  const inside = await occupant(gate)
+  const [older] = await arrivals(gate, 1)
+
+  await page.goto(gate.at('shop.localhost', address))
+  await expect(page.getByRole('heading', { name: 'You’re in line' })).toBeVisible()
+  await expect(part(page, 'position')).toHaveText('2')
+  await expect(page).toHaveTitle('2 · Acme')
+  await expect(part(page, 'behind')).toHaveText('nobody yet')
+  await arrivals(gate, 1)
+  await expect(part(page, 'behind')).toHaveText('1 person')
+
+  await inside.leave()
+  await expect(part(page, 'position')).toHaveText('1')
+  await expect(page.getByRole('progressbar', { name: 'Your way through the line' })).toHaveJSProperty('value', 0.5)
+
+  await older?.leave()
+  await expect(page.getByRole('heading', { name: 'You’re in' })).toBeVisible()
+  await expect(page).toHaveTitle('● You’re in · Acme')
+  await expect(page.getByRole('link', { name: 'Enter now' })).toBeFocused()
+  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
+  expect(page.url()).toBe(gate.at('shop.localhost', address))
+  expect(shop.requests).toContain(`GET ${address.replace('#row-7', '')}`)
+})
+
+test('"Enter now" opens the shop without waiting for the page', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  const inside = await occupant(gate)
+  await page.goto(gate.at('shop.localhost', '/a?b=1#c'))
+  await expect(part(page, 'position')).toHaveText('1')
+  await inside.leave()
+  await page.getByRole('link', { name: 'Enter now' }).click()
+  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
+  expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1#c'))
+})
+
+test('one whose turn it is reaches the site on its own domain by a redirect, address and pass included', async ({
+  serve,
+  page,
+}) => {
+  const settings = queue({ kind: 'redirect' }, { origin: (shop) => shop.replace('127.0.0.1', 'www.example.localhost') })
+  const gate = await serve(settings)
+  const inside = await occupant(gate)
+  await page.goto(gate.at('shop.localhost', '/a?b=1'))
+  await expect(part(page, 'position')).toHaveText('1')
+  await inside.leave()
+  await page.waitForURL(/^http:\/\/www\.example\.localhost:\d+\/a\?b=1&vestibule_pass=ey[\w.-]+$/)
+  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
+})
+
+test('with a free place nobody sees the line at all', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  await page.goto(gate.at('shop.localhost', '/a'))
+  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
+})

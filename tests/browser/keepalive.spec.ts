@@ -1,0 +1,189 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Page } from '@playwright/test'
+
+import { arrivals, part, QUEUE, queue } from './queue.ts'
+import { expect, test } from './server.ts'
+import type { Shop } from './shop.ts'
+
+/** Has every page of the shop embed the script. */
+function embed(shop: Shop, attributes = '', base = ''): void {
+  shop.body = () =>
+    `<main><h1>The shop</h1></main>
+    <script>
+      window.told = []
+      for (const name of ['alive', 'expiring', 'lost'])
+        document.addEventListener('vestibule:' + name, (event) => {
+          told.push(name)
+          if (window.ownBars) event.preventDefault()
+        })
+    </script>
+    <script src="${base}/_vestibule/keepalive.js" data-queue="${QUEUE}" ${attributes} defer></script>`
+}
+
+/** The times at which the page's script kept the place. */
+function kept(page: Page): number[] {
+  const times: number[] = []
+  page.on('requestfinished', (request) => {
+    if (request.url().includes('/_vestibule/keepalive?')) times.push(Date.now())
+  })
+  return times
+}
+
+const told = (page: Page) => page.evaluate(() => (window as unknown as { told: string[] }).told)
+const stir = (page: Page) => page.mouse.move(Math.random() * 100, Math.random() * 100)
+/** Idle after 1.2 seconds. */
+const restless = 'data-idle="0.02"'
+const warning = { name: 'Are you still there?' }
+const ended = { name: 'Your visit has ended.' }
+
+test('the place of one who is active is kept for longer than it lasts by itself', async ({ serve, shop, page }) => {
+  embed(shop)
+  const gate = await serve(queue({ active_ttl: 5 }))
+  const times = kept(page)
+  await page.goto(gate.at('shop.localhost', '/'))
+  const [waiting] = await arrivals(gate, 1)
+  await expect.poll(() => (times.at(-1) ?? 0) - (times[0] ?? 0), { timeout: 15_000 }).toBeGreaterThan(5500)
+  expect(await waiting?.standing()).toMatchObject({ state: 'waiting', position: 1 })
+  expect(await told(page)).toContain('alive')
+  await expect(page.getByRole('alertdialog')).toHaveCount(0)
+})
+
+test('it stops for one who is idle and begins again with the first sign of life', async ({ serve, shop, page }) => {
+  embed(shop)
+  await page.clock.install()
+  const gate = await serve(queue({ active_ttl: 3600 }))
+  const times = kept(page)
+  await page.goto(gate.at('shop.localhost', '/'))
+  await expect.poll(() => times.length).toBe(1)
+  await page.clock.runFor('05:00')
+  await page.clock.runFor('01:00')
+  await page.clock.runFor('30:00')
+  const before = times.length
+  await page.clock.runFor('10:00')
+  expect(times.length).toBe(before)
+  await stir(page)
+  await page.clock.runFor('00:02')
+  await expect.poll(() => times.length).toBe(before + 1)
+})
+
+test('it warns one who is idle, who keeps the place with one key', async ({ serve, shop, page }) => {
+  embed(shop, restless)
+  const gate = await serve(queue({ active_ttl: 8, claim_ttl: 30 }))
+  const times = kept(page)
+  await page.goto(gate.at('shop.localhost', '/'))
+  const [waiting] = await arrivals(gate, 1)
+  await expect(page.getByRole('alertdialog', warning)).toBeVisible()
+  await expect(page.getByRole('button', { name: 'I’m still here' })).toBeFocused()
+  expect(await told(page)).toContain('expiring')
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
+
+  const before = times.length
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('alertdialog')).toHaveCount(0)
+  await expect.poll(() => times.length).toBe(before + 1)
+  expect(await waiting?.standing()).toMatchObject({ state: 'waiting' })
+})
+
+test('"I’m still here" works with the mouse, and what lies beneath is not clicked', async ({ serve, shop, page }) => {
+  embed(shop, restless)
+  const gate = await serve(queue({ active_ttl: 8 }))
+  const times = kept(page)
+  await page.goto(gate.at('shop.localhost', '/'))
+  const box = await page.getByRole('button', { name: 'I’m still here' }).boundingBox()
+  await page.evaluate(() => {
+    document.body.style.minHeight = '100vh'
+    document.body.addEventListener('click', (event) => {
+      if (event.target === document.body) document.title = 'clicked beneath'
+    })
+  })
+  const before = times.length
+  await page.mouse.click((box?.x ?? 0) + 20, (box?.y ?? 0) + 10)
+  await expect.poll(() => times.length).toBe(before + 1)
+  await expect(page.getByRole('alertdialog')).toHaveCount(0)
+  await expect(page).toHaveTitle('The shop')
+})
+
+test('one who stays idle loses the place, is told so and led back to the line', async ({ serve, shop, page }) => {
+  embed(shop, restless)
+  const gate = await serve(queue({ active_ttl: 4 }))
+  await page.goto(gate.at('shop.localhost', '/a?b=1'))
+  const [waiting] = await arrivals(gate, 1)
+  await expect.poll(async () => (await waiting?.standing())?.state).toBe('admitted')
+  await expect(page.getByRole('alertdialog', ended)).toBeVisible()
+  expect((await told(page)).at(-1)).toBe('lost')
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  expect(violations).toEqual([])
+  await waiting?.standing()
+  await page.getByRole('link', { name: 'Back to the line' }).click()
+  await expect(part(page, 'position')).toHaveText('1')
+  expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1'))
+})
+
+test('one who left in another tab is told so in this one', async ({ serve, shop, context }) => {
+  embed(shop)
+  const gate = await serve(queue({ active_ttl: 6 }))
+  const page = await context.newPage()
+  await page.goto(gate.at('shop.localhost', '/'))
+  await expect.poll(() => told(page)).toContain('alive')
+  const other = await context.newPage()
+  await other.goto(gate.at('shop.localhost', '/'))
+  await other.evaluate(() => fetch('/_vestibule/leave?queue=acme-tour', { method: 'POST' }))
+  await expect(page.getByRole('alertdialog', ended)).toBeVisible()
+  expect((await told(page)).at(-1)).toBe('lost')
+})
+
+test('a site that draws its own notices keeps the built-in ones away', async ({ serve, shop, page }) => {
+  embed(shop, restless)
+  const gate = await serve(queue({ active_ttl: 4 }))
+  await page.addInitScript(() => Object.assign(window, { ownBars: true }))
+  await page.goto(gate.at('shop.localhost', '/'))
+  await expect.poll(() => told(page)).toContain('expiring')
+  await expect.poll(() => told(page)).toContain('lost')
+  await expect(page.getByRole('alertdialog')).toHaveCount(0)
+})
+
+for (const [lang, name] of Object.entries({ de: 'Sind Sie noch da?', cy: 'Ydych chi yno o hyd?', 'fr-CH': 'Êtes-vous toujours là ?' })) {
+  test(`it warns in the language of the page: ${lang}`, async ({ serve, shop, page }) => {
+    embed(shop, `${restless} data-lang="${lang}"`)
+    const gate = await serve(queue({ active_ttl: 8 }))
+    await page.goto(gate.at('shop.localhost', '/'))
+    await expect(page.getByRole('alertdialog', { name })).toBeVisible()
+  })
+}
+
+test('it keeps the place from the site on its own host, where the gate redirects to', async ({ serve, shop, page }) => {
+  // One brand, two hosts: the line in front of the site, and the site itself.
+  const origin = (shop: string) => shop.replace('127.0.0.1', 'www.acme.localhost')
+  const gate = await serve(queue({ kind: 'redirect', hosts: ['queue.acme.localhost'], active_ttl: 5 }, { origin }))
+  embed(shop, restless, gate.at('queue.acme.localhost', ''))
+  const times = kept(page)
+  const broken: string[] = []
+  page.on('console', (message) => message.type() === 'error' && broken.push(message.text()))
+  await page.goto(gate.at('queue.acme.localhost', '/a'))
+  await expect(page).toHaveURL(/^http:\/\/www\.acme\.localhost:\d+\/a\?vestibule_pass=/)
+  await expect
+    .poll(async () => {
+      await stir(page)
+      return (times.at(-1) ?? 0) - (times[0] ?? 0)
+    }, { timeout: 15_000 })
+    .toBeGreaterThan(5500)
+  expect(await told(page)).not.toContain('lost')
+  // Then they are idle until it is over.
+  await expect(page.getByRole('alertdialog', ended)).toBeVisible()
+  await page.getByRole('link', { name: 'Back to the line' }).click()
+  await expect(page).toHaveURL(/^http:\/\/www\.acme\.localhost:\d+\/a\?/)
+  expect(broken.filter((text) => !text.includes('favicon'))).toEqual([])
+})
+
+test('on a page that anybody may see, one without a place hears nothing of it', async ({ serve, shop, page }) => {
+  embed(shop)
+  const gate = await serve(queue({ quota: 0, rules: [{ action: 'bypass', path: '/free' }, { action: 'queue', path: '/**' }] }))
+  const times = kept(page)
+  await page.goto(gate.at('shop.localhost', '/free'))
+  await expect.poll(() => times.length).toBe(1)
+  await stir(page)
+  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
+  await expect(page.getByRole('alertdialog')).toHaveCount(0)
+  expect(await told(page)).toEqual([])
+})

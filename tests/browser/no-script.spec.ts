@@ -1,0 +1,36 @@
+import { arrivals, occupant, part, queue } from './queue.ts'
+import { expect, test } from './server.ts'
+
+test.use({ javaScriptEnabled: false })
+
+test('without JavaScript the page is whole, says what to do, reloads by itself and gets in', async ({ serve, page }) => {
+  const gate = await serve(queue({ name: 'World tour' }))
+  const inside = await occupant(gate)
+  const [older] = await arrivals(gate, 1)
+  await page.goto(gate.at('shop.localhost', '/a?b=1'))
+  await expect(page.getByRole('heading', { name: 'You’re in line' })).toBeVisible()
+  await expect(page.getByText('World tour')).toBeVisible()
+  await expect(part(page, 'position')).toHaveText('2')
+  await expect(page.locator('noscript li')).toHaveText('This page reloads every 2 seconds.')
+  await expect(page.locator('noscript li')).toBeVisible()
+  await expect(page.getByText('Keep this page open, or come back within 10 minutes: your place is kept.')).toBeVisible()
+  await expect(part(page, 'connection')).toBeHidden()
+  await expect(part(page, 'cookies')).toBeHidden()
+
+  await older?.leave()
+  await expect(part(page, 'position')).toHaveText('1')
+  await inside.leave()
+  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
+  expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1'))
+})
+
+test('without JavaScript a paused line goes on and a closed queue opens by itself', async ({ serve, page }) => {
+  const gate = await serve(queue({ mode: 'paused', waiting_ttl: 6 }))
+  await page.goto(gate.at('shop.localhost', '/a'))
+  await expect(page.getByRole('heading', { name: 'The line is paused' })).toBeVisible()
+  await gate.reload(queue({ mode: 'closed', waiting_ttl: 6 }))
+  await expect(page.getByRole('heading', { name: 'Closed for now' })).toBeVisible()
+  await expect(page.getByRole('link', { name: 'Try again' })).toBeVisible()
+  await gate.reload(queue({ waiting_ttl: 6 }))
+  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible({ timeout: 15_000 })
+})

@@ -1,0 +1,201 @@
+import type { Page } from '@playwright/test'
+
+import { answerWith, arrivals, askNow, occupant, part, questions, queue } from './queue.ts'
+import { expect, test } from './server.ts'
+
+const code = (page: Page) => page.getByText('Support code').locator('code').innerText()
+
+test('reloading keeps the place, however often', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  const inside = await occupant(gate)
+  await page.goto(gate.at('shop.localhost', '/'))
+  const session = await code(page)
+  const [younger] = await arrivals(gate, 1)
+  for (let time = 0; time < 3; time++) {
+    await page.reload()
+    await expect(part(page, 'position')).toHaveText('1')
+    expect(await code(page)).toBe(session)
+  }
+  const asked = questions(page)
+  await expect.poll(() => asked.length).toBeGreaterThan(0)
+  await expect.poll(async () => (await younger?.standing())?.waiting).toBe(2)
+  await inside.leave()
+  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
+  expect(await younger?.standing()).toMatchObject({ state: 'waiting' })
+})
+
+test('a tab that was closed comes back at its place when it is opened again', async ({ serve, context }) => {
+  const gate = await serve(queue())
+  await occupant(gate)
+  const page = await context.newPage()
+  await page.goto(gate.at('shop.localhost', '/'))
+  const session = await code(page)
+  const [younger] = await arrivals(gate, 1)
+  expect(await younger?.standing()).toMatchObject({ position: 2 })
+
+  await page.close({ runBeforeUnload: true })
+  // The absent block nobody: the beacon of the closed page took them out of the line.
+  await expect.poll(async () => (await younger?.standing())?.waiting).toBe(1)
+
+  const again = await context.newPage()
+  await again.goto(gate.at('shop.localhost', '/'))
+  await expect(part(again, 'position')).toHaveText('1')
+  expect(await code(again)).toBe(session)
+  await expect.poll(async () => (await younger?.standing())?.waiting).toBe(2)
+})
+
+test('a second tab shows the same visit at the same place, and closing it costs nothing', async ({ serve, context }) => {
+  const gate = await serve(queue())
+  await occupant(gate)
+  await arrivals(gate, 1)
+  const first = await context.newPage()
+  await first.goto(gate.at('shop.localhost', '/'))
+  const second = await context.newPage()
+  await second.goto(gate.at('shop.localhost', '/other'))
+  for (const page of [first, second]) await expect(part(page, 'position')).toHaveText('2')
+  expect(await code(second)).toBe(await code(first))
+  await expect(part(second, 'behind')).toHaveText('nobody yet')
+
+  await second.close({ runBeforeUnload: true })
+  const asked = questions(first)
+  await expect.poll(() => asked.length).toBeGreaterThan(1)
+  await expect(part(first, 'position')).toHaveText('2')
+})
+
+test('the position never rises for one who stays, even when somebody older comes back', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  const inside = await occupant(gate)
+  const [older] = await arrivals(gate, 1)
+  await page.goto(gate.at('shop.localhost', '/'))
+  await expect(part(page, 'position')).toHaveText('2')
+  await older?.away()
+  await expect(part(page, 'position')).toHaveText('1')
+
+  expect(await older?.standing()).toMatchObject({ position: 1, waiting: 2 })
+  const seen = new Set<string>()
+  const asked = questions(page)
+  await expect
+    .poll(async () => {
+      seen.add(await part(page, 'position').innerText())
+      return asked.length
+    })
+    .toBeGreaterThan(2)
+  await page.reload()
+  seen.add(await part(page, 'position').innerText())
+  expect([...seen]).toEqual(['1'])
+
+  // The order holds all the same.
+  await inside.leave()
+  await expect.poll(async () => (await older?.standing())?.state).toBe('admitted')
+  await expect(part(page, 'position')).toHaveText('1')
+})
+
+test('a page that comes back from the back/forward cache asks again at once', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  await occupant(gate)
+  const [older] = await arrivals(gate, 1)
+  await answerWith(page, { poll_after: 300 })
+  await page.goto(gate.at('shop.localhost', '/'))
+  const asked = questions(page)
+  await expect.poll(() => asked.length).toBe(1)
+  await older?.leave()
+  await expect(part(page, 'position')).toHaveText('2')
+  await askNow(page)
+  await expect(part(page, 'position')).toHaveText('1')
+})
+
+test('the back button returns to the line at the same place, with fresh numbers', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  await occupant(gate)
+  const [older] = await arrivals(gate, 1)
+  await page.goto(gate.at('shop.localhost', '/a'))
+  await expect(part(page, 'position')).toHaveText('2')
+  const session = await code(page)
+  await page.goto('about:blank')
+  await older?.leave()
+  await page.goBack()
+  await expect(part(page, 'position')).toHaveText('1')
+  expect(await code(page)).toBe(session)
+})
+
+test('from the shop the back button leads to the page before the line, not into a loop', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  const inside = await occupant(gate)
+  await page.goto('data:text/html,<h1>A letter with a link</h1>')
+  await page.goto(gate.at('shop.localhost', '/a'))
+  await expect(part(page, 'position')).toHaveText('1')
+  await inside.leave()
+  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
+  await page.goBack()
+  await expect(page.getByRole('heading', { name: 'A letter with a link' })).toBeVisible()
+  await page.goForward()
+  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
+})
+
+test('one whose visit ended and who goes back to the line gets a new place there', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  await page.goto(gate.at('shop.localhost', '/a'))
+  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
+  const [waiting] = await arrivals(gate, 1)
+  await page.evaluate(() => fetch('/_vestibule/leave?queue=acme-tour', { method: 'POST' }))
+  expect(await waiting?.standing()).toMatchObject({ state: 'admitted' })
+  await page.reload()
+  await expect(part(page, 'position')).toHaveText('1')
+})
+
+test('a hidden tab, whose timers browsers slow down to one a minute, keeps asking and gets in', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  const inside = await occupant(gate)
+  await page.addInitScript(() => {
+    Object.defineProperty(Document.prototype, 'visibilityState', { get: () => 'hidden' })
+    Object.defineProperty(Document.prototype, 'hidden', { get: () => true })
+    const timer = window.setTimeout
+    window.setTimeout = ((run: () => void, delay = 0, ...given: unknown[]) =>
+      timer(run, Math.max(delay, 60_000), ...given)) as typeof setTimeout
+  })
+  const asked = questions(page)
+  await page.goto(gate.at('shop.localhost', '/'))
+  await expect.poll(() => asked.length).toBeGreaterThan(1)
+  await inside.leave()
+  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
+})
+
+test('without workers the page goes by its own timers', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  const inside = await occupant(gate)
+  await page.addInitScript(() => Reflect.deleteProperty(window, 'Worker'))
+  await page.goto(gate.at('shop.localhost', '/'))
+  await expect(part(page, 'position')).toHaveText('1')
+  await inside.leave()
+  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
+})
+
+test('a worker that falls silent is made good for by the page', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  await page.addInitScript(() => {
+    window.Worker = class {
+      postMessage() {}
+    } as unknown as typeof Worker
+  })
+  const inside = await occupant(gate)
+  await page.goto(gate.at('shop.localhost', '/'))
+  await inside.leave()
+  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible({ timeout: 20_000 })
+})
+
+test('a place that the server no longer knows is taken anew, once, without a question to the visitor', async ({
+  serve,
+  page,
+  context,
+}) => {
+  const gate = await serve(queue())
+  await occupant(gate)
+  await page.goto(gate.at('shop.localhost', '/'))
+  const before = await code(page)
+  await context.clearCookies()
+  await expect.poll(() => code(page)).not.toBe(before)
+  await expect(part(page, 'place')).toBeVisible()
+  await expect(part(page, 'cookies')).toBeHidden()
+  const asked = questions(page)
+  await expect.poll(() => asked.length).toBeGreaterThan(1)
+})

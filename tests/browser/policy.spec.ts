@@ -1,0 +1,71 @@
+import { gzipSync } from 'node:zlib'
+
+import { occupant, part, queue } from './queue.ts'
+import { expect, test } from './server.ts'
+
+/** Most bytes of all that the page loads, compressed. */
+const BUDGET = 20 * 1024
+
+test('the page keeps to its own policy, asks nobody else for anything, and is small', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  const inside = await occupant(gate)
+  const hosts = new Set<string>()
+  const wrong: string[] = []
+  page.on('request', (request) => request.url().startsWith('data:') || hosts.add(new URL(request.url()).host))
+  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && wrong.push(message.text()))
+  page.on('pageerror', (error) => wrong.push(error.message))
+  const cdp = await page.context().newCDPSession(page)
+  await cdp.send('Network.enable')
+  const sizes: number[] = []
+  cdp.on('Network.loadingFinished', ({ encodedDataLength }) => sizes.push(encodedDataLength))
+
+  await page.addInitScript(() => {
+    const refused: string[] = []
+    Object.assign(window, { refused })
+    document.addEventListener('securitypolicyviolation', (event) => refused.push(`${event.violatedDirective} ${event.blockedURI}`))
+  })
+  const answer = await page.goto(gate.at('shop.localhost', '/'))
+  await page.waitForResponse(/\/_vestibule\/status/)
+  expect(await page.evaluate(() => (window as unknown as { refused: string[] }).refused)).toEqual([])
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(BUDGET)
+  expect(sizes.length).toBeGreaterThan(1)
+
+  const policy = (await answer?.headerValue('content-security-policy')) ?? ''
+  expect(policy).toContain("default-src 'none'")
+  expect(policy).not.toContain('unsafe')
+  expect(await answer?.headerValue('cache-control')).toBe('no-store')
+  expect(await answer?.headerValue('content-encoding')).toBe('gzip')
+  await inside.leave()
+  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
+  expect(wrong).toEqual([])
+  expect([...hosts]).toEqual([new URL(gate.at('shop.localhost')).host])
+})
+
+test('what a site embeds is smaller still', async ({ serve }) => {
+  const gate = await serve(queue())
+  const script = await fetch(`http://${gate.address}/_vestibule/keepalive.js`)
+  expect(gzipSync(await script.text()).length).toBeLessThan(2048)
+})
+
+test('a script that got into the page by somebody’s hand does not run', async ({ serve, page }) => {
+  const gate = await serve(queue({ quota: 0, name: '<script>document.title = 1</script>' }))
+  await page.goto(gate.at('shop.localhost', '/?a=<script>alert(1)</script>'))
+  await expect(part(page, 'position')).toHaveText('1')
+  await expect(page.getByText('<script>document.title = 1</script>')).toBeVisible()
+  const ran = await page.evaluate(() => {
+    const script = document.createElement('script')
+    script.textContent = 'window.ran = true'
+    document.body.append(script)
+    return 'ran' in window
+  })
+  expect(ran).toBe(false)
+})
+
+test('the page can’t be put into a frame of another site', async ({ serve, shop, page }) => {
+  const gate = await serve(queue({ quota: 0 }))
+  shop.body = () => `<iframe src="${gate.at('shop.localhost', '/')}"></iframe>`
+  const refused = page.waitForEvent('console', (message) => message.text().includes('frame-ancestors'))
+  await page.goto(shop.url)
+  await refused
+  await expect(page.frameLocator('iframe').getByRole('heading')).toHaveCount(0)
+})

@@ -1,0 +1,54 @@
+import { mkdirSync } from 'node:fs'
+
+import type { BrowserContextOptions } from '@playwright/test'
+
+import { askNow, part, queue } from './queue.ts'
+import { expect, test } from './server.ts'
+
+const folder = new URL('../../docs/images/', import.meta.url)
+const phone = { viewport: { width: 390, height: 844 }, isMobile: true, deviceScaleFactor: 1.5 }
+const desktop = { viewport: { width: 1280, height: 900 }, deviceScaleFactor: 1 }
+const waiting = { state: 'waiting', position: 1284, waiting: 5678, wait_seconds: { p50: 240, p90: 360 } }
+const admitted = { ...waiting, state: 'admitted', position: null }
+const code = '6f1c2a54'
+
+const pictures: Record<string, [look: BrowserContextOptions, standing: typeof waiting | typeof admitted]> = {
+  'queue-phone-light': [{ ...phone, colorScheme: 'light' }, waiting],
+  'queue-phone-dark': [{ ...phone, colorScheme: 'dark' }, waiting],
+  'queue-desktop-light': [{ ...desktop, colorScheme: 'light' }, waiting],
+  'queue-desktop-dark': [{ ...desktop, colorScheme: 'dark' }, waiting],
+  'admitted-phone-light': [{ ...phone, colorScheme: 'light' }, admitted],
+}
+
+for (const [name, [look, standing]] of Object.entries(pictures)) {
+  test(name, async ({ serve, browser }) => {
+    const tenant = { name: 'Northern Lights', colour: '#5b3fd6' }
+    const gate = await serve(queue({ name: 'World Tour 2027', hosts: ['*'], quota: 0 }, { tenant }))
+    const context = await browser.newContext({ ...look, locale: 'en-GB', reducedMotion: 'reduce' })
+    const page = await context.newPage()
+    // The page as it was drawn for one who came at place 3,510; nobody goes in before the picture is taken.
+    let drawn = false
+    await page.route('**/*', async (route) => {
+      if (!route.request().isNavigationRequest()) return route.fallback()
+      if (drawn) return route.fulfill({ status: 204 })
+      drawn = true
+      const response = await route.fetch()
+      const body = (await response.text()).replace('"position":1,', '"position":3510,')
+      return route.fulfill({ response, body })
+    })
+    await page.goto(`http://${gate.address}/`)
+    await page.evaluate((standing) => {
+      const own = window.fetch
+      window.fetch = async (...given) => Response.json({ ...(await (await own(...given)).json()), ...standing })
+    }, standing)
+    await askNow(page)
+    await expect(part(page, standing.position ? 'wait-row' : 'enter')).toBeVisible()
+    await page.evaluate((code) => {
+      const shown = document.querySelector('.foot code')
+      if (shown) shown.textContent = code
+    }, code)
+    mkdirSync(folder, { recursive: true })
+    await page.screenshot({ path: new URL(`${name}.png`, folder).pathname, fullPage: true })
+    await context.close()
+  })
+}

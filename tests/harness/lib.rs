@@ -7,6 +7,7 @@
 #![expect(clippy::missing_panics_doc, reason = "everything here panics where a test would fail")]
 
 mod cluster;
+mod gate;
 mod nginx;
 mod origin;
 mod ports;
@@ -19,6 +20,7 @@ mod visitor;
 mod wait;
 
 pub use cluster::Cluster;
+pub use gate::{GateOptions, GateUnderTest};
 pub use nginx::Nginx;
 pub use origin::{Origin, Recorded};
 pub use ports::free_port;

@@ -2,4 +2,28 @@
 
 // With the attribute, clippy grants the helpers what it grants the tests: to unwrap.
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
+mod flushed;
+#[cfg(test)]
+mod handover;
+#[cfg(test)]
 mod harness;
+#[cfg(test)]
+mod judge;
+#[cfg(test)]
+mod layering;
+#[cfg(test)]
+mod own_endpoints;
+#[cfg(test)]
+mod program;
+#[cfg(test)]
+mod property;
+#[cfg(test)]
+mod room;
+#[cfg(test)]
+mod scene;
+#[cfg(test)]
+mod store_failure;
+#[cfg(test)]
+mod tickets;

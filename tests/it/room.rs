@@ -1,15 +1,21 @@
 //! A queue in some store whose time only moves when the test moves it, and the guests that stand in it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 use vestibule_core::line::{FoundState, LineEntry, Removal, Stats, Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
 use vestibule_core::{
     Clock, KeyList, ManualClock, MemoryStore, Micros, PutMode, PutOutcome, QueueId, SessionId, Store, TicketSigner,
     VerifiedTicket,
 };
+use vestibule_store_redis::{RedisOptions, RedisStore};
+use vestibule_tests::{Cluster, Redis};
 
+/// How long a store may take: these tests are about what it answers, not how soon.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// When the tests' time begins.
 const START: Micros = Micros(1_700_000_000_000_000);
 
@@ -17,7 +23,7 @@ const START: Micros = Micros(1_700_000_000_000_000);
 pub(crate) struct Bench {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<ManualClock>,
-    pub(crate) signer: TicketSigner,
+    signer: TicketSigner,
 }
 
 impl Bench {
@@ -26,8 +32,32 @@ impl Bench {
         Self::of(Arc::new(MemoryStore::new(clock.clone())), clock)
     }
 
+    /// A store on the shared Redis of this process.
+    pub(crate) async fn redis() -> Self {
+        Self::at(&Redis::shared().await.url())
+    }
+
+    /// A store on the shared Redis Cluster of this process.
+    pub(crate) async fn cluster() -> Self {
+        static SHARED: OnceCell<Cluster> = OnceCell::const_new();
+        Self::at(&SHARED.get_or_init(Cluster::start).await.url())
+    }
+
+    fn at(url: &str) -> Self {
+        let clock = Arc::new(ManualClock::at(START));
+        let options = RedisOptions { timeout: PATIENCE, clock: Some(clock.clone()) };
+        Self::of(Arc::new(RedisStore::connect(url, options).unwrap()), clock)
+    }
+
     fn of(store: Arc<dyn Store>, clock: Arc<ManualClock>) -> Self {
         Self { store, clock, signer: TicketSigner::new(&KeyList::of_bytes("k1", [7; 32])).unwrap() }
+    }
+
+    /// The ticket that the gate would set after this answer, if it holds a place.
+    pub(crate) fn ticket(&self, queue: &QueueId, answer: &VisitAnswer) -> Option<VerifiedTicket> {
+        let place = answer.place?;
+        let signed = self.signer.sign(queue, answer.epoch, answer.now, &place, Some(place.rank)).unwrap();
+        Some(self.signer.verify(queue, signed.as_bytes()).unwrap())
     }
 
     /// A new queue with a random id and these settings over the ordinary ones.
@@ -86,13 +116,6 @@ impl Room<'_> {
         self.bench.clock.advance(micros);
     }
 
-    /// The ticket that the gate would set after this answer, if it holds a place.
-    pub(crate) fn ticket(&self, answer: &VisitAnswer) -> Option<VerifiedTicket> {
-        let place = answer.place?;
-        let signed = self.bench.signer.sign(&self.queue, answer.epoch, answer.now, &place, Some(place.rank)).unwrap();
-        Some(self.bench.signer.verify(&self.queue, signed.as_bytes()).unwrap())
-    }
-
     pub(crate) async fn ask(&self, ticket: Option<VerifiedTicket>, join: Option<SessionId>) -> VisitAnswer {
         self.store().visit(&self.queue, Visit { ticket, join }).await.unwrap()
     }
@@ -105,7 +128,7 @@ impl Room<'_> {
     /// Somebody new comes for the first time, and has not come back with the ticket yet.
     pub(crate) async fn join(&self) -> Guest {
         let answer = self.visit_as(SessionId::random()).await;
-        let ticket = self.ticket(&answer).expect("who comes to an open queue gets a place");
+        let ticket = self.bench.ticket(&self.queue, &answer).expect("who comes to an open queue gets a place");
         Guest { session: ticket.session(), arrival: ticket.arrival(), ticket }
     }
 
@@ -139,7 +162,7 @@ impl Room<'_> {
     pub(crate) async fn visit(&self, guest: &mut Guest) -> VisitAnswer {
         let successor = guest.session.successor(guest.ticket.signed_at().0);
         let answer = self.ask(Some(guest.ticket.clone()), Some(successor)).await;
-        if let Some(ticket) = self.ticket(&answer) {
+        if let Some(ticket) = self.bench.ticket(&self.queue, &answer) {
             *guest = Guest { session: ticket.session(), arrival: ticket.arrival(), ticket };
         }
         answer

@@ -2,16 +2,18 @@
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use vestibule_http::Queue;
 
 use crate::request::{Seen, TICKET_HEADER};
 use crate::visit::Served;
 
+const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
+
 /// Marks an answer as personal.
 pub(crate) fn personal(headers: &mut HeaderMap) {
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert("x-robots-tag", HeaderValue::from_static("noindex"));
+    headers.insert(ROBOTS, HeaderValue::from_static("noindex"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 

@@ -176,9 +176,8 @@ mod tests {
 
     #[test]
     fn a_pass_in_the_address_leaves_the_rest_of_it_as_it_was() {
-        let seen = |uri: &'static str| {
-            Seen::of(&Method::GET, &Uri::from_static(uri), HeaderMap::new(), &Extensions::new(), 0)
-        };
+        let seen =
+            |uri: &'static str| Seen::of(&Method::GET, &Uri::from_static(uri), HeaderMap::new(), &Extensions::new(), 0);
         let origin: Origin = "https://www.example.com".parse().unwrap();
         for (uri, location) in [
             ("/a%2Fb", "https://www.example.com/a%2Fb?vestibule_pass=P"),

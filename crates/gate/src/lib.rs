@@ -49,6 +49,8 @@ pub fn router(gate: Gate) -> Router {
         .route("/_vestibule/theme/{queue}/{*path}", get(own::theme::asset))
         .route("/_vestibule/jwks.json", get(own::jwks::jwks))
         .route("/_vestibule/health", get(own::health::health))
+        .route("/_vestibule", any(own::not_found))
+        .route("/_vestibule/", any(own::not_found))
         .route("/_vestibule/{*rest}", any(own::not_found))
         .fallback(judge::judge)
         .with_state(gate)

@@ -17,6 +17,12 @@ pub enum ApiError {
     /// The request's host is none.
     #[error("the request names no host, or none that is one")]
     NoHost,
+    /// The query can't be read.
+    #[error("the query can't be read: every parameter comes once, with a value it takes")]
+    BadQuery,
+    /// Two headers of a forward-auth request name different things.
+    #[error("{0} name different things; the proxy in front sets both or drops one of them")]
+    Disagreement(&'static str),
     /// No such own endpoint.
     #[error("there is nothing at this address")]
     NotFound,
@@ -34,6 +40,8 @@ impl ApiError {
             Self::UnknownHost => (StatusCode::NOT_FOUND, "unknown_host", None),
             Self::UnknownQueue => (StatusCode::NOT_FOUND, "unknown_queue", Some("queue")),
             Self::NoHost => (StatusCode::BAD_REQUEST, "no_host", Some("host")),
+            Self::BadQuery => (StatusCode::BAD_REQUEST, "bad_query", None),
+            Self::Disagreement(headers) => (StatusCode::BAD_REQUEST, "disagreement", Some(headers)),
             Self::NotFound => (StatusCode::NOT_FOUND, "not_found", None),
             Self::ForeignOrigin => (StatusCode::FORBIDDEN, "foreign_origin", Some("origin")),
             Self::StoreUnavailable => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable", None),

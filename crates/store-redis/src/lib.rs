@@ -1,1 +1,55 @@
-//! vestibule-store-redis
+//! The Redis store of Vestibule: the lines of all queues in one Redis, Redis Cluster, Sentinel-watched Redis or Valkey.
+//!
+//! Its one idea: every operation is one Lua script over the keys of one queue, so it is atomic, costs one round trip, and
+//! keeps the very rules of [`vestibule_core::line`] by the server's clock. The scripts stand in `src/lua`, one file an
+//! operation; what they share is put in front of them, the batch limits and codes come from Rust, so nothing drifts.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use vestibule_core::line::Visit;
+//! use vestibule_core::{SessionId, Store};
+//! use vestibule_store_redis::{RedisOptions, RedisStore};
+//!
+//! let store = RedisStore::connect("redis://127.0.0.1:6379", RedisOptions::default())?;
+//! let visit = Visit { ticket: None, join: Some(SessionId::random()) };
+//! let answer = store.visit(&"acme-tour".parse()?, visit).await?;
+//! println!("{:?} of {}", answer.place, answer.waiting);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Where things are
+//!
+//! The keys of one queue share a hash tag, so that a queue lives on one node and many queues spread over a cluster:
+//! see [`Keys`]. Sessions are their 16 raw bytes; instants are scores in whole microseconds. A queue that was never
+//! written has no key; an empty line has none either.
+//!
+//! # When Redis is away
+//!
+//! [`RedisStore::connect`] succeeds without a server, and a background task connects again for ever. Every operation
+//! ends within [`RedisOptions::timeout`]: nothing is queued for longer, and once nothing has succeeded for a whole
+//! timeout, all but a few operations fail at once. What was on its way when the connection broke is sent again only if
+//! doing it twice does no harm.
+//!
+//! Redis must not evict keys (`maxmemory-policy noeviction`). What an eviction or a failover loses, visitors bring back
+//! with their tickets.
+//!
+//! # How to try it
+//!
+//! `cargo test -p vestibule-store-redis` starts its own `redis-server`; `VESTIBULE_TEST_REDIS_SERVER` names another
+//! binary, such as `valkey-server`.
+
+mod address;
+mod codes;
+mod connection;
+mod health;
+mod keys;
+mod packed;
+mod reconnect;
+mod reply;
+mod scripts;
+mod store;
+
+pub use address::AddressError;
+pub use keys::Keys;
+pub use store::{RedisOptions, RedisStore};

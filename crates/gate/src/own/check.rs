@@ -1,13 +1,14 @@
 //! `/_vestibule/check`: forward-auth for nginx, Traefik, Caddy and Envoy. The request in question is told by
 //! `X-Forwarded-Host`, `-Uri` and `-Method`, or by `X-Original-URL` and `X-Original-Method`.
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, Method, StatusCode, Uri};
+use http::{HeaderValue, Method, StatusCode};
 use serde::Deserialize;
 use vestibule_core::settings::normalise_host;
 use vestibule_http::ApiError;
 
+use super::Asks;
 use crate::answer::{give_ticket, personal, standing_json};
 use crate::handover::give_pass;
 use crate::judge::{Judgement, bypassing, judge_visit, judgement};
@@ -26,7 +27,7 @@ pub(crate) struct CheckAsked {
 
 pub(crate) async fn check(
     State(gate): State<Gate>,
-    Query(asked): Query<CheckAsked>,
+    Asks(asked): Asks<CheckAsked>,
     seen: Seen,
 ) -> Result<Response, ApiError> {
     let seen = asked_about(seen)?;
@@ -38,25 +39,70 @@ pub(crate) async fn check(
     Ok(if served.passes { through(&gate, &seen, &served) } else { wait(&gate, &seen, served, asked.page) })
 }
 
-/// The request that the proxy asks about. It speaks for the visitor, so its forwarding headers are the visitor's.
+/// The request that the proxy asks about. It speaks for the visitor, so its forwarding headers are the visitor's. A
+/// proxy hands on what it does not set itself: where two headers say the same thing, the visitor may have written one of
+/// them, and only if they agree is either believed.
 fn asked_about(mut seen: Seen) -> Result<Seen, ApiError> {
-    let original = seen.header("x-original-url").and_then(|url| url.parse::<Uri>().ok());
-    let authority = seen.header("x-forwarded-host").map(str::to_owned);
-    let authority = authority.or_else(|| Some(original.as_ref()?.authority()?.as_str().to_owned()));
-    if let Some(authority) = authority {
+    let original = said(&seen, "x-original-url").map(|url| Target::read(&url));
+    let forwarded = said(&seen, "x-forwarded-uri").map(|uri| Target::read(&uri));
+    let named = said(&seen, "x-forwarded-host");
+    let in_url = original.as_ref().and_then(|target| target.authority.clone());
+    if let (Some(one), Some(other)) = (&named, &in_url)
+        && normalise_host(one) != normalise_host(other)
+    {
+        return Err(ApiError::Disagreement("X-Original-URL and X-Forwarded-Host"));
+    }
+    if let Some(authority) = named.or(in_url) {
         seen.host = normalise_host(&authority);
         seen.authority = authority;
     }
-    let target = original.or_else(|| seen.header("x-forwarded-uri").and_then(|uri| uri.parse().ok()));
-    let target = target.unwrap_or_else(|| Uri::from_static("/"));
-    target.path().clone_into(&mut seen.path);
-    seen.query = target.query().map(str::to_owned);
-    let method = seen.header("x-forwarded-method").or_else(|| seen.header("x-original-method"));
+    let place = |target: &Target| (target.path.clone(), target.query.clone());
+    let (original, forwarded) = (original.as_ref().map(place), forwarded.as_ref().map(place));
+    let place = agreed("X-Original-URL and X-Forwarded-Uri", original, forwarded)?;
+    (seen.path, seen.query) = place.unwrap_or_else(|| ("/".to_owned(), None));
+    let (forwarded, original) = (said(&seen, "x-forwarded-method"), said(&seen, "x-original-method"));
+    let method = agreed("X-Forwarded-Method and X-Original-Method", forwarded, original)?;
     seen.method = method.and_then(|method| method.parse().ok()).unwrap_or(Method::GET);
     if let Some(proto) = seen.header("x-forwarded-proto") {
         seen.origin.https = proto == "https";
     }
     if seen.host.is_none() { Err(ApiError::NoHost) } else { Ok(seen) }
+}
+
+/// A header's text. Bytes that are no text are replaced, so that no header is as good as absent for them.
+fn said(seen: &Seen, name: &str) -> Option<String> {
+    seen.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+/// What two headers say of the same thing.
+fn agreed<T: PartialEq>(headers: &'static str, one: Option<T>, other: Option<T>) -> Result<Option<T>, ApiError> {
+    match (one, other) {
+        (Some(one), Some(other)) if one != other => Err(ApiError::Disagreement(headers)),
+        (one, other) => Ok(one.or(other)),
+    }
+}
+
+/// An address or a path as the visitor's request line has it, read by its letters: what a stricter reader refuses, the
+/// site may well take.
+struct Target {
+    authority: Option<String>,
+    path: String,
+    query: Option<String>,
+}
+
+impl Target {
+    fn read(text: &str) -> Self {
+        let text = text.split('#').next().unwrap_or_default();
+        let (authority, rest) = match text.split_once("://") {
+            Some((scheme, rest)) if !scheme.contains(['/', '?']) => {
+                let (authority, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+                (Some(authority.to_owned()), rest)
+            }
+            _ => (None, text),
+        };
+        let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query.to_owned())));
+        Self { authority, path: if path.is_empty() { "/".to_owned() } else { path.to_owned() }, query }
+    }
 }
 
 fn through(gate: &Gate, seen: &Seen, served: &Served) -> Response {

@@ -1,11 +1,11 @@
 //! `POST /_vestibule/keepalive?queue=`: pushes the session's expiry ahead; joins nobody.
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use vestibule_http::ApiError;
 
-use super::{Asked, Call};
+use super::{Asked, Asks, Call};
 use crate::answer::standing_json;
 use crate::cors::allow;
 use crate::request::Seen;
@@ -14,7 +14,7 @@ use crate::visit::{Joining, Served, serve};
 
 pub(crate) async fn keepalive(
     State(gate): State<Gate>,
-    Query(asked): Query<Asked>,
+    Asks(asked): Asks<Asked>,
     seen: Seen,
 ) -> Result<Response, ApiError> {
     let call = Call::of(&gate, &asked, seen).await?;

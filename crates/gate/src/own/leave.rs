@@ -1,13 +1,13 @@
 //! `POST /_vestibule/leave?queue=`: the visitor gives the place up for good.
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use tracing::warn;
 use vestibule_core::StoreError;
 use vestibule_http::ApiError;
 
-use super::{Asked, Call};
+use super::{Asked, Asks, Call};
 use crate::answer::set_cookie;
 use crate::cors::allow;
 use crate::request::Seen;
@@ -16,7 +16,7 @@ use crate::visit::Served;
 
 pub(crate) async fn leave(
     State(gate): State<Gate>,
-    Query(asked): Query<Asked>,
+    Asks(asked): Asks<Asked>,
     seen: Seen,
 ) -> Result<Response, ApiError> {
     let call = Call::of(&gate, &asked, seen).await?;

@@ -12,16 +12,30 @@ pub(crate) mod theme;
 
 use std::sync::Arc;
 
-use axum::extract::{Query, State};
+use axum::extract::{FromRequestParts, Query, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
+use http::request::Parts;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use vestibule_core::{QueueId, SessionId};
 use vestibule_http::{ApiError, Queue};
 
 use crate::cors::{self, Asker, allow_preflight};
 use crate::request::Seen;
 use crate::state::Gate;
+
+/// The query of a request. One that can't be read is answered as every other mistake is.
+pub(crate) struct Asks<T>(pub(crate) T);
+
+impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Asks<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let Query(asked) = Query::try_from_uri(&parts.uri).map_err(|_| ApiError::BadQuery)?;
+        Ok(Self(asked))
+    }
+}
 
 /// What the own endpoints are asked with.
 #[derive(Debug, Deserialize)]
@@ -62,7 +76,7 @@ impl Call {
 /// Answers a preflight of an own endpoint.
 pub(crate) async fn preflight(
     State(gate): State<Gate>,
-    Query(asked): Query<Asked>,
+    Asks(asked): Asks<Asked>,
     seen: Seen,
 ) -> Result<Response, ApiError> {
     let call = Call::of(&gate, &asked, seen).await?;

@@ -11,6 +11,9 @@ use vestibule_themes::Asset;
 
 use crate::state::Gate;
 
+/// The theme of a queue that names none, as its pages have it.
+const DEFAULT_THEME: &str = "default";
+
 pub(crate) async fn asset(
     State(gate): State<Gate>,
     Path((queue, path)): Path<(String, String)>,
@@ -18,7 +21,7 @@ pub(crate) async fn asset(
 ) -> Result<Response, ApiError> {
     let id: QueueId = queue.parse().map_err(|_| ApiError::NotFound)?;
     let queue = gate.directory.queue(&id).ok_or(ApiError::NotFound)?;
-    let theme = queue.settings.theme.clone().ok_or(ApiError::NotFound)?;
+    let theme = queue.settings.theme.clone().or_else(|| DEFAULT_THEME.parse().ok()).ok_or(ApiError::NotFound)?;
     let asset = gate.themes.asset(&theme, &path).ok_or(ApiError::NotFound)?;
     Ok(serve_asset(&asset, asset.immutable, &request))
 }

@@ -1,0 +1,76 @@
+//! Where Redis is: one URL for a single server, a cluster, or a server that sentinels watch.
+
+use fred::error::ErrorKind;
+use fred::types::config::Config;
+
+/// A URL that names no Redis, or a TLS that can't be set up. Never repeats the URL: a password may be part of it.
+#[derive(Debug, thiserror::Error)]
+pub enum AddressError {
+    /// Not one of the forms.
+    #[error(
+        "the address of Redis takes redis://[user:password@]host[:port][/database], rediss:// for TLS, \
+         redis-cluster://host:port[?node=host:port&node=..] or rediss-cluster:// for a cluster, or \
+         redis-sentinel://host:port/[database]?sentinelServiceName=name[&node=host:port&node=..] or rediss-sentinel:// \
+         for a server that sentinels watch"
+    )]
+    Form,
+    /// The certificates of this machine can't be read.
+    #[error("TLS can't be set up: {0}")]
+    Tls(String),
+}
+
+const SCHEMES: [&str; 6] = ["redis", "rediss", "redis-cluster", "rediss-cluster", "redis-sentinel", "rediss-sentinel"];
+
+/// The configuration that a URL asks for.
+pub(crate) fn parse(url: &str) -> Result<Config, AddressError> {
+    let scheme = url.split_once("://").map(|(scheme, _)| scheme);
+    if !scheme.is_some_and(|scheme| SCHEMES.contains(&scheme)) {
+        return Err(AddressError::Form);
+    }
+    // The details of anything but a failed TLS set-up may quote the URL.
+    let config = Config::from_url(url).map_err(|error| match error.kind() {
+        ErrorKind::Tls | ErrorKind::IO => AddressError::Tls(error.details().to_owned()),
+        _ => AddressError::Form,
+    })?;
+    Ok(Config { fail_fast: false, ..config })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_every_form_of_redis() {
+        for url in [
+            "redis://127.0.0.1",
+            "redis://user:secret@redis.example.com:6380/2",
+            "redis-cluster://a.example.com:7000?node=b.example.com:7001&node=c.example.com:7002",
+            "redis-sentinel://:secret@a.example.com:26379/0?sentinelServiceName=main&node=b.example.com:26379",
+            "rediss://redis.example.com",
+        ] {
+            assert!(parse(url).is_ok(), "{url}");
+        }
+        assert!(parse("redis-cluster://a:1?node=b:2").unwrap().server.is_clustered());
+        assert!(parse("redis-sentinel://a:1?sentinelServiceName=main").unwrap().server.is_sentinel());
+        assert!(parse("rediss://redis.example.com").unwrap().tls.is_some());
+    }
+
+    #[test]
+    fn a_wrong_address_says_what_it_takes_and_no_password() {
+        for url in [
+            "",
+            "127.0.0.1:6379",
+            "http://:secret@host",
+            "redis://:secret@",
+            "redis://:secret@host:port",
+            "redis://:secret@host/database",
+            "redis-sentinel://:secret@host",
+            "redis-cluster://:secret@host:1?node=:secret@host",
+            "redis+unix://:secret@host/socket",
+        ] {
+            let error = parse(url).unwrap_err();
+            let said = format!("{error} {error:?}");
+            assert!(said.contains("redis-cluster://") && !said.contains("secret"), "{url}: {said}");
+        }
+    }
+}

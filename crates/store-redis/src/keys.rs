@@ -1,0 +1,90 @@
+//! The names of all keys.
+
+use fred::types::Key;
+use vestibule_core::QueueId;
+
+/// Builds the names of a queue's keys. The id of a queue holds none of `{`, `}` and `:`, so no name leaves its tag.
+#[derive(Debug, Clone, Copy)]
+pub struct Keys<'a>(&'a QueueId);
+
+impl<'a> Keys<'a> {
+    /// Hash: id of a queue -> revision of its settings, 0 for one that was removed.
+    pub const QUEUES: &'static str = "vestibule:queues";
+    /// Hash: id of a tenant -> the tenant as JSON.
+    pub const TENANTS: &'static str = "vestibule:tenants";
+
+    /// The keys of this queue.
+    #[must_use]
+    pub const fn of(queue: &'a QueueId) -> Self {
+        Self(queue)
+    }
+
+    fn named(self, name: &str) -> String {
+        format!("vestibule:{{{}}}:{name}", self.0)
+    }
+
+    /// Sorted set: waiting session -> arrival.
+    #[must_use]
+    pub fn line(self) -> String {
+        self.named("line")
+    }
+
+    /// Sorted set: admitted session -> when it was let in.
+    #[must_use]
+    pub fn places(self) -> String {
+        self.named("places")
+    }
+
+    /// Sorted set: present session -> expiry.
+    #[must_use]
+    pub fn pool(self) -> String {
+        self.named("pool")
+    }
+
+    /// Sorted set: ended session -> when its tombstone lapses.
+    #[must_use]
+    pub fn ended(self) -> String {
+        self.named("ended")
+    }
+
+    /// Hash: when the state began, the last arrival, the rate's bucket, the pace, events and waits.
+    #[must_use]
+    pub fn state(self) -> String {
+        self.named("state")
+    }
+
+    /// Hash: the packed rules that scripts read, and the document that they were part of.
+    #[must_use]
+    pub fn settings(self) -> String {
+        self.named("settings")
+    }
+
+    /// All of them, in the order in which scripts take them.
+    pub(crate) fn all(self) -> [Key; 6] {
+        [self.line(), self.places(), self.pool(), self.ended(), self.state(), self.settings()].map(Key::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_keys_stay_as_they_are() {
+        let queue: QueueId = "acme-tour".parse().unwrap();
+        let names = Keys::of(&queue).all().map(|key| key.into_string().unwrap());
+        assert_eq!(
+            names,
+            [
+                "vestibule:{acme-tour}:line",
+                "vestibule:{acme-tour}:places",
+                "vestibule:{acme-tour}:pool",
+                "vestibule:{acme-tour}:ended",
+                "vestibule:{acme-tour}:state",
+                "vestibule:{acme-tour}:settings",
+            ]
+        );
+        assert_eq!(Keys::QUEUES, "vestibule:queues");
+        assert_eq!(Keys::TENANTS, "vestibule:tenants");
+    }
+}

@@ -1,0 +1,47 @@
+-- Writes a queue's settings, in force on the next request; creates the queue where it is new.
+--
+-- KEYS[1..6] line, places, pool, ended, state, settings
+-- ARGV[1]    now in us, or ''
+-- ARGV[2]    ALWAYS, IF_REVISION or RESTORE
+-- ARGV[3]    for IF_REVISION the revision that is to be replaced, else ''
+-- ARGV[4]    the rules, packed as RULES_FORMAT
+-- ARGV[5]    the settings as a JSON document
+-- Returns    { DONE, STORED, revision }, { DONE, CREATED, revision } or { DONE, CONFLICT, revision }
+-- Cost       O(ADVANCE_BATCH * log n)
+-- Rules      2, 3, 11
+local wanted = tonumber(ARGV[2])
+
+local function keep(rules)
+  call('HSET', SETTINGS, 'rules', rules, 'document', ARGV[5])
+end
+
+if not packed then
+  if wanted == IF_REVISION then return { UNKNOWN_QUEUE } end
+  begin(wanted == RESTORE)
+  keep(ARGV[4])
+  local given = { struct.unpack(RULES_FORMAT, ARGV[4]) }
+  return { DONE, CREATED, given[10] }
+end
+if wanted == RESTORE or (wanted == IF_REVISION and tonumber(ARGV[3]) ~= revision) then
+  return { DONE, CONFLICT, revision }
+end
+
+-- What was earned so far was earned at the old rate.
+if per_minute >= 0 then keep_credit(credit_now()) end
+local epoch_before, revision_before = epoch, revision
+mode, quota, per_minute, waiting_ttl, active_ttl, claim_ttl, hold_ttl, max_session, epoch =
+  struct.unpack(RULES_FORMAT, ARGV[4])
+revision = revision_before + 1
+keep(struct.pack(
+  RULES_FORMAT,
+  mode, quota, per_minute, waiting_ttl, active_ttl, claim_ttl, hold_ttl, max_session, epoch, revision
+))
+if epoch == epoch_before then
+  recovering = lost and now < began + waiting_ttl * SECOND
+  measure()
+  advance()
+  pace_from(now, now, 0, 0)
+else
+  begin(false)
+end
+return { DONE, STORED, revision }

@@ -1,0 +1,14 @@
+-- Admits the next sessions of the line, whatever quota, rate or pause say.
+--
+-- KEYS[1..6] line, places, pool, ended, state, settings
+-- ARGV[1]    now in us, or ''
+-- ARGV[2]    how many, at most RELEASE_BATCH
+-- Returns    { DONE, released }
+-- Cost       O((ADVANCE_BATCH + RELEASE_BATCH) * log n)
+-- Rules      2, 6, 10
+reap(REAP_BATCH)
+measure()
+advance()
+local released = promote(math.min(tonumber(ARGV[2]), RELEASE_BATCH), RELEASE_BATCH)
+count('released', released)
+return { DONE, released }

@@ -1,0 +1,15 @@
+-- Begins a new epoch: the line is empty, older tickets are void.
+--
+-- KEYS[1..6] line, places, pool, ended, state, settings
+-- ARGV[1]    now in us, or ''
+-- Returns    { DONE, epoch, revision }
+-- Cost       O(1)
+-- Rules      11
+epoch = math.max(math.floor(now / SECOND), epoch + 1)
+revision = revision + 1
+call('HSET', SETTINGS, 'rules', struct.pack(
+  RULES_FORMAT,
+  mode, quota, per_minute, waiting_ttl, active_ttl, claim_ttl, hold_ttl, max_session, epoch, revision
+))
+begin(false)
+return { DONE, epoch, revision }

@@ -1,0 +1,116 @@
+-- How many wait and how many are let in, to be measured when what lapsed is gone; promote keeps them up.
+local function measure()
+  waiting, active = call('ZCARD', LINE), call('ZCARD', PLACES)
+end
+
+-- Rule 5: when a session that is heard of now lapses if nothing more is.
+local function lapse(admitted_at, ttl)
+  local expiry = now + ttl * SECOND
+  if admitted_at and max_session >= 0 then expiry = math.min(expiry, admitted_at + max_session * SECOND) end
+  return expiry
+end
+
+local function visited(admitted_at, confirmed)
+  local ttl = admitted_at and active_ttl or waiting_ttl
+  return lapse(admitted_at, confirmed and ttl or math.min(ttl, claim_ttl))
+end
+
+-- How fast the line moves: start of the count, start of the running window, admissions in it and in the one before.
+local function pace_from(since, window, current, previous)
+  pace = string.format('%d %d %d %d', since, window, current, previous)
+  call('HSET', STATE, 'pace', pace)
+end
+
+local function count_pace(admissions)
+  local since, window, current, previous = string.match(pace, '(%d+) (%d+) (%d+) (%d+)')
+  since, window, current, previous = since or 0, tonumber(window) or 0, current or 0, previous or 0
+  local elapsed = now - window
+  if elapsed >= 2 * PACE_WINDOW * SECOND then
+    window, current, previous = now, 0, 0
+  elseif elapsed >= PACE_WINDOW * SECOND then
+    window, current, previous = window + PACE_WINDOW * SECOND, 0, current
+  end
+  pace_from(since, window, current + admissions, previous)
+end
+
+local function keep_credit(credit, at)
+  call('HSET', STATE, 'bucket', string.format('%d %d', credit, at))
+end
+
+-- How long the admitted waited: a histogram of the bounds in WAIT_BUCKETS, and the sum.
+local function count_waits(arrivals)
+  if #arrivals == 0 then return end
+  local bounds, buckets, sum = wait_buckets(), {}, 0
+  for _, arrival in ipairs(arrivals) do
+    local wait = math.max(now - arrival, 0)
+    local bucket = 0
+    for _, bound in ipairs(bounds) do
+      if wait <= bound * SECOND then break end
+      bucket = bucket + 1
+    end
+    buckets[bucket] = (buckets[bucket] or 0) + 1
+    sum = sum + wait
+  end
+  for bucket, admissions in pairs(buckets) do count('waits:' .. bucket, admissions) end
+  count('waits_us', sum)
+end
+
+-- Lets in up to `most` from the head of the line, looking at `batch` at most. Who lapsed there is removed instead.
+-- `own` is the session that is served, if any: it is here now, `confirmed` if its ticket came back.
+-- Returns how many were let in, how many left the line, and of `own` its expiry, or false if it lapsed.
+-- O(batch * log n).
+local function promote(most, batch, own, confirmed)
+  local claimed = lapse(now, claim_ttl)
+  local arrivals, seen, fate = {}, 0, nil
+  while seen < batch and #arrivals < most do
+    local heads = call('ZRANGE', LINE, 0, math.min(most - #arrivals, batch - seen) - 1, 'WITHSCORES')
+    if #heads == 0 then break end
+    local sessions = {}
+    for i = 1, #heads, 2 do sessions[#sessions + 1] = heads[i] end
+    local expiries = call('ZMSCORE', POOL, unpack(sessions))
+    local places, pool, lapsed = {}, {}, {}
+    for i, session in ipairs(sessions) do
+      if expiries[i] and tonumber(expiries[i]) > now then
+        local expiry = session == own and visited(now, confirmed) or claimed
+        if session == own then fate = expiry end
+        places[#places + 1], places[#places + 2] = now, session
+        pool[#pool + 1], pool[#pool + 2] = expiry, session
+        arrivals[#arrivals + 1] = heads[2 * i]
+      else
+        if session == own then fate = false end
+        lapsed[#lapsed + 1] = session
+      end
+    end
+    call('ZREMRANGEBYRANK', LINE, 0, #sessions - 1)
+    if #places > 0 then
+      call('ZADD', PLACES, unpack(places))
+      call('ZADD', POOL, unpack(pool))
+    end
+    if #lapsed > 0 then call('ZREM', POOL, unpack(lapsed)) end
+    count('expired_in_line', #lapsed)
+    seen = seen + #sessions
+  end
+  count_waits(arrivals)
+  waiting, active = waiting - seen, active + #arrivals
+  return #arrivals, seen, fate
+end
+
+-- Rule 2: while there are places, the rate allows it and the line is not empty, the lowest arrival moves to places.
+-- `newly` says that `own` came to the line just now, so that it did not wait. Returns the same as promote.
+local function advance(own, confirmed, newly)
+  local most = math.min(quota - active, ADVANCE_BATCH)
+  if mode ~= OPEN or most <= 0 or waiting == 0 or recovering then return 0, 0, nil end
+  local credit, at
+  if per_minute >= 0 then
+    credit, at = credit_now()
+    most = math.min(most, math.floor(credit / ADMISSION_COST))
+  end
+  local admitted, seen, fate = promote(most, ADVANCE_BATCH, own, confirmed)
+  if admitted > 0 then
+    if credit then keep_credit(credit - admitted * ADMISSION_COST, at) end
+    local waited = admitted - ((fate and newly) and 1 or 0)
+    if waited > 0 then count_pace(waited) end
+    count('admitted', admitted)
+  end
+  return admitted, seen, fate
+end

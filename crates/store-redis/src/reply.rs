@@ -1,0 +1,196 @@
+//! What scripts answer, as types. A code that is not known is an error, never a default.
+
+use std::vec::IntoIter;
+
+use bytes::Bytes;
+use fred::types::Value;
+use vestibule_core::line::{
+    Counters, FoundSession, FoundState, LineEntry, LinePage, LineRules, Pace, Place, Presentation, PurgeReport,
+    Removal, Stats, Visit, VisitAnswer, WAIT_BUCKETS, Waits,
+};
+use vestibule_core::{Micros, QueueId, SessionId, StoreError};
+
+use crate::codes;
+use crate::packed::unpack_rules;
+
+fn corrupt(expected: &str, found: impl std::fmt::Debug) -> StoreError {
+    StoreError::Corrupt(format!("{expected} was expected, not {found:?}"))
+}
+
+/// The values of a reply, taken one by one.
+pub(crate) struct Reply(IntoIter<Value>);
+
+impl Reply {
+    /// The reply to an operation on this queue.
+    pub(crate) fn to(queue: &QueueId, value: Value) -> Result<Self, StoreError> {
+        let Value::Array(values) = value else { return Err(corrupt("an array", value.kind())) };
+        let mut reply = Self(values.into_iter());
+        match reply.code()? {
+            codes::DONE => Ok(reply),
+            codes::UNKNOWN_QUEUE => Err(StoreError::UnknownQueue(queue.clone())),
+            other => Err(corrupt("what became of the operation", other)),
+        }
+    }
+
+    fn value(&mut self) -> Result<Value, StoreError> {
+        self.0.next().ok_or_else(|| corrupt("one more value", "the end"))
+    }
+
+    /// A number that a script made, or that the server keeps as text.
+    fn number(&mut self) -> Result<Option<u64>, StoreError> {
+        let value = self.value()?;
+        let number = match &value {
+            Value::Integer(-1) | Value::Null => return Ok(None),
+            Value::Integer(number) => u64::try_from(*number).ok(),
+            text => text.as_str().and_then(|text| text.parse().ok()),
+        };
+        number.map(Some).ok_or_else(|| corrupt("a number", value.kind()))
+    }
+
+    pub(crate) fn whole(&mut self) -> Result<u64, StoreError> {
+        self.number()?.ok_or_else(|| corrupt("a number", "none"))
+    }
+
+    fn micros(&mut self) -> Result<Micros, StoreError> {
+        self.whole().map(Micros)
+    }
+
+    pub(crate) fn code(&mut self) -> Result<i64, StoreError> {
+        self.value()?.as_i64().ok_or_else(|| corrupt("a code", "another value"))
+    }
+
+    fn flag(&mut self) -> Result<bool, StoreError> {
+        match self.code()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(corrupt("0 or 1", other)),
+        }
+    }
+
+    fn bytes(&mut self) -> Result<Bytes, StoreError> {
+        match self.value()? {
+            Value::Bytes(bytes) => Ok(bytes),
+            Value::String(text) => Ok(text.into_inner()),
+            other => Err(corrupt("bytes", other.kind())),
+        }
+    }
+
+    fn rules(&mut self) -> Result<LineRules, StoreError> {
+        unpack_rules(&self.bytes()?)
+    }
+
+    fn session(&mut self) -> Result<SessionId, StoreError> {
+        let bytes = self.bytes()?;
+        let bytes: [u8; 16] = bytes.as_ref().try_into().map_err(|_| corrupt("16 bytes", bytes.len()))?;
+        Ok(SessionId::from_bytes(bytes))
+    }
+
+    /// Four numbers in one text; empty before a line ever formed.
+    fn pace(&mut self) -> Result<Pace, StoreError> {
+        let bytes = self.bytes()?;
+        if bytes.is_empty() {
+            return Ok(Pace::default());
+        }
+        let text = std::str::from_utf8(&bytes).unwrap_or_default();
+        let numbers: Vec<u64> = text.split(' ').filter_map(|number| number.parse().ok()).collect();
+        let [since, window, current, previous] = numbers[..] else { return Err(corrupt("a pace", text)) };
+        Ok(Pace { since: Micros(since), window: Micros(window), current, previous })
+    }
+
+    pub(crate) fn visit(mut self, visit: &Visit) -> Result<VisitAnswer, StoreError> {
+        let (now, rules) = (self.micros()?, self.rules()?);
+        let session = match self.code()? {
+            codes::NOBODY => None,
+            codes::BY_TICKET => visit.ticket.as_ref().map(vestibule_core::VerifiedTicket::session),
+            codes::BY_JOINING => visit.join,
+            other => return Err(corrupt("who is there", other)),
+        };
+        let presentation = match self.code()? {
+            codes::ABSENT => Presentation::Absent,
+            codes::PRESENT => Presentation::Present,
+            codes::RETURNED => Presentation::Returned,
+            codes::JOINED => Presentation::Joined,
+            other => return Err(corrupt("a presentation", other)),
+        };
+        let (arrival, admitted_at) = (self.micros()?, self.number()?.map(Micros));
+        let (rank, expires_at) = (self.whole()?, self.micros()?);
+        Ok(VisitAnswer {
+            now,
+            revision: rules.revision,
+            epoch: rules.epoch,
+            mode: rules.mode,
+            place: session.map(|session| Place { session, arrival, admitted_at, rank, expires_at }),
+            presentation,
+            waiting: self.whole()?,
+            active: self.whole()?,
+            quota: rules.quota,
+            recovering: self.flag()?,
+            pace: self.pace()?,
+        })
+    }
+
+    pub(crate) fn removal(mut self) -> Result<Removal, StoreError> {
+        match self.code()? {
+            codes::WAITED => Ok(Removal::Waited),
+            codes::WAS_ADMITTED => Ok(Removal::WasAdmitted),
+            codes::WAS_ABSENT => Ok(Removal::WasAbsent),
+            other => Err(corrupt("a removal", other)),
+        }
+    }
+
+    pub(crate) fn purge(mut self) -> Result<PurgeReport, StoreError> {
+        Ok(PurgeReport {
+            expired: self.whole()?,
+            tombstones: self.whole()?,
+            admitted: self.whole()?,
+            more: self.flag()?,
+        })
+    }
+
+    fn counts<const N: usize>(&mut self) -> Result<[u64; N], StoreError> {
+        let mut counts = [0; N];
+        for count in &mut counts {
+            *count = self.number()?.unwrap_or(0);
+        }
+        Ok(counts)
+    }
+
+    pub(crate) fn stats(mut self) -> Result<Stats, StoreError> {
+        Ok(Stats {
+            now: self.micros()?,
+            rules: self.rules()?,
+            began: self.micros()?,
+            recovering: self.flag()?,
+            waiting: self.whole()?,
+            active: self.whole()?,
+            oldest_arrival: self.number()?.map(Micros),
+            pace: self.pace()?,
+            counters: Counters::from_values(self.counts()?),
+            waits: Waits { buckets: self.counts::<{ WAIT_BUCKETS.len() + 1 }>()?, sum_us: self.counts::<1>()?[0] },
+        })
+    }
+
+    pub(crate) fn found(mut self) -> Result<Option<FoundSession>, StoreError> {
+        let code = self.code()?;
+        if code == codes::ABSENT {
+            return Ok(None);
+        }
+        let expires_at = self.micros()?;
+        let state = match code {
+            codes::WAITING => FoundState::Waiting { arrival: self.micros()?, rank: self.whole()? },
+            codes::ADMITTED => FoundState::Admitted { admitted_at: self.micros()? },
+            codes::ENDED_BEFORE => FoundState::Ended,
+            other => return Err(corrupt("where a session is", other)),
+        };
+        Ok(Some(FoundSession { state, expires_at }))
+    }
+
+    pub(crate) fn page(mut self) -> Result<LinePage, StoreError> {
+        let mut page = LinePage { entries: Vec::new(), next: self.number()?.map(Micros) };
+        while self.0.len() > 0 {
+            let (session, arrival, expires_at) = (self.session()?, self.micros()?, self.micros()?);
+            page.entries.push(LineEntry { session, arrival, expires_at });
+        }
+        Ok(page)
+    }
+}

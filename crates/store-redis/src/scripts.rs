@@ -1,0 +1,93 @@
+//! The scripts: shared local functions in front, one file an operation at the end.
+
+use std::sync::LazyLock;
+
+use fred::bytes_utils::Str;
+use fred::util::sha1_hash;
+
+use crate::codes::{as_lua, event_fields_as_lua, wait_buckets_as_lua};
+
+/// A script, and the hash it is called by.
+pub(crate) struct Script {
+    pub(crate) source: Str,
+    pub(crate) hash: Str,
+}
+
+impl Script {
+    fn new(source: String) -> Self {
+        Self { hash: sha1_hash(&source).into(), source: source.into() }
+    }
+
+    /// A script over the keys of one queue: the codes, how it begins, what it shares, and its own.
+    fn over_a_queue(kind: Kind, parts: &[&str]) -> Self {
+        let (first, writes, creates) = match kind {
+            Kind::Reads => ("#!lua flags=no-writes", false, false),
+            Kind::Writes => ("#!lua", true, false),
+            Kind::Frees => ("#!lua flags=allow-oom", true, false),
+            Kind::Creates => ("#!lua", true, true),
+        };
+        let kind = format!("local WRITES, CREATES = {writes}, {creates}\n");
+        Self::new(format!("{first}\n{}{kind}{LOAD}{}", as_lua(), parts.concat()))
+    }
+}
+
+/// What a script does to a queue.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// It changes nothing.
+    Reads,
+    /// It changes a queue that is there.
+    Writes,
+    /// It makes room, so it runs on a server that is short of memory too.
+    Frees,
+    /// It makes a queue where there is none.
+    Creates,
+}
+
+const LOAD: &str = include_str!("lua/shared/load.lua");
+const CREDIT: &str = include_str!("lua/shared/credit.lua");
+const PRESENT: &str = include_str!("lua/shared/present.lua");
+const REAP: &str = include_str!("lua/shared/reap.lua");
+const ADVANCE: &str = include_str!("lua/shared/advance.lua");
+const TOMBSTONES: &str = include_str!("lua/shared/tombstones.lua");
+const END_SESSION: &str = include_str!("lua/shared/end_session.lua");
+const BEGIN: &str = include_str!("lua/shared/begin.lua");
+
+/// One script an operation.
+pub(crate) struct Scripts {
+    pub(crate) visit: Script,
+    pub(crate) away: Script,
+    pub(crate) leave: Script,
+    pub(crate) end: Script,
+    pub(crate) release: Script,
+    pub(crate) purge: Script,
+    pub(crate) stats: Script,
+    pub(crate) find: Script,
+    pub(crate) page: Script,
+    pub(crate) reset: Script,
+    pub(crate) put_settings: Script,
+    pub(crate) list_queue: Script,
+}
+
+pub(crate) static SCRIPTS: LazyLock<Scripts> = LazyLock::new(|| {
+    use Kind::{Creates, Frees, Reads, Writes};
+    let advance = [CREDIT, REAP, &wait_buckets_as_lua(), ADVANCE].concat();
+    let visit = [include_str!("lua/visit_poll.lua"), PRESENT, REAP, &wait_buckets_as_lua(), ADVANCE].concat();
+    let end_session = [&advance, TOMBSTONES, END_SESSION].concat();
+    let stats = event_fields_as_lua();
+    let script = Script::over_a_queue;
+    Scripts {
+        visit: script(Writes, &[CREDIT, &visit, include_str!("lua/visit.lua")]),
+        away: script(Frees, &[&advance, include_str!("lua/away.lua")]),
+        leave: script(Frees, &[&end_session, include_str!("lua/leave.lua")]),
+        end: script(Frees, &[&end_session, include_str!("lua/end.lua")]),
+        release: script(Writes, &[&advance, include_str!("lua/release.lua")]),
+        purge: script(Frees, &[&advance, TOMBSTONES, include_str!("lua/purge.lua")]),
+        stats: script(Reads, &[&stats, include_str!("lua/stats.lua")]),
+        find: script(Reads, &[PRESENT, include_str!("lua/find.lua")]),
+        page: script(Reads, &[include_str!("lua/page.lua")]),
+        reset: script(Writes, &[BEGIN, include_str!("lua/reset.lua")]),
+        put_settings: script(Creates, &[&advance, BEGIN, include_str!("lua/put_settings.lua")]),
+        list_queue: Script::new(format!("#!lua\n{}{}", as_lua(), include_str!("lua/list_queue.lua"))),
+    }
+});

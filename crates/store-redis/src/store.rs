@@ -1,0 +1,223 @@
+//! The operations of the store: which script, which keys, which arguments.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use fred::types::{Key, Value};
+use vestibule_core::line::{FoundSession, LinePage, PurgeReport, Removal, Stats, Visit, VisitAnswer};
+use vestibule_core::settings::{Settings, Tenant};
+use vestibule_core::{
+    Clock, Micros, PutMode, PutOutcome, QueueId, SessionId, Store, StoreError, TenantId, VerifiedTicket,
+};
+
+use crate::address::{self, AddressError};
+use crate::codes;
+use crate::connection::{Connection, Repeat};
+use crate::keys::Keys;
+use crate::packed::{pack_rules, pack_ticket, unpack_rules};
+use crate::reply::Reply;
+use crate::scripts::{SCRIPTS, Script};
+
+/// How the store is to work.
+#[derive(Clone)]
+pub struct RedisOptions {
+    /// Time after which an operation fails, whatever the server does. 250 ms by default.
+    pub timeout: Duration,
+    /// Where time comes from in a test; `None` is the server's own clock.
+    pub clock: Option<Arc<dyn Clock>>,
+}
+
+impl Default for RedisOptions {
+    fn default() -> Self {
+        Self { timeout: Duration::from_millis(250), clock: None }
+    }
+}
+
+/// Keeps the lines in Redis.
+pub struct RedisStore {
+    connection: Connection,
+    clock: Option<Arc<dyn Clock>>,
+}
+
+impl RedisStore {
+    /// A store at this address. It connects in the background: a server that is away makes operations fail until it is
+    /// there. Must be called within a Tokio runtime.
+    ///
+    /// # Errors
+    /// An address of another form, or no certificates for TLS.
+    pub fn connect(url: &str, options: RedisOptions) -> Result<Self, AddressError> {
+        let config = address::parse(url)?;
+        let connection = Connection::open(config, options.timeout).map_err(|_| AddressError::Form)?;
+        Ok(Self { connection, clock: options.clock })
+    }
+
+    fn now(&self) -> Value {
+        self.clock.as_ref().map_or_else(nothing, |clock| text(clock.now().0))
+    }
+
+    async fn run<const N: usize>(
+        &self,
+        queue: &QueueId,
+        script: &Script,
+        arguments: [Value; N],
+        repeat: Repeat,
+    ) -> Result<Reply, StoreError> {
+        let arguments = std::iter::once(self.now()).chain(arguments);
+        let value = self.connection.run(script, Keys::of(queue).all(), arguments, repeat).await?;
+        Reply::to(queue, value)
+    }
+
+    /// Lists the queue in the index, after the queue itself is written.
+    async fn list(&self, queue: &QueueId, revision: u64, how: i64) -> Result<(), StoreError> {
+        let arguments = [text(queue.as_str()), text(revision), Value::Integer(how)];
+        let keys = [Key::from_static_str(Keys::QUEUES)];
+        self.connection.run(&SCRIPTS.list_queue, keys, arguments, Repeat::Harmless).await.map(drop)
+    }
+
+    async fn hash(&self, key: &'static str) -> Result<BTreeMap<String, Bytes>, StoreError> {
+        let all = self.connection.ask("HGETALL", vec![key.into()], Repeat::Harmless).await?;
+        all.convert().map_err(|error| StoreError::Corrupt(format!("{key}: {error}")))
+    }
+}
+
+fn nothing() -> Value {
+    Value::Bytes(Bytes::new())
+}
+
+fn text(value: impl fmt::Display) -> Value {
+    Value::String(format!("{value}").into())
+}
+
+fn member(session: SessionId) -> Value {
+    Value::Bytes(Bytes::copy_from_slice(session.as_bytes()))
+}
+
+#[async_trait]
+impl Store for RedisStore {
+    async fn visit(&self, queue: &QueueId, visit: Visit) -> Result<VisitAnswer, StoreError> {
+        let ticket = Value::Bytes(pack_ticket(visit.ticket.as_ref()));
+        let join = visit.join.map_or_else(nothing, member);
+        self.run(queue, &SCRIPTS.visit, [ticket, join], Repeat::Harmless).await?.visit(&visit)
+    }
+
+    async fn away(&self, queue: &QueueId, ticket: VerifiedTicket) -> Result<Removal, StoreError> {
+        let arguments = [member(ticket.session()), text(ticket.epoch())];
+        self.run(queue, &SCRIPTS.away, arguments, Repeat::Harmless).await?.removal()
+    }
+
+    async fn leave(&self, queue: &QueueId, ticket: VerifiedTicket) -> Result<Removal, StoreError> {
+        let arguments = [member(ticket.session()), text(ticket.epoch())];
+        self.run(queue, &SCRIPTS.leave, arguments, Repeat::Harmless).await?.removal()
+    }
+
+    async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removal, StoreError> {
+        self.run(queue, &SCRIPTS.end, [member(session)], Repeat::Harmless).await?.removal()
+    }
+
+    async fn release(&self, queue: &QueueId, count: u64) -> Result<u64, StoreError> {
+        self.run(queue, &SCRIPTS.release, [text(count)], Repeat::Never).await?.whole()
+    }
+
+    async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
+        self.run(queue, &SCRIPTS.purge, [text(limit)], Repeat::Harmless).await?.purge()
+    }
+
+    async fn stats(&self, queue: &QueueId) -> Result<Stats, StoreError> {
+        self.run(queue, &SCRIPTS.stats, [], Repeat::Harmless).await?.stats()
+    }
+
+    async fn find(&self, queue: &QueueId, session: SessionId) -> Result<Option<FoundSession>, StoreError> {
+        self.run(queue, &SCRIPTS.find, [member(session)], Repeat::Harmless).await?.found()
+    }
+
+    async fn page(&self, queue: &QueueId, from: Micros, limit: usize) -> Result<LinePage, StoreError> {
+        self.run(queue, &SCRIPTS.page, [text(from.0), text(limit)], Repeat::Harmless).await?.page()
+    }
+
+    async fn reset(&self, queue: &QueueId) -> Result<u64, StoreError> {
+        let mut reply = self.run(queue, &SCRIPTS.reset, [], Repeat::Never).await?;
+        let (epoch, revision) = (reply.whole()?, reply.whole()?);
+        self.list(queue, revision, codes::STORED).await?;
+        Ok(epoch)
+    }
+
+    async fn put_settings(&self, settings: &Settings, mode: PutMode) -> Result<PutOutcome, StoreError> {
+        let (mode, revision) = match mode {
+            PutMode::Always => (codes::ALWAYS, nothing()),
+            PutMode::IfRevision(revision) => (codes::IF_REVISION, text(revision)),
+            PutMode::Restore => (codes::RESTORE, nothing()),
+        };
+        let rules = Value::Bytes(pack_rules(&settings.line));
+        let arguments = [Value::Integer(mode), revision, rules, text(settings.to_value())];
+        let mut reply = self.run(&settings.id, &SCRIPTS.put_settings, arguments, Repeat::Never).await?;
+        let (outcome, revision) = (reply.code()?, reply.whole()?);
+        match outcome {
+            codes::STORED | codes::CREATED => {
+                self.list(&settings.id, revision, outcome).await?;
+                Ok(PutOutcome::Stored(revision))
+            }
+            codes::CONFLICT => Ok(PutOutcome::Conflict(revision)),
+            other => Err(StoreError::Corrupt(format!("settings were written with the outcome {other}"))),
+        }
+    }
+
+    async fn settings(&self, queue: &QueueId) -> Result<Option<Settings>, StoreError> {
+        let fields = vec![text(Keys::of(queue).settings()), text("rules"), text("document")];
+        let found = self.connection.ask("HMGET", fields, Repeat::Harmless).await?;
+        let corrupt = |error: String| StoreError::Corrupt(format!("settings of {queue}: {error}"));
+        let (rules, document): (Option<Bytes>, Option<Bytes>) =
+            found.convert().map_err(|error| corrupt(error.to_string()))?;
+        let (Some(rules), Some(document)) = (rules, document) else { return Ok(None) };
+        let document = serde_json::from_slice(&document).map_err(|error| corrupt(error.to_string()))?;
+        let settings = Settings::from_value(&document)
+            .map_err(|errors| corrupt(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))?;
+        Ok(Some(Settings { line: unpack_rules(&rules)?, ..settings }))
+    }
+
+    async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError> {
+        let mut queues = Vec::new();
+        for (id, revision) in self.hash(Keys::QUEUES).await? {
+            let revision = std::str::from_utf8(&revision).ok().and_then(|text| text.parse().ok());
+            if let (Ok(id), Some(revision)) = (id.parse(), revision) {
+                queues.push((id, revision));
+            } else {
+                tracing::warn!(id, "the index of queues holds what is no queue");
+            }
+        }
+        queues.sort();
+        Ok(queues)
+    }
+
+    async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError> {
+        let keys = Keys::of(queue).all().map(Value::from).to_vec();
+        let removed = self.connection.ask("UNLINK", keys, Repeat::Harmless).await?;
+        let was_there = removed.as_u64().is_some_and(|removed| removed > 0);
+        self.list(queue, 0, if was_there { codes::CREATED } else { codes::REMOVED }).await
+    }
+
+    async fn put_tenant(&self, tenant: &Tenant) -> Result<(), StoreError> {
+        let json = serde_json::to_string(tenant).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+        let arguments = vec![Keys::TENANTS.into(), text(tenant.id.as_str()), text(json)];
+        self.connection.ask("HSET", arguments, Repeat::Harmless).await.map(drop)
+    }
+
+    async fn tenants(&self) -> Result<Vec<Tenant>, StoreError> {
+        let mut tenants: BTreeMap<TenantId, Tenant> = BTreeMap::new();
+        for (id, json) in self.hash(Keys::TENANTS).await? {
+            match serde_json::from_slice::<Tenant>(&json) {
+                Ok(tenant) => drop(tenants.insert(tenant.id.clone(), tenant)),
+                Err(error) => tracing::warn!(id, %error, "a tenant can't be read"),
+            }
+        }
+        Ok(tenants.into_values().collect())
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        // A cluster that is down still answers PING.
+        self.connection.ask("EXISTS", vec![Keys::QUEUES.into()], Repeat::Harmless).await.map(drop)
+    }
+}

@@ -1,0 +1,140 @@
+//! A server that is away, dead or frozen: every operation ends in time, and works again once the server does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+use vestibule_core::{PutMode, Store, StoreError};
+use vestibule_store_redis::{RedisOptions, RedisStore};
+
+use super::server::Server;
+use super::tools::{joining, queue, settings};
+
+const TIMEOUT: Duration = Duration::from_millis(250);
+/// What an operation may take beyond its timeout on a busy machine.
+const SLACK: Duration = Duration::from_millis(750);
+/// Longest time until a server that is back is used again.
+const RECOVERY: Duration = Duration::from_secs(10);
+
+async fn store_at(server: &Server) -> RedisStore {
+    let store = RedisStore::connect(&server.url(), RedisOptions::default()).unwrap();
+    until_it_works(&store).await;
+    store
+}
+
+/// A store that no busy machine makes fail.
+fn patient(server: &Server) -> RedisStore {
+    let options = RedisOptions { timeout: Duration::from_secs(10), ..RedisOptions::default() };
+    RedisStore::connect(&server.url(), options).unwrap()
+}
+
+async fn write(store: &RedisStore) -> Result<(), StoreError> {
+    store.put_settings(&settings(&json!({ "quota": 1 })), PutMode::Always).await.map(drop)
+}
+
+/// A visit, which must fail in time.
+async fn fails_in_time(store: &RedisStore) {
+    let started = Instant::now();
+    let answer = store.visit(&queue(), joining(1)).await;
+    assert!(matches!(answer, Err(StoreError::Unavailable(_))), "{answer:?}");
+    assert!(started.elapsed() < TIMEOUT + SLACK, "took {:?}", started.elapsed());
+}
+
+async fn until_it_works(store: &RedisStore) {
+    let started = Instant::now();
+    while write(store).await.is_err() {
+        assert!(started.elapsed() < RECOVERY, "the server is back and the store is not");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_died_is_unavailable_until_it_is_back() {
+    let mut server = Server::start().await;
+    let store = store_at(&server).await;
+    server.kill();
+    for _ in 0..5 {
+        fails_in_time(&store).await;
+    }
+    server.restart_empty().await;
+    until_it_works(&store).await;
+    assert_eq!(store.stats(&queue()).await.unwrap().waiting, 0, "it came back empty");
+}
+
+#[tokio::test]
+async fn a_frozen_server_is_unavailable_until_it_thaws() {
+    let server = Server::start().await;
+    let store = store_at(&server).await;
+    for freeze in [Duration::from_millis(100), Duration::from_secs(4)] {
+        server.signal("-STOP");
+        let frozen = Instant::now();
+        fails_in_time(&store).await;
+        while frozen.elapsed() < freeze {
+            fails_in_time(&store).await;
+            sleep(Duration::from_millis(50)).await;
+        }
+        server.signal("-CONT");
+        until_it_works(&store).await;
+    }
+}
+
+#[tokio::test]
+async fn most_operations_fail_at_once_while_nothing_succeeds() {
+    let server = Server::start().await;
+    let store = Arc::new(store_at(&server).await);
+    server.signal("-STOP");
+    fails_in_time(&store).await;
+    let started = Instant::now();
+    let visits: Vec<_> = (0..2000)
+        .map(|_| {
+            let store = store.clone();
+            tokio::spawn(async move { (store.visit(&queue(), joining(1)).await, started.elapsed()) })
+        })
+        .collect();
+    let mut at_once = 0;
+    for visit in visits {
+        let (answer, took) = visit.await.unwrap();
+        assert!(matches!(answer, Err(StoreError::Unavailable(_))));
+        at_once += usize::from(took < TIMEOUT);
+    }
+    assert!(at_once > 1900, "{at_once} of 2000");
+    server.signal("-CONT");
+    until_it_works(&store).await;
+}
+
+#[tokio::test]
+async fn a_store_starts_without_a_server_and_finds_it_later() {
+    let mut server = Server::start().await;
+    server.kill();
+    let store = RedisStore::connect(&server.url(), RedisOptions::default()).unwrap();
+    fails_in_time(&store).await;
+    assert!(matches!(store.ping().await, Err(StoreError::Unavailable(_))));
+    server.restart_empty().await;
+    until_it_works(&store).await;
+}
+
+#[tokio::test]
+async fn the_first_operation_waits_for_the_connection() {
+    let server = Server::start().await;
+    write(&patient(&server)).await.unwrap();
+}
+
+#[tokio::test]
+async fn operations_at_once_share_one_connection() {
+    let server = Server::start().await;
+    let store = Arc::new(patient(&server));
+    write(&store).await.unwrap();
+    let visits: Vec<_> = (0..500)
+        .map(|number| {
+            let store = store.clone();
+            tokio::spawn(async move { store.visit(&queue(), joining(number)).await.unwrap() })
+        })
+        .collect();
+    for visit in visits {
+        visit.await.unwrap();
+    }
+    let clients = server.command("CLIENT LIST");
+    assert_eq!(clients.lines().count(), 2, "the store and this question: {clients}");
+    assert_eq!(store.stats(&queue()).await.unwrap().waiting, 499);
+}

@@ -1,0 +1,233 @@
+//! Random operations give the same answers here and in the memory store, which is the rules themselves.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+use serde_json::json;
+use vestibule_core::line::Visit;
+use vestibule_core::settings::Settings;
+use vestibule_core::{ManualClock, MemoryStore, Micros, PutMode, SessionId, Store, VerifiedTicket};
+use vestibule_store_redis::{RedisOptions, RedisStore};
+
+use super::server::Server;
+use super::tools::{START, Tickets, queue, session, settings};
+
+const STEPS: usize = 700;
+const SEEDS: u64 = 8;
+/// Few, so that they meet each other.
+const SESSIONS: u32 = 60;
+
+struct Pair {
+    clock: Arc<ManualClock>,
+    memory: MemoryStore,
+    redis: RedisStore,
+    tickets: Tickets,
+    held: Vec<VerifiedTicket>,
+    rng: SmallRng,
+}
+
+/// Does the same in both stores; the answers must be the same.
+macro_rules! both {
+    ($pair:expr, $($operation:tt)*) => {{
+        let memory = $pair.memory.$($operation)*.await;
+        let redis = $pair.redis.$($operation)*.await;
+        same(&memory, &redis);
+        memory
+    }};
+}
+
+fn same(memory: &impl Debug, redis: &impl Debug) {
+    assert_eq!(format!("{memory:?}"), format!("{redis:?}"), "memory on the left, Redis on the right");
+}
+
+impl Pair {
+    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        from.choose(&mut self.rng).unwrap().clone()
+    }
+
+    fn some_session(&mut self) -> SessionId {
+        session(self.rng.random_range(0..SESSIONS))
+    }
+
+    /// Mostly a late one, so that most are good.
+    fn some_ticket(&mut self) -> Option<VerifiedTicket> {
+        let count = self.held.len();
+        let from = if self.rng.random_bool(0.8) { count.saturating_sub(40) } else { 0 };
+        (count > 0).then(|| self.held[self.rng.random_range(from..count)].clone())
+    }
+
+    fn some_settings(&mut self) -> Settings {
+        let mut document = json!({
+            "quota": self.pick(&[0, 1, 2, 3, 5, 20, 200]),
+            "mode": self.pick(&["open", "open", "open", "open", "paused", "closed", "bypass"]),
+            "waiting_ttl": self.pick(&[3, 10, 60]), "active_ttl": self.pick(&[2, 20, 100]),
+            "claim_ttl": self.pick(&[20, 30]), "hold_ttl": self.pick(&[60, 120]),
+            "epoch": self.pick(&[1, 1, 1, 1, 1, 1, 1, 2]),
+        });
+        if self.rng.random_bool(0.5) {
+            document["admissions_per_minute"] = self.pick(&[1, 7, 60, 61, 600, 6_000_000]).into();
+        }
+        if self.rng.random_bool(0.4) {
+            document["max_session"] = self.pick(&[1, 15, 50]).into();
+        }
+        settings(&document)
+    }
+
+    async fn step(&mut self) {
+        let (queue, session) = (queue(), self.some_session());
+        match self.rng.random_range(0..100) {
+            0..45 => self.visit().await,
+            45..55 => {
+                let most = self.pick(&[1, 1000, 400_000, 2_000_000, 9_000_000, 70_000_000]);
+                self.clock.advance(self.rng.random_range(0..=most));
+            }
+            // To the very end of a time.
+            55..60 => self.pass_seconds(&[1, 2, 3, 5, 10, 15, 20, 30, 50, 60, 120]),
+            60..62 => self.pass_seconds(&[120, 200, 240]),
+            62..68 => {
+                if let Some(ticket) = self.some_ticket() {
+                    both!(self, away(&queue, ticket.clone())).ok();
+                }
+            }
+            68..72 => {
+                if let Some(ticket) = self.some_ticket() {
+                    both!(self, leave(&queue, ticket.clone())).ok();
+                }
+            }
+            72..76 => drop(both!(self, end(&queue, session))),
+            76..80 => {
+                let count = self.rng.random_range(0..5);
+                both!(self, release(&queue, count)).ok();
+            }
+            80..85 => {
+                let limit = self.pick(&[0, 1, 3, 1000]);
+                both!(self, purge(&queue, limit)).ok();
+            }
+            85..94 => {
+                let mode = match self.rng.random_range(0..6) {
+                    0..4 => PutMode::Always,
+                    4 => PutMode::IfRevision(self.rng.random_range(0..9)),
+                    _ => PutMode::Restore,
+                };
+                let settings = self.some_settings();
+                both!(self, put_settings(&settings, mode)).ok();
+            }
+            94..97 => drop(both!(self, page(&queue, Micros(START.0 + 1_000_000), 3))),
+            97..98 => drop(both!(self, reset(&queue))),
+            98 => self.lose().await,
+            _ => self.crowd().await,
+        }
+    }
+
+    async fn visit(&mut self) {
+        let ticket = if self.rng.random_bool(0.7) { self.some_ticket() } else { None };
+        let join = if self.rng.random_bool(0.8) { Some(self.some_session()) } else { None };
+        let visit = Visit { ticket, join };
+        if let Ok(answer) = both!(self, visit(&queue(), visit.clone()))
+            && answer.place.is_some()
+        {
+            self.held.push(self.tickets.of(&answer));
+        }
+    }
+
+    /// The store loses the queue; the gate writes it back, or an operator writes it anew.
+    async fn lose(&mut self) {
+        both!(self, remove_queue(&queue())).ok();
+        if self.rng.random_bool(0.2) {
+            self.visit().await;
+        }
+        let (settings, mode) = (self.some_settings(), self.pick(&[PutMode::Restore, PutMode::Always]));
+        both!(self, put_settings(&settings, mode)).ok();
+    }
+
+    fn pass_seconds(&mut self, any_of: &[u64]) {
+        let seconds = self.pick(any_of);
+        self.clock.advance(seconds * vestibule_core::MICROS_PER_SECOND);
+    }
+
+    /// More join at once than one operation reaps or lets in, and may lapse together.
+    async fn crowd(&mut self) {
+        let size = self.rng.random_range(40..=180);
+        for number in 0..size {
+            self.join_crowd(number).await;
+        }
+        if self.rng.random_bool(0.5) {
+            both!(self, release(&queue(), 150)).ok();
+        } else {
+            self.pass_seconds(&[3, 10, 20, 30, 60]);
+        }
+        for _ in 0..4 {
+            let number = self.rng.random_range(0..size);
+            self.join_crowd(number).await;
+        }
+    }
+
+    async fn join_crowd(&mut self, number: u32) {
+        let visit = Visit { ticket: None, join: Some(session(1000 + number)) };
+        both!(self, visit(&queue(), visit.clone())).ok();
+    }
+
+    async fn compare(&mut self, thoroughly: bool) {
+        let queue = queue();
+        both!(self, stats(&queue)).ok();
+        if thoroughly {
+            both!(self, page(&queue, Micros(0), 150)).ok();
+            both!(self, queues()).ok();
+            let (memory, redis) = (self.memory.settings(&queue).await, self.redis.settings(&queue).await);
+            same(&memory.unwrap().map(|found| found.to_value()), &redis.unwrap().map(|found| found.to_value()));
+            for number in (0..SESSIONS).chain(1000..1005) {
+                both!(self, find(&queue, session(number))).ok();
+            }
+        }
+    }
+}
+
+/// Says which seed and which step it was.
+struct Trace(u64, usize);
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("VESTIBULE_TEST_SEED={} failed at step {}", self.0, self.1);
+        }
+    }
+}
+
+async fn run(server: &Server, seed: u64) {
+    server.command("FLUSHALL");
+    let clock = Arc::new(ManualClock::at(START));
+    let options = RedisOptions { timeout: Duration::from_secs(5), clock: Some(clock.clone()) };
+    let mut pair = Pair {
+        memory: MemoryStore::new(clock.clone()),
+        redis: RedisStore::connect(&server.url(), options).unwrap(),
+        clock,
+        tickets: Tickets::new(),
+        held: Vec::new(),
+        rng: SmallRng::seed_from_u64(seed),
+    };
+    let mut trace = Trace(seed, 0);
+    let first = settings(&json!({ "quota": 3, "waiting_ttl": 10, "active_ttl": 20, "hold_ttl": 60 }));
+    both!(pair, put_settings(&first, PutMode::Always)).unwrap();
+    for step in 0..STEPS {
+        trace.1 = step;
+        pair.step().await;
+        pair.compare(step % 10 == 0).await;
+    }
+    pair.compare(true).await;
+}
+
+#[tokio::test]
+async fn random_operations_give_the_answers_of_the_rules() {
+    let server = Server::start().await;
+    let seeds = match std::env::var("VESTIBULE_TEST_SEED") {
+        Ok(seed) => vec![seed.parse().unwrap()],
+        Err(_) => (0..SEEDS).collect(),
+    };
+    for seed in seeds {
+        run(&server, seed).await;
+    }
+}

@@ -1,0 +1,166 @@
+//! What the store promises beyond the rules: one command a visit, exact names, nothing lost on the way.
+
+use serde_json::json;
+use vestibule_core::line::{FoundState, Presentation, Visit};
+use vestibule_core::settings::Tenant;
+use vestibule_core::{PutMode, PutOutcome, Store, StoreError};
+
+use super::tools::{Clocked, START, Tickets, joining, queue, session, settings};
+
+#[tokio::test]
+async fn the_first_finds_a_place_and_the_others_wait_in_order() {
+    let room = Clocked::with(&json!({ "quota": 1 })).await;
+    let first = room.visit(joining(1)).await.place.unwrap();
+    assert_eq!((first.admitted_at, first.rank), (Some(START), 0));
+    for rank in 1..=3 {
+        let place = room.visit(joining(10 - rank)).await.place.unwrap();
+        assert_eq!((place.admitted_at, place.rank), (None, u64::from(rank)));
+    }
+    assert_eq!(room.store.release(&queue(), 2).await.unwrap(), 2);
+    let found = room.store.find(&queue(), session(7)).await.unwrap().unwrap();
+    assert!(matches!(found.state, FoundState::Waiting { rank: 1, .. }), "{found:?}");
+}
+
+#[tokio::test]
+async fn a_ticket_brings_its_bearer_back_to_the_old_place() {
+    let (room, tickets) = (Clocked::with(&json!({ "quota": 0 })).await, Tickets::new());
+    let early = tickets.of(&room.visit(joining(1)).await);
+    room.visit(joining(2)).await;
+    room.pass_seconds(61);
+    assert_eq!(room.visit(joining(3)).await.waiting, 1, "the first two have lapsed");
+    let back = room.visit(Visit { ticket: Some(early), join: None }).await;
+    assert_eq!(back.presentation, Presentation::Returned);
+    assert_eq!(back.place.unwrap().rank, 1, "ahead of who came while they were away");
+}
+
+#[tokio::test]
+async fn a_lost_queue_is_restored_and_its_tickets_are_taken_back_first() {
+    let (room, tickets) = (Clocked::with(&json!({ "quota": 0, "epoch": 9 })).await, Tickets::new());
+    let held = tickets.of(&room.visit(joining(1)).await);
+    room.server.command("FLUSHALL");
+    let lost = room.store.visit(&queue(), joining(2)).await;
+    assert!(matches!(lost, Err(StoreError::UnknownQueue(id)) if id == queue()));
+
+    let restored = settings(&json!({ "quota": 5, "epoch": 9, "revision": 12 }));
+    room.pass_seconds(1);
+    let outcome = room.store.put_settings(&restored, PutMode::Restore).await.unwrap();
+    assert_eq!(outcome, PutOutcome::Stored(12));
+    let newcomer = room.visit(joining(2)).await;
+    assert!(newcomer.recovering && newcomer.place.unwrap().admitted_at.is_none());
+    let back = room.visit(Visit { ticket: Some(held), join: None }).await;
+    assert_eq!(back.place.unwrap().rank, 1);
+    assert_eq!(room.store.put_settings(&restored, PutMode::Restore).await.unwrap(), PutOutcome::Conflict(12));
+    room.pass_seconds(60);
+    assert_eq!(room.store.purge(&queue(), 0).await.unwrap().admitted, 0, "both lapsed by then");
+}
+
+#[tokio::test]
+async fn a_state_that_was_lost_alone_counts_as_lost() {
+    let room = Clocked::with(&json!({ "quota": 5 })).await;
+    room.server.command("DEL vestibule:{acme-tour}:state");
+    let stats = room.store.stats(&queue()).await.unwrap();
+    assert!(stats.recovering && stats.began == START);
+    room.pass_seconds(1);
+    let answer = room.visit(joining(1)).await;
+    assert!(answer.recovering && answer.place.unwrap().admitted_at.is_none());
+    assert_eq!(room.store.stats(&queue()).await.unwrap().began.0, START.0 + 1_000_000);
+}
+
+#[tokio::test]
+async fn settings_come_back_with_the_epoch_and_revision_in_force() {
+    let room = Clocked::with(&json!({ "quota": 3, "name": "Été à Nîmes", "revision": 4 })).await;
+    let epoch = room.store.reset(&queue()).await.unwrap();
+    let found = room.store.settings(&queue()).await.unwrap().unwrap();
+    assert_eq!((found.line.epoch, found.line.revision), (epoch, 5));
+    assert_eq!(found.name, "Été à Nîmes");
+    assert_eq!(room.store.queues().await.unwrap(), [(queue(), 5)]);
+
+    room.store.remove_queue(&queue()).await.unwrap();
+    assert!(room.store.settings(&queue()).await.unwrap().is_none());
+    assert_eq!(room.store.queues().await.unwrap(), [(queue(), 0)]);
+    assert_eq!(room.server.command("DBSIZE"), "1", "the index alone is left");
+}
+
+#[tokio::test]
+async fn the_index_passes_over_what_is_no_queue() {
+    let room = Clocked::with(&json!({})).await;
+    room.server.command("HSET vestibule:queues NoQueue 1 other 7");
+    let all = room.store.queues().await.unwrap();
+    assert_eq!(all, [(queue(), 1), ("other".parse().unwrap(), 7)]);
+}
+
+#[tokio::test]
+async fn tenants_come_back_by_id() {
+    let room = Clocked::start().await;
+    let tenant = |id: &str| Tenant { id: id.parse().unwrap(), name: id.to_owned(), colour: None, logo: None };
+    for id in ["north", "acme", "north"] {
+        room.store.put_tenant(&tenant(id)).await.unwrap();
+    }
+    assert_eq!(room.store.tenants().await.unwrap(), [tenant("acme"), tenant("north")]);
+}
+
+#[tokio::test]
+async fn one_visit_is_one_command() {
+    let (room, tickets) = (Clocked::with(&json!({ "quota": 1 })).await, Tickets::new());
+    room.visit(joining(1)).await;
+    let ticket = tickets.of(&room.visit(joining(2)).await);
+    room.server.command("CONFIG RESETSTAT");
+    room.visit(joining(3)).await;
+    room.visit(Visit { ticket: Some(ticket), join: None }).await;
+    let calls = room.server.calls();
+    assert_eq!(calls.get("evalsha"), Some(&2), "{calls:?}");
+    let from_clients = ["eval", "script|load", "ping", "get", "hgetall"];
+    assert!(from_clients.iter().all(|name| !calls.contains_key(*name)), "{calls:?}");
+}
+
+#[tokio::test]
+async fn a_poll_that_changes_nothing_writes_nothing() {
+    let (room, tickets) = (Clocked::with(&json!({ "quota": 0 })).await, Tickets::new());
+    let first = room.visit(joining(2)).await;
+    room.pass_seconds(20);
+    let ticket = tickets.of(&room.visit(Visit { ticket: Some(tickets.of(&first)), join: None }).await);
+    room.pass_seconds(20);
+    let changes = |info: &str| info.lines().find(|line| line.starts_with("rdb_changes")).unwrap().to_owned();
+    let before = changes(&room.server.command("INFO persistence"));
+    room.server.command("CONFIG RESETSTAT");
+    let answer = room.visit(Visit { ticket: Some(ticket), join: None }).await;
+    assert_eq!(answer.place.unwrap().rank, 1);
+    assert_eq!(changes(&room.server.command("INFO persistence")), before);
+    let calls = room.server.calls();
+    let within: u64 = ["hget", "hmget", "zrange", "zrank", "zscore", "zcard"].iter().map(|name| calls[*name]).sum();
+    assert_eq!(within, 8, "{calls:?}");
+}
+
+#[tokio::test]
+async fn a_script_that_the_server_forgot_is_sent_again() {
+    let room = Clocked::with(&json!({})).await;
+    room.visit(joining(1)).await;
+    room.server.command("SCRIPT FLUSH");
+    assert_eq!(room.visit(joining(1)).await.presentation, Presentation::Present);
+    room.server.command("CONFIG RESETSTAT");
+    room.visit(joining(1)).await;
+    assert_eq!(room.server.calls().get("evalsha"), Some(&1));
+}
+
+#[tokio::test]
+async fn a_queue_keeps_its_sessions_as_16_bytes_under_its_own_names() {
+    let room = Clocked::with(&json!({ "quota": 0 })).await;
+    room.visit(joining(0x6162_6364)).await;
+    let tail = "\u{7}".repeat(12);
+    assert_eq!(room.server.command("ZCARD vestibule:{acme-tour}:line"), "1");
+    let score = |key: &str| room.server.command(&format!("ZSCORE vestibule:{{acme-tour}}:{key} \"abcd{tail}\""));
+    assert_eq!(score("line"), START.0.to_string());
+    assert_eq!(score("pool"), (START.0 + 30_000_000).to_string());
+    room.store.end(&queue(), session(0x6162_6364)).await.unwrap();
+    assert_eq!(score("ended"), (START.0 + 600_000_000).to_string());
+}
+
+#[tokio::test]
+async fn a_key_of_another_kind_is_corrupt_and_no_panic() {
+    let room = Clocked::with(&json!({})).await;
+    room.server.command("SET vestibule:{acme-tour}:line nonsense");
+    assert!(matches!(room.store.visit(&queue(), joining(1)).await, Err(StoreError::Corrupt(_))));
+    room.server.command("HSET vestibule:{acme-tour}:settings rules nonsense");
+    assert!(matches!(room.store.stats(&queue()).await, Err(StoreError::Corrupt(_))));
+    assert!(matches!(room.store.settings(&queue()).await, Err(StoreError::Corrupt(_))));
+}

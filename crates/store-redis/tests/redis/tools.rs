@@ -1,0 +1,87 @@
+//! What the tests make: stores, settings, tickets.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use vestibule_core::line::{Visit, VisitAnswer};
+use vestibule_core::settings::Settings;
+use vestibule_core::{KeyList, ManualClock, Micros, PutMode, QueueId, SessionId, Store, TicketSigner, VerifiedTicket};
+use vestibule_store_redis::{RedisOptions, RedisStore};
+
+use super::server::Server;
+
+pub(crate) const START: Micros = Micros(1_700_000_000_000_000);
+
+pub(crate) fn queue() -> QueueId {
+    "acme-tour".parse().unwrap()
+}
+
+/// Settings with these fields over the ones that are needed.
+pub(crate) fn settings(fields: &Value) -> Settings {
+    let mut document = json!({
+        "id": "acme-tour", "tenant": "acme", "hosts": ["tickets.example.com"], "quota": 1,
+        "handover": { "kind": "redirect", "origin": "https://www.example.com" },
+    });
+    for (name, value) in fields.as_object().unwrap() {
+        document[name] = value.clone();
+    }
+    Settings::from_value(&document).unwrap()
+}
+
+pub(crate) fn session(number: u32) -> SessionId {
+    let mut bytes = [7; 16];
+    bytes[..4].copy_from_slice(&number.to_be_bytes());
+    SessionId::from_bytes(bytes)
+}
+
+pub(crate) fn joining(number: u32) -> Visit {
+    Visit { ticket: None, join: Some(session(number)) }
+}
+
+/// Signs what a store answered, and verifies it as the gate does.
+pub(crate) struct Tickets(TicketSigner);
+
+impl Tickets {
+    pub(crate) fn new() -> Self {
+        Self(TicketSigner::new(&KeyList::of_bytes("k1", [1; 32])).unwrap())
+    }
+
+    pub(crate) fn of(&self, answer: &VisitAnswer) -> VerifiedTicket {
+        let place = answer.place.unwrap();
+        let token = self.0.sign(&queue(), answer.epoch, answer.now, &place, Some(place.rank)).unwrap();
+        self.0.verify(&queue(), token.as_bytes()).unwrap()
+    }
+}
+
+/// A store that goes by a clock that stands until it is moved.
+pub(crate) struct Clocked {
+    pub(crate) server: Server,
+    pub(crate) store: RedisStore,
+    pub(crate) clock: Arc<ManualClock>,
+}
+
+impl Clocked {
+    pub(crate) async fn start() -> Self {
+        let server = Server::start().await;
+        let clock = Arc::new(ManualClock::at(START));
+        let options = RedisOptions { timeout: Duration::from_secs(5), clock: Some(clock.clone()) };
+        let store = RedisStore::connect(&server.url(), options).unwrap();
+        Self { server, store, clock }
+    }
+
+    /// The same, holding a queue with these settings.
+    pub(crate) async fn with(fields: &Value) -> Self {
+        let clocked = Self::start().await;
+        clocked.store.put_settings(&settings(fields), PutMode::Always).await.unwrap();
+        clocked
+    }
+
+    pub(crate) async fn visit(&self, visit: Visit) -> VisitAnswer {
+        self.store.visit(&queue(), visit).await.unwrap()
+    }
+
+    pub(crate) fn pass_seconds(&self, seconds: u64) {
+        self.clock.advance(seconds * vestibule_core::MICROS_PER_SECOND);
+    }
+}

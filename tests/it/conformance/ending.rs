@@ -1,0 +1,133 @@
+//! Rule 8: leaving, being ended, going away.
+
+use serde_json::json;
+use vestibule_core::line::{Counters, FoundState, Presentation, Removal};
+use vestibule_core::{Micros, SessionId};
+
+use crate::room::{Bench, Guest, Room};
+
+/// The ticket is good for nothing, and its bearer joins as somebody else at the end.
+async fn assert_ended(room: &Room<'_>, guest: &Guest) {
+    assert_eq!(room.state(guest).await, Some(FoundState::Ended));
+    let answer = room.keepalive(guest).await;
+    assert_eq!((answer.presentation, answer.place), (Presentation::Absent, None));
+    let again = room.visit_as(guest.session).await;
+    assert_eq!(again.place, None, "the id can't join anew either");
+    let mut bearer = guest.clone();
+    assert_eq!(room.visit(&mut bearer).await.presentation, Presentation::Joined);
+    assert_ne!(bearer.session, guest.session);
+}
+
+pub(super) async fn rule_08_who_leaves_frees_the_place_and_cannot_return(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let guests = room.arrivals(3).await;
+    assert_eq!(room.leave(&guests[1]).await, Removal::Waited);
+    assert_eq!(room.leave(&guests[0]).await, Removal::WasAdmitted);
+    assert!(room.is_in(&guests[2]).await);
+    assert_eq!(room.leave(&guests[0]).await, Removal::WasAbsent);
+    assert_eq!(room.stats().await.counters, Counters { joined: 3, admitted: 2, left: 2, ..Counters::default() });
+    assert_ended(&room, &guests[0]).await;
+    assert_ended(&room, &guests[1]).await;
+}
+
+pub(super) async fn rule_08_an_operator_ends_a_session_that_is_present(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let guests = room.arrivals(3).await;
+    assert_eq!(room.end(&guests[1]).await, Removal::Waited);
+    assert_eq!(room.end(&guests[0]).await, Removal::WasAdmitted);
+    assert!(room.is_in(&guests[2]).await);
+    assert_eq!(room.stats().await.counters, Counters { joined: 3, admitted: 2, ended: 2, ..Counters::default() });
+    assert_ended(&room, &guests[0]).await;
+}
+
+pub(super) async fn rule_08_an_operator_ends_a_session_that_is_away(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0 })).await;
+    let guest = room.arrive().await;
+    room.away(&guest).await;
+    assert_eq!(room.end(&guest).await, Removal::WasAbsent);
+    assert_eq!(room.stats().await.counters.ended, 0, "it was counted when it went away");
+    assert_ended(&room, &guest).await;
+}
+
+pub(super) async fn rule_08_who_leaves_while_away_cannot_return(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0 })).await;
+    let guest = room.arrive().await;
+    room.pass(100);
+    room.purge().await;
+    assert_eq!(room.leave(&guest).await, Removal::WasAbsent);
+    assert_ended(&room, &guest).await;
+}
+
+pub(super) async fn rule_08_a_tombstone_outlasts_every_ticket_signed_before(bench: &Bench) {
+    for (hold_ttl, active_ttl) in [(700, 60), (60, 700)] {
+        let room = bench.open(json!({ "quota": 9, "hold_ttl": hold_ttl, "active_ttl": active_ttl })).await;
+        let guest = room.arrive().await;
+        room.leave(&guest).await;
+        for _ in 0..7 {
+            room.pass_micros(100_000_000 - 1);
+            room.purge().await;
+            assert_eq!(room.keepalive(&guest).await.presentation, Presentation::Absent);
+        }
+        assert_eq!(room.state(&guest).await, Some(FoundState::Ended));
+        room.pass_micros(7);
+        assert_eq!(room.state(&guest).await, None, "nobody needs it any more");
+        assert_eq!(room.keepalive(&guest).await.presentation, Presentation::Absent);
+    }
+}
+
+pub(super) async fn rule_08_ending_a_session_again_makes_its_tombstone_last(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0 })).await;
+    let guest = room.arrive().await;
+    room.end(&guest).await;
+    room.pass(500);
+    room.end(&guest).await;
+    room.pass(599);
+    room.purge().await;
+    assert_eq!(room.state(&guest).await, Some(FoundState::Ended));
+    room.pass(1);
+    assert_eq!(room.store().purge(&room.queue, 9).await.unwrap().tombstones, 1);
+}
+
+pub(super) async fn rule_08_a_closed_queue_page_blocks_nobody_and_its_ticket_holds_the_place(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let mut guests = room.arrivals(4).await;
+    assert_eq!(room.away(&guests[1]).await, Removal::Waited);
+    assert_eq!(room.away(&guests[1]).await, Removal::WasAbsent);
+    assert_eq!((room.state(&guests[1]).await, room.rank(&guests[2]).await), (None, Some(1)));
+    room.leave(&guests[0]).await;
+    assert!(room.is_in(&guests[2]).await);
+    assert_eq!(room.visit(&mut guests[1]).await.presentation, Presentation::Returned);
+    assert_eq!((room.rank(&guests[1]).await, room.rank(&guests[3]).await), (Some(1), Some(2)));
+    let expected = Counters { joined: 4, returned: 1, admitted: 2, left: 1, went_away: 1, ..Counters::default() };
+    assert_eq!(room.stats().await.counters, expected);
+}
+
+pub(super) async fn rule_08_going_away_does_nothing_to_who_is_let_in(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let guest = room.arrive().await;
+    let before = room.expires_in(&guest).await;
+    assert_eq!(room.away(&guest).await, Removal::WasAbsent);
+    assert!(room.is_in(&guest).await);
+    assert_eq!((room.expires_in(&guest).await, room.stats().await.counters.went_away), (before, 0));
+}
+
+pub(super) async fn rule_08_a_ticket_of_another_epoch_removes_nobody(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let old = room.arrivals(2).await;
+    room.store().reset(&room.queue).await.unwrap();
+    for session in [old[0].session, old[1].session] {
+        room.visit_as(session).await;
+    }
+    assert_eq!(room.leave(&old[0]).await, Removal::WasAbsent);
+    assert_eq!(room.away(&old[1]).await, Removal::WasAbsent);
+    assert_eq!(room.counts().await, (1, 1));
+}
+
+pub(super) async fn rule_08_ending_who_never_was_keeps_that_id_out(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let session = SessionId::random();
+    assert_eq!(room.store().end(&room.queue, session).await.unwrap(), Removal::WasAbsent);
+    let found = room.store().find(&room.queue, session).await.unwrap().unwrap();
+    assert_eq!((found.state, found.expires_at), (FoundState::Ended, Micros(room.now().0 + 600_000_000)));
+    assert_eq!(room.visit_as(session).await.place, None);
+}

@@ -1,0 +1,267 @@
+//! What a store keeps beside the line: settings, tenants, counters; and how it is looked at.
+
+use serde_json::json;
+use vestibule_core::line::{Counters, FoundState, PAGE_MAX, Visit, WAIT_BUCKETS};
+use vestibule_core::settings::{Settings, Tenant};
+use vestibule_core::{Micros, PutMode, PutOutcome, QueueId, SessionId, StoreError};
+
+use crate::room::{Bench, random_queue, sessions, settings_of};
+
+pub(super) async fn settings_come_back_as_they_were_written(bench: &Bench) {
+    let queue = random_queue();
+    assert!(bench.store.settings(&queue).await.unwrap().is_none());
+    let written = settings_of(
+        &queue,
+        &json!({
+            "name": "Größe & \"Tour\"", "hosts": ["a.example.com", "*.example.com"], "mode": "paused",
+            "quota": 10_000_000, "admissions_per_minute": 6_000_000, "max_session": 2_592_000, "epoch": 1_u64 << 53,
+            "rules": [{ "path": "/shop/**", "method": ["GET"], "action": "queue" }],
+            "theme": "summer", "queue_status": 503, "store_failure": "closed", "cookie_domain": "example.com",
+        }),
+    );
+    bench.store.put_settings(&written, PutMode::Always).await.unwrap();
+    let read = bench.store.settings(&queue).await.unwrap().unwrap();
+    assert_eq!(read.to_value(), written.to_value());
+    assert_eq!(bench.store.stats(&queue).await.unwrap().rules, written.line);
+}
+
+pub(super) async fn a_revision_guards_against_lost_updates(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let put = async |quota, mode| {
+        let mut settings = room.settings().await;
+        settings.line.quota = quota;
+        room.store().put_settings(&settings, mode).await.unwrap()
+    };
+    assert_eq!(put(2, PutMode::IfRevision(1)).await, PutOutcome::Stored(2));
+    assert_eq!(put(3, PutMode::IfRevision(1)).await, PutOutcome::Conflict(2));
+    assert_eq!(put(4, PutMode::Restore).await, PutOutcome::Conflict(2), "it is there");
+    assert_eq!(room.settings().await.line.quota, 2);
+    assert_eq!(put(5, PutMode::Always).await, PutOutcome::Stored(3));
+    let settings = room.settings().await;
+    assert_eq!((settings.line.quota, settings.line.revision), (5, 3));
+}
+
+pub(super) async fn a_changed_setting_rules_the_next_request_whose_answer_says_so(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let mut guest = room.arrive().await;
+    assert_eq!(room.visit(&mut guest).await.revision, 1);
+    room.change(|settings| settings.line.quota = 6).await;
+    let answer = room.visit(&mut guest).await;
+    assert_eq!((answer.revision, answer.quota), (2, 6));
+    assert_eq!(room.stats().await.rules, room.settings().await.line);
+}
+
+pub(super) async fn a_restored_queue_has_its_epoch_and_revision_back(bench: &Bench) {
+    let settings = settings_of(&random_queue(), &json!({ "epoch": 5, "revision": 8 }));
+    let outcome = bench.store.put_settings(&settings, PutMode::Restore).await.unwrap();
+    assert_eq!(outcome, PutOutcome::Stored(8));
+    let stats = bench.store.stats(&settings.id).await.unwrap();
+    assert_eq!((stats.rules.epoch, stats.rules.revision, stats.recovering), (5, 8, true));
+}
+
+async fn assert_unknown(bench: &Bench, queue: &QueueId) {
+    let (store, visit) = (&bench.store, Visit { ticket: None, join: Some(SessionId::random()) });
+    let settings = settings_of(queue, &json!({}));
+    let errors = [
+        store.visit(queue, visit).await.unwrap_err(),
+        store.end(queue, SessionId::random()).await.unwrap_err(),
+        store.release(queue, 1).await.unwrap_err(),
+        store.purge(queue, 1).await.unwrap_err(),
+        store.stats(queue).await.unwrap_err(),
+        store.find(queue, SessionId::random()).await.unwrap_err(),
+        store.page(queue, Micros(0), 1).await.unwrap_err(),
+        store.reset(queue).await.unwrap_err(),
+        store.put_settings(&settings, PutMode::IfRevision(1)).await.unwrap_err(),
+    ];
+    for (index, error) in errors.iter().enumerate() {
+        assert!(matches!(error, StoreError::UnknownQueue(id) if id == queue), "{index}: {error}");
+    }
+    assert!(store.settings(queue).await.unwrap().is_none());
+}
+
+pub(super) async fn an_unknown_queue_is_an_error_that_names_it(bench: &Bench) {
+    let room = bench.open(json!({})).await;
+    let guest = room.arrive().await;
+    let queue = random_queue();
+    assert_unknown(bench, &queue).await;
+    for error in [
+        bench.store.leave(&queue, guest.ticket.clone()).await.unwrap_err(),
+        bench.store.away(&queue, guest.ticket.clone()).await.unwrap_err(),
+    ] {
+        assert!(matches!(error, StoreError::UnknownQueue(id) if id == queue));
+    }
+}
+
+pub(super) async fn a_removed_queue_leaves_nothing_behind(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let guests = room.arrivals(3).await;
+    room.leave(&guests[2]).await;
+    room.store().remove_queue(&room.queue).await.unwrap();
+    assert_unknown(bench, &room.queue).await;
+    room.store().remove_queue(&room.queue).await.unwrap();
+    let listed = bench.store.queues().await.unwrap();
+    assert!(listed.contains(&(room.queue.clone(), 0)), "listed as removed, not as lost");
+
+    room.store().put_settings(&settings_of(&room.queue, &json!({})), PutMode::Always).await.unwrap();
+    assert!(bench.store.queues().await.unwrap().contains(&(room.queue.clone(), 1)));
+    assert_eq!((room.counts().await, room.stats().await.counters), ((0, 0), Counters::default()));
+    assert_eq!((room.state(&guests[0]).await, room.state(&guests[2]).await), (None, None));
+}
+
+pub(super) async fn queues_are_listed_by_id_with_their_revision(bench: &Bench) {
+    let rooms = [bench.open(json!({})).await, bench.open(json!({})).await, bench.open(json!({})).await];
+    rooms[1].change(|settings| settings.line.quota = 3).await;
+    let listed = bench.store.queues().await.unwrap();
+    assert!(listed.is_sorted());
+    for (index, room) in rooms.iter().enumerate() {
+        let revision = if index == 1 { 2 } else { 1 };
+        assert!(listed.contains(&(room.queue.clone(), revision)), "{index}: {listed:?}");
+    }
+}
+
+pub(super) async fn queues_know_nothing_of_each_other(bench: &Bench) {
+    let (one, other) = (bench.open(json!({ "quota": 1 })).await, bench.open(json!({ "quota": 1 })).await);
+    let guest = one.arrive().await;
+    assert_eq!((one.counts().await, other.counts().await), ((0, 1), (0, 0)));
+    assert_eq!(other.state(&guest).await, None);
+    other.store().reset(&other.queue).await.unwrap();
+    assert!(one.is_in(&guest).await);
+}
+
+pub(super) async fn tenants_are_kept_by_id(bench: &Bench) {
+    let unique = SessionId::random();
+    let tenant = |letter: char, name: &str| Tenant {
+        id: format!("{letter}-{unique}").parse().unwrap(),
+        name: name.to_owned(),
+        colour: Some("#0a7d5a".to_owned()),
+        logo: None,
+    };
+    for written in [tenant('b', "Bolt"), tenant('a', "Acme"), tenant('b', "Bölt & Sons")] {
+        bench.store.put_tenant(&written).await.unwrap();
+    }
+    let mut found = bench.store.tenants().await.unwrap();
+    assert!(found.is_sorted_by_key(|tenant| tenant.id.clone()));
+    found.retain(|tenant| tenant.id.as_str().ends_with(&unique.to_string()));
+    assert_eq!(found, [tenant('a', "Acme"), tenant('b', "Bölt & Sons")]);
+}
+
+pub(super) async fn a_session_is_found_wherever_it_is(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let guests = room.arrivals(4).await;
+    room.leave(&guests[1]).await;
+    let states = [
+        Some(FoundState::Admitted { admitted_at: guests[0].arrival }),
+        Some(FoundState::Ended),
+        Some(FoundState::Waiting { arrival: guests[2].arrival, rank: 1 }),
+        Some(FoundState::Waiting { arrival: guests[3].arrival, rank: 2 }),
+    ];
+    for (guest, state) in guests.iter().zip(states) {
+        assert_eq!(room.state(guest).await, state);
+    }
+    assert_eq!(room.store().find(&room.queue, SessionId::random()).await.unwrap(), None);
+}
+
+pub(super) async fn a_page_goes_on_where_the_last_one_ended(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0 })).await;
+    assert_eq!(room.store().page(&room.queue, Micros(0), 9).await.unwrap(), vestibule_core::line::LinePage::default());
+    let guests = room.joiners(PAGE_MAX + 7).await;
+    let page = |from, limit| room.store().page(&room.queue, from, limit);
+    let first = page(Micros(0), 3).await.unwrap();
+    assert_eq!(first.entries.iter().map(|entry| entry.session).collect::<Vec<_>>(), sessions(&guests[..3]));
+    assert_eq!(first.next, Some(guests[3].arrival));
+    assert_eq!(first.entries[0].expires_at, room.now().plus_seconds(30));
+    let most = page(guests[3].arrival, usize::MAX).await.unwrap();
+    assert_eq!((most.entries.len(), most.next), (PAGE_MAX, Some(guests[PAGE_MAX + 3].arrival)));
+    let last = page(guests[PAGE_MAX + 3].arrival, 4).await.unwrap();
+    assert_eq!((last.entries.len(), last.next), (4, None));
+    assert_eq!(room.line().await, sessions(&guests));
+}
+
+pub(super) async fn looking_changes_nothing(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let guests = room.arrivals(3).await;
+    room.pass(1000);
+    let before = (room.stats().await, room.entries().await);
+    assert_eq!(before.0.waiting + before.0.active, 3, "the lapsed are there until somebody removes them");
+    assert!(room.state(&guests[0]).await.is_some());
+    assert_eq!((room.stats().await, room.entries().await), before);
+}
+
+pub(super) async fn the_oldest_arrival_is_the_heads(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let guests = room.arrivals(3).await;
+    assert_eq!(room.stats().await.oldest_arrival, Some(guests[1].arrival));
+    room.leave(&guests[1]).await;
+    assert_eq!(room.stats().await.oldest_arrival, Some(guests[2].arrival));
+    room.leave(&guests[2]).await;
+    assert_eq!(room.stats().await.oldest_arrival, None);
+}
+
+pub(super) async fn waits_are_counted_by_their_length(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 })).await;
+    let mut last = room.join().await;
+    let mut sum_us = 0;
+    for seconds in [1, 2, 30, 31, 3000] {
+        let next = room.join().await;
+        room.pass_micros(seconds * 1_000_000 - room.now().since(next.arrival));
+        sum_us += room.now().since(next.arrival);
+        room.leave(&last).await;
+        last = next;
+    }
+    let waits = room.stats().await.waits;
+    let bucket = |bound| waits.buckets[WAIT_BUCKETS.iter().position(|it| *it == bound).unwrap()];
+    assert_eq!([1, 5, 30, 60, 3600].map(bucket), [2, 1, 1, 1, 1], "the first waited not at all");
+    assert_eq!((waits.buckets.iter().sum::<u64>(), waits.sum_us), (6, sum_us));
+    assert_eq!(sum_us / 1_000_000, 3063, "some arrivals are a microsecond ahead of the clock");
+}
+
+pub(super) async fn the_pace_counts_those_who_waited(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 2 })).await;
+    let guests = room.arrivals(5).await;
+    let formed = room.stats().await.pace;
+    assert_eq!((formed.current, formed.since), (0, guests[2].arrival), "a line formed; before it nobody waited");
+    room.leave(&guests[0]).await;
+    room.leave(&guests[1]).await;
+    assert_eq!(room.stats().await.pace.current, 2);
+    room.pass(120);
+    room.change(|settings: &mut Settings| settings.line.quota = 3).await;
+    let changed = room.stats().await.pace;
+    assert_eq!((changed.current, changed.since), (0, room.now()), "another quota, another pace");
+}
+
+pub(super) async fn the_pace_forgets_what_is_older_than_two_windows(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 })).await;
+    let guests = room.joiners(5).await;
+    let start = room.stats().await.pace.window;
+    let mut counts = Vec::new();
+    for (guest, seconds) in guests.iter().zip([0, 120, 240, 480]) {
+        room.pass_micros(start.plus_seconds(seconds).since(room.now()));
+        room.leave(guest).await;
+        let pace = room.stats().await.pace;
+        counts.push((pace.window.since(start) / 1_000_000, pace.current, pace.previous));
+    }
+    assert_eq!(counts, [(0, 1, 0), (120, 1, 1), (240, 1, 1), (480, 1, 0)]);
+}
+
+pub(super) async fn counters_add_up(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 3, "active_ttl": 100 })).await;
+    let mut guests = room.arrivals(12).await;
+    room.away(&guests[5]).await;
+    room.leave(&guests[0]).await;
+    room.end(&guests[6]).await;
+    room.release(2).await;
+    room.pass(50);
+    room.visit_all(&mut guests[4..]).await;
+    room.pass(59);
+    room.purge().await;
+    let stats = room.stats().await;
+    let it = stats.counters;
+    let gone = it.expired_in_line + it.expired_in_places + it.left + it.ended + it.went_away;
+    assert_eq!(it.joined + it.returned, stats.waiting + stats.active + gone, "{it:?}");
+    assert_eq!(it.admitted + it.released, stats.waits.buckets.iter().sum::<u64>());
+    assert!([it.returned, it.left, it.ended, it.went_away, it.expired_in_places].iter().all(|count| *count > 0));
+}
+
+pub(super) async fn the_store_answers(bench: &Bench) {
+    bench.store.ping().await.unwrap();
+}

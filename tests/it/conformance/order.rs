@@ -1,0 +1,262 @@
+//! Rules 1 to 4: the order, who is let in, the quota and the rate.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use serde_json::json;
+use vestibule_core::line::{ADVANCE_BATCH, Mode, Presentation, REAP_BATCH, Visit};
+use vestibule_core::{MICROS_PER_SECOND, SessionId};
+
+use crate::room::{Bench, Guest, Room, sessions};
+
+pub(super) async fn rule_01_arrivals_are_strictly_increasing(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0 })).await;
+    let start = room.now();
+    let arrivals: Vec<u64> = room.joiners(5).await.iter().map(|guest| guest.arrival.since(start)).collect();
+    assert_eq!(arrivals, [0, 1, 2, 3, 4], "all at one instant");
+    room.pass_micros(2);
+    assert_eq!(room.join().await.arrival.since(start), 5, "the clock is behind the last arrival");
+    room.pass_micros(100);
+    assert_eq!(room.join().await.arrival.since(start), 102, "the clock is ahead of it");
+}
+
+pub(super) async fn rule_01_those_who_come_at_one_instant_stand_in_the_order_of_their_requests(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0 })).await;
+    let guests = room.joiners(40).await;
+    assert_eq!(room.line().await, sessions(&guests));
+    for (index, guest) in guests.iter().enumerate() {
+        assert_eq!(room.rank(guest).await, Some(index as u64 + 1));
+    }
+}
+
+pub(super) async fn rule_01_no_number_is_given_twice_to_those_who_come_together(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 10 })).await;
+    let visits = (0..60).map(|_| {
+        let (store, queue) = (Arc::clone(&bench.store), room.queue.clone());
+        let visit = Visit { ticket: None, join: Some(SessionId::random()) };
+        tokio::spawn(async move { store.visit(&queue, visit).await.unwrap() })
+    });
+    let answers: Vec<_> = join_all(visits).await.into_iter().map(Result::unwrap).collect();
+    let ranks: HashSet<u64> = answers.iter().map(|answer| answer.place.unwrap().rank).collect();
+    assert_eq!(ranks, (0..=50).collect::<HashSet<_>>(), "ten are in, and nobody shares a rank");
+    let arrivals: HashSet<_> = answers.iter().map(|answer| answer.place.unwrap().arrival).collect();
+    assert_eq!(arrivals.len(), 60);
+}
+
+pub(super) async fn a_repeated_first_visit_is_the_same_session(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    for (rank, how) in [(0, "let in"), (1, "in line")] {
+        let session = SessionId::random();
+        let first = room.visit_as(session).await;
+        room.pass_micros(10);
+        let again = room.visit_as(session).await;
+        assert_eq!(again.place, first.place, "{how}");
+        assert_eq!((again.place.unwrap().rank, again.presentation), (rank, Presentation::Present), "{how}");
+    }
+    assert_eq!((room.counts().await, room.stats().await.counters.joined), ((1, 1), 2));
+}
+
+pub(super) async fn a_void_ticket_makes_one_new_session_in_all_tabs(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0, "hold_ttl": 60 })).await;
+    let mut tab = room.join().await;
+    let mut others = [tab.clone(), tab.clone(), tab.clone()];
+    room.pass(61);
+    assert_eq!(room.visit(&mut tab).await.presentation, Presentation::Joined);
+    for other in &mut others {
+        assert_eq!(room.visit(other).await.presentation, Presentation::Present);
+        assert_eq!(other.session, tab.session);
+    }
+    assert_eq!(room.line().await, [tab.session]);
+}
+
+pub(super) async fn rule_02_the_lowest_arrival_is_admitted_first(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let mut guests = room.arrivals(6).await;
+    while let Some((first, others)) = guests.split_first() {
+        assert!(room.is_in(first).await);
+        for (index, other) in others.iter().enumerate() {
+            assert_eq!(room.rank(other).await, Some(index as u64 + 1));
+        }
+        room.leave(first).await;
+        guests.remove(0);
+    }
+}
+
+pub(super) async fn rule_02_a_newcomer_never_takes_the_place_that_became_free(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1, "active_ttl": 40 })).await;
+    let (first, mut second) = (room.arrive().await, room.arrive().await);
+    room.pass(30);
+    room.visit(&mut second).await;
+    room.pass(15);
+    let newcomer = room.join().await;
+    assert_eq!(room.state(&first).await, None, "it lapsed");
+    assert!(room.is_in(&second).await);
+    assert_eq!(room.rank(&newcomer).await, Some(1));
+}
+
+pub(super) async fn rule_02_a_newcomer_waits_behind_those_whom_the_rate_keeps_waiting(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 100, "admissions_per_minute": 60 })).await;
+    let guests = room.joiners(3).await;
+    assert_eq!(room.counts().await, (2, 1), "places are free, and the rate lets nobody take them");
+    room.pass(1);
+    let newcomer = room.join().await;
+    assert!(room.is_in(&guests[1]).await);
+    assert_eq!((room.rank(&guests[2]).await, room.rank(&newcomer).await), (Some(1), Some(2)));
+}
+
+/// Somebody in the only place, somebody behind who came back a moment ago; the place lapses if `lapse` says so.
+async fn one_in_one_waiting(room: &Room<'_>, lapse: bool) -> (Guest, Guest) {
+    let (inside, mut next) = (room.arrive().await, room.arrive().await);
+    if lapse {
+        room.pass(45);
+        room.visit(&mut next).await;
+        room.pass(45);
+    }
+    (inside, next)
+}
+
+pub(super) async fn rule_02_every_operation_that_frees_a_place_admits_the_next(bench: &Bench) {
+    for operation in ["visit", "keepalive", "away", "leave", "end", "purge", "release"] {
+        let lapse = !matches!(operation, "leave" | "end");
+        let room = bench.open(json!({ "quota": 1, "active_ttl": 80 })).await;
+        let (inside, next) = one_in_one_waiting(&room, lapse).await;
+        assert_eq!(room.counts().await, (1, 1), "{operation}");
+        match operation {
+            "visit" => _ = room.join().await,
+            "keepalive" => _ = room.keepalive(&next).await,
+            "away" => _ = room.away(&inside).await,
+            "leave" => _ = room.leave(&inside).await,
+            "end" => _ = room.end(&inside).await,
+            "purge" => room.purge().await,
+            _ => _ = room.release(0).await,
+        }
+        assert!(room.is_in(&next).await, "{operation}");
+    }
+}
+
+pub(super) async fn rule_02_at_most_128_advance_in_one_go(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0 })).await;
+    room.joiners(300).await;
+    let batch = ADVANCE_BATCH as u64;
+    room.change(|settings| settings.line.quota = 1000).await;
+    assert_eq!(room.counts().await, (300 - batch, batch));
+    let newcomer = room.join().await;
+    assert_eq!(room.counts().await, (301 - 2 * batch, 2 * batch));
+    assert_eq!(room.rank(&newcomer).await, Some(301 - 2 * batch));
+    room.join().await;
+    assert_eq!(room.counts().await, (0, 302));
+}
+
+pub(super) async fn rule_02_the_lapsed_at_the_head_stop_nobody_behind_them(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0 })).await;
+    room.joiners(REAP_BATCH * 2 + 10).await;
+    let mut behind = room.arrive().await;
+    room.pass(29);
+    room.visit(&mut behind).await;
+    room.pass(2);
+    room.change(|settings| settings.line.quota = 1).await;
+    assert!(room.is_in(&behind).await, "a whole crowd of closed tabs in front does not matter");
+    assert_eq!(room.counts().await, (0, 1));
+}
+
+pub(super) async fn rule_02_a_hundred_free_places_take_one_operation(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0 })).await;
+    let guests = room.joiners(101).await;
+    room.change(|settings| settings.line.quota = 100).await;
+    assert_eq!(room.line().await, [guests[100].session]);
+}
+
+pub(super) async fn rule_03_the_quota_is_never_exceeded(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 7 })).await;
+    for index in 1..=20_u64 {
+        room.arrive().await;
+        assert_eq!(room.counts().await, (index.saturating_sub(7), index.min(7)));
+    }
+}
+
+pub(super) async fn rule_03_lowering_the_quota_evicts_nobody_and_stops_admissions(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 3 })).await;
+    let guests = room.arrivals(5).await;
+    room.change(|settings| settings.line.quota = 1).await;
+    assert_eq!(room.counts().await, (2, 3));
+    for (leaver, counts) in [(0, (2, 2)), (1, (2, 1)), (2, (1, 1))] {
+        room.leave(&guests[leaver]).await;
+        assert_eq!(room.counts().await, counts);
+    }
+    assert!(room.is_in(&guests[3]).await);
+}
+
+pub(super) async fn rule_03_raising_the_quota_admits_at_once(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let guests = room.arrivals(5).await;
+    room.change(|settings| settings.line.quota = 4).await;
+    assert!(room.is_in(&guests[3]).await);
+    assert_eq!(room.line().await, [guests[4].session]);
+}
+
+/// A queue with room for all, where nobody lapses for an hour.
+async fn patient(bench: &Bench, per_minute: u64) -> Room<'_> {
+    let ttls = json!({ "quota": 100_000, "admissions_per_minute": per_minute, "waiting_ttl": 3600,
+        "claim_ttl": 3600, "active_ttl": 86_400, "hold_ttl": 3600, "mode": "paused" });
+    bench.open(ttls).await
+}
+
+async fn open_door(room: &Room<'_>) {
+    room.change(|settings| settings.line.mode = Mode::Open).await;
+}
+
+/// How many an operation admits that frees and takes nothing.
+async fn admitted_now(room: &Room<'_>) -> u64 {
+    room.store().purge(&room.queue, 0).await.unwrap().admitted
+}
+
+pub(super) async fn rule_04_no_more_than_a_seconds_worth_is_admitted_at_once(bench: &Bench) {
+    let room = patient(bench, 600).await;
+    room.joiners(100).await;
+    open_door(&room).await;
+    assert_eq!(room.counts().await.1, 10, "the bucket is full");
+    assert_eq!(admitted_now(&room).await, 0);
+    room.pass_micros(99_999);
+    assert_eq!(admitted_now(&room).await, 0);
+    room.pass_micros(1);
+    assert_eq!(admitted_now(&room).await, 1, "a tenth of a second buys one");
+    room.pass(1800);
+    assert_eq!(admitted_now(&room).await, 10, "half an hour of quiet is worth one second");
+}
+
+pub(super) async fn rule_04_a_slow_rate_admits_one_at_a_time(bench: &Bench) {
+    let room = patient(bench, 2).await;
+    room.joiners(5).await;
+    open_door(&room).await;
+    let mut admitted = vec![room.counts().await.1];
+    for _ in 0..9 {
+        room.pass(10);
+        admitted.push(admitted_now(&room).await);
+    }
+    assert_eq!(admitted, [1, 0, 0, 1, 0, 0, 1, 0, 0, 1]);
+}
+
+pub(super) async fn rule_04_no_minute_has_a_burst_at_its_edge(bench: &Bench) {
+    let room = patient(bench, 120).await;
+    room.joiners(400).await;
+    open_door(&room).await;
+    let mut admitted = vec![room.counts().await.1];
+    for _ in 0..150 {
+        room.pass_micros(MICROS_PER_SECOND);
+        admitted.push(admitted_now(&room).await);
+    }
+    assert_eq!(admitted, [2; 151]);
+}
+
+pub(super) async fn rule_04_a_changed_rate_holds_from_the_next_request(bench: &Bench) {
+    let room = patient(bench, 1).await;
+    room.joiners(100).await;
+    open_door(&room).await;
+    assert_eq!(room.counts().await.1, 1);
+    room.change(|settings| settings.line.admissions_per_minute = Some(600)).await;
+    room.pass(1);
+    assert_eq!(admitted_now(&room).await, 10);
+    room.change(|settings| settings.line.admissions_per_minute = None).await;
+    assert_eq!(room.counts().await, (0, 100));
+}

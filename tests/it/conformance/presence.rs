@@ -1,0 +1,214 @@
+//! Rules 5 and 6: who lapses, when, and how many are removed in one go.
+
+use serde_json::json;
+use vestibule_core::MICROS_PER_SECOND;
+use vestibule_core::line::{Counters, FoundState, PURGE_BATCH, Presentation, REAP_BATCH, Removal};
+
+use crate::room::{Bench, Room};
+
+const fn seconds(count: u64) -> u64 {
+    count * MICROS_PER_SECOND
+}
+
+pub(super) async fn rule_05_a_visit_lasts_waiting_ttl_in_line(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0 })).await;
+    let mut guest = room.arrive().await;
+    assert_eq!(room.expires_in(&guest).await, seconds(60));
+    room.pass(59);
+    assert_eq!(room.visit(&mut guest).await.presentation, Presentation::Present);
+    assert_eq!(room.expires_in(&guest).await, seconds(60));
+    room.pass(60);
+    room.purge().await;
+    assert_eq!(room.state(&guest).await, None);
+    assert_eq!(room.stats().await.counters, Counters { joined: 1, expired_in_line: 1, ..Counters::default() });
+}
+
+pub(super) async fn rule_05_a_visit_lasts_active_ttl_in_places(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let mut guest = room.arrive().await;
+    assert_eq!(room.expires_in(&guest).await, seconds(600));
+    room.pass(599);
+    assert_eq!(room.keepalive(&guest).await.presentation, Presentation::Present);
+    room.visit(&mut guest).await;
+    assert_eq!(room.expires_in(&guest).await, seconds(600));
+    room.pass(600);
+    room.purge().await;
+    assert_eq!(room.state(&guest).await, None);
+    assert_eq!(room.stats().await.counters.expired_in_places, 1);
+}
+
+pub(super) async fn rule_05_who_is_let_in_while_away_has_claim_ttl_to_show_up(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1, "claim_ttl": 25 })).await;
+    let guests = room.arrivals(3).await;
+    room.leave(&guests[0]).await;
+    assert!(room.is_in(&guests[1]).await);
+    assert_eq!(room.expires_in(&guests[1]).await, seconds(25));
+    room.pass(25);
+    room.purge().await;
+    assert_eq!(room.state(&guests[1]).await, None);
+    assert!(room.is_in(&guests[2]).await, "the place went on to the next");
+    let mut guest = guests[2].clone();
+    room.visit(&mut guest).await;
+    assert_eq!(room.expires_in(&guest).await, seconds(600), "who shows up has all the time");
+}
+
+pub(super) async fn rule_05_a_first_visit_has_claim_ttl_at_most(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let (inside, waiting) = (room.join().await, room.join().await);
+    assert_eq!(room.expires_in(&inside).await, seconds(30), "a bot holds a place for seconds");
+    assert_eq!(room.expires_in(&waiting).await, seconds(30));
+    room.change(|settings| (settings.line.claim_ttl, settings.line.active_ttl) = (90, 75)).await;
+    let patient = room.join().await;
+    assert_eq!(room.expires_in(&patient).await, seconds(60), "claim_ttl makes no visit last longer");
+    room.change(|settings| settings.line.quota = 9).await;
+    let newcomer = room.join().await;
+    assert_eq!(room.expires_in(&newcomer).await, seconds(75));
+}
+
+pub(super) async fn rule_05_a_repeated_first_visit_does_not_push_the_expiry(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    for guest in room.joiners(2).await {
+        room.pass(10);
+        let before = room.expires_in(&guest).await;
+        room.visit_as(guest.session).await;
+        assert_eq!(room.expires_in(&guest).await, before);
+    }
+}
+
+pub(super) async fn rule_05_max_session_ends_a_place_for_good(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1, "max_session": 100 })).await;
+    let (mut guest, next) = (room.arrive().await, room.join().await);
+    room.pass(20);
+    room.visit(&mut guest).await;
+    assert_eq!(room.expires_in(&guest).await, seconds(80) - 1, "no visit lasts longer than the session may");
+    room.pass(80);
+    let answer = room.keepalive(&guest).await;
+    assert_eq!((answer.presentation, answer.place), (Presentation::Absent, None));
+    assert_eq!(room.state(&guest).await, Some(FoundState::Ended));
+    assert_eq!(room.state(&next).await, None, "it had lapsed by then");
+    let (session, ended) = (guest.session, room.stats().await.counters.ended);
+    assert_eq!((room.visit(&mut guest).await.presentation, ended), (Presentation::Joined, 1));
+    assert_ne!(guest.session, session);
+}
+
+pub(super) async fn rule_05_max_session_counts_from_the_admission_even_for_who_returns(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1, "active_ttl": 60, "max_session": 100 })).await;
+    let mut guest = room.arrive().await;
+    room.pass(50);
+    room.visit(&mut guest).await;
+    room.lose(vestibule_core::PutMode::Restore).await;
+    room.pass(40);
+    assert_eq!(room.visit(&mut guest).await.presentation, Presentation::Returned);
+    assert_eq!(room.expires_in(&guest).await, seconds(10) - 1);
+    room.lose(vestibule_core::PutMode::Restore).await;
+    room.pass(10);
+    assert_eq!(room.keepalive(&guest).await.presentation, Presentation::Absent, "its time is over");
+}
+
+pub(super) async fn rule_05_an_expiry_that_is_far_ahead_is_not_moved(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1, "active_ttl": 160 })).await;
+    for (ttl, still_far) in [(160, 10), (60, 30)] {
+        let mut guest = room.arrive().await;
+        room.pass(still_far);
+        room.visit(&mut guest).await;
+        assert_eq!(room.expires_in(&guest).await, seconds(ttl - still_far), "far ahead");
+        room.pass_micros(1);
+        room.visit(&mut guest).await;
+        assert_eq!(room.expires_in(&guest).await, seconds(ttl), "not far any more");
+    }
+}
+
+pub(super) async fn rule_05_a_shortened_time_holds_from_the_next_visit(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let mut guests = room.arrivals(2).await;
+    room.change(|settings| (settings.line.waiting_ttl, settings.line.active_ttl) = (20, 100)).await;
+    room.visit_all(&mut guests).await;
+    assert_eq!(room.expires_in(&guests[0]).await, seconds(100));
+    assert_eq!(room.expires_in(&guests[1]).await, seconds(20));
+}
+
+pub(super) async fn rule_05_who_asks_three_times_in_waiting_ttl_never_lapses(bench: &Bench) {
+    for claim_ttl in [20, 30, 45, 60] {
+        let room = bench.open(json!({ "quota": 0, "claim_ttl": claim_ttl })).await;
+        let mut guest = room.join().await;
+        room.pass(2);
+        for _ in 0..30 {
+            assert_eq!(room.visit(&mut guest).await.presentation, Presentation::Present, "claim_ttl {claim_ttl}");
+            room.pass_micros(seconds(20) - 1);
+        }
+    }
+}
+
+/// Lets this many lapse in line, unpurged.
+async fn lapsed(room: &Room<'_>, count: usize) {
+    room.joiners(count).await;
+    room.pass(30);
+}
+
+pub(super) async fn rule_06_an_operation_removes_at_most_32_of_the_lapsed(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0 })).await;
+    lapsed(&room, 3 * REAP_BATCH + 20).await;
+    let left = |count| (3 * REAP_BATCH as u64 + 20 - count, 0);
+    let guest = room.join().await;
+    assert_eq!(room.counts().await, left(31));
+    assert_eq!(room.away(&guest).await, Removal::Waited);
+    assert_eq!(room.counts().await, left(64));
+    assert_eq!(room.end(&guest).await, Removal::WasAbsent);
+    assert_eq!(room.counts().await, left(96));
+    assert_eq!(room.release(0).await, 0);
+    assert_eq!(room.counts().await, (0, 0));
+    assert_eq!(room.stats().await.counters.expired_in_line, 116);
+}
+
+pub(super) async fn rule_06_purge_removes_in_batches_of_at_most_500(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0 })).await;
+    lapsed(&room, PURGE_BATCH + 100).await;
+    let purge = |limit| room.store().purge(&room.queue, limit);
+    let few = purge(40).await.unwrap();
+    assert_eq!((few.expired, few.more), (40, true));
+    let many = purge(usize::MAX).await.unwrap();
+    assert_eq!((many.expired, many.more), (PURGE_BATCH as u64, true));
+    let rest = purge(PURGE_BATCH).await.unwrap();
+    assert_eq!((rest.expired, rest.more), (60, false));
+    assert_eq!((room.counts().await, purge(500).await.unwrap().expired), ((0, 0), 0));
+}
+
+pub(super) async fn rule_06_purge_admits_into_the_places_that_it_frees(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 50 })).await;
+    room.joiners(50).await;
+    room.pass(20);
+    room.joiners(60).await;
+    room.pass(10);
+    let report = room.store().purge(&room.queue, 40).await.unwrap();
+    assert_eq!((report.expired, report.admitted, report.more), (40, 40, true));
+    let report = room.store().purge(&room.queue, 40).await.unwrap();
+    assert_eq!((report.expired, report.admitted, report.more), (10, 10, false));
+    assert_eq!(room.counts().await, (10, 50));
+}
+
+pub(super) async fn rule_06_a_purge_clears_old_tombstones(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 9, "hold_ttl": 700 })).await;
+    let guests = room.arrivals(3).await;
+    for guest in &guests {
+        room.leave(guest).await;
+    }
+    room.pass_micros(seconds(700) - 1);
+    let early = room.store().purge(&room.queue, 500).await.unwrap();
+    assert_eq!((early.tombstones, room.state(&guests[0]).await), (0, Some(FoundState::Ended)));
+    room.pass_micros(1);
+    let report = room.store().purge(&room.queue, 2).await.unwrap();
+    assert_eq!((report.tombstones, report.more), (2, true));
+    let report = room.store().purge(&room.queue, 2).await.unwrap();
+    assert_eq!((report.tombstones, report.more), (1, false));
+    assert_eq!(room.state(&guests[0]).await, None);
+}
+
+pub(super) async fn who_lapsed_but_was_not_purged_is_found_again_on_a_visit(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0 })).await;
+    room.joiners(REAP_BATCH).await;
+    room.pass_micros(REAP_BATCH as u64);
+    let mut guest = room.join().await;
+    room.pass(30);
+    assert_eq!(room.visit(&mut guest).await.presentation, Presentation::Present);
+    assert_eq!(room.rank(&guest).await, Some(1));
+}

@@ -1,0 +1,126 @@
+//! Redis dies and comes back empty in the middle of a line, and five hundred people keep their order.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::json;
+use tokio::time::sleep;
+use vestibule_core::line::FoundState;
+use vestibule_core::{Micros, QueueId, SessionId, Store};
+use vestibule_tests::{GateUnderTest, Origin, Redis, Visitor, wait_until};
+
+use crate::scene::{document_of, over, random_id};
+
+const PEOPLE: usize = 500;
+const QUOTA: u64 = 60;
+/// Those who are through when Redis dies.
+const THROUGH: usize = 100;
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// The whole line moves through within this.
+const LONG: Duration = Duration::from_secs(110);
+
+/// Who was let in, and when by the store's clock.
+#[derive(Default)]
+struct Admissions(Mutex<Vec<(Micros, usize, SessionId)>>);
+
+impl Admissions {
+    fn all(&self) -> Vec<(Micros, usize, SessionId)> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+/// Waits as a queue page does, and leaves as soon as it is let in.
+async fn wait_for_the_turn(
+    number: usize,
+    mut visitor: Visitor,
+    store: Arc<dyn Store>,
+    queue: QueueId,
+    admissions: Arc<Admissions>,
+) {
+    loop {
+        let answer = visitor.status(queue.as_str()).await;
+        assert!(answer.status.is_success(), "{}", answer.status);
+        let standing = answer.json();
+        if standing["state"] == "admitted" {
+            let session = standing["session"].as_str().unwrap().parse().unwrap();
+            if let Ok(Some(found)) = store.find(&queue, session).await
+                && let FoundState::Admitted { admitted_at } = found.state
+            {
+                admissions.0.lock().unwrap().push((admitted_at, number, session));
+                visitor.leave(queue.as_str()).await;
+                return;
+            }
+        }
+        sleep(Duration::from_millis(standing["poll_after"].as_u64().unwrap().min(2) * 900)).await;
+    }
+}
+
+/// Nobody was let in before somebody who had come earlier.
+fn assert_in_order(mut sorted: Vec<(Micros, usize, SessionId)>) {
+    sorted.sort_unstable();
+    let mut latest = 0;
+    for batch in sorted.chunk_by(|one, other| one.0 == other.0) {
+        let first = batch.iter().map(|(_, number, _)| *number).min().unwrap();
+        assert!(first >= latest, "number {first} was let in after number {latest}");
+        latest = batch.iter().map(|(_, number, _)| *number).max().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_comes_back_empty_costs_nobody_their_place() {
+    let redis = Redis::start().await;
+    let store = over(&redis, TIMEOUT);
+    let (origin, id) = (Origin::start(), random_id());
+    let host = format!("{id}.example.com");
+    let queue: QueueId = id.parse().unwrap();
+    let settings = json!({ "quota": 0, "waiting_ttl": 8, "claim_ttl": 8, "name": "As it was", "recheck_after": 0 });
+    let gate = GateUnderTest::start(Arc::clone(&store), &document_of(&id, &host, &origin.url(), &settings)).await;
+    let epoch = store.reset(&queue).await.unwrap();
+
+    let mut people = Vec::new();
+    let mut sessions = Vec::new();
+    for _ in 0..PEOPLE {
+        let mut visitor = Visitor::new(gate.address(), &host);
+        let standing = visitor.status(&id).await.json();
+        sessions.push(standing["session"].as_str().unwrap().parse::<SessionId>().unwrap());
+        people.push(visitor);
+    }
+    let mut changed = store.settings(&queue).await.unwrap().unwrap();
+    changed.line.quota = QUOTA;
+    store.put_settings(&changed, vestibule_core::PutMode::Always).await.unwrap();
+
+    let admissions = Arc::new(Admissions::default());
+    let line = people.into_iter().enumerate().map(|(number, visitor)| {
+        tokio::spawn(wait_for_the_turn(number, visitor, Arc::clone(&store), queue.clone(), Arc::clone(&admissions)))
+    });
+    let line: Vec<_> = line.collect();
+    wait_until("some are through", LONG, async || admissions.all().len() >= THROUGH).await;
+    redis.restart_empty().await;
+
+    let mut most = 0;
+    wait_until("all are through", LONG, async || {
+        if let Ok(stats) = store.stats(&queue).await {
+            most = most.max(stats.active);
+        }
+        admissions.all().len() == PEOPLE
+    })
+    .await;
+    for person in join_all(line).await {
+        person.unwrap();
+    }
+    assert!(most <= QUOTA, "{most} were in at once");
+    let admissions = admissions.all();
+    // Who was let in and had not heard of it when the state was lost is let in again, ahead of all who were behind.
+    let began = store.stats(&queue).await.unwrap().began;
+    let (before, after): (Vec<_>, Vec<_>) = admissions.iter().copied().partition(|(at, _, _)| *at < began);
+    assert!(before.len() >= THROUGH && !after.is_empty(), "{} and {}", before.len(), after.len());
+    assert_in_order(before);
+    assert_in_order(after);
+    let let_in: HashSet<_> = admissions.iter().map(|(_, number, session)| (*number, *session)).collect();
+    assert_eq!(let_in, sessions.into_iter().enumerate().collect(), "everybody once, as who they were");
+    let restored = store.settings(&queue).await.unwrap().unwrap();
+    assert_eq!((restored.line.epoch, restored.line.quota, restored.name.as_str()), (epoch, QUOTA, "As it was"));
+    assert_eq!(restored.line.revision, changed.line.revision + 1);
+}

@@ -1,0 +1,5 @@
+//! How admitted visitors reach the site.
+
+mod nginx;
+mod proxy;
+mod redirect;

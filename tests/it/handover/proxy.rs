@@ -1,0 +1,229 @@
+//! Handover by proxy.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Path;
+use axum::response::IntoResponse;
+use futures_util::{SinkExt, StreamExt};
+use http::{Request, StatusCode};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_tungstenite::tungstenite::Message;
+use vestibule_core::verify_pass;
+use vestibule_gate::ProxyLimits;
+use vestibule_tests::{GateOptions, Visitor};
+
+use crate::scene::{Keeper, Scene, navigation, raw, session_in, set_cookie};
+
+async fn open() -> Scene {
+    Scene::open(Keeper::memory(), json!({ "quota": 100 })).await
+}
+
+async fn admitted(scene: &Scene) -> Visitor {
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    visitor
+}
+
+#[tokio::test]
+async fn the_origin_gets_path_and_query_byte_for_byte() {
+    let scene = open().await;
+    for target in ["/echo?a=%20b+c&&x=%C3%A4;1", "/a%2Fb//c/./d", "/?", "//x/y"] {
+        raw(scene.gate.address(), &navigation(target, &scene.host, &[])).await;
+        assert_eq!(scene.origin.requests().last().unwrap().uri.to_string(), target);
+    }
+}
+
+#[tokio::test]
+async fn the_origin_gets_a_pass_that_verifies_and_no_ticket() {
+    let scene = open().await;
+    let mut visitor = admitted(&scene).await;
+    visitor.set_cookie("basket", "1");
+    visitor.set_cookie("zone", "eu");
+    let headers = visitor.fetch("/echo").await.json()["headers"].clone();
+    let keys = visitor.fetch("/_vestibule/jwks.json").await.json();
+    let now = scene.stats().await.now;
+    let claims = verify_pass(&keys, headers["x-vestibule-pass"].as_str().unwrap(), now).unwrap();
+    assert_eq!(claims.sub, session_in(&visitor.keepalive(scene.queue.as_str()).await));
+    assert_eq!(headers["cookie"], "basket=1; zone=eu", "the ticket stays here");
+}
+
+#[tokio::test]
+async fn what_only_the_gate_may_say_is_dropped_from_a_request() {
+    let scene = open().await;
+    let mut visitor = admitted(&scene).await;
+    let request = Request::get("/echo")
+        .header("x-vestibule-pass", "forged")
+        .header("x-vestibule-session", "forged")
+        .header("x_vestibule_pass", "forged")
+        .header("x-vestibule-ticket", "")
+        .header("x-forwarded-for", "203.0.113.9")
+        .header("x-forwarded-host", "evil.example")
+        .header("x-forwarded-proto", "https")
+        .header("x-real-ip", "203.0.113.9")
+        .header("forwarded", "for=203.0.113.9");
+    let headers = visitor.request(request, "").await.json()["headers"].clone();
+    assert!(headers["x-vestibule-pass"].as_str().unwrap().starts_with("ey"));
+    for dropped in ["x-vestibule-session", "x_vestibule_pass", "x-vestibule-ticket", "x-real-ip", "forwarded"] {
+        assert_eq!(headers[dropped], Value::Null, "{dropped}");
+    }
+    assert_eq!(headers["x-forwarded-for"], "127.0.0.1");
+    assert_eq!(headers["x-forwarded-proto"], "http");
+    assert_eq!((&headers["x-forwarded-host"], &headers["host"]), (&json!(scene.host), &json!(scene.host)));
+}
+
+#[tokio::test]
+async fn behind_trusted_proxies_the_way_is_kept() {
+    let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
+    let scene = Scene::open_with(Keeper::memory(), json!({ "quota": 9 }), options).await;
+    let mut visitor = scene.visitor().with_header("x-forwarded-for", "203.0.113.9");
+    visitor.navigate("/").await;
+    let request = Request::get("/echo").header("x-forwarded-proto", "https");
+    let headers = visitor.request(request, "").await.json()["headers"].clone();
+    assert_eq!(
+        (&headers["x-forwarded-for"], &headers["x-forwarded-proto"]),
+        (&json!("203.0.113.9, 127.0.0.1"), &json!("https"))
+    );
+}
+
+#[tokio::test]
+async fn what_a_connection_says_of_itself_stays_on_it() {
+    let scene = open().await;
+    let lines =
+        ["Connection: x-secret", "X-Secret: 1", "Keep-Alive: 5", "TE: deflate", "Proxy-Authorization: x", "X-Kept: 1"];
+    raw(scene.gate.address(), &navigation("/echo", &scene.host, &lines)).await;
+    let headers = scene.origin.requests().pop().unwrap().headers;
+    for dropped in ["x-secret", "keep-alive", "te", "proxy-authorization"] {
+        assert!(!headers.contains_key(dropped), "{dropped}");
+    }
+    assert!(headers.contains_key("x-kept"));
+}
+
+#[tokio::test]
+async fn every_cookie_of_the_origin_reaches_the_visitor() {
+    let scene = open().await;
+    let answer = scene.visitor().navigate("/cookies").await;
+    let cookies: Vec<&str> = answer
+        .headers
+        .get_all("set-cookie")
+        .iter()
+        .map(|value| value.to_str().unwrap().split('=').next().unwrap())
+        .collect();
+    assert_eq!(cookies, ["basket", "theme", "seen", scene.cookie_name().as_str()]);
+}
+
+#[tokio::test]
+async fn the_status_and_the_body_are_the_origin_s() {
+    let scene = open().await;
+    let mut visitor = admitted(&scene).await;
+    for code in [201, 204, 304, 404, 418, 500, 503] {
+        assert_eq!(visitor.fetch(&format!("/status/{code}")).await.status.as_u16(), code);
+    }
+    let head = visitor.request(Request::head("/x"), "").await;
+    assert_eq!((head.status, head.body.len()), (StatusCode::OK, 0));
+}
+
+#[tokio::test]
+async fn a_body_reaches_the_origin_once_and_whole() {
+    let scene = open().await;
+    let mut visitor = admitted(&scene).await;
+    let body: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
+    let answer = visitor.request(Request::post("/status/201"), body.clone()).await;
+    assert_eq!(answer.status, StatusCode::CREATED);
+    let posts: Vec<_> = scene.origin.requests().into_iter().filter(|request| request.method == "POST").collect();
+    assert_eq!((posts.len(), posts[0].body == body), (1, true));
+}
+
+#[tokio::test]
+async fn an_answer_flows_while_the_origin_still_writes() {
+    let scene = open().await;
+    let mut socket = TcpStream::connect(scene.gate.address()).await.unwrap();
+    socket.write_all(&navigation("/stream", &scene.host, &[])).await.unwrap();
+    let mut read = String::new();
+    let mut buffer = [0; 512];
+    while !read.contains("line 1") {
+        let count = socket.read(&mut buffer).await.unwrap();
+        assert!(count > 0, "{read}");
+        read.push_str(&String::from_utf8_lossy(&buffer[..count]));
+    }
+    assert!(!read.contains("line 5"), "it came all at once");
+    let mut rest = String::new();
+    socket.read_to_string(&mut rest).await.unwrap();
+    assert!(rest.contains("line 5"));
+}
+
+#[tokio::test]
+async fn an_origin_that_is_down_is_a_plain_page_and_comes_back() {
+    let mut scene = open().await;
+    let mut visitor = admitted(&scene).await;
+    scene.origin.stop().await;
+    let page = visitor.navigate("/tour").await;
+    assert_eq!(page.status, StatusCode::BAD_GATEWAY);
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    assert_eq!(page.header("cache-control"), Some("no-store"));
+    assert!(!page.text().contains("127.0.0.1"), "the page names what is behind it");
+    assert!(set_cookie(&page, &scene.cookie_name()).is_some(), "the place is kept");
+    scene.origin.restart();
+    assert_eq!(visitor.navigate("/tour").await.status, StatusCode::OK);
+    assert_eq!(scene.stats().await.counters.joined, 1);
+}
+
+#[tokio::test]
+async fn an_origin_that_is_slow_is_a_plain_page() {
+    let limits = ProxyLimits { read_timeout: Duration::from_millis(200), ..ProxyLimits::default() };
+    let options = GateOptions { proxy: limits, ..GateOptions::default() };
+    let scene = Scene::open_with(Keeper::memory(), json!({ "quota": 1 }), options).await;
+    let page = scene.visitor().navigate("/slow?20000").await;
+    assert_eq!(page.status, StatusCode::GATEWAY_TIMEOUT);
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+}
+
+#[tokio::test]
+async fn a_web_socket_of_an_admitted_visitor_works_and_of_a_waiting_one_does_not() {
+    let scene = Scene::open(Keeper::memory(), json!({ "quota": 1 })).await;
+    let mut visitor = admitted(&scene).await;
+    let mut socket = visitor.web_socket("/ws").await.unwrap();
+    for text in ["hello", "and again"] {
+        socket.send(Message::text(text)).await.unwrap();
+        assert_eq!(socket.next().await.unwrap().unwrap(), Message::text(text));
+    }
+    let mut waiting = admitted(&scene).await;
+    let refused = waiting.web_socket("/ws").await.unwrap_err();
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+    let stranger = scene.visitor().web_socket("/ws").await.unwrap_err();
+    assert_eq!(stranger.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(scene.counts().await, (1, 1));
+}
+
+/// An origin whose answer is cached as the last part of the path says.
+async fn caching_origin() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let answer = |Path(caching): Path<String>| async move { ([("cache-control", caching)], "x").into_response() };
+    tokio::spawn(
+        async move { axum::serve(listener, Router::new().route("/{caching}", axum::routing::get(answer))).await },
+    );
+    url
+}
+
+#[tokio::test]
+async fn no_shared_cache_gets_a_ticket() {
+    let scene = open().await;
+    scene.change(&json!({ "handover": { "kind": "proxy", "origin": caching_origin().await } })).await;
+    let newcomer = scene.visitor().navigate("/public,max-age=60").await;
+    assert!(set_cookie(&newcomer, &scene.cookie_name()).is_some());
+    assert!(newcomer.header("cache-control").unwrap().contains("private"), "the answer is theirs alone");
+    let mut visitor = scene.visitor();
+    visitor.navigate("/no-store").await;
+    for caching in ["public", "public,max-age=60", "s-maxage=5", "max-age=31536000,immutable", "PUBLIC"] {
+        let answer = visitor.fetch(&format!("/{caching}")).await;
+        assert!(set_cookie(&answer, &scene.cookie_name()).is_none(), "{caching}");
+        assert_eq!(answer.header("cache-control"), Some(caching));
+    }
+    for caching in ["private", "no-cache", "max-age=60"] {
+        let answer = visitor.fetch(&format!("/{caching}")).await;
+        assert!(set_cookie(&answer, &scene.cookie_name()).is_some(), "{caching}");
+    }
+}

@@ -1,0 +1,142 @@
+//! Handover by redirect: path and query as they came, the pass in a cookie or in the address.
+
+use http::StatusCode;
+use serde_json::{Value, json};
+use vestibule_core::verify_pass;
+use vestibule_tests::Answer;
+
+use crate::scene::{Keeper, Scene, navigation, raw, set_cookie};
+
+const ORIGIN: &str = "https://www.example.net";
+
+async fn redirecting(changes: Value) -> Scene {
+    let mut all = json!({ "quota": 100, "handover": { "kind": "redirect", "origin": ORIGIN } });
+    all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    Scene::open(Keeper::memory(), all).await
+}
+
+fn location(answer: &Answer) -> &str {
+    assert_eq!(answer.status, StatusCode::FOUND);
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    answer.header("location").unwrap()
+}
+
+async fn assert_good(scene: &Scene, pass: &str) {
+    let keys = scene.visitor().fetch("/_vestibule/jwks.json").await.json();
+    let claims = verify_pass(&keys, pass, scene.stats().await.now).unwrap();
+    assert_eq!(claims.queue, scene.queue);
+}
+
+#[tokio::test]
+async fn a_redirect_to_another_domain_carries_the_pass_in_the_address() {
+    let scene = redirecting(json!({})).await;
+    let answer = scene.visitor().navigate("/tour?a=1").await;
+    let (before, pass) = location(&answer).split_once("vestibule_pass=").unwrap();
+    assert_eq!(before, format!("{ORIGIN}/tour?a=1&"));
+    assert_good(&scene, pass).await;
+    assert!(set_cookie(&answer, &scene.cookie_name()).is_some(), "the ticket is theirs");
+    let late = scene.stats().await.now.plus_seconds(61);
+    let keys = scene.visitor().fetch("/_vestibule/jwks.json").await.json();
+    assert!(verify_pass(&keys, pass, late).is_err(), "an address is copied, so its pass is short");
+}
+
+#[tokio::test]
+async fn path_and_query_are_redirected_byte_for_byte() {
+    let scene = redirecting(json!({})).await;
+    scene.change(&json!({ "cookie_domain": "example.com" })).await;
+    scene.change(&json!({ "handover": { "kind": "redirect", "origin": "https://www.example.com" } })).await;
+    for target in [
+        "/",
+        "/a%2Fb/%C3%A4?q=%20+x&y=1;2&&=&z",
+        "/a//b/./c",
+        "/tour?",
+        "/?vestibule=1",
+        "/a?next=https://evil.example/",
+        "/a?b?c",
+        "/;x=1/a,b:c@d!$'()*~",
+    ] {
+        let (head, _) = raw(scene.gate.address(), &navigation(target, &scene.host, &[])).await;
+        let expected = format!("\r\nlocation: https://www.example.com{}\r\n", target.to_ascii_lowercase());
+        assert!(head.contains(&expected), "{target}: {head}");
+    }
+}
+
+#[tokio::test]
+async fn an_old_pass_in_the_address_is_replaced() {
+    let scene = redirecting(json!({})).await;
+    let answer = scene.visitor().navigate("/a?x=1&vestibule_pass=old&y=%26").await;
+    let location = location(&answer);
+    assert!(location.starts_with(&format!("{ORIGIN}/a?x=1&y=%26&vestibule_pass=ey")), "{location}");
+    assert_eq!(location.matches("vestibule_pass=").count(), 1);
+}
+
+#[tokio::test]
+async fn a_pass_is_a_cookie_where_the_cookie_domain_covers_the_origin() {
+    let site = json!({ "kind": "redirect", "origin": "https://www.example.com" });
+    let scene = redirecting(json!({ "cookie_domain": "example.com", "handover": site })).await;
+    let answer = scene.visitor().navigate("/tour").await;
+    assert_eq!(location(&answer), "https://www.example.com/tour");
+    let cookie = set_cookie(&answer, "vestibule-pass").unwrap();
+    assert!(cookie.contains("; Domain=example.com") && cookie.contains("; HttpOnly"), "{cookie}");
+    assert_good(&scene, cookie.split(['=', ';']).nth(1).unwrap()).await;
+
+    let elsewhere = json!({ "handover": { "kind": "redirect", "origin": "https://badexample.com" } });
+    scene.change(&elsewhere).await;
+    let answer = scene.visitor().navigate("/tour").await;
+    assert!(location(&answer).contains("vestibule_pass="), "a name that only ends alike is another domain");
+}
+
+#[tokio::test]
+async fn a_pass_is_a_cookie_where_the_origin_is_the_same_host() {
+    let scene = redirecting(json!({})).await;
+    let origin = format!("http://{}:3000", scene.host);
+    scene.change(&json!({ "handover": { "kind": "redirect", "origin": origin } })).await;
+    let answer = scene.visitor().navigate("/tour?a").await;
+    assert_eq!(location(&answer), format!("{origin}/tour?a"));
+    assert!(set_cookie(&answer, "vestibule-pass").is_some());
+}
+
+#[tokio::test]
+async fn nobody_is_redirected_anywhere_else() {
+    let scene = redirecting(json!({})).await;
+    for target in
+        ["//evil.example/x", "///evil.example", "/\\evil.example", "/@evil.example", "/.evil.example", "/%0d%0aX: y"]
+    {
+        let (head, _) = raw(scene.gate.address(), &navigation(target, &scene.host, &[])).await;
+        let location = head.lines().find_map(|line| line.strip_prefix("location: "));
+        if let Some(location) = location {
+            assert!(location.starts_with(&format!("{ORIGIN}/")), "{target}: {location}");
+        }
+        assert!(!head.contains("\r\nx: y"), "{head}");
+    }
+    for (target, host, line) in [
+        ("/", "evil.example", "A: b"),
+        ("/", &scene.host[..], "X-Forwarded-Host: evil.example"),
+        ("/", &scene.host[..], "Host: evil.example"),
+        ("http://evil.example/", &scene.host[..], "A: b"),
+        ("/", &format!("{}@evil.example", scene.host)[..], "A: b"),
+    ] {
+        let (head, _) = raw(scene.gate.address(), &navigation(target, host, &[line])).await;
+        assert!(!head.contains("evil.example"), "{target} {host} {line}: {head}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_an_odd_path_leads_nowhere_else() {
+    let scene = redirecting(json!({ "quota": 0 })).await;
+    for target in ["//evil.example/x", "/\\evil.example/x", "///evil.example"] {
+        let (_, body) = raw(scene.gate.address(), &navigation(target, &scene.host, &[])).await;
+        assert!(body.contains("data-vestibule"), "{target} shows no queue page");
+        for link in ["href=\"//", "href=\"/\\", "\"enter_url\":\"//", "\"enter_url\":\"/\\\\"] {
+            assert!(!body.contains(link), "{target} became a link to another site: {link}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_passes_by_a_rule_has_no_pass() {
+    let scene = redirecting(json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
+    let answer = scene.visitor().fetch("/static/app.js?v=1").await;
+    assert_eq!(location(&answer), format!("{ORIGIN}/static/app.js?v=1"));
+    assert_eq!(scene.counts().await, (0, 0));
+}

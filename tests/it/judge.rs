@@ -1,0 +1,5 @@
+//! What the gate answers to a request of any path.
+
+mod joining;
+mod rules;
+mod waiting;

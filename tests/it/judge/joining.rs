@@ -1,0 +1,109 @@
+//! Only a navigation joins the line.
+
+use http::request::Builder;
+use http::{Method, Request, StatusCode};
+use serde_json::json;
+
+use crate::scene::{Keeper, Scene, on_each_store, set_cookie};
+
+on_each_store! {
+    what_is_no_navigation_joins_nobody,
+    what_is_no_navigation_keeps_the_place_of_who_has_one,
+    an_old_browser_that_says_nothing_of_itself_joins_by_a_page,
+    a_bot_without_cookies_holds_a_place_for_seconds,
+    a_preflight_passes_to_a_proxied_origin,
+    a_preflight_before_a_redirect_joins_nobody,
+}
+
+fn asked(method: Method, headers: &[(&str, &str)]) -> Builder {
+    let request = Request::builder().method(method).uri("/tour");
+    headers.iter().fold(request, |request, (name, value)| request.header(*name, *value))
+}
+
+const HTML: (&str, &str) = ("accept", "text/html");
+const NAVIGATE: (&str, &str) = ("sec-fetch-mode", "navigate");
+
+fn no_navigations() -> Vec<(&'static str, Builder)> {
+    vec![
+        ("prefetch", asked(Method::GET, &[NAVIGATE, HTML, ("sec-purpose", "prefetch")])),
+        ("prerender", asked(Method::GET, &[NAVIGATE, HTML, ("sec-purpose", "prefetch;prerender")])),
+        ("old prefetch", asked(Method::GET, &[HTML, ("purpose", "prefetch")])),
+        ("firefox prefetch", asked(Method::GET, &[HTML, ("x-moz", "prefetch")])),
+        ("image", asked(Method::GET, &[("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")])),
+        ("style", asked(Method::GET, &[("accept", "text/css,*/*;q=0.1")])),
+        ("fetch", asked(Method::GET, &[("sec-fetch-mode", "cors"), HTML])),
+        ("api", asked(Method::GET, &[("accept", "application/json")])),
+        ("health check", asked(Method::GET, &[("user-agent", "ELB-HealthChecker/2.0")])),
+        ("curl", asked(Method::GET, &[("accept", "*/*")])),
+        ("head", asked(Method::HEAD, &[HTML])),
+        ("options", asked(Method::OPTIONS, &[HTML])),
+        ("post", asked(Method::POST, &[NAVIGATE, HTML])),
+        ("delete", asked(Method::DELETE, &[HTML])),
+    ]
+}
+
+async fn what_is_no_navigation_joins_nobody(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 5 })).await;
+    for (what, request) in no_navigations() {
+        let answer = scene.visitor().request(request, "").await;
+        assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS, "{what}");
+        assert!(set_cookie(&answer, &scene.cookie_name()).is_none(), "{what}");
+        assert_eq!(scene.counts().await, (0, 0), "{what} took a place");
+    }
+    assert!(scene.origin.requests().is_empty());
+}
+
+async fn what_is_no_navigation_keeps_the_place_of_who_has_one(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    visitor.fetch("/").await;
+    for (what, request) in no_navigations() {
+        scene.pass_seconds(20);
+        visitor.request(request, "").await;
+        assert_eq!(scene.counts().await, (1, 0), "{what} did not keep the place");
+    }
+    assert_eq!(scene.stats().await.counters.returned, 0, "the session lapsed on the way");
+}
+
+async fn an_old_browser_that_says_nothing_of_itself_joins_by_a_page(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let request = asked(Method::GET, &[("accept", "text/html,application/xhtml+xml,*/*;q=0.8")]);
+    let answer = scene.visitor().request(request, "").await;
+    assert!(set_cookie(&answer, &scene.cookie_name()).is_some());
+    assert_eq!(scene.counts().await, (1, 0));
+}
+
+async fn a_bot_without_cookies_holds_a_place_for_seconds(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 1, "claim_ttl": 20 })).await;
+    scene.visitor().navigate("/").await;
+    let mut second = scene.visitor();
+    second.navigate("/").await;
+    assert_eq!(second.fetch("/").await.json()["position"], 1);
+    scene.pass_seconds(21);
+    assert!(second.navigate("/").await.text().contains("origin /"), "the place was not free");
+}
+
+fn preflight() -> Builder {
+    let request = Request::options("/api/basket").header("origin", "https://app.example.com");
+    request.header("access-control-request-method", "PUT")
+}
+
+async fn a_preflight_passes_to_a_proxied_origin(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let answer = scene.visitor().request(preflight(), "").await;
+    assert_eq!(answer.status, StatusCode::OK);
+    let seen = scene.origin.requests();
+    assert_eq!((seen.len(), &seen[0].method), (1, &Method::OPTIONS));
+    assert_eq!(seen[0].headers["origin"], "https://app.example.com");
+    assert!(!seen[0].headers.contains_key("x-vestibule-pass"));
+    assert_eq!(scene.counts().await, (0, 0));
+}
+
+async fn a_preflight_before_a_redirect_joins_nobody(keeper: Keeper) {
+    let handover = json!({ "handover": { "kind": "redirect", "origin": "https://www.example.com" } });
+    let scene = Scene::open(keeper, handover).await;
+    let answer = scene.visitor().request(preflight(), "").await;
+    assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(scene.counts().await, (0, 0));
+}

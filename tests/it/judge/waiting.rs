@@ -1,0 +1,227 @@
+//! Who waits and who is let in: each kind of request has its answer.
+
+use http::{Method, Request, StatusCode};
+use serde_json::json;
+use vestibule_tests::{Answer, GateOptions};
+
+use crate::scene::{Keeper, Scene, navigation, on_each_store, random_id, raw, set_cookie};
+
+on_each_store! {
+    an_admitted_navigation_reaches_the_origin,
+    a_waiting_navigation_gets_the_queue_page,
+    the_status_of_the_queue_page_is_a_setting,
+    whatever_waits_and_is_no_page_gets_its_standing_as_json,
+    a_waiting_post_is_not_kept_and_not_sent_to_the_origin,
+    the_ticket_cookie_is_out_of_reach_of_scripts_and_survives_links,
+    the_ticket_cookie_is_secure_where_the_visitor_came_by_https,
+    nobody_makes_the_cookie_secure_by_a_header_of_their_own,
+    the_ticket_cookie_lives_as_long_as_the_place_is_held,
+    bypass_lets_everyone_pass_and_keeps_nothing,
+    paused_lets_people_join_and_nobody_in,
+    closed_shows_the_closed_page_and_lets_who_is_in_stay,
+    a_host_without_a_queue_is_not_found,
+    a_host_that_is_none_is_a_bad_request,
+    two_people_get_pages_that_no_cache_may_mix_up,
+}
+
+async fn an_admitted_navigation_reaches_the_origin(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
+    let answer = scene.visitor().navigate("/tour?date=1").await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert!(answer.text().contains("origin /tour"), "{}", answer.text());
+    assert_eq!(scene.counts().await, (0, 1));
+}
+
+fn assert_queue_page(answer: &Answer) {
+    assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    assert_eq!(answer.header("x-robots-tag"), Some("noindex"));
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+    let after: u64 = answer.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=20).contains(&after), "a third of waiting_ttl at most, not {after}");
+    let policy = answer.header("content-security-policy").unwrap();
+    for part in ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "connect-src 'self'"] {
+        assert!(policy.contains(part), "{part} in {policy}");
+    }
+    let nonce = policy.split("'nonce-").nth(1).unwrap().split('\'').next().unwrap();
+    assert!(answer.text().contains(nonce), "the page's own styles may apply");
+    assert!(!answer.text().contains("src=\"http"), "no third party");
+}
+
+async fn a_waiting_navigation_gets_the_queue_page(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let answer = scene.visitor().navigate("/tour").await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert_queue_page(&answer);
+    assert!(answer.text().contains("Acme tour"), "{}", answer.text());
+    assert!(scene.origin.requests().is_empty(), "the origin heard of it");
+    assert_eq!(scene.counts().await, (1, 0));
+}
+
+async fn the_status_of_the_queue_page_is_a_setting(keeper: Keeper) {
+    for status in [200, 202, 429, 503] {
+        let scene = Scene::open(keeper.clone(), json!({ "queue_status": status })).await;
+        let answer = scene.visitor().navigate("/").await;
+        assert_eq!(answer.status.as_u16(), status);
+        assert_queue_page(&answer);
+        let fetched = scene.visitor().fetch("/").await;
+        assert_eq!(fetched.status, StatusCode::TOO_MANY_REQUESTS, "only the page has that status");
+    }
+}
+
+async fn whatever_waits_and_is_no_page_gets_its_standing_as_json(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    let get = |mode: &str, destination: &str, accept: &str| {
+        let request = Request::get("/x").header("accept", accept).header("sec-fetch-mode", mode);
+        request.header("sec-fetch-dest", destination)
+    };
+    for (what, request) in [
+        ("fetch", get("cors", "empty", "*/*")),
+        ("fetch of a page", get("cors", "empty", "text/html")),
+        ("image", get("no-cors", "image", "image/avif,*/*")),
+        ("script", get("no-cors", "script", "*/*")),
+        ("json", Request::get("/x").header("accept", "application/json")),
+        ("a form", Request::post("/x").header("accept", "text/html").header("sec-fetch-mode", "navigate")),
+        ("put", Request::put("/x")),
+    ] {
+        let answer = visitor.request(request, "").await;
+        assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS, "{what}");
+        assert_eq!(answer.header("content-type"), Some("application/json"), "{what}");
+        assert_eq!(answer.header("cache-control"), Some("no-store"), "{what}");
+        assert!(answer.header("retry-after").is_some(), "{what}");
+        let standing = answer.json();
+        assert_eq!((&standing["state"], &standing["position"]), (&json!("waiting"), &json!(1)), "{what}: {standing}");
+    }
+    assert!(scene.origin.requests().is_empty());
+    assert_eq!(scene.counts().await, (1, 0), "one visitor is one session");
+}
+
+async fn a_waiting_post_is_not_kept_and_not_sent_to_the_origin(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    let answer = visitor.request(Request::post("/pay").header("accept", "text/html"), "amount=1").await;
+    assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
+    scene.change(&json!({ "quota": 1 })).await;
+    assert!(visitor.navigate("/").await.text().contains("origin /"));
+    let paths: Vec<String> = scene.origin.requests().iter().map(|request| request.uri.to_string()).collect();
+    assert_eq!(paths, ["/"], "a payment was replayed");
+}
+
+async fn the_ticket_cookie_is_out_of_reach_of_scripts_and_survives_links(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "cookie_domain": "example.com" })).await;
+    let answer = scene.visitor().navigate("/").await;
+    let cookie = set_cookie(&answer, &scene.cookie_name()).unwrap();
+    let attributes: Vec<&str> = cookie.split("; ").skip(1).collect();
+    assert_eq!(attributes, ["Path=/", "Max-Age=600", "HttpOnly", "SameSite=Lax", "Domain=example.com"]);
+
+    let scene = Scene::open(scene.keeper.clone(), json!({})).await;
+    let answer = scene.visitor().navigate("/").await;
+    let cookie = set_cookie(&answer, &scene.cookie_name()).unwrap();
+    assert!(!cookie.contains("Domain") && !cookie.contains("Secure"), "{cookie}");
+}
+
+async fn the_ticket_cookie_is_secure_where_the_visitor_came_by_https(keeper: Keeper) {
+    let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
+    let scene = Scene::open_with(keeper, json!({}), options).await;
+    let by = |proto: &str| scene.visitor().with_header("x-forwarded-proto", proto);
+    let by_https = by("https").navigate("/").await;
+    assert!(set_cookie(&by_https, &scene.cookie_name()).unwrap().ends_with("; Secure"));
+    let by_http = by("http").navigate("/").await;
+    assert!(!set_cookie(&by_http, &scene.cookie_name()).unwrap().contains("Secure"));
+}
+
+async fn nobody_makes_the_cookie_secure_by_a_header_of_their_own(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let answer = scene.visitor().with_header("x-forwarded-proto", "https").navigate("/").await;
+    assert!(!set_cookie(&answer, &scene.cookie_name()).unwrap().contains("Secure"));
+}
+
+async fn the_ticket_cookie_lives_as_long_as_the_place_is_held(keeper: Keeper) {
+    for (hold, active, age) in [(7200, 600, "; Max-Age=7200;"), (60, 900, "; Max-Age=900;")] {
+        let scene = Scene::open(keeper.clone(), json!({ "hold_ttl": hold, "active_ttl": active })).await;
+        let answer = scene.visitor().navigate("/").await;
+        assert!(set_cookie(&answer, &scene.cookie_name()).unwrap().contains(age));
+    }
+}
+
+async fn bypass_lets_everyone_pass_and_keeps_nothing(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "mode": "bypass" })).await;
+    for _ in 0..3 {
+        let answer = scene.visitor().navigate("/tour").await;
+        assert!(answer.text().contains("origin /tour"));
+        assert!(set_cookie(&answer, &scene.cookie_name()).is_none());
+    }
+    assert_eq!(scene.visitor().post("/pay").await.status, StatusCode::OK);
+    assert_eq!(scene.counts().await, (0, 0));
+    assert!(scene.origin.requests().iter().all(|request| !request.headers.contains_key("x-vestibule-pass")));
+}
+
+async fn paused_lets_people_join_and_nobody_in(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "mode": "paused", "quota": 10 })).await;
+    let mut visitor = scene.visitor();
+    let page = visitor.navigate("/").await;
+    assert!(page.text().contains("The line is paused"), "{}", page.text());
+    let standing = visitor.fetch("/").await.json();
+    assert_eq!((&standing["state"], &standing["position"]), (&json!("paused"), &json!(1)));
+    assert_eq!(standing["wait_seconds"], json!(null), "nobody knows how long a pause lasts");
+    assert_eq!(scene.counts().await, (1, 0));
+}
+
+async fn closed_shows_the_closed_page_and_lets_who_is_in_stay(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
+    let (mut inside, mut waiting) = (scene.visitor(), scene.visitor());
+    inside.navigate("/").await;
+    waiting.navigate("/").await;
+    scene.change(&json!({ "mode": "closed" })).await;
+    assert!(inside.navigate("/tour").await.text().contains("origin /tour"), "who is in stays");
+    assert!(waiting.navigate("/").await.text().contains("Closed for now"));
+    let newcomer = scene.visitor().navigate("/").await;
+    assert!(newcomer.text().contains("Closed for now"), "{}", newcomer.text());
+    assert_eq!(newcomer.header("cache-control"), Some("no-store"));
+    assert!(set_cookie(&newcomer, &scene.cookie_name()).is_none());
+    assert_eq!(scene.visitor().fetch("/").await.json()["state"], "closed");
+    assert_eq!(scene.stats().await.counters.joined, 2, "a newcomer joined a closed queue");
+}
+
+async fn a_host_without_a_queue_is_not_found(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 9 })).await;
+    let stranger = format!("{}.example.org", random_id());
+    let mut visitor = vestibule_tests::Visitor::new(scene.gate.address(), &stranger);
+    let page = visitor.navigate("/").await;
+    assert_eq!(page.status, StatusCode::NOT_FOUND);
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    let fetched = visitor.fetch("/").await;
+    assert_eq!(fetched.status, StatusCode::NOT_FOUND);
+    assert_eq!(fetched.json()["error"]["code"], "unknown_host");
+    assert!(scene.origin.requests().is_empty());
+}
+
+async fn a_host_that_is_none_is_a_bad_request(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 9 })).await;
+    for host in ["", "a b", "..", "user@host", "a/b", &format!("{}%2f", scene.host), &format!("{}@x", scene.host)] {
+        let (head, body) = raw(scene.gate.address(), &navigation("/", host, &[])).await;
+        assert!(head.starts_with("http/1.1 400 "), "{host:?}: {head}");
+        assert!(body.is_empty() || body.contains("no_host"), "{host:?}: {body}");
+    }
+    let without = b"GET / HTTP/1.1\r\nAccept: text/html\r\nConnection: close\r\n\r\n";
+    assert!(raw(scene.gate.address(), without).await.0.starts_with("http/1.1 400 "));
+    for host in [format!("{}:8443", scene.host), format!("{}.", scene.host), scene.host.to_uppercase()] {
+        let (head, _) = raw(scene.gate.address(), &navigation("/", &host, &[])).await;
+        assert!(head.starts_with("http/1.1 200 "), "{host:?}: {head}");
+    }
+}
+
+async fn two_people_get_pages_that_no_cache_may_mix_up(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let (one, two) = (scene.visitor().navigate("/").await, scene.visitor().navigate("/").await);
+    assert_ne!(one.header("content-security-policy"), two.header("content-security-policy"), "a nonce is used once");
+    assert_ne!(one.header("set-cookie"), two.header("set-cookie"));
+    assert!(one.header("vary").unwrap().contains("cookie"));
+    let request = Request::builder().method(Method::GET).uri("/").header("accept", "text/html");
+    let zipped = scene.visitor().request(request.header("accept-encoding", "br, gzip"), "").await;
+    assert_eq!(zipped.header("content-encoding"), Some("gzip"));
+    assert_eq!(zipped.body[..2], [0x1f, 0x8b]);
+}

@@ -1,0 +1,73 @@
+//! The arrows between the crates, and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use serde_json::Value;
+
+fn metadata() -> Value {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let arguments = ["metadata", "--format-version", "1", "--no-deps", "--offline", "--manifest-path", manifest];
+    let output = Command::new(cargo).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// What each crate of the workspace depends on to work; what its tests need is left out.
+fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
+    let name = |value: &Value| value["name"].as_str().unwrap().to_owned();
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    let of = |package: &Value| {
+        let all = package["dependencies"].as_array().unwrap().iter();
+        all.filter(|dependency| dependency["kind"].as_str() != Some("dev")).map(name).collect()
+    };
+    packages.map(|package| (name(package), of(package))).collect()
+}
+
+/// The layout of the design: which crate may use which.
+fn allowed(package: &str) -> Option<&'static [&'static str]> {
+    Some(match package {
+        "vestibule-core" => &[],
+        "vestibule-store-redis" | "vestibule-themes" => &["vestibule-core"],
+        "vestibule-http" => &["vestibule-core", "vestibule-store-redis", "vestibule-themes"],
+        "vestibule-gate" | "vestibule-admin" => &["vestibule-core", "vestibule-http", "vestibule-themes"],
+        "vestibule-metrics" | "vestibule-purge" => &["vestibule-core", "vestibule-http"],
+        _ => return None,
+    })
+}
+
+#[test]
+fn crates_depend_on_those_below_them_only() {
+    let all = dependencies();
+    assert!(all.contains_key("vestibule-gate") && all.contains_key("vestibule"), "{:?}", all.keys());
+    for (package, uses) in &all {
+        if package == "vestibule" || package == "vestibule-tests" {
+            continue;
+        }
+        let allowed = allowed(package).unwrap_or_else(|| panic!("{package} has no place in the layout"));
+        for used in uses.iter().filter(|used| all.contains_key(*used)) {
+            assert!(allowed.contains(&used.as_str()), "{package} uses {used}");
+        }
+    }
+}
+
+#[test]
+fn what_must_not_spread_is_used_in_one_place() {
+    for (library, place) in
+        [("fred", "vestibule-store-redis"), ("aws-sdk-s3", "vestibule-themes"), ("toml_edit", "vestibule")]
+    {
+        for (package, uses) in dependencies() {
+            assert!(!uses.contains(library) || package == place, "{package} uses {library}");
+        }
+    }
+    assert!(dependencies()["vestibule-store-redis"].contains("fred"));
+}
+
+#[test]
+fn the_core_does_no_input_or_output() {
+    for library in ["tokio", "hyper", "axum", "fred", "http", "reqwest", "tracing-subscriber"] {
+        assert!(!dependencies()["vestibule-core"].contains(library), "{library}");
+    }
+}

@@ -1,0 +1,7 @@
+//! What lies under `/_vestibule/`.
+
+mod assets;
+mod check;
+mod cors;
+mod presence;
+mod standing;

@@ -1,0 +1,149 @@
+//! Scripts, theme files, public keys and health: none of them judged.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use http::{Request, StatusCode};
+use serde_json::json;
+use tempfile::TempDir;
+use vestibule_tests::{GateOptions, GateUnderTest, Redis, Visitor, wait_until};
+
+use crate::scene::{Keeper, PATIENCE, Scene, document_of, navigation, random_id, raw};
+
+#[tokio::test]
+async fn scripts_are_kept_by_browsers_and_asked_for_anew_by_their_hash() {
+    let scene = Scene::open(Keeper::memory(), json!({})).await;
+    let page = scene.visitor().navigate("/").await;
+    let source = page.text().split("src=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    let script = scene.visitor().fetch(&source).await;
+    assert_eq!(script.status, StatusCode::OK);
+    assert_eq!(script.header("content-type"), Some("text/javascript; charset=utf-8"));
+    assert!(script.header("cache-control").unwrap().contains("immutable"));
+    for path in ["/_vestibule/queue.js", "/_vestibule/keepalive.js"] {
+        let script = scene.visitor().fetch(path).await;
+        assert!(!script.header("cache-control").unwrap().contains("immutable"), "{path} has no hash");
+        let etag = script.header("etag").unwrap();
+        let again = scene.visitor().with_header("if-none-match", etag).fetch(path).await;
+        assert_eq!((again.status, again.body.len()), (StatusCode::NOT_MODIFIED, 0));
+        assert_eq!(again.header("etag"), Some(etag));
+        let weak = format!("\"x\", W/{etag}");
+        let again = scene.visitor().with_header("if-none-match", &weak).fetch(path).await;
+        assert_eq!(again.status, StatusCode::NOT_MODIFIED);
+        let other = scene.visitor().with_header("if-none-match", "\"x\"").fetch(path).await;
+        assert_eq!(other.status, StatusCode::OK);
+    }
+    assert_eq!(scene.counts().await, (1, 0), "a script took a number");
+}
+
+fn themes() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for theme in ["acme", "default"] {
+        fs::create_dir_all(folder.path().join(theme).join("img")).unwrap();
+        fs::write(folder.path().join(theme).join("img/logo.svg"), format!("<svg id=\"{theme}\"/>")).unwrap();
+    }
+    fs::write(folder.path().join("secret.css"), "secret").unwrap();
+    fs::write(folder.path().join("acme/.hidden.css"), "secret").unwrap();
+    fs::write(folder.path().join("acme/notes.toml"), "secret").unwrap();
+    symlink(folder.path().join("secret.css"), folder.path().join("acme/out.css")).unwrap();
+    folder
+}
+
+async fn themed(folder: &Path, changes: serde_json::Value) -> Scene {
+    let options = GateOptions { themes: Some(folder.to_owned()), ..GateOptions::default() };
+    Scene::open_with(Keeper::memory(), changes, options).await
+}
+
+#[tokio::test]
+async fn a_theme_s_files_are_served_and_never_judged() {
+    let folder = themes();
+    let scene = themed(folder.path(), json!({ "theme": "acme" })).await;
+    let path = format!("/_vestibule/theme/{}/img/logo.svg", scene.queue);
+    let asset = scene.visitor().fetch(&path).await;
+    assert_eq!((asset.status, asset.text()), (StatusCode::OK, "<svg id=\"acme\"/>"));
+    assert_eq!(asset.header("content-type"), Some("image/svg+xml"));
+    assert_eq!(asset.header("x-content-type-options"), Some("nosniff"));
+    assert!(asset.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
+    let again = scene.visitor().with_header("if-none-match", asset.header("etag").unwrap()).fetch(&path).await;
+    assert_eq!(again.status, StatusCode::NOT_MODIFIED);
+    assert_eq!(scene.visitor().navigate(&path).await.status, StatusCode::OK);
+    assert_eq!(scene.counts().await, (0, 0));
+}
+
+#[tokio::test]
+async fn nothing_but_a_theme_s_own_files_is_served() {
+    let folder = themes();
+    let scene = themed(folder.path(), json!({ "theme": "acme" })).await;
+    for path in [
+        "..%2fsecret.css",
+        "../secret.css",
+        "%2e%2e/secret.css",
+        "img/..%2f..%2fsecret.css",
+        "..%5csecret.css",
+        "%2fetc%2fpasswd.css",
+        "out.css",
+        ".hidden.css",
+        "notes.toml",
+        "queue.html",
+        "img",
+        "img/",
+        "nothing.css",
+        "logo.svg%00.css",
+        "%ff.css",
+    ] {
+        let target = format!("/_vestibule/theme/{}/{path}", scene.queue);
+        let (head, body) = raw(scene.gate.address(), &navigation(&target, &scene.host, &[])).await;
+        assert!(head.starts_with("http/1.1 4"), "{path}: {head}");
+        assert!(!body.contains("secret"), "{path}: {body}");
+    }
+    for queue in ["nobody", "..%2f", "x%20y"] {
+        let answer = scene.visitor().fetch(&format!("/_vestibule/theme/{queue}/img/logo.svg")).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND);
+    }
+}
+
+#[tokio::test]
+async fn a_queue_without_a_theme_has_the_files_of_the_default_one() {
+    let folder = themes();
+    let scene = themed(folder.path(), json!({})).await;
+    let asset = scene.visitor().fetch(&format!("/_vestibule/theme/{}/img/logo.svg", scene.queue)).await;
+    assert_eq!((asset.status, asset.text()), (StatusCode::OK, "<svg id=\"default\"/>"));
+}
+
+#[tokio::test]
+async fn public_keys_are_for_everyone() {
+    let scene = Scene::open(Keeper::memory(), json!({})).await;
+    let keys = Visitor::new(scene.gate.address(), "anything.internal").fetch("/_vestibule/jwks.json").await;
+    assert_eq!(keys.status, StatusCode::OK);
+    assert_eq!(keys.header("access-control-allow-origin"), Some("*"));
+    let key = &keys.json()["keys"][0];
+    assert_eq!((&key["crv"], &key["alg"], &key["kid"]), (&json!("Ed25519"), &json!("EdDSA"), &json!("pass-1")));
+    assert!(key.get("d").is_none());
+}
+
+#[tokio::test]
+async fn health_says_whether_the_store_answers() {
+    let redis = Redis::start().await;
+    let scene = Scene::open(Keeper::over(&redis), json!({})).await;
+    let healthy = Visitor::new(scene.gate.address(), "10.0.0.1").fetch("/_vestibule/health").await;
+    assert_eq!((healthy.status, &healthy.json()["store"]), (StatusCode::OK, &json!("up")));
+    assert_eq!(healthy.json()["queues"], 1, "a gate without queues is healthy and lets nobody in");
+    assert_eq!(healthy.header("cache-control"), Some("no-store"));
+}
+
+#[tokio::test]
+async fn health_is_503_while_the_store_is_away() {
+    let redis = Redis::start().await;
+    let store = crate::scene::over(&redis, std::time::Duration::from_millis(300));
+    let document = document_of(&random_id(), "x.example.com", "http://127.0.0.1:1", &json!({}));
+    let gate = GateUnderTest::start(store, &document).await;
+    redis.kill();
+    let mut monitor = Visitor::new(gate.address(), "10.0.0.1");
+    let down = monitor.fetch("/_vestibule/health").await;
+    assert_eq!((down.status, &down.json()["store"]), (StatusCode::SERVICE_UNAVAILABLE, &json!("down")));
+    redis.restart_empty().await;
+    wait_until("the gate is healthy again", PATIENCE, async || {
+        monitor.request(Request::head("/_vestibule/health"), "").await.status == StatusCode::OK
+    })
+    .await;
+}

@@ -1,0 +1,173 @@
+//! `check`: what a proxy in front asks.
+
+use http::request::Builder;
+use http::{Request, StatusCode};
+use serde_json::json;
+use vestibule_core::verify_pass;
+use vestibule_tests::Answer;
+
+use crate::scene::{Keeper, Scene, on_each_store, random_id, session_in, set_cookie};
+
+on_each_store! {
+    who_is_in_may_pass_and_is_named,
+    who_waits_gets_the_standing_and_where_to_go,
+    who_waits_for_a_page_may_get_it_with_the_401,
+    each_proxy_says_in_its_own_way_what_is_asked,
+    a_target_that_is_odd_is_judged_all_the_same,
+    what_is_no_navigation_joins_nobody_by_a_check,
+    a_check_of_an_unknown_host_is_not_found,
+    rules_hold_for_what_is_asked_about,
+    two_targets_that_disagree_pass_nobody,
+}
+
+fn asks(scene: &Scene, uri: &str) -> Builder {
+    let request = Request::get("/_vestibule/check").header("accept", "text/html");
+    request.header("x-forwarded-host", &scene.host).header("x-forwarded-uri", uri).header("x-forwarded-proto", "https")
+}
+
+async fn check(scene: &Scene, request: Builder) -> Answer {
+    vestibule_tests::Visitor::new(scene.gate.address(), "gate.internal").request(request, "").await
+}
+
+async fn who_is_in_may_pass_and_is_named(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
+    let answer = check(&scene, asks(&scene, "/tour")).await;
+    assert_eq!((answer.status, answer.body.len()), (StatusCode::OK, 0));
+    assert_eq!(answer.header("cache-control"), Some("no-store"));
+    assert!(set_cookie(&answer, &scene.cookie_name()).unwrap().contains("; Secure"), "the visitor came by https");
+    let session = answer.header("x-vestibule-session").unwrap();
+    let keys = scene.visitor().fetch("/_vestibule/jwks.json").await.json();
+    let pass = answer.header("x-vestibule-pass").unwrap();
+    let claims = verify_pass(&keys, pass, scene.stats().await.now).unwrap();
+    assert_eq!((claims.sub.to_string().as_str(), &claims.queue), (session, &scene.queue));
+    assert_eq!(scene.counts().await, (0, 1));
+}
+
+async fn who_waits_gets_the_standing_and_where_to_go(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let answer = check(&scene, asks(&scene, "/tour?date=1%2F2&x")).await;
+    assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+    let address = format!("https://{}/tour?date=1%2F2&x", scene.host);
+    assert_eq!(answer.header("x-vestibule-location"), Some(address.as_str()));
+    assert_eq!((&answer.json()["state"], &answer.json()["position"]), (&json!("waiting"), &json!(1)));
+    assert!(set_cookie(&answer, &scene.cookie_name()).is_some());
+    assert!(answer.header("x-vestibule-ticket").is_some(), "for the gate that shows the page");
+    assert!(answer.header("x-vestibule-pass").is_none() && answer.header("x-vestibule-session").is_none());
+
+    let ticket = answer.header("x-vestibule-ticket").unwrap();
+    let page = scene.visitor().with_header("x-vestibule-ticket", ticket).navigate("/tour").await;
+    assert_eq!(page.status, StatusCode::OK);
+    assert_eq!((scene.counts().await, scene.stats().await.counters.joined), ((1, 0), 1), "counted twice");
+}
+
+async fn who_waits_for_a_page_may_get_it_with_the_401(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let with_page = |accept: &str| {
+        let request = Request::get("/_vestibule/check?page=true").header("accept", accept);
+        request.header("x-forwarded-host", &scene.host).header("x-forwarded-uri", "/tour")
+    };
+    let page = check(&scene, with_page("text/html")).await;
+    assert_eq!(page.status, StatusCode::UNAUTHORIZED);
+    assert!(page.text().contains("Acme tour"));
+    let data = check(&scene, with_page("application/json")).await;
+    assert_eq!((data.status, &data.json()["state"]), (StatusCode::UNAUTHORIZED, &json!("waiting")));
+}
+
+async fn each_proxy_says_in_its_own_way_what_is_asked(keeper: Keeper) {
+    let scene =
+        Scene::open(keeper, json!({ "rules": [{ "action": "queue", "path": "/tour", "method": "GET" }] })).await;
+    let request = || Request::get("/_vestibule/check").header("accept", "text/html");
+    let host = &scene.host;
+    for (what, request) in [
+        ("url", request().header("x-original-url", format!("https://{host}/tour?a=1"))),
+        ("path", request().header("x-original-url", "/tour").header("x-forwarded-host", host)),
+        ("uri", request().header("x-forwarded-uri", "/tour").header("x-forwarded-host", format!("{host}:8443"))),
+        (
+            "head",
+            request()
+                .header("x-forwarded-uri", "/tour")
+                .header("x-forwarded-host", host)
+                .header("x-forwarded-method", "GET"),
+        ),
+    ] {
+        assert_eq!(check(&scene, request).await.status, StatusCode::UNAUTHORIZED, "{what}");
+    }
+    let other = asks(&scene, "/tour").header("x-forwarded-method", "POST");
+    assert_eq!(check(&scene, other).await.status, StatusCode::OK, "the rule is for GET");
+    let own_host = vestibule_tests::Visitor::new(scene.gate.address(), host)
+        .request(request().header("x-forwarded-uri", "/tour"), "")
+        .await;
+    assert_eq!(own_host.status, StatusCode::UNAUTHORIZED, "the host that was asked counts where no other is named");
+}
+
+async fn a_target_that_is_odd_is_judged_all_the_same(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "rules": [{ "action": "queue", "path": "/checkout/**" }] })).await;
+    for target in
+        ["/checkout/pay?<", "/checkout/<pay>", "/checkout/`", "/checkout/p\u{e4}y", "/checkout/%ff", "//checkout/x"]
+    {
+        for url in [target.to_owned(), format!("https://{}{target}", scene.host)] {
+            let request = Request::get("/_vestibule/check").header("accept", "text/html");
+            let request = request.header("x-forwarded-host", &scene.host);
+            let value = http::HeaderValue::from_bytes(url.as_bytes()).unwrap();
+            let name = if url.starts_with('/') { "x-forwarded-uri" } else { "x-original-url" };
+            let answer = check(&scene, request.header(name, value)).await;
+            assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{name}: {url} slipped past its rule");
+        }
+    }
+}
+
+async fn what_is_no_navigation_joins_nobody_by_a_check(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 3 })).await;
+    for (name, value) in [
+        ("x-forwarded-method", "POST"),
+        ("x-forwarded-method", "HEAD"),
+        ("x-original-method", "POST"),
+        ("sec-purpose", "prefetch"),
+        ("sec-fetch-mode", "cors"),
+    ] {
+        let answer = check(&scene, asks(&scene, "/").header(name, value)).await;
+        assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{name}: {value}");
+    }
+    assert_eq!(scene.counts().await, (0, 0));
+    let preflight = asks(&scene, "/").header("x-forwarded-method", "OPTIONS").header("origin", "https://a.example");
+    let answer = check(&scene, preflight.header("access-control-request-method", "PUT")).await;
+    assert_eq!(answer.status, StatusCode::OK, "a preflight carries no cookie, ever");
+    assert!(answer.header("x-vestibule-pass").is_none());
+}
+
+async fn a_check_of_an_unknown_host_is_not_found(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 3 })).await;
+    let to = |host: &str| Request::get("/_vestibule/check").header("x-forwarded-host", host);
+    let unknown = check(&scene, to(&format!("{}.example.org", random_id()))).await;
+    assert_eq!(unknown.status, StatusCode::NOT_FOUND);
+    for bad in ["a b", "user@host", "..", ""] {
+        assert_eq!(check(&scene, to(bad)).await.status, StatusCode::BAD_REQUEST, "{bad:?}");
+    }
+}
+
+async fn rules_hold_for_what_is_asked_about(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
+    let passed = check(&scene, asks(&scene, "/static/app.js")).await;
+    assert_eq!(passed.status, StatusCode::OK);
+    assert!(passed.header("x-vestibule-session").is_none());
+    assert_eq!(check(&scene, asks(&scene, "/static/..%2ftour")).await.status, StatusCode::UNAUTHORIZED);
+    let session = session_in(&check(&scene, asks(&scene, "/tour")).await);
+    assert_eq!(session.to_string().len(), 36);
+}
+
+async fn two_targets_that_disagree_pass_nobody(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
+    // A proxy hands on what it does not set itself, so the visitor may have written the other one.
+    let url = format!("https://{}/static/x", scene.host);
+    let forged = check(&scene, asks(&scene, "/tour").header("x-original-url", url)).await;
+    assert!(forged.status.is_client_error(), "{}", forged.status);
+    let forged = check(&scene, asks(&scene, "/static/x").header("x-original-url", "/tour")).await;
+    assert!(forged.status.is_client_error(), "{}", forged.status);
+    let forged = check(&scene, asks(&scene, "/tour").header("x-original-url", "https://other.example/tour")).await;
+    assert!(forged.status.is_client_error(), "{}", forged.status);
+    let methods = asks(&scene, "/tour").header("x-original-method", "GET").header("x-forwarded-method", "OPTIONS");
+    let forged = check(&scene, methods.header("origin", "x").header("access-control-request-method", "GET")).await;
+    assert!(forged.status.is_client_error(), "{}", forged.status);
+    let agreed = check(&scene, asks(&scene, "/static/x").header("x-original-url", "/static/x")).await;
+    assert_eq!(agreed.status, StatusCode::OK);
+}

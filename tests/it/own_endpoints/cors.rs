@@ -1,0 +1,95 @@
+//! Which pages may ask the own endpoints.
+
+use http::{Request, StatusCode};
+use serde_json::json;
+use vestibule_tests::Answer;
+
+use crate::scene::{Keeper, Scene, on_each_store};
+
+on_each_store! {
+    pages_of_the_queue_and_its_origin_may_ask,
+    pages_of_others_may_not,
+    a_preflight_is_answered_for_pages_that_may_ask,
+}
+
+const ORIGIN: &str = "https://www.example.net";
+
+fn redirecting() -> serde_json::Value {
+    json!({ "handover": { "kind": "redirect", "origin": ORIGIN } })
+}
+
+fn allowed(answer: &Answer) -> Option<&str> {
+    answer.header("access-control-allow-origin")
+}
+
+async fn pages_of_the_queue_and_its_origin_may_ask(keeper: Keeper) {
+    let scene = Scene::open(keeper, redirecting()).await;
+    let host = scene.host.clone();
+    for origin in
+        [ORIGIN.to_owned(), format!("https://{host}"), format!("http://{host}"), format!("http://{host}:8080")]
+    {
+        for (method, endpoint) in [("GET", "status"), ("POST", "keepalive"), ("POST", "away"), ("POST", "leave")] {
+            let request = Request::builder().method(method).uri(scene.own(endpoint)).header("origin", &origin);
+            let answer = scene.visitor().request(request, "").await;
+            assert!(answer.status.is_success(), "{endpoint} of {origin}: {}", answer.status);
+            assert_eq!(allowed(&answer), Some(origin.as_str()));
+            assert_eq!(answer.header("access-control-allow-credentials"), Some("true"));
+            assert!(answer.headers.get_all("vary").iter().any(|value| value == "origin"));
+        }
+    }
+    let nobody = scene.visitor().status(scene.queue.as_str()).await;
+    assert_eq!(allowed(&nobody), None);
+}
+
+async fn pages_of_others_may_not(keeper: Keeper) {
+    let scene = Scene::open(keeper, redirecting()).await;
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    let near = format!("https://{}.evil.example", scene.host);
+    let longer = format!("https://x{}", scene.host);
+    for origin in
+        ["https://evil.example", "null", "", "http://www.example.net", "https://www.example.net:8443", &near, &longer]
+    {
+        for (method, endpoint) in [("GET", "status"), ("POST", "keepalive"), ("POST", "away"), ("POST", "leave")] {
+            let request = Request::builder().method(method).uri(scene.own(endpoint)).header("origin", origin);
+            let answer = visitor.request(request, "").await;
+            assert_eq!(answer.status, StatusCode::FORBIDDEN, "{endpoint} of {origin:?}");
+            assert_eq!(allowed(&answer), None, "{endpoint} of {origin:?}");
+            assert_eq!(answer.json()["error"]["code"], "foreign_origin");
+        }
+    }
+    assert_eq!(scene.counts().await, (1, 0), "a page of somebody else's gave the place up");
+}
+
+async fn a_preflight_is_answered_for_pages_that_may_ask(keeper: Keeper) {
+    let scene = Scene::open(keeper, redirecting()).await;
+    let preflight = |origin: &str, endpoint: &str| {
+        let request = Request::options(scene.own(endpoint)).header("origin", origin);
+        request
+            .header("access-control-request-method", "POST")
+            .header("access-control-request-headers", "x-vestibule-ticket")
+    };
+    for endpoint in ["status", "keepalive", "away", "leave"] {
+        let answer = scene.visitor().request(preflight(ORIGIN, endpoint), "").await;
+        assert_eq!(answer.status, StatusCode::NO_CONTENT);
+        assert_eq!(allowed(&answer), Some(ORIGIN));
+        assert!(answer.header("access-control-allow-methods").unwrap().contains("POST"));
+        assert!(answer.header("access-control-allow-headers").unwrap().contains("x-vestibule-ticket"));
+        let foreign = scene.visitor().request(preflight("https://evil.example", endpoint), "").await;
+        assert_eq!((foreign.status, allowed(&foreign)), (StatusCode::FORBIDDEN, None));
+    }
+    assert_eq!(scene.counts().await, (0, 0));
+}
+
+// On a shared server such a queue would take the requests of all others.
+#[tokio::test]
+async fn a_queue_of_every_host_welcomes_only_the_host_that_is_asked() {
+    let mut settings = redirecting();
+    settings["hosts"] = json!(["*"]);
+    let scene = Scene::open(Keeper::memory(), settings).await;
+    let from = |origin: String| Request::get(scene.own("status")).header("origin", origin);
+    let own = scene.visitor().request(from(format!("https://{}", scene.host)), "").await;
+    assert_eq!(own.status, StatusCode::OK);
+    let other = scene.visitor().request(from("https://evil.example".to_owned()), "").await;
+    assert_eq!(other.status, StatusCode::FORBIDDEN);
+}

@@ -1,0 +1,111 @@
+//! `keepalive`, `away` and `leave`.
+
+use http::StatusCode;
+use serde_json::{Value, json};
+use vestibule_core::line::FoundState;
+
+use crate::scene::{Keeper, Scene, on_each_store, session_in, set_cookie};
+
+on_each_store! {
+    a_keepalive_pushes_the_expiry_ahead,
+    a_keepalive_without_a_ticket_joins_nobody,
+    a_closed_page_frees_the_way_and_its_ticket_holds_the_place,
+    going_away_does_nothing_to_who_is_let_in,
+    who_leaves_frees_the_place_and_is_new_next_time,
+    a_beacon_of_a_stranger_removes_nobody,
+    a_second_leave_does_no_harm,
+}
+
+async fn a_keepalive_pushes_the_expiry_ahead(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 1, "active_ttl": 100 })).await;
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    for _ in 0..5 {
+        scene.pass_seconds(25);
+        let answer = visitor.keepalive(scene.queue.as_str()).await;
+        assert_eq!(answer.status, StatusCode::OK);
+        assert_eq!(answer.json()["state"], "admitted");
+        assert_eq!(answer.json()["expires_in"], json!(100));
+        assert!(set_cookie(&answer, &scene.cookie_name()).is_some(), "the ticket is signed anew");
+    }
+    assert_eq!((scene.counts().await, scene.stats().await.counters.returned), ((0, 1), 0));
+}
+
+async fn a_keepalive_without_a_ticket_joins_nobody(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
+    let answer = scene.visitor().keepalive(scene.queue.as_str()).await;
+    assert_eq!((answer.status, &answer.json()["session"]), (StatusCode::OK, &Value::Null));
+    assert!(set_cookie(&answer, &scene.cookie_name()).is_none());
+    assert_eq!(scene.counts().await, (0, 0));
+}
+
+async fn a_closed_page_frees_the_way_and_its_ticket_holds_the_place(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let (mut first, mut second) = (scene.visitor(), scene.visitor());
+    first.navigate("/").await;
+    second.navigate("/").await;
+    let session = session_in(&first.fetch("/").await);
+    let answer = first.away(scene.queue.as_str()).await;
+    assert_eq!((answer.status, answer.body.len()), (StatusCode::NO_CONTENT, 0));
+    assert_eq!(second.fetch("/").await.json()["position"], 1, "the second moved up");
+    assert_eq!(scene.counts().await, (1, 0));
+
+    let back = first.navigate("/").await;
+    assert!(back.text().contains("data-vestibule"));
+    let standing = first.fetch("/").await;
+    assert_eq!((session_in(&standing), &standing.json()["position"]), (session, &json!(1)));
+    assert_eq!(scene.counts().await, (2, 0));
+}
+
+async fn going_away_does_nothing_to_who_is_let_in(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    assert_eq!(visitor.away(scene.queue.as_str()).await.status, StatusCode::NO_CONTENT);
+    assert_eq!(scene.counts().await, (0, 1));
+}
+
+async fn who_leaves_frees_the_place_and_is_new_next_time(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
+    let (mut first, mut second) = (scene.visitor(), scene.visitor());
+    first.navigate("/").await;
+    second.navigate("/").await;
+    let ticket = first.cookie(&scene.cookie_name()).unwrap().to_owned();
+    let session = session_in(&first.keepalive(scene.queue.as_str()).await);
+
+    let answer = first.leave(scene.queue.as_str()).await;
+    assert_eq!(answer.status, StatusCode::NO_CONTENT);
+    assert!(set_cookie(&answer, &scene.cookie_name()).unwrap().contains("Max-Age=0"));
+    assert!(first.cookie(&scene.cookie_name()).is_none());
+    assert!(second.navigate("/").await.text().contains("origin /"), "the place is free at once");
+    let found = scene.gate.store().find(&scene.queue, session).await.unwrap().unwrap();
+    assert_eq!(found.state, FoundState::Ended);
+
+    first.set_cookie(&scene.cookie_name(), &ticket);
+    let page = first.navigate("/").await;
+    assert!(!page.text().contains("origin /"), "a kept ticket came back");
+    assert_ne!(session_in(&first.fetch("/").await), session);
+}
+
+async fn a_beacon_of_a_stranger_removes_nobody(keeper: Keeper) {
+    let scene = Scene::open(keeper.clone(), json!({})).await;
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    let session = session_in(&visitor.fetch("/").await);
+    let path = |endpoint| format!("{}&session={session}", scene.own(endpoint));
+    for endpoint in ["away", "leave"] {
+        assert_eq!(scene.visitor().post(&path(endpoint)).await.status, StatusCode::NO_CONTENT);
+    }
+    assert_eq!(scene.counts().await, (1, 0), "a session's name is no ticket");
+}
+
+async fn a_second_leave_does_no_harm(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    let mut copy = visitor.clone();
+    for answer in [visitor.leave(scene.queue.as_str()).await, copy.leave(scene.queue.as_str()).await] {
+        assert_eq!(answer.status, StatusCode::NO_CONTENT);
+    }
+    assert_eq!(scene.stats().await.counters.left, 1);
+}

@@ -1,0 +1,83 @@
+//! `vestibule check`.
+
+use super::{SettingsFile, run, settings};
+
+#[tokio::test]
+async fn a_good_file_is_described() {
+    let file = SettingsFile::of(&settings("https://www.example.com", "quota = 500\nadmissions_per_minute = 60"));
+    let (status, said) = run(&["check", &file.shown()]).await;
+    assert_eq!(status, 0, "{said}");
+    for words in
+        ["tour: tickets.example.com", "500 places", "60 a minute", "https://www.example.com", "1 tenants, 1 queues"]
+    {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(!said.contains("warning"), "{said}");
+}
+
+#[tokio::test]
+async fn all_mistakes_are_told_at_once_by_line_and_field() {
+    let lines = "quota = -1\nmode = \"opne\"\nqouta = 5\nwaiting_ttl = \"long\"\n[[queues.rules]]\naction = \"bypass\"\npath = \"static\"";
+    let file = SettingsFile::of(&settings("ftp://x", lines));
+    let (status, said) = run(&["check", &file.shown()]).await;
+    assert_eq!(status, 1, "{said}");
+    let shown = file.shown();
+    for (line, field) in [
+        (10, "queues[0].handover.origin"),
+        (11, "queues[0].quota"),
+        (12, "queues[0].mode"),
+        (13, "queues[0].qouta"),
+        (14, "queues[0].waiting_ttl"),
+        (17, "queues[0].rules[0].path"),
+    ] {
+        assert!(said.contains(&format!("{shown}:{line}: {field}: ")), "{field} at line {line}: {said}");
+    }
+    assert_eq!(said.lines().count(), 6, "{said}");
+}
+
+#[tokio::test]
+async fn what_looks_as_if_it_were_not_meant_is_a_warning() {
+    for (lines, words) in [
+        ("quota = 0", "quota is 0, so nobody is ever admitted"),
+        ("quota = 5\nmode = \"paused\"", "nobody is admitted"),
+        ("quota = 5\nmode = \"closed\"", "nobody joins"),
+        ("quota = 5\nmode = \"bypass\"", "everyone passes"),
+    ] {
+        let file = SettingsFile::of(&settings("https://www.example.com", lines));
+        let (status, said) = run(&["check", &file.shown()]).await;
+        assert_eq!(status, 0, "{said}");
+        assert!(said.contains("warning: ") && said.contains(words), "{words}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_queue_that_is_never_asked_is_a_warning() {
+    let second = "quota = 5\n[[queues]]\nid = \"zebra\"\ntenant = \"acme\"\nhosts = [\"tickets.example.com\"]\nquota = 1\n\
+                  handover = { kind = \"check\" }";
+    let file = SettingsFile::of(&settings("https://www.example.com", second));
+    let (status, said) = run(&["check", &file.shown()]).await;
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("never asked on tickets.example.com: \"tour\""), "{said}");
+}
+
+#[tokio::test]
+async fn a_broken_theme_is_an_error() {
+    let file = SettingsFile::of(&settings("https://www.example.com", "quota = 5\ntheme = \"acme\""));
+    let themes = tempfile::tempdir().unwrap();
+    std::fs::create_dir(themes.path().join("acme")).unwrap();
+    std::fs::write(themes.path().join("acme/queue.html"), "{% if %}").unwrap();
+    let (status, said) = run(&["check", &file.shown(), "--themes", &themes.path().display().to_string()]).await;
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("theme \"acme\"") && said.contains("queue.html"), "{said}");
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_there_or_no_toml_is_named() {
+    let (status, said) = run(&["check", "nowhere.toml"]).await;
+    assert_eq!(status, 1);
+    assert!(said.contains("nowhere.toml"), "{said}");
+    let file = SettingsFile::of("[[queues]]\nid = \n");
+    let (status, said) = run(&["check", &file.shown()]).await;
+    assert_eq!(status, 1);
+    assert!(said.contains(&format!("{}:2: ", file.shown())), "{said}");
+}

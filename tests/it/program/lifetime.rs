@@ -1,0 +1,165 @@
+//! A program that is told to read its settings again, to end, and that is started anew.
+
+use http::StatusCode;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, UnixStream};
+use vestibule_tests::{Origin, Program, Visitor, wait_until};
+
+use super::{COOKIE, HOST, Served, session, settings};
+use crate::scene::{PATIENCE, navigation};
+
+#[tokio::test]
+async fn a_hangup_reads_the_settings_again() {
+    let mut served = Served::with("quota = 0").await;
+    let mut visitor = served.visitor();
+    assert!(visitor.navigate("/").await.text().contains("Acme tour"));
+    served.file.write(&settings(&served.origin.url(), "quota = 1"));
+    served.program.signal("HUP");
+    served.program.until_logged("settings read again").await;
+    wait_until("the visitor is let in", PATIENCE, async || visitor.navigate("/").await.text().contains("origin /"))
+        .await;
+
+    let removed = settings(&served.origin.url(), "quota = 1").replace("\"tour\"", "\"other\"");
+    served.file.write(&removed);
+    served.program.signal("HUP");
+    wait_until("the other queue took its place", PATIENCE, async || {
+        visitor.fetch("/_vestibule/status").await.json()["queue"] == "other"
+    })
+    .await;
+    assert_eq!(visitor.status("tour").await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_wrong_file_keeps_the_old_settings_in_force() {
+    let mut served = Served::with("quota = 1").await;
+    let mut visitor = served.visitor();
+    visitor.navigate("/").await;
+    served.file.write(&settings(&served.origin.url(), "quota = \"none\""));
+    served.program.signal("HUP");
+    served.program.until_logged("queues[0].quota: takes").await;
+    assert!(served.program.log().contains("the old ones stay in force"));
+    assert!(visitor.navigate("/").await.text().contains("origin /"));
+    served.file.write(&settings(&served.origin.url(), "quota = 2"));
+    served.program.signal("HUP");
+    served.program.until_logged("settings read again").await;
+}
+
+#[tokio::test]
+async fn a_request_under_way_is_finished_before_the_end() {
+    let mut served = Served::with("quota = 5").await;
+    let mut visitor = served.visitor();
+    visitor.navigate("/").await;
+    let slow = tokio::spawn(async move { visitor.fetch("/slow?1500").await });
+    wait_until("the origin has the request", PATIENCE, async || {
+        served.origin.requests().iter().any(|request| request.uri.path() == "/slow")
+    })
+    .await;
+    served.program.signal("TERM");
+    served.program.until_logged("draining").await;
+    assert!(TcpStream::connect(&served.address).await.is_err(), "nothing new is accepted");
+    assert_eq!(slow.await.unwrap().text(), "at last");
+    assert!(served.program.end().await.success());
+    assert!(served.program.log().contains("stopped"));
+}
+
+#[tokio::test]
+async fn a_drain_has_an_end() {
+    let mut served = Served::launched("quota = 5", &["--drain", "1"], |launch| launch).await;
+    let mut visitor = served.visitor();
+    visitor.navigate("/").await;
+    let slow = tokio::spawn(async move { visitor.try_get("/slow?60000").await.is_err() });
+    wait_until("the origin has the request", PATIENCE, async || {
+        served.origin.requests().iter().any(|request| request.uri.path() == "/slow")
+    })
+    .await;
+    assert!(served.program.terminate().await.success());
+    assert!(slow.await.unwrap(), "the connection was cut");
+    assert!(served.program.log().contains("cut off"));
+}
+
+#[tokio::test]
+async fn a_restart_costs_nobody_their_place() {
+    let mut served = Served::with("quota = 1\nrecheck_after = 0\nwaiting_ttl = 3\nclaim_ttl = 3").await;
+    let (mut inside, mut first, mut second) = (served.visitor(), served.visitor(), served.visitor());
+    assert!(inside.navigate("/").await.text().contains("origin /"));
+    let mut sessions = Vec::new();
+    for visitor in [&mut first, &mut second] {
+        visitor.navigate("/").await;
+        sessions.push(session(&visitor.fetch("/").await.json()).to_owned());
+    }
+    let ticket = inside.cookie(COOKIE).unwrap().to_owned();
+    served.program.kill();
+    served.program.restart();
+    served.program.until_healthy(&served.address).await;
+
+    assert_eq!(inside.cookie(COOKIE), Some(ticket.as_str()));
+    // The one who came later is the first to ask, and a newcomer is there before the one who came earlier.
+    let mut newcomer = served.visitor();
+    assert_eq!(session(&second.fetch("/").await.json()), sessions[1]);
+    newcomer.navigate("/").await;
+    assert_eq!(session(&first.fetch("/").await.json()), sessions[0]);
+    assert!(inside.navigate("/").await.text().contains("origin /"), "an admitted ticket is still good");
+    inside.leave("tour").await;
+    let mut order = Vec::new();
+    wait_until("all are let in, one after the other", PATIENCE, async || {
+        for (name, visitor) in [("newcomer", &mut newcomer), ("second", &mut second), ("first", &mut first)] {
+            if !order.contains(&name) && visitor.status("tour").await.json()["state"] == "admitted" {
+                order.push(name);
+                visitor.leave("tour").await;
+            }
+        }
+        order.len() == 3
+    })
+    .await;
+    assert_eq!(order, ["first", "second", "newcomer"]);
+}
+
+#[tokio::test]
+async fn a_socket_file_serves_too_and_an_old_one_is_replaced() {
+    let origin = Origin::start();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gate.sock");
+    let listen = format!("unix:{}", path.display());
+    let arguments = ["serve", "--listen", &listen, "--origin", &origin.url(), "--quota", "1", "--state", "state"];
+    let mut program = Program::vestibule(&arguments).start();
+    program.until_logged("serving").await;
+    for _ in 0..2 {
+        let mut socket = UnixStream::connect(&path).await.unwrap();
+        socket.write_all(&navigation("/tour", HOST, &[])).await.unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        program.kill();
+        assert!(path.exists());
+        program.restart();
+        wait_until("it serves again", PATIENCE, async || UnixStream::connect(&path).await.is_ok()).await;
+    }
+    let (status, said) = super::run(&arguments).await;
+    assert_eq!(status, 1, "a socket that somebody serves is not taken away");
+    assert!(said.contains("can't listen on unix:"), "{said}");
+}
+
+#[tokio::test]
+async fn two_programs_serve_one_line() {
+    let redis = vestibule_tests::Redis::start().await;
+    let keys = ["--ticket-keys", "k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc", "--store", &redis.url()];
+    let one = Served::launched("quota = 1", &keys, |launch| launch).await;
+    let address = format!("127.0.0.1:{}", vestibule_tests::free_port());
+    let mut other =
+        Program::vestibule(&[&["serve", "--listen", &address, "--state", "state"], &keys[..]].concat()).start();
+    other.until_healthy(&address).await;
+
+    assert!(one.visitor().navigate("/").await.text().contains("origin /"));
+    let mut visitor = Visitor::new(&address, HOST);
+    wait_until("the queue is known there", PATIENCE, async || visitor.navigate("/").await.status == StatusCode::OK)
+        .await;
+    let first = visitor.fetch("/").await.json();
+    assert_eq!(first["position"], 1);
+    let mut moved = one.visitor();
+    moved.set_cookie(COOKIE, visitor.cookie(COOKIE).unwrap());
+    assert_eq!(session(&moved.fetch("/").await.json()), session(&first));
+    one.file.write(&settings(&one.origin.url(), "quota = 2"));
+    one.program.signal("HUP");
+    wait_until("the other program lets in", PATIENCE, async || visitor.navigate("/").await.text().contains("origin /"))
+        .await;
+}

@@ -1,0 +1,117 @@
+//! What `vestibule serve` refuses, and what it says to do.
+
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+
+use vestibule_tests::{Origin, Program, Redis, Visitor, free_port};
+
+use super::{Served, SettingsFile, run, settings};
+
+#[tokio::test]
+async fn nothing_to_serve_says_what_to_give() {
+    let (status, said) = run(&["serve"]).await;
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("--settings FILE") && said.contains("--origin URL"), "{said}");
+}
+
+#[tokio::test]
+async fn a_wrong_file_is_refused_by_line_and_field() {
+    let file = SettingsFile::of(&settings("https://www.example.com", "quota = \"many\""));
+    let (status, said) = run(&["serve", "--settings", &file.shown(), "--state", "state"]).await;
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains(&format!("{}:11: queues[0].quota: takes", file.shown())), "{said}");
+}
+
+#[tokio::test]
+async fn a_port_that_is_taken_is_named() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let (status, said) =
+        run(&["serve", "--listen", &address, "--origin", "http://127.0.0.1:1", "--state", "state"]).await;
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains(&format!("can't listen on http://{address}")) && said.contains("in use"), "{said}");
+}
+
+#[tokio::test]
+async fn wrong_options_say_what_they_take() {
+    let with = |option: &'static str, value: &'static str| {
+        vec!["serve", "--origin", "http://127.0.0.1:1", "--state", "state", option, value]
+    };
+    for (arguments, words) in [
+        (with("--listen", "here"), "127.0.0.1:8080"),
+        (with("--store", "mysql://x"), "redis://"),
+        (with("--ticket-keys", "nonsense"), "kid:base64"),
+        (with("--ticket-keys", "k1:c2hvcnQ"), "wrong length"),
+        (with("--themes", "/nowhere/at/all"), "folder of themes"),
+        (with("--trusted-proxies", "17"), "0 to 16"),
+        (with("--log", "=loud="), "levels per module"),
+        (vec!["serve", "--origin", "http://x/path"], "scheme, host and port only"),
+        (vec!["serve", "--settings", "f.toml", "--quota", "5"], "--quota goes with --origin"),
+    ] {
+        let (status, said) = run(&arguments).await;
+        assert_ne!(status, 0, "{arguments:?}: {said}");
+        assert!(said.contains(words), "{arguments:?} says nothing of {words}: {said}");
+        assert!(!said.contains("panicked"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn one_site_needs_no_file() {
+    let origin = Origin::start();
+    let address = format!("127.0.0.1:{}", free_port());
+    let arguments = ["serve", "--listen", &address, "--origin", &origin.url(), "--quota", "1", "--state", "state"];
+    let mut program = Program::vestibule(&arguments).start();
+    program.until_healthy(&address).await;
+    let (mut first, mut second) =
+        (Visitor::new(&address, "anything.example"), Visitor::new(&address, "anything.example"));
+    assert!(first.navigate("/tour").await.text().contains("origin /tour"));
+    assert!(second.navigate("/tour").await.text().contains("data-vestibule"));
+}
+
+#[tokio::test]
+async fn keys_are_made_once_and_nobody_else_may_read_them() {
+    let served = Served::with("quota = 1").await;
+    let state = served.program.folder().join("state");
+    for file in ["ticket.keys", "pass.keys"] {
+        let mode = std::fs::metadata(state.join(file)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{file}");
+        let keys = std::fs::read_to_string(state.join(file)).unwrap();
+        assert!(!served.program.log().contains(keys.trim()));
+    }
+    assert_eq!(std::fs::metadata(&state).unwrap().permissions().mode() & 0o777, 0o700);
+}
+
+#[tokio::test]
+async fn the_password_of_a_store_is_never_told() {
+    let redis = Redis::start().await;
+    redis.command(&["CONFIG", "SET", "requirepass", "hunter2secret"]).await;
+    for (url, healthy) in [
+        (format!("redis://:hunter2secret@127.0.0.1:{}", redis.port()), true),
+        (format!("redis://:hunter2wrong@127.0.0.1:{}", redis.port()), false),
+        ("redis://:hunter2secret@127.0.0.1:1".to_owned(), false),
+    ] {
+        let address = format!("127.0.0.1:{}", free_port());
+        let launch = Program::vestibule(&[
+            "serve",
+            "--listen",
+            &address,
+            "--origin",
+            "http://127.0.0.1:1",
+            "--state",
+            "state",
+            "--log",
+            "debug",
+        ]);
+        let mut program = launch.env("VESTIBULE_REDIS_URL", &url).start();
+        if healthy {
+            program.until_healthy(&address).await;
+        } else {
+            program.until_logged("could not be written").await;
+        }
+        assert!(!program.log().contains("hunter2"), "{}", program.log());
+    }
+    let (status, said) =
+        run(&["serve", "--store", "redis://:hunter2@:nonsense:/x y", "--origin", "http://127.0.0.1:1"]).await;
+    assert_eq!(status, 1);
+    assert!(!said.contains("hunter2"), "{said}");
+}

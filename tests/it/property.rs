@@ -1,0 +1,73 @@
+//! Random operations: every store gives the same answers, and the rules hold after every step.
+//!
+//! `VESTIBULE_PROPERTY_RUNS` and `VESTIBULE_PROPERTY_OPS` make it longer, `VESTIBULE_PROPERTY_SEED` repeats one run. A seed
+//! that failed goes into `property-seeds.txt`, whose seeds run first.
+
+mod crowd;
+mod invariants;
+mod operation;
+mod run;
+mod snapshot;
+
+use std::env;
+
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use vestibule_core::SessionId;
+
+use crate::room::Bench;
+use run::{Happened, Run};
+
+/// Runs a store, by default.
+const RUNS: u64 = 256;
+/// Operations a run, by default.
+const OPERATIONS: usize = 200;
+/// Runs that go on side by side, so that one's wait for its store is another's time.
+const SIDE_BY_SIDE: usize = 8;
+/// The rules alone take a fraction of the time.
+const MORE_OF_THE_RULES_ALONE: u64 = 4;
+
+const KEPT: &str = include_str!("property-seeds.txt");
+
+fn number(name: &str) -> Option<u64> {
+    env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} takes a whole number, not {text:?}")))
+}
+
+/// The kept seeds, then as many new ones as are asked for; or the one that is asked for.
+fn seeds(times: u64) -> Vec<u64> {
+    if let Some(seed) = number("VESTIBULE_PROPERTY_SEED") {
+        return vec![seed];
+    }
+    let kept = KEPT.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.trim().parse().ok());
+    let first = u64::from_be_bytes(*SessionId::random().as_bytes().first_chunk().unwrap()) >> 16;
+    let runs = number("VESTIBULE_PROPERTY_RUNS").unwrap_or(RUNS) * times;
+    kept.chain(first..first + runs).collect()
+}
+
+/// Runs all seeds against the rules and, beside them, the store that `other` makes.
+async fn hold(times: u64, other: impl AsyncFn() -> Option<Bench>) {
+    let operations = number("VESTIBULE_PROPERTY_OPS").map_or(OPERATIONS, |count| count as usize);
+    let runs = stream::iter(seeds(times)).map(async |seed| (seed, Run::new(seed, other().await).go(operations).await));
+    let mut runs = std::pin::pin!(runs.buffer_unordered(SIDE_BY_SIDE));
+    let (mut done, mut happened) = (0, Happened::new());
+    while let Some((seed, outcome)) = runs.next().await {
+        let again = format!("again with VESTIBULE_PROPERTY_SEED={seed} VESTIBULE_PROPERTY_OPS={operations}");
+        for (name, count) in outcome.unwrap_or_else(|failure| panic!("{failure}\n{again}")) {
+            *happened.entry(name).or_default() += count;
+        }
+        done += 1;
+    }
+    println!("{done} runs of {operations} operations: {happened:?}");
+    let never = happened.iter().find(|(_, count)| **count < done / 4);
+    assert!(done < RUNS || never.is_none(), "hardly ever: {never:?}");
+}
+
+#[tokio::test]
+async fn the_rules_hold_after_every_step() {
+    hold(MORE_OF_THE_RULES_ALONE, async || None).await;
+}
+
+#[tokio::test]
+async fn redis_answers_as_the_rules_do() {
+    hold(1, async || Some(Bench::redis().await)).await;
+}

@@ -1,0 +1,175 @@
+//! The crowd: visitors who hold all the tickets they ever got, and what they and the operators do next.
+
+use rand::Rng;
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom as _;
+use serde_json::json;
+use vestibule_core::line::{Mode, Visit};
+use vestibule_core::settings::Settings;
+use vestibule_core::{MICROS_PER_SECOND, Micros, PutMode, QueueId, SessionId, VerifiedTicket};
+
+use super::operation::Operation;
+use super::snapshot::Snapshot;
+use crate::room::settings_of;
+
+/// Most tickets that are kept; a new one then takes the place of any.
+const TICKETS_MAX: usize = 300;
+
+#[derive(Default)]
+pub(super) struct Crowd {
+    tickets: Vec<VerifiedTicket>,
+    newcomers: Vec<SessionId>,
+    /// How many more come at once.
+    rush: u32,
+}
+
+fn one_of<T: Clone>(rng: &mut SmallRng, of: &[T]) -> T {
+    of.choose(rng).expect("there is something to choose from").clone()
+}
+
+fn new_session(rng: &mut SmallRng) -> SessionId {
+    SessionId::from_bytes(rng.random())
+}
+
+/// Random settings, few enough places and short enough times that a lot happens.
+pub(super) fn settings(rng: &mut SmallRng, queue: &QueueId) -> Settings {
+    let waiting_ttl: u64 = one_of(rng, &[3, 10, 60, 200]);
+    let claim_ttl = one_of(rng, &[waiting_ttl.div_ceil(3), waiting_ttl.div_ceil(2), waiting_ttl, 100]);
+    let rate = one_of(rng, &[None, None, None, Some(1), Some(7), Some(60), Some(301), Some(5000), Some(6_000_000)]);
+    settings_of(
+        queue,
+        &json!({
+            "mode": one_of(rng, &["open", "open", "open", "open", "open", "open", "paused", "closed", "bypass"]),
+            "quota": one_of(rng, &[0, 1, 2, 3, 5, 8, 8, 20, 400]),
+            "admissions_per_minute": rate,
+            "waiting_ttl": waiting_ttl,
+            "claim_ttl": claim_ttl.max(waiting_ttl.div_ceil(3)),
+            "active_ttl": one_of(rng, &[1, 5, 40, 40, 600]),
+            "hold_ttl": waiting_ttl + one_of(rng, &[0, 1, 30, 600]),
+            "max_session": one_of(rng, &[None, None, None, Some(1), Some(30), Some(300)]),
+        }),
+    )
+}
+
+impl Crowd {
+    pub(super) fn keep(&mut self, rng: &mut SmallRng, ticket: VerifiedTicket) {
+        if self.tickets.len() < TICKETS_MAX {
+            self.tickets.push(ticket);
+        } else {
+            let index = rng.random_range(0..TICKETS_MAX);
+            self.tickets[index] = ticket;
+        }
+    }
+
+    /// The last ticket that was kept.
+    pub(super) fn last_ticket(&self) -> Option<VerifiedTicket> {
+        self.tickets.last().cloned()
+    }
+
+    /// Some ticket, a recent one more likely than an old one.
+    fn ticket(&self, rng: &mut SmallRng) -> Option<VerifiedTicket> {
+        let count = self.tickets.len();
+        let recent = if rng.random_bool(0.6) { count.min(20) } else { count };
+        self.tickets[count - recent..].choose(rng).cloned()
+    }
+
+    /// Some session that has been there, or none at all.
+    fn session(&self, rng: &mut SmallRng) -> SessionId {
+        let known = self.ticket(rng).filter(|_| rng.random_bool(0.9));
+        known.map_or_else(|| new_session(rng), |ticket| ticket.session())
+    }
+
+    fn newcomer(&mut self, rng: &mut SmallRng) -> Operation {
+        let repeated = self.newcomers.choose(rng).copied().filter(|_| self.rush == 0 && rng.random_bool(0.1));
+        let session = repeated.unwrap_or_else(|| new_session(rng));
+        self.newcomers.push(session);
+        Operation::Visit(Visit { ticket: None, join: Some(session) })
+    }
+
+    fn visit(&mut self, rng: &mut SmallRng) -> Operation {
+        let Some(ticket) = self.ticket(rng) else { return self.newcomer(rng) };
+        let successor = ticket.session().successor(ticket.signed_at().0);
+        let join = rng.random_bool(0.8).then_some(successor);
+        Operation::Visit(Visit { ticket: Some(ticket), join })
+    }
+
+    /// How far time moves before the next operation: often not at all, often to the very instant at which somebody lapses.
+    pub(super) fn pause(&self, rng: &mut SmallRng, seen: &Snapshot) -> u64 {
+        if self.rush > 0 {
+            return rng.random_range(0..2);
+        }
+        let rules = &seen.stats.rules;
+        match rng.random_range(0..1000) {
+            0..400 => 0,
+            400..550 => rng.random_range(1..10),
+            550..750 => rng.random_range(0..MICROS_PER_SECOND),
+            750..860 => rng.random_range(0..rules.waiting_ttl * MICROS_PER_SECOND / 3),
+            860..980 => {
+                let next = seen.expiries().into_iter().take(4).collect::<Vec<_>>();
+                let expiry = next.choose(rng).map_or(0, |expiry| expiry.since(seen.stats.now));
+                (expiry + rng.random_range(0..3)).saturating_sub(1)
+            }
+            _ => rng.random_range(0..=rules.hold_ttl.max(rules.active_ttl)) * MICROS_PER_SECOND,
+        }
+    }
+
+    pub(super) fn next(&mut self, rng: &mut SmallRng, current: &Settings, seen: &Snapshot) -> Operation {
+        if self.rush > 0 {
+            self.rush -= 1;
+            return self.newcomer(rng);
+        }
+        match rng.random_range(0..1000) {
+            0..250 => self.newcomer(rng),
+            250..680 => self.visit(rng),
+            680..800 => self.departure(rng),
+            800..900 => look_after(rng, seen),
+            900..904 => {
+                self.rush = one_of(rng, &[40, 70, 150]);
+                self.newcomer(rng)
+            }
+            _ => operate(rng, current),
+        }
+    }
+
+    fn departure(&self, rng: &mut SmallRng) -> Operation {
+        let Some(ticket) = self.ticket(rng) else { return Operation::End(new_session(rng)) };
+        match rng.random_range(0..10) {
+            0..4 => Operation::Away(ticket),
+            4..8 => Operation::Leave(ticket),
+            _ => Operation::End(self.session(rng)),
+        }
+    }
+}
+
+/// What the purge job does, and an operator who looks.
+fn look_after(rng: &mut SmallRng, seen: &Snapshot) -> Operation {
+    match rng.random_range(0..10) {
+        0..6 => Operation::Purge(one_of(rng, &[0, 1, 3, 40, 10_000])),
+        6..8 => Operation::Release(one_of(rng, &[0, 1, 2, 5, 10_000])),
+        _ => {
+            let from = seen.line.choose(rng).map_or(Micros(0), |entry| entry.arrival);
+            Operation::Page(Micros(from.0 + rng.random_range(0..2)), one_of(rng, &[0, 1, 2, 7, 10_000]))
+        }
+    }
+}
+
+/// What operators do, and what befalls the store.
+fn operate(rng: &mut SmallRng, current: &Settings) -> Operation {
+    let mut changed = settings(rng, &current.id);
+    changed.line.epoch = current.line.epoch + u64::from(rng.random_bool(0.1));
+    changed.line.revision = current.line.revision;
+    let revision = current.line.revision;
+    match rng.random_range(0..100) {
+        0..30 => Operation::Put(Box::new(changed), PutMode::Always),
+        30..50 => {
+            let mut opened = current.clone();
+            (opened.line.mode, opened.line.quota) = (Mode::Open, one_of(rng, &[1, 4, 9]));
+            Operation::Put(Box::new(opened), PutMode::IfRevision(revision))
+        }
+        50..60 => Operation::Put(Box::new(changed), PutMode::IfRevision(revision + rng.random_range(0..2))),
+        60..65 => Operation::Put(Box::new(changed), PutMode::Restore),
+        65..72 => Operation::Reset,
+        72..92 => Operation::Lose(Box::new(current.clone()), PutMode::Restore),
+        _ => Operation::Lose(Box::new(current.clone()), PutMode::Always),
+    }
+}

@@ -1,0 +1,191 @@
+//! What holds after every step, whatever was done.
+
+use std::collections::HashSet;
+
+use vestibule_core::line::{ADMISSION_COST, ADVANCE_BATCH, Counters, Mode, Presentation};
+use vestibule_core::{MICROS_PER_SECOND, Micros, SessionId};
+
+use super::operation::{Answer, Operation};
+use super::snapshot::Snapshot;
+
+/// What is remembered from step to step beside the state itself.
+#[derive(Default)]
+pub(super) struct Memory {
+    last_arrival: u64,
+    /// What the admissions of late cost, less what was earned since: never more than a bucket holds.
+    spent: u64,
+    spent_at: Micros,
+}
+
+pub(super) struct Step<'a> {
+    pub(super) before: &'a Snapshot,
+    pub(super) after: &'a Snapshot,
+    pub(super) operation: &'a Operation,
+    pub(super) answer: &'a Answer,
+}
+
+macro_rules! hold {
+    ($condition:expr, $($message:tt)+) => {
+        if !$condition {
+            return Err(format!($($message)+));
+        }
+    };
+}
+
+impl Step<'_> {
+    pub(super) fn check(&self, memory: &mut Memory) -> Result<(), String> {
+        let admitted = self.newly_admitted();
+        self.state_is_whole()?;
+        self.counters_add_up(admitted.len() as u64)?;
+        self.arrivals_increase(memory)?;
+        self.nobody_overtakes(&admitted)?;
+        self.quota_holds()?;
+        self.rate_holds(memory)?;
+        self.no_place_stays_empty()
+    }
+
+    fn now(&self) -> Micros {
+        self.after.stats.now
+    }
+
+    /// Whether this step began a new state.
+    fn is_new_state(&self) -> bool {
+        let epoch = |snapshot: &Snapshot| snapshot.stats.rules.epoch;
+        matches!(self.operation, Operation::Lose(..)) || epoch(self.before) != epoch(self.after)
+    }
+
+    fn counters_before(&self) -> Counters {
+        if self.is_new_state() { Counters::default() } else { self.before.stats.counters }
+    }
+
+    /// Those whom this step admitted, with their arrivals; who only came back to their places are none of them.
+    fn newly_admitted(&self) -> Vec<(SessionId, Option<Micros>)> {
+        let since_when = |session: &SessionId| self.before.places.get(session).map(|place| place.0);
+        let is_new = |session: &SessionId, admitted_at: Micros| {
+            admitted_at == self.now() && since_when(session) != Some(admitted_at) && !self.came_back(*session)
+        };
+        let places = self.after.places.iter().filter(|(session, place)| is_new(session, place.0));
+        places.map(|(session, _)| (*session, self.arrival(*session))).collect()
+    }
+
+    /// Whether the session is back in its place by an admitted ticket.
+    fn came_back(&self, session: SessionId) -> bool {
+        let (Operation::Visit(visit), Answer::Visit(answer)) = (self.operation, self.answer) else { return false };
+        let place = answer.place.filter(|place| place.session == session);
+        let admitted_at = visit.ticket.as_ref().and_then(vestibule_core::VerifiedTicket::admitted_at);
+        answer.presentation == Presentation::Returned
+            && place.is_some_and(|place| place.admitted_at.is_some() && place.admitted_at == admitted_at)
+    }
+
+    /// With which arrival the session stood in line: as it did before, unless it came only now.
+    fn arrival(&self, session: SessionId) -> Option<Micros> {
+        let came = match self.answer {
+            Answer::Visit(answer) if answer.presentation != Presentation::Present => answer.place,
+            _ => None,
+        };
+        let came = came.filter(|place| place.session == session).map(|place| place.arrival);
+        came.or_else(|| self.before.arrival(session))
+    }
+
+    /// Every session is in one set, and the sets are as large as they say.
+    fn state_is_whole(&self) -> Result<(), String> {
+        let Snapshot { stats, line, places } = self.after;
+        hold!(stats.waiting == line.len() as u64, "{} wait, and the line has {}", stats.waiting, line.len());
+        hold!(stats.active == places.len() as u64, "{} are let in, found are {}", stats.active, places.len());
+        let key = |index: usize| (line[index].arrival, line[index].session);
+        hold!((1..line.len()).all(|index| key(index - 1) < key(index)), "the line is in disorder: {line:?}");
+        let sessions: HashSet<_> = self.after.sessions().collect();
+        hold!(sessions.len() == line.len() + places.len(), "a session is there twice");
+        let head = line.first().map(|entry| entry.arrival);
+        hold!(stats.oldest_arrival == head, "the oldest is {:?}, the head {head:?}", stats.oldest_arrival);
+        hold!(self.after.expiries().iter().all(|expiry| expiry.0 > 0), "a session has no expiry");
+        Ok(())
+    }
+
+    fn counters_add_up(&self, admitted: u64) -> Result<(), String> {
+        let (stats, before) = (&self.after.stats, self.counters_before());
+        let it = stats.counters;
+        let gone = it.expired_in_line + it.expired_in_places + it.left + it.ended + it.went_away;
+        hold!(it.joined + it.returned == stats.waiting + stats.active + gone, "they do not add up: {it:?}");
+        let counted = it.admitted + it.released;
+        hold!(stats.waits.buckets.iter().sum::<u64>() == counted, "waits of others than the admitted: {it:?}");
+        let grown = counted.checked_sub(before.admitted + before.released);
+        hold!(grown == Some(admitted), "{admitted} were admitted, counted were {grown:?}");
+        Ok(())
+    }
+
+    /// Rule 1.
+    fn arrivals_increase(&self, memory: &mut Memory) -> Result<(), String> {
+        if self.is_new_state() {
+            memory.last_arrival = 0;
+        }
+        let Answer::Visit(answer) = self.answer else { return Ok(()) };
+        let Some(place) = answer.place else { return Ok(()) };
+        if answer.presentation == Presentation::Joined {
+            let expected = self.now().0.max(memory.last_arrival + 1);
+            hold!(place.arrival.0 == expected, "arrived at {}, not {expected}", place.arrival.0);
+        }
+        if matches!(answer.presentation, Presentation::Joined | Presentation::Returned) {
+            memory.last_arrival = memory.last_arrival.max(place.arrival.0);
+        }
+        Ok(())
+    }
+
+    /// Rule 2: whoever is present and waits came after all who were let in. Two arrivals can be equal only where a store
+    /// lost its state within the microsecond; then the ids decide.
+    fn nobody_overtakes(&self, admitted: &[(SessionId, Option<Micros>)]) -> Result<(), String> {
+        let present = self.after.line.iter().find(|entry| entry.expires_at > self.now());
+        let Some(head) = present else { return Ok(()) };
+        for (session, arrival) in admitted {
+            hold!(
+                arrival.is_some_and(|arrival| (arrival, *session) < (head.arrival, head.session)),
+                "{session} of {arrival:?} overtook {head:?}"
+            );
+        }
+        Ok(())
+    }
+
+    /// Rules 3, 7 and 9.
+    fn quota_holds(&self) -> Result<(), String> {
+        let (before, after) = (&self.before.stats, &self.after.stats);
+        let admitted = after.counters.admitted - self.counters_before().admitted;
+        let shut = after.rules.mode != Mode::Open || after.recovering;
+        hold!(admitted == 0 || !shut, "{admitted} were admitted to a shut queue");
+        let exempt = after.recovering || matches!(self.operation, Operation::Release(_));
+        let inside_before = if self.is_new_state() { 0 } else { before.active };
+        let most = after.rules.quota.max(inside_before);
+        hold!(exempt || after.active <= most, "{} are let in, at most {most} may", after.active);
+        Ok(())
+    }
+
+    /// Rule 4, counted from the other side: as a debt that melts.
+    fn rate_holds(&self, memory: &mut Memory) -> Result<(), String> {
+        let rate = |snapshot: &Snapshot| snapshot.stats.rules.admissions_per_minute;
+        if self.is_new_state() || rate(self.before) != rate(self.after) {
+            memory.spent = 0;
+        }
+        let melted = |per_minute: u64| self.now().since(memory.spent_at).saturating_mul(per_minute);
+        let Some(per_minute) = rate(self.after) else { return Ok(()) };
+        let admitted = self.after.stats.counters.admitted - self.counters_before().admitted;
+        memory.spent = memory.spent.saturating_sub(melted(per_minute)) + admitted * ADMISSION_COST;
+        memory.spent_at = self.now();
+        let most = ADMISSION_COST.max(per_minute * MICROS_PER_SECOND);
+        hold!(memory.spent <= most, "{admitted} were admitted, too many for {per_minute} a minute");
+        Ok(())
+    }
+
+    /// Rule 2: an operation admits all that fit.
+    fn no_place_stays_empty(&self) -> Result<(), String> {
+        let stats = &self.after.stats;
+        let rules = &stats.rules;
+        let free = rules.mode == Mode::Open && !stats.recovering && rules.admissions_per_minute.is_none();
+        let refused = matches!(self.answer, Answer::Put(vestibule_core::PutOutcome::Conflict(_)));
+        if !free || stats.active >= rules.quota || !self.operation.advances(rules.epoch) || refused {
+            return Ok(());
+        }
+        let (before, after) = (self.counters_before(), stats.counters);
+        let moved = after.admitted + after.expired_in_line - before.admitted - before.expired_in_line;
+        hold!(stats.waiting == 0 || moved >= ADVANCE_BATCH as u64, "places are free, and {} wait", stats.waiting);
+        Ok(())
+    }
+}

@@ -1,0 +1,74 @@
+//! What is done to a store, and what it answers.
+
+use vestibule_core::line::{LinePage, PurgeReport, Removal, Visit, VisitAnswer};
+use vestibule_core::settings::Settings;
+use vestibule_core::{Micros, PutMode, PutOutcome, QueueId, SessionId, Store, StoreError, VerifiedTicket};
+
+#[derive(Debug, Clone)]
+pub(super) enum Operation {
+    Visit(Visit),
+    Away(VerifiedTicket),
+    Leave(VerifiedTicket),
+    End(SessionId),
+    Release(u64),
+    Purge(usize),
+    Page(Micros, usize),
+    Put(Box<Settings>, PutMode),
+    Reset,
+    /// The store loses the queue, and a gate writes back the settings that it holds.
+    Lose(Box<Settings>, PutMode),
+}
+
+/// An answer, an error as its text.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Answer {
+    Visit(VisitAnswer),
+    Removal(Removal),
+    Count(u64),
+    Purge(PurgeReport),
+    Page(LinePage),
+    Put(PutOutcome),
+    Error(String),
+}
+
+impl Operation {
+    pub(super) async fn on(&self, store: &dyn Store, queue: &QueueId) -> Answer {
+        self.attempt(store, queue).await.unwrap_or_else(|error| Answer::Error(error.to_string()))
+    }
+
+    async fn attempt(&self, store: &dyn Store, queue: &QueueId) -> Result<Answer, StoreError> {
+        Ok(match self {
+            Self::Visit(visit) => Answer::Visit(store.visit(queue, visit.clone()).await?),
+            Self::Away(ticket) => Answer::Removal(store.away(queue, ticket.clone()).await?),
+            Self::Leave(ticket) => Answer::Removal(store.leave(queue, ticket.clone()).await?),
+            Self::End(session) => Answer::Removal(store.end(queue, *session).await?),
+            Self::Release(count) => Answer::Count(store.release(queue, *count).await?),
+            Self::Purge(limit) => Answer::Purge(store.purge(queue, *limit).await?),
+            Self::Page(from, limit) => Answer::Page(store.page(queue, *from, *limit).await?),
+            Self::Put(settings, mode) => Answer::Put(store.put_settings(settings, *mode).await?),
+            Self::Reset => Answer::Count(store.reset(queue).await?),
+            Self::Lose(settings, mode) => {
+                store.remove_queue(queue).await?;
+                Answer::Put(store.put_settings(settings, *mode).await?)
+            }
+        })
+    }
+
+    /// The operation as a failure tells it: of settings only what the line goes by.
+    pub(super) fn told(&self) -> String {
+        match self {
+            Self::Put(settings, mode) => format!("Put({:?}, {mode:?})", settings.line),
+            Self::Lose(settings, mode) => format!("Lose({:?}, {mode:?})", settings.line),
+            other => format!("{other:?}"),
+        }
+    }
+
+    /// Whether the rules advance the line on their way through this, in this epoch.
+    pub(super) fn advances(&self, epoch: u64) -> bool {
+        match self {
+            Self::Page(..) | Self::Reset | Self::Lose(..) => false,
+            Self::Leave(ticket) => ticket.epoch() == epoch,
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! One run: a queue, a crowd and a seed.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use rand::SeedableRng as _;
+use rand::rngs::SmallRng;
+use vestibule_core::settings::Settings;
+use vestibule_core::{PutMode, PutOutcome, QueueId, SessionId, VerifiedTicket};
+
+use super::crowd::{self, Crowd};
+use super::invariants::{Memory, Step};
+use super::operation::{Answer, Operation};
+use super::snapshot::Snapshot;
+use crate::room::{Bench, random_queue};
+
+/// How many of the last steps a failure tells.
+const TOLD: usize = 12;
+/// So few sessions are looked up after every step.
+const FEW: usize = 6;
+/// Longer than anything lasts, in microseconds.
+const LONG_AFTER: u64 = 30 * 86_400 * 1_000_000;
+
+pub(super) struct Run {
+    rng: SmallRng,
+    queue: QueueId,
+    reference: Bench,
+    other: Option<Bench>,
+    settings: Settings,
+    crowd: Crowd,
+    memory: Memory,
+    told: VecDeque<String>,
+    happened: Happened,
+}
+
+/// How often things happened in a run, by the names of the counters.
+pub(super) type Happened = BTreeMap<&'static str, u64>;
+
+impl Run {
+    pub(super) fn new(seed: u64, other: Option<Bench>) -> Self {
+        let mut rng = SmallRng::seed_from_u64(seed);
+        let queue = random_queue();
+        let settings = crowd::settings(&mut rng, &queue);
+        let (reference, crowd, memory) = (Bench::memory(), Crowd::default(), Memory::default());
+        Self { rng, queue, reference, other, settings, crowd, memory, told: VecDeque::new(), happened: Happened::new() }
+    }
+
+    fn benches(&self) -> impl Iterator<Item = &Bench> {
+        [&self.reference].into_iter().chain(&self.other)
+    }
+
+    /// Runs this many operations.
+    ///
+    /// # Errors
+    /// What did not hold, and the last steps before it.
+    pub(super) async fn go(mut self, operations: usize) -> Result<Happened, String> {
+        for bench in self.benches() {
+            let outcome = bench.store.put_settings(&self.settings, PutMode::Always).await.unwrap();
+            assert_eq!(outcome, PutOutcome::Stored(1));
+        }
+        let mut seen = Snapshot::take(&*self.reference.store, &self.queue, None, None).await;
+        for index in 0..operations {
+            seen = self.step(&seen).await.map_err(|what| self.tell(index, &what))?;
+        }
+        self.empty(&seen).await.map_err(|what| self.tell(operations, &what))?;
+        for bench in self.benches() {
+            bench.store.remove_queue(&self.queue).await.unwrap();
+        }
+        Ok(self.happened)
+    }
+
+    fn tell(&self, index: usize, what: &str) -> String {
+        let steps: Vec<&str> = self.told.iter().map(String::as_str).collect();
+        format!("step {index}: {what}\nafter\n{}", steps.join("\n"))
+    }
+
+    fn pass(&self, micros: u64) {
+        for bench in self.benches() {
+            bench.clock.advance(micros);
+        }
+    }
+
+    async fn step(&mut self, before: &Snapshot) -> Result<Snapshot, String> {
+        let pause = self.crowd.pause(&mut self.rng, before);
+        self.pass(pause);
+        let operation = self.crowd.next(&mut self.rng, &self.settings, before);
+        if self.told.len() == TOLD {
+            self.told.pop_front();
+        }
+        self.told.push_back(format!("{pause} us later: {}", operation.told()));
+        let answer = self.apply(&operation).await?;
+        self.told.push_back(format!("   -> {answer:?}"));
+        let came = self.keep(&answer);
+        let after = self.look(before, came).await?;
+        Step { before, after: &after, operation: &operation, answer: &answer }.check(&mut self.memory)?;
+        self.count(before, &after);
+        self.settings = self.reference.store.settings(&self.queue).await.unwrap().unwrap();
+        Ok(after)
+    }
+
+    fn count(&mut self, before: &Snapshot, after: &Snapshot) {
+        for ((name, after), (_, before)) in after.stats.counters.named().iter().zip(before.stats.counters.named()) {
+            *self.happened.entry(name).or_default() += after.saturating_sub(before);
+        }
+    }
+
+    /// Does it to every store, which must all answer the same.
+    async fn apply(&self, operation: &Operation) -> Result<Answer, String> {
+        let answer = operation.on(&*self.reference.store, &self.queue).await;
+        if let Some(other) = &self.other {
+            let differs = operation.on(&*other.store, &self.queue).await;
+            same("answer", &answer, &differs)?;
+        }
+        Ok(answer)
+    }
+
+    /// Keeps the ticket that the gate would set, and says whose it is.
+    fn keep(&mut self, answer: &Answer) -> Option<SessionId> {
+        let Answer::Visit(answer) = answer else { return None };
+        let place = answer.place?;
+        self.crowd.keep(&mut self.rng, self.reference.ticket(&self.queue, answer)?);
+        Some(place.session)
+    }
+
+    /// The state after a step, which must be the same in every store. Who is let in there is looked up one by one, so not
+    /// after every visit; the counts, the line and the answer tell as much.
+    async fn look(&mut self, before: &Snapshot, came: Option<SessionId>) -> Result<Snapshot, String> {
+        let look = async |bench: &Bench| Snapshot::take(&*bench.store, &self.queue, Some(before), came).await;
+        let after = look(&self.reference).await;
+        if let Some(other) = &self.other {
+            if came.is_none() || after.places.len() < FEW {
+                same("state", &after, &look(other).await)?;
+            } else {
+                let glance = Snapshot::glance(&*other.store, &self.queue).await;
+                same("state", &(after.stats.clone(), after.line.clone()), &glance)?;
+            }
+        }
+        Ok(after)
+    }
+
+    /// In the end all lapse, and nothing of them is left, not even of those whom `max_session` ended.
+    async fn empty(&mut self, seen: &Snapshot) -> Result<(), String> {
+        for _ in 0..2 {
+            self.pass(LONG_AFTER);
+            for bench in self.benches() {
+                while bench.store.purge(&self.queue, usize::MAX).await.unwrap().more {}
+            }
+        }
+        let after = self.look(seen, None).await?;
+        let there = (after.stats.waiting, after.stats.active);
+        if there != (0, 0) {
+            return Err(format!("(waiting, active) are {there:?} long after all lapsed"));
+        }
+        self.is_forgotten(self.crowd.last_ticket()).await
+    }
+
+    /// A tombstone does not stand for ever.
+    async fn is_forgotten(&self, ticket: Option<VerifiedTicket>) -> Result<(), String> {
+        let Some(session) = ticket.map(|ticket| ticket.session()) else { return Ok(()) };
+        for bench in self.benches() {
+            let found = bench.store.find(&self.queue, session).await.unwrap();
+            if found.is_some() {
+                return Err(format!("{session} is still there: {found:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, reference: &T, other: &T) -> Result<(), String> {
+    if reference == other {
+        return Ok(());
+    }
+    Err(format!("another {what}:\nby the rules {reference:?}\nby the store {other:?}"))
+}

@@ -1,0 +1,70 @@
+//! The whole state of a queue, as far as a store shows it.
+
+use std::collections::{HashMap, HashSet};
+
+use futures_util::future::join_all;
+use vestibule_core::line::{FoundState, LineEntry, Stats};
+use vestibule_core::{Micros, QueueId, SessionId, Store};
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Snapshot {
+    pub(super) stats: Stats,
+    /// Who waits, in order.
+    pub(super) line: Vec<LineEntry>,
+    /// Who is let in: since when, and when they lapse.
+    pub(super) places: HashMap<SessionId, (Micros, Micros)>,
+}
+
+impl Snapshot {
+    /// The state now. Who is let in now waited or was let in `before`, or is the one who `came`.
+    pub(super) async fn take(
+        store: &dyn Store,
+        queue: &QueueId,
+        before: Option<&Self>,
+        came: Option<SessionId>,
+    ) -> Self {
+        let (stats, line) = Self::glance(store, queue).await;
+        let mut known: HashSet<SessionId> = before.iter().flat_map(|before| before.sessions()).chain(came).collect();
+        for entry in &line {
+            known.remove(&entry.session);
+        }
+        let found = join_all(known.iter().map(async |session| store.find(queue, *session).await.unwrap())).await;
+        let places = known.into_iter().zip(found).filter_map(|(session, found)| {
+            let found = found?;
+            let FoundState::Admitted { admitted_at } = found.state else { return None };
+            Some((session, (admitted_at, found.expires_at)))
+        });
+        Self { places: places.collect(), stats, line }
+    }
+
+    /// What a store shows at a glance: all but who is let in.
+    pub(super) async fn glance(store: &dyn Store, queue: &QueueId) -> (Stats, Vec<LineEntry>) {
+        (store.stats(queue).await.unwrap(), read_line(store, queue).await)
+    }
+
+    pub(super) fn sessions(&self) -> impl Iterator<Item = SessionId> {
+        self.line.iter().map(|entry| entry.session).chain(self.places.keys().copied())
+    }
+
+    /// When those who are there lapse. In a fixed order, so that a seed means the same run every time.
+    pub(super) fn expiries(&self) -> Vec<Micros> {
+        let waiting = self.line.iter().map(|entry| entry.expires_at);
+        let mut expiries: Vec<Micros> = waiting.chain(self.places.values().map(|place| place.1)).collect();
+        expiries.sort_unstable();
+        expiries
+    }
+
+    pub(super) fn arrival(&self, session: SessionId) -> Option<Micros> {
+        self.line.iter().find(|entry| entry.session == session).map(|entry| entry.arrival)
+    }
+}
+
+async fn read_line(store: &dyn Store, queue: &QueueId) -> Vec<LineEntry> {
+    let (mut line, mut from) = (Vec::new(), Some(Micros(0)));
+    while let Some(cursor) = from {
+        let page = store.page(queue, cursor, usize::MAX).await.unwrap();
+        line.extend(page.entries);
+        from = page.next;
+    }
+    line
+}

@@ -1,0 +1,177 @@
+//! A gate with one queue before an origin, over any store, at a time that the test moves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::SET_COOKIE;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use vestibule_core::line::Stats;
+use vestibule_core::settings::Settings;
+use vestibule_core::{Clock, ManualClock, MemoryStore, PutMode, QueueId, SessionId, Store, SystemClock};
+use vestibule_store_redis::{RedisOptions, RedisStore};
+use vestibule_tests::{Answer, GateOptions, GateUnderTest, Origin, Redis, Visitor};
+
+/// Longer than a busy machine takes.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Runs each of these tests against the memory store and against Redis.
+macro_rules! on_each_store {
+    ($($behaviour:ident,)+) => {
+        mod memory {
+            $(#[tokio::test]
+            async fn $behaviour() {
+                super::$behaviour(crate::scene::Keeper::memory()).await;
+            })+
+        }
+        mod redis {
+            $(#[tokio::test]
+            async fn $behaviour() {
+                super::$behaviour(crate::scene::Keeper::redis().await).await;
+            })+
+        }
+    };
+}
+pub(crate) use on_each_store;
+
+/// A store and the clock that it goes by.
+#[derive(Clone)]
+pub(crate) struct Keeper {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<ManualClock>,
+}
+
+fn standing_clock() -> Arc<ManualClock> {
+    Arc::new(ManualClock::at(SystemClock::new().now()))
+}
+
+impl Keeper {
+    pub(crate) fn memory() -> Self {
+        let clock = standing_clock();
+        Self { store: Arc::new(MemoryStore::new(Arc::clone(&clock))), clock }
+    }
+
+    pub(crate) async fn redis() -> Self {
+        Self::over(Redis::shared().await)
+    }
+
+    pub(crate) fn over(redis: &Redis) -> Self {
+        let clock = standing_clock();
+        let options = RedisOptions { timeout: PATIENCE, clock: Some(Arc::clone(&clock) as Arc<dyn Clock>) };
+        Self { store: Arc::new(RedisStore::connect(&redis.url(), options).unwrap()), clock }
+    }
+}
+
+/// A queue of its own host, an origin behind it, and a gate between them.
+pub(crate) struct Scene {
+    pub(crate) gate: GateUnderTest,
+    pub(crate) origin: Origin,
+    pub(crate) keeper: Keeper,
+    pub(crate) queue: QueueId,
+    pub(crate) host: String,
+}
+
+pub(crate) fn random_id() -> String {
+    format!("q-{}", &SessionId::random().to_string()[..13])
+}
+
+/// A document of one queue, as [`Scene::open`] takes changes to it.
+pub(crate) fn document_of(queue: &str, host: &str, origin: &str, changes: &Value) -> Value {
+    let mut settings = json!({
+        "id": queue, "tenant": "acme", "name": "Acme tour", "hosts": [host], "quota": 0,
+        "recheck_after": 0, "handover": { "kind": "proxy", "origin": origin },
+    });
+    settings.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    json!({ "tenants": [{ "id": "acme", "name": "Acme" }], "queues": [settings] })
+}
+
+impl Scene {
+    /// Opens a queue with these settings over the ordinary ones: nobody is admitted, and the origin is proxied to.
+    pub(crate) async fn open(keeper: Keeper, changes: Value) -> Self {
+        Self::open_with(keeper, changes, GateOptions::default()).await
+    }
+
+    pub(crate) async fn open_with(keeper: Keeper, changes: Value, options: GateOptions) -> Self {
+        let origin = Origin::start();
+        let id = random_id();
+        let host = format!("{id}.example.com");
+        let document = document_of(&id, &host, &origin.url(), &changes);
+        let gate = GateUnderTest::start_with(Arc::clone(&keeper.store), &document, options).await;
+        Self { gate, origin, keeper, queue: id.parse().unwrap(), host }
+    }
+
+    pub(crate) fn visitor(&self) -> Visitor {
+        Visitor::new(self.gate.address(), &self.host)
+    }
+
+    pub(crate) fn cookie_name(&self) -> String {
+        format!("vestibule_{}", self.queue)
+    }
+
+    pub(crate) fn own(&self, endpoint: &str) -> String {
+        format!("/_vestibule/{endpoint}?queue={}", self.queue)
+    }
+
+    pub(crate) async fn stats(&self) -> Stats {
+        self.gate.store().stats(&self.queue).await.unwrap()
+    }
+
+    /// How many wait and how many are let in.
+    pub(crate) async fn counts(&self) -> (u64, u64) {
+        let stats = self.stats().await;
+        (stats.waiting, stats.active)
+    }
+
+    /// Changes settings as an operator does: in the store, and no gate is told.
+    pub(crate) async fn change(&self, changes: &Value) {
+        let settings = self.gate.store().settings(&self.queue).await.unwrap().unwrap();
+        let mut value = settings.to_value();
+        value.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        let settings = Settings::from_value(&value).unwrap();
+        self.gate.store().put_settings(&settings, PutMode::Always).await.unwrap();
+    }
+
+    pub(crate) fn pass_seconds(&self, seconds: u64) {
+        self.keeper.clock.advance(seconds * 1_000_000);
+    }
+}
+
+/// A session as an answer names it.
+pub(crate) fn session_in(answer: &Answer) -> SessionId {
+    let standing = answer.json();
+    standing["session"].as_str().unwrap_or_else(|| panic!("no session: {standing}")).parse().unwrap()
+}
+
+/// The cookie of this name that an answer sets, with its attributes.
+pub(crate) fn set_cookie<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
+    let cookies = answer.headers.get_all(SET_COOKIE).into_iter().filter_map(|value| value.to_str().ok());
+    cookies.into_iter().find(|cookie| cookie.starts_with(&format!("{name}=")))
+}
+
+/// Sends these very bytes, and returns the head of the answer in lower case and its body.
+pub(crate) async fn raw(address: &str, request: &[u8]) -> (String, String) {
+    let mut socket = TcpStream::connect(address).await.unwrap();
+    socket.write_all(request).await.unwrap();
+    let mut answer = Vec::new();
+    tokio::time::timeout(PATIENCE, socket.read_to_end(&mut answer)).await.expect("an answer in time").unwrap();
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    (head.to_ascii_lowercase(), body.to_owned())
+}
+
+/// A navigation without cookies as bytes, with more header lines.
+pub(crate) fn navigation(target: &str, host: &str, lines: &[&str]) -> Vec<u8> {
+    let mut request = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\nAccept: text/html\r\nConnection: close\r\n");
+    for line in lines {
+        request.push_str(line);
+        request.push_str("\r\n");
+    }
+    request.push_str("\r\n");
+    request.into_bytes()
+}
+
+/// Redis by its own clock, which is given up on after `timeout`.
+pub(crate) fn over(redis: &Redis, timeout: Duration) -> Arc<dyn Store> {
+    Arc::new(RedisStore::connect(&redis.url(), RedisOptions { timeout, clock: None }).unwrap())
+}

@@ -1,0 +1,338 @@
+//! While the store is away, the queue's setting decides, nothing is signed and nobody is lost.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{sleep, timeout};
+use vestibule_core::Store;
+use vestibule_store_redis::{RedisOptions, RedisStore};
+use vestibule_tests::{Answer, GateUnderTest, Origin, Redis, Visitor, wait_until};
+
+use crate::scene::{PATIENCE, document_of, random_id, set_cookie};
+
+const STORE_TIMEOUT: Duration = Duration::from_millis(300);
+/// Several times the store's timeout: a gate that waits for the store without bounds is slower.
+const SOON: Duration = Duration::from_secs(5);
+
+/// How the store fails.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Failure {
+    /// Killed, and there again with nothing in it.
+    Stopped,
+    /// Takes connections and answers nothing.
+    Frozen,
+    /// Answers long after the gate has given up.
+    Slow,
+}
+
+/// A way to Redis that takes as long as it is told to.
+struct Way {
+    port: u16,
+    delay_ms: Arc<AtomicU64>,
+}
+
+impl Way {
+    async fn to(redis: &Redis) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (port, target) = (listener.local_addr().unwrap().port(), redis.port());
+        let delay_ms = Arc::new(AtomicU64::new(0));
+        let delay = Arc::clone(&delay_ms);
+        tokio::spawn(async move {
+            while let Ok((gate, _)) = listener.accept().await {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", target)).await else { continue };
+                let ((from_gate, to_gate), (from_server, to_server)) = (gate.into_split(), server.into_split());
+                tokio::spawn(carry(from_gate, to_server, Arc::default()));
+                tokio::spawn(carry(from_server, to_gate, Arc::clone(&delay)));
+            }
+        });
+        Self { port, delay_ms }
+    }
+}
+
+async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, delay_ms: Arc<AtomicU64>) {
+    let mut buffer = vec![0; 65_536];
+    while let Ok(count @ 1..) = from.read(&mut buffer).await {
+        sleep(Duration::from_millis(delay_ms.load(Ordering::Relaxed))).await;
+        if to.write_all(&buffer[..count]).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// A gate before a Redis that fails, with one visitor let in and three who wait.
+struct Failing {
+    redis: Redis,
+    way: Way,
+    gate: GateUnderTest,
+    origin: Origin,
+    queue: String,
+    host: String,
+    inside: Visitor,
+    waiting: Vec<Visitor>,
+}
+
+impl Failing {
+    async fn open(store_failure: &str) -> Self {
+        Self::open_with(store_failure, json!({})).await
+    }
+
+    async fn open_with(store_failure: &str, changes: Value) -> Self {
+        let redis = Redis::start().await;
+        let way = Way::to(&redis).await;
+        let options = RedisOptions { timeout: STORE_TIMEOUT, clock: None };
+        let url = format!("redis://127.0.0.1:{}", way.port);
+        let store: Arc<dyn Store> = Arc::new(RedisStore::connect(&url, options).unwrap());
+        wait_until("the store answers", PATIENCE, async || store.ping().await.is_ok()).await;
+        let (origin, queue) = (Origin::start(), random_id());
+        let host = format!("{queue}.example.com");
+        let mut settings = json!({
+            "quota": 1, "waiting_ttl": 4, "claim_ttl": 4, "store_failure": store_failure, "recheck_after": 0,
+        });
+        settings.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        let gate = GateUnderTest::start(store, &document_of(&queue, &host, &origin.url(), &settings)).await;
+        let visitor = || Visitor::new(gate.address(), &host);
+        let (inside, waiting) = (visitor(), vec![visitor(), visitor(), visitor()]);
+        let mut failing = Self { redis, way, gate, origin, queue, host, inside, waiting };
+        failing.fill().await;
+        failing
+    }
+
+    async fn fill(&mut self) {
+        assert!(self.inside.navigate("/").await.text().contains("origin /"));
+        for (index, visitor) in self.waiting.iter_mut().enumerate() {
+            visitor.navigate("/").await;
+            assert_eq!(visitor.fetch("/").await.json()["position"], index + 1);
+        }
+    }
+
+    async fn fail(&self, failure: Failure) {
+        match failure {
+            Failure::Stopped => self.redis.kill(),
+            Failure::Frozen => self.redis.freeze(),
+            Failure::Slow => self.way.delay_ms.store(4000, Ordering::Relaxed),
+        }
+        let mut monitor = self.stranger();
+        wait_until("the store is away", PATIENCE, async || {
+            monitor.fetch("/_vestibule/health").await.status == StatusCode::SERVICE_UNAVAILABLE
+        })
+        .await;
+    }
+
+    async fn mend(&self, failure: Failure) {
+        match failure {
+            Failure::Stopped => self.redis.restart_empty().await,
+            Failure::Frozen => self.redis.thaw(),
+            Failure::Slow => self.way.delay_ms.store(0, Ordering::Relaxed),
+        }
+        let mut monitor = self.stranger();
+        wait_until("the store is back", PATIENCE, async || {
+            monitor.fetch("/_vestibule/health").await.status == StatusCode::OK
+        })
+        .await;
+    }
+
+    fn stranger(&self) -> Visitor {
+        Visitor::new(self.gate.address(), &self.host)
+    }
+
+    /// An answer that came soon, is no error of the gate's own, and carries nothing signed.
+    fn assert_calm(&self, answer: &Answer) {
+        assert!(!answer.status.is_server_error(), "{}", answer.status);
+        assert!(set_cookie(answer, &format!("vestibule_{}", self.queue)).is_none(), "signed without the store");
+    }
+
+    async fn page(&self, visitor: &mut Visitor) -> Answer {
+        let answer = timeout(SOON, visitor.navigate("/tour")).await.expect("an answer soon");
+        self.assert_calm(&answer);
+        answer
+    }
+
+    async fn data(&self, visitor: &mut Visitor) -> Value {
+        let answer = timeout(SOON, visitor.fetch("/tour")).await.expect("an answer soon");
+        self.assert_calm(&answer);
+        assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
+        answer.json()
+    }
+
+    /// Lets one after the other in, by leaving, and returns who came in which turn.
+    async fn order_of_admission(&mut self) -> Vec<usize> {
+        let mut order = Vec::new();
+        let queue = self.queue.clone();
+        let (waiting, inside) = (&mut self.waiting, &mut self.inside);
+        wait_until("the one inside is known again", PATIENCE, async || {
+            inside.keepalive(&queue).await.json()["state"] == "admitted"
+        })
+        .await;
+        // Who lapsed on the way is back by the ticket: the absent block nobody, so all must be there.
+        for visitor in waiting.iter_mut() {
+            wait_until("everyone is in line again", PATIENCE, async || {
+                visitor.status(&queue).await.json()["state"] == "waiting"
+            })
+            .await;
+        }
+        inside.leave(&queue).await;
+        wait_until("all were let in", PATIENCE * 2, async || {
+            for (index, visitor) in
+                waiting.iter_mut().enumerate().filter(|(index, _)| !order.contains(index)).collect::<Vec<_>>()
+            {
+                if visitor.status(&queue).await.json()["state"] == "admitted" {
+                    order.push(index);
+                    visitor.leave(&queue).await;
+                }
+            }
+            order.len() == 3
+        })
+        .await;
+        order
+    }
+}
+
+async fn admitted_tickets_pass_and_others_see_that_their_place_is_safe(failure: Failure) {
+    let mut failing = Failing::open("tickets").await;
+    let sessions = [0, 1, 2].map(|index| failing.waiting[index].clone());
+    failing.fail(failure).await;
+    let mut inside = failing.inside.clone();
+    assert!(failing.page(&mut inside).await.text().contains("origin /tour"), "an admitted ticket passes");
+    let seen = failing.origin.requests().pop().unwrap();
+    assert!(seen.headers.contains_key("x-vestibule-pass"), "the origin can tell");
+    for (index, visitor) in sessions.into_iter().enumerate() {
+        let mut visitor = visitor;
+        let page = failing.page(&mut visitor).await;
+        assert!(page.text().contains("Your place is safe"), "{}", page.text());
+        assert_eq!(page.header("cache-control"), Some("no-store"));
+        assert!(page.header("retry-after").is_some());
+        let standing = failing.data(&mut visitor).await;
+        assert_eq!((&standing["state"], &standing["position"]), (&json!("unavailable"), &json!(index + 1)));
+        assert!(standing["session"].is_string(), "{standing}");
+    }
+    let stranger = failing.page(&mut failing.stranger()).await;
+    assert!(stranger.text().contains("data-vestibule"), "a newcomer sees the page too");
+    let mut asking = failing.stranger();
+    let status = asking.status(&failing.queue).await;
+    assert_eq!((status.status, &status.json()["state"]), (StatusCode::OK, &json!("unavailable")));
+    assert_eq!(asking.away(&failing.queue).await.status, StatusCode::NO_CONTENT);
+    failing.mend(failure).await;
+    assert_eq!(failing.order_of_admission().await, [0, 1, 2], "the line goes on in its order");
+}
+
+async fn open_lets_everyone_pass(failure: Failure) {
+    let mut failing = Failing::open("open").await;
+    failing.fail(failure).await;
+    let [mut inside, mut waiting, mut stranger] =
+        [failing.inside.clone(), failing.waiting[1].clone(), failing.stranger()];
+    for visitor in [&mut inside, &mut waiting, &mut stranger] {
+        assert!(failing.page(visitor).await.text().contains("origin /tour"));
+    }
+    let passes: Vec<bool> = failing
+        .origin
+        .requests()
+        .iter()
+        .rev()
+        .take(3)
+        .map(|seen| seen.headers.contains_key("x-vestibule-pass"))
+        .collect();
+    assert_eq!(passes, [false, false, true], "nobody gets a pass for a place that they do not have");
+    failing.mend(failure).await;
+    assert_eq!(failing.order_of_admission().await, [0, 1, 2]);
+}
+
+async fn closed_lets_nobody_new_pass(failure: Failure) {
+    let mut failing = Failing::open("closed").await;
+    failing.fail(failure).await;
+    let [mut inside, mut waiting, mut stranger] =
+        [failing.inside.clone(), failing.waiting[1].clone(), failing.stranger()];
+    assert!(failing.page(&mut inside).await.text().contains("origin /tour"), "who is in stays");
+    for visitor in [&mut waiting, &mut stranger] {
+        assert!(failing.page(visitor).await.text().contains("Closed for now"));
+        assert_eq!(failing.data(visitor).await["state"], "closed");
+    }
+    failing.mend(failure).await;
+    assert_eq!(failing.order_of_admission().await, [0, 1, 2]);
+}
+
+macro_rules! while_the_store_is {
+    ($($name:ident: $failure:ident,)+) => {
+        $(mod $name {
+            use super::Failure::$failure;
+
+            #[tokio::test]
+            async fn admitted_tickets_pass_and_others_see_that_their_place_is_safe() {
+                super::admitted_tickets_pass_and_others_see_that_their_place_is_safe($failure).await;
+            }
+
+            #[tokio::test]
+            async fn open_lets_everyone_pass() {
+                super::open_lets_everyone_pass($failure).await;
+            }
+
+            #[tokio::test]
+            async fn closed_lets_nobody_new_pass() {
+                super::closed_lets_nobody_new_pass($failure).await;
+            }
+        })+
+    };
+}
+
+while_the_store_is! {
+    stopped: Stopped,
+    frozen: Frozen,
+    slow: Slow,
+}
+
+#[tokio::test]
+async fn an_admitted_ticket_of_an_ended_epoch_is_no_way_in_while_the_store_is_away() {
+    let mut failing = Failing::open("tickets").await;
+    failing.gate.store().reset(&failing.queue.parse().unwrap()).await.unwrap();
+    // The next request tells the gate of the reset.
+    failing.waiting[0].navigate("/").await;
+    failing.fail(Failure::Stopped).await;
+    let mut inside = failing.inside.clone();
+    assert_eq!(failing.data(&mut inside).await["state"], "unavailable");
+}
+
+#[tokio::test]
+async fn an_admitted_ticket_is_good_for_active_ttl_while_the_store_is_away() {
+    let failing = Failing::open_with("tickets", json!({ "active_ttl": 2 })).await;
+    let mut inside = failing.inside.clone();
+    inside.keepalive(&failing.queue).await;
+    failing.fail(Failure::Stopped).await;
+    wait_until("the ticket is too old", PATIENCE, async || {
+        failing.page(&mut inside).await.text().contains("Your place is safe")
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn who_leaves_while_the_store_is_away_is_told_that_it_did_not_happen() {
+    let failing = Failing::open("tickets").await;
+    failing.fail(Failure::Stopped).await;
+    let answer = failing.inside.clone().leave(&failing.queue).await;
+    assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(answer.json()["error"]["code"], "store_unavailable");
+    assert!(set_cookie(&answer, &format!("vestibule_{}", failing.queue)).is_none(), "the ticket is kept to try again");
+}
+
+#[tokio::test]
+async fn a_gate_that_starts_while_the_store_is_away_serves_once_it_is_there() {
+    let redis = Redis::start().await;
+    redis.kill();
+    let store = crate::scene::over(&redis, STORE_TIMEOUT);
+    let (origin, queue) = (Origin::start(), random_id());
+    let host = format!("{queue}.example.com");
+    let document = document_of(&queue, &host, &origin.url(), &json!({ "quota": 1, "epoch": 7 }));
+    let options = vestibule_tests::GateOptions { writes_settings: false, ..Default::default() };
+    let gate = GateUnderTest::start_with(store, &document, options).await;
+    let mut visitor = Visitor::new(gate.address(), &host);
+    assert!(visitor.navigate("/").await.text().contains("Your place is safe"));
+    redis.restart_empty().await;
+    wait_until("the visitor is in line", PATIENCE, async || visitor.status(&queue).await.json()["session"].is_string())
+        .await;
+    let settings = gate.store().settings(&queue.parse().unwrap()).await.unwrap().unwrap();
+    assert_eq!(settings.line.epoch, 7, "the gate writes back what it holds");
+}

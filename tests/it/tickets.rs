@@ -1,0 +1,6 @@
+//! Tickets: who shows what is recognised, or simply new; and what a request costs the store.
+
+mod cost;
+mod forged;
+mod keys;
+mod tabs;

@@ -1,0 +1,196 @@
+//! Whatever a visitor sends as a ticket is never an error.
+
+use http::{HeaderValue, Request, StatusCode};
+use serde_json::json;
+use vestibule_core::line::Place;
+use vestibule_core::{KeyList, Micros, QueueId, SessionId, TicketSigner};
+use vestibule_tests::{Answer, GateUnderTest};
+
+use crate::scene::{Keeper, Scene, on_each_store, session_in, set_cookie};
+
+on_each_store! {
+    a_forged_ticket_joins_at_the_end_and_is_not_signed_anew,
+    a_ticket_of_another_queue_is_none,
+    a_ticket_of_an_ended_epoch_is_none,
+    a_ticket_that_was_held_too_long_is_none,
+    whatever_is_in_a_cookie_header_the_visitor_gets_a_place,
+    the_ticket_is_found_among_all_other_cookies,
+    of_two_tickets_the_one_signed_last_counts,
+}
+
+/// A place that nobody was given: at the head of every line.
+fn place(session: SessionId) -> Place {
+    let arrival = Micros(1_000_000);
+    Place { session, arrival, admitted_at: None, rank: 1, expires_at: Micros(0) }
+}
+
+fn sign(keys: &KeyList, queue: &QueueId, now: Micros, place: &Place) -> String {
+    TicketSigner::new(keys).unwrap().sign(queue, 1, now, place, Some(1)).unwrap()
+}
+
+/// The parts of a token, its claims changed.
+fn changed(ticket: &str, change: impl Fn(&str) -> String) -> String {
+    let [header, claims, signature] = ticket.split('.').collect::<Vec<_>>().try_into().unwrap();
+    [header, &change(claims), signature].join(".")
+}
+
+async fn with_cookie(scene: &Scene, value: &[u8]) -> Answer {
+    let cookie = HeaderValue::from_bytes(value).unwrap();
+    let request = Request::get("/").header("accept", "text/html").header("cookie", cookie);
+    scene.visitor().request(request, "").await
+}
+
+async fn a_forged_ticket_joins_at_the_end_and_is_not_signed_anew(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let now = scene.stats().await.now;
+    scene.visitor().navigate("/").await;
+    let mine = SessionId::random();
+    let genuine = sign(&GateUnderTest::ticket_keys(), &scene.queue, now, &place(mine));
+    let other_secret = sign(&KeyList::of_bytes("ticket-1", [8; 32]), &scene.queue, now, &place(mine));
+    let unknown_key = sign(&KeyList::of_bytes("ticket-9", [7; 32]), &scene.queue, now, &place(mine));
+    // {"alg":"none"}, {"alg":"none","kid":"ticket-1"}
+    let unsigned = ["eyJhbGciOiJub25lIn0", "eyJhbGciOiJub25lIiwia2lkIjoidGlja2V0LTEifQ"]
+        .map(|header| format!("{header}.{}.", genuine.split('.').nth(1).unwrap()));
+    let rest = genuine.split_once('.').unwrap().1;
+    let forgeries = [
+        other_secret,
+        unknown_key,
+        unsigned[0].clone(),
+        unsigned[1].clone(),
+        changed(&genuine, |claims| format!("{}A", &claims[..claims.len() - 1])),
+        genuine[..genuine.len() - 2].to_owned(),
+        genuine.to_uppercase(),
+        format!("{genuine}.x"),
+        format!(".{rest}"),
+        "..".to_owned(),
+        "x".repeat(1025),
+    ];
+    let mut last = 1;
+    for forgery in forgeries {
+        let answer = with_cookie(&scene, format!("{}={forgery}", scene.cookie_name()).as_bytes()).await;
+        assert_eq!(answer.status, StatusCode::OK, "{forgery}");
+        let mut visitor = scene.visitor();
+        let cookie = set_cookie(&answer, &scene.cookie_name()).unwrap();
+        visitor.set_cookie(&scene.cookie_name(), cookie.split(['=', ';']).nth(1).unwrap());
+        let standing = visitor.fetch("/").await;
+        last += 1;
+        assert_eq!(standing.json()["position"], last, "{forgery} took a place at the front");
+        assert_ne!(session_in(&standing), mine, "{forgery} was signed anew");
+    }
+    assert_eq!(scene.stats().await.counters.returned, 0);
+    with_cookie(&scene, format!("{}={genuine}", scene.cookie_name()).as_bytes()).await;
+    assert_eq!(scene.stats().await.counters.returned, 1, "the genuine one would have been good");
+}
+
+async fn a_ticket_of_another_queue_is_none(keeper: Keeper) {
+    let here = Scene::open(keeper.clone(), json!({})).await;
+    let there = Scene::open(keeper, json!({})).await;
+    let mut visitor = there.visitor();
+    visitor.navigate("/").await;
+    let ticket = visitor.cookie(&there.cookie_name()).unwrap();
+    let session = session_in(&visitor.clone().fetch("/").await);
+    let mut thief = here.visitor();
+    thief.set_cookie(&here.cookie_name(), ticket);
+    assert_eq!(thief.navigate("/").await.status, StatusCode::OK);
+    assert_ne!(session_in(&thief.fetch("/").await), session);
+}
+
+async fn a_ticket_of_an_ended_epoch_is_none(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
+    let (mut inside, mut waiting) = (scene.visitor(), scene.visitor());
+    inside.navigate("/").await;
+    waiting.navigate("/").await;
+    let before = session_in(&waiting.fetch("/").await);
+    scene.gate.store().reset(&scene.queue).await.unwrap();
+    assert_eq!(scene.counts().await, (0, 0));
+    let first = waiting.navigate("/").await;
+    assert!(first.text().contains("origin /"), "who comes first in the new line is first");
+    assert_ne!(session_in(&waiting.keepalive(scene.queue.as_str()).await), before);
+    assert!(!inside.navigate("/").await.text().contains("origin /"), "an old place is good in the new line");
+    assert_eq!(scene.counts().await, (1, 1));
+}
+
+async fn a_ticket_that_was_held_too_long_is_none(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "hold_ttl": 100 })).await;
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    let session = session_in(&visitor.fetch("/").await);
+    scene.pass_seconds(99);
+    assert_eq!(session_in(&visitor.fetch("/").await), session, "within hold_ttl the place is theirs");
+    scene.pass_seconds(101);
+    visitor.navigate("/").await;
+    assert_ne!(session_in(&visitor.fetch("/").await), session);
+}
+
+async fn whatever_is_in_a_cookie_header_the_visitor_gets_a_place(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let name = scene.cookie_name();
+    let long = "x".repeat(16_384);
+    let noise: Vec<u8> = (0..16_384_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8 | 0x80).collect();
+    let odd: Vec<Vec<u8>> = vec![
+        b"".to_vec(),
+        b";;;; =; ==;=x".to_vec(),
+        name.clone().into_bytes(),
+        format!("{name}=").into_bytes(),
+        format!("{name}=\"").into_bytes(),
+        format!("{name}=\"\"").into_bytes(),
+        format!("{name}={long}").into_bytes(),
+        format!("a={long}; {name}=x").into_bytes(),
+        format!("{name}=x; {name}=y; {name}=z; {name}=; {name}=a; {name}=b").into_bytes(),
+        format!("{name}=\u{e4}\u{f6}\u{fc}").into_bytes(),
+        format!("{}=x", name.to_uppercase()).into_bytes(),
+        format!("{name}=%00%0d%0a").into_bytes(),
+        format!("{name}={{\"a\":1}}").into_bytes(),
+        noise,
+    ];
+    let mut joined = 0;
+    for cookie in odd {
+        let answer = with_cookie(&scene, &cookie).await;
+        joined += 1;
+        let shown = String::from_utf8_lossy(&cookie[..cookie.len().min(60)]);
+        assert_eq!(answer.status, StatusCode::OK, "{shown}");
+        assert!(set_cookie(&answer, &name).is_some(), "{shown}");
+        assert_eq!(scene.counts().await, (joined, 0), "{shown}");
+    }
+}
+
+async fn the_ticket_is_found_among_all_other_cookies(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    let session = session_in(&visitor.fetch("/").await);
+    let (name, ticket) = (scene.cookie_name(), visitor.cookie(&scene.cookie_name()).unwrap().to_owned());
+    let long = "x".repeat(16_384);
+    for cookie in [
+        format!("_ga=GA1.2.3; {name}={ticket}"),
+        format!("{name}={ticket}; _ga=1"),
+        format!("{name}=\"{ticket}\""),
+        format!("{name}=stale; {name}={ticket}"),
+        format!("{name}={ticket}; {name}=stale"),
+        format!("a={long};{name}={ticket}"),
+        format!("caf\u{e9}=\u{e4};;  {name} = {ticket} ;=;"),
+        format!("q=\"a; b\"; {name}={ticket}"),
+    ] {
+        let request = Request::get("/x").header("cookie", HeaderValue::from_bytes(cookie.as_bytes()).unwrap());
+        let answer = scene.visitor().request(request, "").await;
+        assert_eq!(session_in(&answer), session, "{}", &cookie[..cookie.len().min(60)]);
+    }
+    let two = Request::get("/x").header("cookie", "a=1").header("cookie", format!("{name}={ticket}"));
+    assert_eq!(session_in(&scene.visitor().request(two, "").await), session, "two Cookie headers");
+    assert_eq!(scene.counts().await, (1, 0));
+}
+
+async fn of_two_tickets_the_one_signed_last_counts(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let (mut old, mut new) = (scene.visitor(), scene.visitor());
+    old.navigate("/").await;
+    scene.pass_seconds(5);
+    new.navigate("/").await;
+    let name = scene.cookie_name();
+    let latest = session_in(&new.fetch("/").await);
+    let (one, two) = (old.cookie(&name).unwrap(), new.cookie(&name).unwrap());
+    for cookie in [format!("{name}={one}; {name}={two}"), format!("{name}={two}; {name}={one}")] {
+        let answer = scene.visitor().request(Request::get("/x").header("cookie", cookie), "").await;
+        assert_eq!(session_in(&answer), latest, "a narrower cookie must not hide a newer one");
+    }
+}

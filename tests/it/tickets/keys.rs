@@ -1,0 +1,97 @@
+//! Keys rotate and settings change, and nobody loses a place over it.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use vestibule_core::KeyList;
+use vestibule_tests::{GateOptions, GateUnderTest, Origin, Visitor};
+
+use crate::scene::{Keeper, Scene, document_of, on_each_store, random_id, session_in, set_cookie};
+
+on_each_store! {
+    keys_rotate_without_dropping_anybody,
+    a_change_of_settings_holds_on_the_next_request,
+    a_change_of_settings_holds_on_the_next_request_to_another_gate,
+}
+
+const OLD: [u8; 32] = [7; 32];
+const NEW: [u8; 32] = [8; 32];
+
+fn keys(text: &[(&str, [u8; 32])]) -> KeyList {
+    let lists = text.iter().map(|(kid, bytes)| KeyList::of_bytes(kid, *bytes).expose());
+    lists.collect::<Vec<_>>().join(",").parse().unwrap()
+}
+
+/// The name of the key that signed the ticket, as the token's header has it.
+fn signed_by(ticket: &str) -> &str {
+    ticket.split('.').next().unwrap()
+}
+
+async fn keys_rotate_without_dropping_anybody(keeper: Keeper) {
+    let (id, origin) = (random_id(), Origin::start());
+    let host = format!("{id}.example.com");
+    let document = document_of(&id, &host, &origin.url(), &json!({}));
+    let gate = async |ticket_keys| {
+        let options = GateOptions { ticket_keys, ..GateOptions::default() };
+        GateUnderTest::start_with(Arc::clone(&keeper.store), &document, options).await
+    };
+    let old = gate(keys(&[("k1", OLD)])).await;
+    let both = gate(keys(&[("k2", NEW), ("k1", OLD)])).await;
+    let new = gate(keys(&[("k2", NEW)])).await;
+    let cookie = format!("vestibule_{id}");
+
+    let mut visitor = Visitor::new(old.address(), &host);
+    visitor.navigate("/").await;
+    let session = session_in(&visitor.fetch("/").await);
+    let first = visitor.cookie(&cookie).unwrap().to_owned();
+
+    let at = |gate: &GateUnderTest, ticket: &str| {
+        let mut visitor = Visitor::new(gate.address(), &host);
+        visitor.set_cookie(&cookie, ticket);
+        visitor
+    };
+    let mut visitor = at(&both, &first);
+    assert_eq!(session_in(&visitor.fetch("/").await), session, "the old key is still good");
+    let second = visitor.cookie(&cookie).unwrap().to_owned();
+    assert_ne!(signed_by(&second), signed_by(&first), "the first key signs");
+    assert_eq!(session_in(&at(&new, &second).fetch("/").await), session, "without the old key nobody is dropped");
+    let stale = at(&new, &first).fetch("/").await;
+    assert_eq!(stale.json()["session"], json!(null), "a key that is gone is good no more");
+    assert!(set_cookie(&stale, &cookie).is_none());
+}
+
+async fn assert_follows(scene: &Scene, address: &str) {
+    let visitor = || Visitor::new(address, &scene.host);
+    assert_eq!(visitor().status(scene.queue.as_str()).await.json()["state"], "waiting");
+
+    scene.change(&json!({ "name": "Another name" })).await;
+    assert!(visitor().navigate("/").await.text().contains("Another name"));
+
+    scene.change(&json!({ "queue_status": 503 })).await;
+    assert_eq!(visitor().navigate("/").await.status.as_u16(), 503);
+
+    scene.change(&json!({ "mode": "closed" })).await;
+    assert_eq!(visitor().fetch("/").await.json()["state"], "closed");
+
+    scene.change(&json!({ "mode": "bypass" })).await;
+    assert!(visitor().navigate("/in").await.text().contains("origin /in"));
+
+    scene.change(&json!({ "mode": "open", "quota": 1000 })).await;
+    assert!(visitor().navigate("/in").await.text().contains("origin /in"));
+
+    scene.change(&json!({ "handover": { "kind": "redirect", "origin": "https://www.example.net" } })).await;
+    let answer = visitor().navigate("/in").await;
+    assert!(answer.header("location").unwrap().starts_with("https://www.example.net/in"));
+}
+
+async fn a_change_of_settings_holds_on_the_next_request(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    assert_follows(&scene, scene.gate.address()).await;
+}
+
+async fn a_change_of_settings_holds_on_the_next_request_to_another_gate(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let none = json!({ "tenants": [], "queues": [] });
+    let other = GateUnderTest::start(Arc::clone(&scene.keeper.store), &none).await;
+    assert_follows(&scene, other.address()).await;
+}

@@ -1,0 +1,61 @@
+//! A hundred tabs of one visitor are one session.
+
+use std::collections::HashSet;
+
+use futures_util::future::join_all;
+use serde_json::json;
+use vestibule_tests::Visitor;
+
+use crate::scene::{Keeper, Scene, on_each_store, session_in};
+
+on_each_store! {
+    a_hundred_tabs_of_one_visitor_are_one_session,
+    a_hundred_tabs_with_a_ticket_that_is_good_no_more_are_one_new_session,
+    a_hundred_people_at_once_are_a_hundred_sessions,
+}
+
+async fn sessions_of_tabs(visitor: &Visitor) -> usize {
+    let tabs = (0..100).map(|_| {
+        let mut tab = visitor.clone();
+        async move {
+            tab.navigate("/").await;
+            session_in(&tab.fetch("/").await)
+        }
+    });
+    join_all(tabs).await.into_iter().collect::<HashSet<_>>().len()
+}
+
+async fn a_hundred_tabs_of_one_visitor_are_one_session(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    assert_eq!(sessions_of_tabs(&visitor).await, 1);
+    assert_eq!((scene.counts().await, scene.stats().await.counters.joined), ((1, 0), 1));
+}
+
+async fn a_hundred_tabs_with_a_ticket_that_is_good_no_more_are_one_new_session(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    scene.gate.store().reset(&scene.queue).await.unwrap();
+    assert_eq!(sessions_of_tabs(&visitor).await, 1);
+    assert_eq!(scene.counts().await, (1, 0));
+
+    scene.pass_seconds(700);
+    assert_eq!(sessions_of_tabs(&visitor).await, 1, "a ticket that was held too long");
+}
+
+async fn a_hundred_people_at_once_are_a_hundred_sessions(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 7 })).await;
+    let arrivals = join_all((0..100).map(|_| {
+        let (mut visitor, queue) = (scene.visitor(), scene.queue.clone());
+        async move {
+            visitor.navigate("/").await;
+            visitor.keepalive(queue.as_str()).await.json()
+        }
+    }))
+    .await;
+    let positions: HashSet<u64> = arrivals.iter().filter_map(|standing| standing["position"].as_u64()).collect();
+    assert_eq!(positions, (1..=93).collect(), "every place once");
+    assert_eq!(scene.counts().await, (93, 7));
+}

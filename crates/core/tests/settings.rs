@@ -40,7 +40,11 @@ fn every_field_says_what_it_takes() {
         ("max_session", json!(-1), "max_session: takes a whole number"),
         ("recheck_after", json!(61), "recheck_after: takes a whole number from 0 to 60"),
         ("handover", json!({ "kind": "proxy" }), "handover.origin: is missing; it takes an address"),
-        ("handover", json!({ "kind": "proxy", "origin": "https://x/y" }), "handover.origin: takes an address of scheme"),
+        (
+            "handover",
+            json!({ "kind": "proxy", "origin": "https://x/y" }),
+            "handover.origin: takes an address of scheme",
+        ),
         ("handover", json!({ "kind": "tunnel" }), "handover.kind: takes one of \"redirect\""),
         ("theme", json!("../x"), "theme: takes 1 to 63"),
         ("queue_status", json!(500), "queue_status: takes one of 200, 202, 429, 503"),

@@ -17,6 +17,7 @@
 //! puts the answer in words for the visitor, [`handover`] and [`page`] answer; [`own`] has one file an own endpoint.
 
 mod answer;
+mod compress;
 mod cors;
 mod handover;
 mod judge;

@@ -1,17 +1,14 @@
 //! The queue page as an answer.
 
-use std::io::Write as _;
-
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use http::{HeaderValue, StatusCode, header};
 use vestibule_core::{SessionId, Standing};
 use vestibule_http::Queue;
 use vestibule_themes::{PageView, PlainPage, Themes, negotiate};
 
 use crate::answer::{give_ticket, personal};
+use crate::compress::{Compression, accepts_gzip, gzip};
 use crate::request::Seen;
 use crate::state::Gate;
 use crate::visit::Served;
@@ -65,7 +62,8 @@ fn html(seen: &Seen, status: StatusCode, nonce: &str, body: String) -> Response 
         "default-src 'none'; style-src 'nonce-{nonce}' 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; \
          font-src 'self'; media-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     );
-    let compressed = accepts_gzip(seen).then(|| gzip(body.as_bytes())).flatten();
+    // The fastest level: pages are small, and a poll of a browser without JavaScript is one.
+    let compressed = accepts_gzip(&seen.headers).then(|| gzip(body.as_bytes(), Compression::fast())).flatten();
     let mut response = match compressed {
         Some(bytes) => {
             let mut response = Body::from(bytes).into_response();
@@ -84,17 +82,4 @@ fn html(seen: &Seen, status: StatusCode, nonce: &str, body: String) -> Response 
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     response
-}
-
-fn accepts_gzip(seen: &Seen) -> bool {
-    let refused = |coding: &str| coding.split(';').nth(1).is_some_and(|q| q.trim() == "q=0");
-    let offered = seen.header("accept-encoding").unwrap_or_default();
-    offered.split(',').map(str::trim).any(|coding| coding.split(';').next() == Some("gzip") && !refused(coding))
-}
-
-/// The fastest level: pages are small, and a poll of a browser without JavaScript is one.
-fn gzip(body: &[u8]) -> Option<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 2), Compression::fast());
-    encoder.write_all(body).ok()?;
-    encoder.finish().ok()
 }

@@ -14,52 +14,13 @@ on_each_store! {
     nobody_talks_nginx_into_another_question,
 }
 
-/// What the documentation tells people to put into their server block.
-const SERVER: &str = r#"
-server {
-    listen 127.0.0.1:{port};
-
-    location / {
-        auth_request /_vestibule/check;
-        auth_request_set $vestibule_cookie $upstream_http_set_cookie;
-        auth_request_set $vestibule_ticket $upstream_http_x_vestibule_ticket;
-        auth_request_set $vestibule_pass $upstream_http_x_vestibule_pass;
-        error_page 401 = @wait;
-        add_header Set-Cookie $vestibule_cookie always;
-        proxy_set_header Host $http_host;
-        proxy_set_header X-Vestibule-Pass $vestibule_pass;
-        proxy_pass {origin};
-    }
-    location = /_vestibule/check {
-        internal;
-        proxy_pass {gate};
-        proxy_pass_request_body off;
-        proxy_set_header Content-Length "";
-        proxy_set_header Host $http_host;
-        proxy_set_header X-Forwarded-Host $http_host;
-        proxy_set_header X-Forwarded-Uri $request_uri;
-        proxy_set_header X-Forwarded-Method $request_method;
-        proxy_set_header X-Forwarded-Proto $scheme;
-        proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-        proxy_set_header X-Original-URL "";
-        proxy_set_header X-Original-Method "";
-    }
-    location /_vestibule/ {
-        proxy_pass {gate};
-        proxy_set_header Host $http_host;
-        proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-        proxy_set_header X-Forwarded-Proto $scheme;
-    }
-    location @wait {
-        proxy_pass {gate};
-        proxy_set_header Host $http_host;
-        proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-        proxy_set_header X-Forwarded-Proto $scheme;
-        proxy_set_header X-Vestibule-Ticket $vestibule_ticket;
-        proxy_hide_header X-Vestibule-Ticket;
-    }
+/// What the documentation tells people to put into their server block, around these two upstreams.
+fn server(gate: &str, origin: &str) -> String {
+    let documentation = include_str!("../../../docs/handover.md");
+    let block = documentation.split("```nginx").nth(1).unwrap().split("```").next().unwrap();
+    let locations = block.replace("http://vestibule", gate).replace("http://site", origin);
+    format!("server {{ listen 127.0.0.1:{{port}}; {locations} }}")
 }
-"#;
 
 async fn open(keeper: Keeper, quota: u64) -> (Scene, Nginx) {
     let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
@@ -67,7 +28,7 @@ async fn open(keeper: Keeper, quota: u64) -> (Scene, Nginx) {
     let changes = json!({ "quota": quota, "handover": { "kind": "check" }, "rules": rules });
     let scene = Scene::open_with(keeper, changes, options).await;
     let gate = format!("http://{}", scene.gate.address());
-    let nginx = Nginx::start(&SERVER.replace("{gate}", &gate).replace("{origin}", &scene.origin.url())).await;
+    let nginx = Nginx::start(&server(&gate, &scene.origin.url())).await;
     (scene, nginx)
 }
 

@@ -56,5 +56,5 @@ fn has_it(headers: &HeaderMap, etag: &str) -> bool {
     listed
         .flat_map(|value| value.split(','))
         .map(str::trim)
-        .any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag)
+        .any(|tag| tag == "*" || tag.trim_start_matches("W/") == etag.trim_start_matches("W/"))
 }

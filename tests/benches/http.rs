@@ -24,6 +24,10 @@ use vestibule_http::Directory;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Redis, free_port};
 
+/// The program's allocator, for gate and hello alike.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Connections that send one request after the other.
 const CONNECTIONS: usize = 32;
 /// Visitors in line while requests are measured.

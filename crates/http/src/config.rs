@@ -10,15 +10,12 @@ use vestibule_themes::Themes;
 
 /// How long the store may take for one operation.
 pub const STORE_TIMEOUT: Duration = Duration::from_millis(250);
-/// What a store address takes.
-pub const STORE_TAKES: &str =
-    "memory, or an address that starts with redis://, rediss://, redis-cluster:// or redis-sentinel://";
 
 /// A process that can't start: which variable or flag is wrong, and what it takes.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The store's address is none.
-    #[error("{variable} takes {STORE_TAKES}: {reason}")]
+    #[error("{variable} takes memory or a Redis; {reason}")]
     Store {
         /// Variable or flag.
         variable: &'static str,

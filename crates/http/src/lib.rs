@@ -12,7 +12,7 @@ mod origin_of_request;
 mod telemetry;
 
 pub use clock::StoreClock;
-pub use config::{ConfigError, STORE_TAKES, STORE_TIMEOUT, open_store, open_themes, parse_keys};
+pub use config::{ConfigError, STORE_TIMEOUT, open_store, open_themes, parse_keys};
 pub use directory::{Directory, Queue};
 pub use error::ApiError;
 pub use origin_of_request::{RequestOrigin, TRUSTED_PROXIES_MAX, request_origin};

@@ -1,5 +1,7 @@
 //! Settings documents and rules: what is wrong is named, what is right survives being written, and nothing panics.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use vestibule_core::settings::{RequestFacts, RuleAction, Settings, decide, parse_document};

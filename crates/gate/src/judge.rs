@@ -30,7 +30,9 @@ pub(crate) async fn judgement(gate: &Gate, seen: &Seen) -> Result<Judgement, Api
     let host = seen.host.as_deref().ok_or(ApiError::NoHost)?;
     let queues = gate.directory.of_host(host).await;
     let Some(first) = queues.first().cloned() else {
-        info!(host, "no queue stands in front of this host");
+        if let Some(held_back) = gate.unknown_hosts.pass() {
+            info!(host, held_back, "no queue stands in front of this host");
+        }
         return Err(ApiError::UnknownHost);
     };
     for queue in queues {

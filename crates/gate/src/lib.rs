@@ -28,6 +28,7 @@ mod proxy;
 mod request;
 mod standing;
 mod state;
+mod throttle;
 mod visit;
 
 pub use proxy::ProxyLimits;

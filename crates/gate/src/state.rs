@@ -8,6 +8,7 @@ use vestibule_themes::Themes;
 
 use crate::pass::PassCache;
 use crate::proxy::{Proxy, ProxyLimits};
+use crate::throttle::Throttle;
 
 /// What a gate is made of.
 pub struct GateParts {
@@ -41,6 +42,8 @@ pub struct GateState {
     pub(crate) trusted_proxies: usize,
     pub(crate) proxy: Proxy,
     pub(crate) clock: StoreClock,
+    pub(crate) store_failures: Throttle,
+    pub(crate) unknown_hosts: Throttle,
 }
 
 impl Gate {
@@ -56,6 +59,8 @@ impl Gate {
             trusted_proxies: parts.trusted_proxies,
             proxy: Proxy::new(parts.proxy),
             clock: StoreClock::default(),
+            store_failures: Throttle::new(),
+            unknown_hosts: Throttle::new(),
         }))
     }
 }

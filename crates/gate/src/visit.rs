@@ -73,7 +73,9 @@ pub(crate) async fn serve(
     match ask(gate, &queue, ticket.as_ref(), joining).await {
         Ok((queue, answer)) => answered(gate, queue, &answer, ticket.as_ref(), enter_url),
         Err(error) => {
-            warn!(queue = %queue.settings.id, %error, "the store failed; store_failure decides");
+            if let Some(held_back) = gate.store_failures.pass() {
+                warn!(queue = %queue.settings.id, %error, held_back, "the store failed; store_failure decides");
+            }
             store_failed(gate, &queue, ticket.as_ref())
         }
     }

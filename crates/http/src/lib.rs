@@ -3,6 +3,18 @@
 //!
 //! Its one idea: whatever more than one role needs is decided here once, so that gate, admin, metrics and purge behave
 //! alike whether they run as Lambdas or in the stand-alone program.
+//!
+//! - [`open_store`], [`open_themes`], [`parse_keys`]: a process' configuration, checked at the start, with the name of
+//!   the flag or variable in the message.
+//! - [`Directory`]: which queues stand in front of a host. A copy of the settings that costs a request nothing: it is
+//!   compared with the store's index every few seconds beside the requests, and loaded anew when an answer of the store
+//!   names a revision that is not the one held.
+//! - [`StoreClock`]: the store's time between two answers of the store.
+//! - [`ApiError`]: the one table of errors, `{"error":{"code","message","field"}}`.
+//! - [`request_origin`]: the visitor's address and scheme, as far as trusted proxies say so.
+//! - [`init_telemetry`]: logging, with levels per module.
+//!
+//! Try it: `cargo test -p vestibule-http`.
 
 mod clock;
 mod config;

@@ -4,6 +4,8 @@
 
 // With the attribute, clippy grants the helpers what it grants the tests: to unwrap.
 #[cfg(test)]
+mod corners;
+#[cfg(test)]
 mod outages;
 #[cfg(test)]
 mod reference;

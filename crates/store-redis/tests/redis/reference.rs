@@ -17,15 +17,15 @@ use super::server::Server;
 use super::tools::{START, Tickets, queue, session, settings};
 
 const STEPS: usize = 700;
-const SEEDS: u64 = 8;
+const SEEDS: u64 = 12;
 /// Few, so that they meet each other.
 const SESSIONS: u32 = 60;
 
-struct Pair {
+pub(crate) struct Pair {
     clock: Arc<ManualClock>,
-    memory: MemoryStore,
-    redis: RedisStore,
-    tickets: Tickets,
+    pub(crate) memory: MemoryStore,
+    pub(crate) redis: RedisStore,
+    pub(crate) tickets: Tickets,
     held: Vec<VerifiedTicket>,
     rng: SmallRng,
 }
@@ -35,12 +35,13 @@ macro_rules! both {
     ($pair:expr, $($operation:tt)*) => {{
         let memory = $pair.memory.$($operation)*.await;
         let redis = $pair.redis.$($operation)*.await;
-        same(&memory, &redis);
+        $crate::reference::same(&memory, &redis);
         memory
     }};
 }
+pub(crate) use both;
 
-fn same(memory: &impl Debug, redis: &impl Debug) {
+pub(crate) fn same(memory: &impl Debug, redis: &impl Debug) {
     assert_eq!(format!("{memory:?}"), format!("{redis:?}"), "memory on the left, Redis on the right");
 }
 
@@ -56,17 +57,21 @@ impl Pair {
     /// Mostly a late one, so that most are good.
     fn some_ticket(&mut self) -> Option<VerifiedTicket> {
         let count = self.held.len();
-        let from = if self.rng.random_bool(0.8) { count.saturating_sub(40) } else { 0 };
+        let from = if self.rng.random_bool(0.8) { count.saturating_sub(12) } else { 0 };
         (count > 0).then(|| self.held[self.rng.random_range(from..count)].clone())
     }
 
-    fn some_settings(&mut self) -> Settings {
+    /// Mostly of the epoch that runs, so that the line outlives the change.
+    async fn some_settings(&mut self) -> Settings {
+        let running = self.memory.stats(&queue()).await.map_or(1, |stats| stats.rules.epoch);
+        let epoch = if self.rng.random_bool(0.9) { running } else { 1 };
+        let waiting_ttl = self.pick(&[3, 10, 60, 60, 300]);
         let mut document = json!({
-            "quota": self.pick(&[0, 1, 2, 3, 5, 20, 200]),
+            "quota": self.pick(&[0, 1, 2, 3, 5, 8, 20, 200]),
             "mode": self.pick(&["open", "open", "open", "open", "paused", "closed", "bypass"]),
-            "waiting_ttl": self.pick(&[3, 10, 60]), "active_ttl": self.pick(&[2, 20, 100]),
-            "claim_ttl": self.pick(&[20, 30]), "hold_ttl": self.pick(&[60, 120]),
-            "epoch": self.pick(&[1, 1, 1, 1, 1, 1, 1, 2]),
+            "waiting_ttl": waiting_ttl, "active_ttl": self.pick(&[2, 20, 100, 100]),
+            "claim_ttl": self.pick(&[20, 30]).max(waiting_ttl / 3),
+            "hold_ttl": self.pick(&[60, 120]).max(waiting_ttl), "epoch": epoch,
         });
         if self.rng.random_bool(0.5) {
             document["admissions_per_minute"] = self.pick(&[1, 7, 60, 61, 600, 6_000_000]).into();
@@ -80,43 +85,43 @@ impl Pair {
     async fn step(&mut self) {
         let (queue, session) = (queue(), self.some_session());
         match self.rng.random_range(0..100) {
-            0..45 => self.visit().await,
-            45..55 => {
-                let most = self.pick(&[1, 1000, 400_000, 2_000_000, 9_000_000, 70_000_000]);
+            0..50 => self.visit().await,
+            50..61 => {
+                let most = self.pick(&[1, 1000, 400_000, 2_000_000, 2_000_000, 9_000_000, 9_000_000, 70_000_000]);
                 self.clock.advance(self.rng.random_range(0..=most));
             }
             // To the very end of a time.
-            55..60 => self.pass_seconds(&[1, 2, 3, 5, 10, 15, 20, 30, 50, 60, 120]),
-            60..62 => self.pass_seconds(&[120, 200, 240]),
-            62..68 => {
+            61..65 => self.pass_seconds(&[1, 1, 2, 3, 5, 10, 15, 20, 30, 50, 60, 120]),
+            65..66 => self.pass_seconds(&[120, 200, 240]),
+            66..71 => {
                 if let Some(ticket) = self.some_ticket() {
                     both!(self, away(&queue, ticket.clone())).ok();
                 }
             }
-            68..72 => {
+            71..76 => {
                 if let Some(ticket) = self.some_ticket() {
                     both!(self, leave(&queue, ticket.clone())).ok();
                 }
             }
-            72..76 => drop(both!(self, end(&queue, session))),
-            76..80 => {
+            76..81 => drop(both!(self, end(&queue, session))),
+            81..85 => {
                 let count = self.rng.random_range(0..5);
                 both!(self, release(&queue, count)).ok();
             }
-            80..85 => {
+            85..90 => {
                 let limit = self.pick(&[0, 1, 3, 1000]);
                 both!(self, purge(&queue, limit)).ok();
             }
-            85..94 => {
+            90..95 => {
                 let mode = match self.rng.random_range(0..6) {
                     0..4 => PutMode::Always,
                     4 => PutMode::IfRevision(self.rng.random_range(0..9)),
                     _ => PutMode::Restore,
                 };
-                let settings = self.some_settings();
+                let settings = self.some_settings().await;
                 both!(self, put_settings(&settings, mode)).ok();
             }
-            94..97 => drop(both!(self, page(&queue, Micros(START.0 + 1_000_000), 3))),
+            95..97 => drop(both!(self, page(&queue, Micros(START.0 + 1_000_000), 3))),
             97..98 => drop(both!(self, reset(&queue))),
             98 => self.lose().await,
             _ => self.crowd().await,
@@ -140,11 +145,11 @@ impl Pair {
         if self.rng.random_bool(0.2) {
             self.visit().await;
         }
-        let (settings, mode) = (self.some_settings(), self.pick(&[PutMode::Restore, PutMode::Always]));
+        let (settings, mode) = (self.some_settings().await, self.pick(&[PutMode::Restore, PutMode::Always]));
         both!(self, put_settings(&settings, mode)).ok();
     }
 
-    fn pass_seconds(&mut self, any_of: &[u64]) {
+    pub(crate) fn pass_seconds(&mut self, any_of: &[u64]) {
         let seconds = self.pick(any_of);
         self.clock.advance(seconds * vestibule_core::MICROS_PER_SECOND);
     }
@@ -166,12 +171,12 @@ impl Pair {
         }
     }
 
-    async fn join_crowd(&mut self, number: u32) {
+    pub(crate) async fn join_crowd(&mut self, number: u32) {
         let visit = Visit { ticket: None, join: Some(session(1000 + number)) };
         both!(self, visit(&queue(), visit.clone())).ok();
     }
 
-    async fn compare(&mut self, thoroughly: bool) {
+    pub(crate) async fn compare(&mut self, thoroughly: bool) {
         let queue = queue();
         both!(self, stats(&queue)).ok();
         if thoroughly {
@@ -197,11 +202,12 @@ impl Drop for Trace {
     }
 }
 
-async fn run(server: &Server, seed: u64) {
+/// Both stores, holding a queue with these settings.
+pub(crate) async fn pair(server: &Server, seed: u64, first: &serde_json::Value) -> Pair {
     server.command("FLUSHALL");
     let clock = Arc::new(ManualClock::at(START));
     let options = RedisOptions { timeout: Duration::from_secs(5), clock: Some(clock.clone()) };
-    let mut pair = Pair {
+    let pair = Pair {
         memory: MemoryStore::new(clock.clone()),
         redis: RedisStore::connect(&server.url(), options).unwrap(),
         clock,
@@ -209,9 +215,14 @@ async fn run(server: &Server, seed: u64) {
         held: Vec::new(),
         rng: SmallRng::seed_from_u64(seed),
     };
+    both!(pair, put_settings(&settings(first), PutMode::Always)).unwrap();
+    pair
+}
+
+async fn run(server: &Server, seed: u64) {
+    let first = json!({ "quota": 3, "waiting_ttl": 10, "active_ttl": 20, "hold_ttl": 60 });
+    let mut pair = pair(server, seed, &first).await;
     let mut trace = Trace(seed, 0);
-    let first = settings(&json!({ "quota": 3, "waiting_ttl": 10, "active_ttl": 20, "hold_ttl": 60 }));
-    both!(pair, put_settings(&first, PutMode::Always)).unwrap();
     for step in 0..STEPS {
         trace.1 = step;
         pair.step().await;

@@ -1,0 +1,56 @@
+//! Keeps a fault that every request meets from being logged by every request.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Time between two lines of one kind.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Lets one line a second through and counts the others.
+pub(crate) struct Throttle {
+    started: Instant,
+    next_ms: AtomicU64,
+    held_back: AtomicU64,
+}
+
+impl Throttle {
+    pub(crate) fn new() -> Self {
+        Self { started: Instant::now(), next_ms: AtomicU64::new(0), held_back: AtomicU64::new(0) }
+    }
+
+    /// `Some` if it is time for a line: how many were held back since the last one.
+    pub(crate) fn pass(&self) -> Option<u64> {
+        self.pass_at(self.started.elapsed())
+    }
+
+    fn pass_at(&self, now: Duration) -> Option<u64> {
+        let next = self.next_ms.load(Ordering::Relaxed);
+        let mine = now.as_millis() as u64 >= next
+            && self
+                .next_ms
+                .compare_exchange(next, (now + EVERY).as_millis() as u64, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok();
+        if mine {
+            return Some(self.held_back.swap(0, Ordering::Relaxed));
+        }
+        self.held_back.fetch_add(1, Ordering::Relaxed);
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_a_second_says_how_many_there_were() {
+        let throttle = Throttle::new();
+        let at = |ms| throttle.pass_at(Duration::from_millis(ms));
+        assert_eq!(at(5), Some(0));
+        assert_eq!((at(6), at(1004)), (None, None));
+        assert_eq!(at(1005), Some(2));
+        assert_eq!(at(1006), None);
+    }
+}

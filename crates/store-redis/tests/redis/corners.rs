@@ -1,0 +1,54 @@
+//! Cases that random operations seldom meet: the same answers here and in the memory store.
+
+use serde_json::json;
+use vestibule_core::line::Visit;
+use vestibule_core::{PutMode, Store};
+
+use super::reference::{both, pair};
+use super::server::Server;
+use super::tools::{joining, queue, session, settings};
+
+#[tokio::test]
+async fn a_head_of_lapsed_sessions_is_cleared_in_the_same_batches() {
+    let server = Server::start().await;
+    let mut pair = pair(&server, 0, &json!({ "quota": 0 })).await;
+    for number in 0..300 {
+        pair.join_crowd(number).await;
+    }
+    pair.pass_seconds(&[30]);
+    both!(pair, put_settings(&settings(&json!({ "quota": 3 })), PutMode::Always)).unwrap();
+    pair.compare(true).await;
+    pair.join_crowd(1000).await;
+    pair.compare(true).await;
+}
+
+#[tokio::test]
+async fn the_pace_is_counted_in_the_same_windows() {
+    let server = Server::start().await;
+    let fields = json!({ "quota": 0, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 });
+    let mut pair = pair(&server, 0, &fields).await;
+    for number in 0..20 {
+        pair.join_crowd(number).await;
+    }
+    let fields = json!({ "quota": 1, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 });
+    both!(pair, put_settings(&settings(&fields), PutMode::Always)).unwrap();
+    for (number, seconds) in [1, 119, 120, 121, 239, 240, 241, 1, 360, 600].into_iter().enumerate() {
+        pair.pass_seconds(&[seconds]);
+        both!(pair, end(&queue(), session(1000 + number as u32))).unwrap();
+        pair.compare(false).await;
+    }
+}
+
+#[tokio::test]
+async fn a_ticket_older_than_the_state_shows_the_loss_though_its_bearer_is_present() {
+    let server = Server::start().await;
+    let mut pair = pair(&server, 0, &json!({ "quota": 0 })).await;
+    let joined = both!(pair, visit(&queue(), joining(1))).unwrap();
+    let old = pair.tickets.of(&joined);
+    pair.pass_seconds(&[1]);
+    both!(pair, remove_queue(&queue())).unwrap();
+    both!(pair, put_settings(&settings(&json!({ "quota": 0 })), PutMode::Always)).unwrap();
+    both!(pair, visit(&queue(), joining(1))).unwrap();
+    let visit = Visit { ticket: Some(old), join: None };
+    assert!(both!(pair, visit(&queue(), visit.clone())).unwrap().recovering);
+}

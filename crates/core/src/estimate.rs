@@ -11,12 +11,12 @@ const WAIT_MAX: f64 = 604_800.0;
 
 /// The expected wait at `position` (from 1).
 ///
-/// Admissions are taken as a Poisson process whose rate has a Gamma(a, b) belief: a prior worth [`PRIOR_ADMISSIONS`] at
+/// Admissions are taken as a Poisson process whose rate has a Gamma(a, b) belief: a prior worth `PRIOR_ADMISSIONS` at
 /// the rate that quota, `active_ttl` and `admissions_per_minute` let expect, plus the admissions seen in the seconds they
 /// were seen in. The time until k more admissions then is b times a beta prime variable with shapes k and a (a
 /// Gamma-Poisson mixture waits like a compound gamma distribution: Dubey 1970, "Compound gamma, beta and F
 /// distributions"; <https://en.wikipedia.org/wiki/Beta_prime_distribution#Compound_gamma_distribution>), which is b k / a
-/// times an F variable with 2k and 2a degrees of freedom. Its quantiles are taken from [`f_quantile`].
+/// times an F variable with 2k and 2a degrees of freedom. Its quantiles are taken from `f_quantile`.
 ///
 /// `None` while nobody is admitted: in `paused` and `closed`, and with nothing to go by.
 #[must_use]

@@ -4,7 +4,7 @@
 //! Its one idea: the store knows who is *present*, the signed ticket knows who has *which place*. So a place survives a
 //! phone that slept, a store that was flushed and a deploy, while those who went away block nobody and cost no memory.
 //!
-//! The rules ([`line`]) are plain functions of (state, now, operation). The [`MemoryStore`] is these rules plus a lock;
+//! The rules ([`mod@line`]) are plain functions of (state, now, operation). The [`MemoryStore`] is these rules plus a lock;
 //! every other store keeps the very same ones.
 //!
 //! ```

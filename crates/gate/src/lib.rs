@@ -13,8 +13,8 @@
 //! # }
 //! ```
 //!
-//! The parts, in the order in which a request meets them: [`request`] reads it, [`visit`] asks the store, [`standing`]
-//! puts the answer in words for the visitor, [`handover`] and [`page`] answer; [`own`] has one file an own endpoint.
+//! The parts, in the order in which a request meets them: `request` reads it, `visit` asks the store, `standing`
+//! puts the answer in words for the visitor, `handover` and `page` answer; `own` has one file an own endpoint.
 
 mod answer;
 mod compress;

@@ -7,26 +7,19 @@ use tracing::warn;
 use vestibule_core::StoreError;
 use vestibule_http::ApiError;
 
-use super::{Asked, Asks, Call};
+use super::Call;
 use crate::answer::set_cookie;
 use crate::cors::allow;
-use crate::request::Seen;
 use crate::state::Gate;
-use crate::visit::Served;
 
-pub(crate) async fn leave(
-    State(gate): State<Gate>,
-    Asks(asked): Asks<Asked>,
-    seen: Seen,
-) -> Result<Response, ApiError> {
-    let call = Call::of(&gate, &asked, seen).await?;
+pub(crate) async fn leave(State(gate): State<Gate>, call: Call) -> Response {
     let queue = &call.queue;
-    if let Some(ticket) = Served::ticket_of(&gate, &call.seen, queue) {
+    if let Some(ticket) = call.ticket(&gate) {
         match gate.store.leave(&queue.settings.id, ticket).await {
             Ok(_) | Err(StoreError::UnknownQueue(_)) => {}
             Err(error) => {
                 warn!(queue = %queue.settings.id, %error, "a leave did not reach the store");
-                return Ok(allow(ApiError::StoreUnavailable.into_response(), call.asker));
+                return allow(ApiError::StoreUnavailable.into_response(), call.asker);
             }
         }
     }
@@ -35,5 +28,5 @@ pub(crate) async fn leave(
     if let Ok(value) = HeaderValue::try_from(gone) {
         response.headers_mut().append(header::SET_COOKIE, value);
     }
-    Ok(allow(response, call.asker))
+    allow(response, call.asker)
 }

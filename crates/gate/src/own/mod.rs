@@ -12,18 +12,19 @@ pub(crate) mod theme;
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, Query, State};
+use axum::extract::{FromRequestParts, Query};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use vestibule_core::{QueueId, SessionId};
+use vestibule_core::{QueueId, SessionId, VerifiedTicket};
 use vestibule_http::{ApiError, Queue};
 
 use crate::cors::{self, Asker, allow_preflight};
 use crate::request::Seen;
 use crate::state::Gate;
+use crate::visit::Served;
 
 /// The query of a request. One that can't be read is answered as every other mistake is.
 pub(crate) struct Asks<T>(pub(crate) T);
@@ -55,8 +56,12 @@ pub(crate) struct Call {
     pub(crate) of_page: Option<SessionId>,
 }
 
-impl Call {
-    pub(crate) async fn of(gate: &Gate, query: &Asked, seen: Seen) -> Result<Self, ApiError> {
+impl FromRequestParts<Gate> for Call {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, gate: &Gate) -> Result<Self, ApiError> {
+        let Asks(query) = Asks::<Asked>::from_request_parts(parts, gate).await?;
+        let Ok(seen) = Seen::from_request_parts(parts, gate).await;
         let host = seen.host.clone().ok_or(ApiError::NoHost)?;
         let queues = gate.directory.of_host(&host).await;
         let queue = match &query.queue {
@@ -73,14 +78,21 @@ impl Call {
     }
 }
 
+impl Call {
+    /// The ticket of this queue that came along.
+    pub(crate) fn ticket(&self, gate: &Gate) -> Option<VerifiedTicket> {
+        Served::ticket_of(gate, &self.seen, &self.queue)
+    }
+
+    /// Where who is let in goes from here: the site, by way of the gate.
+    pub(crate) fn enter_url(&self) -> String {
+        format!("{}://{}/", self.seen.scheme(), self.seen.authority)
+    }
+}
+
 /// Answers a preflight of an own endpoint.
-pub(crate) async fn preflight(
-    State(gate): State<Gate>,
-    Asks(asked): Asks<Asked>,
-    seen: Seen,
-) -> Result<Response, ApiError> {
-    let call = Call::of(&gate, &asked, seen).await?;
-    Ok(allow_preflight(StatusCode::NO_CONTENT.into_response(), call.asker))
+pub(crate) async fn preflight(call: Call) -> Response {
+    allow_preflight(StatusCode::NO_CONTENT.into_response(), call.asker)
 }
 
 /// Whatever else lies under `/_vestibule/`.

@@ -25,7 +25,7 @@ const SAMPLE: usize = 20_000;
 
 fn settings() -> Settings {
     let document = json!({
-        "id": "bench", "tenant": "bench", "hosts": ["*"], "quota": 0, "waiting_ttl": 3600, "claim_ttl": 1800,
+        "id": "bench", "tenant": "bench", "hosts": ["*"], "quota": 0, "waiting_ttl": 3600, "claim_ttl": 1200,
         "hold_ttl": 3600, "handover": { "kind": "check" },
     });
     Settings::from_value(&document).unwrap()
@@ -174,6 +174,6 @@ async fn main() {
         row(waiting, "poll that leaves it", &still, &yard);
         let joining = bench.work(async { drop(bench.join(SAMPLE).await) }, SAMPLE).await;
         row(waiting, "first visit", &joining, &yard);
-        println!("| {waiting} | memory of a visitor | {memory:.0} bytes | | | |");
+        println!("| {waiting} | memory of a visitor | {memory:.1} bytes | | | |");
     }
 }

@@ -3,10 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a benchmark that can't be set up has failed")]
 
 use std::hint::black_box;
+use std::time::Duration;
 
-use criterion::{BatchSize, BenchmarkId, Criterion, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use serde_json::json;
-use vestibule_core::line::{Line, Visit};
+use vestibule_core::line::{Line, Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
 use vestibule_core::{KeyList, Micros, SessionId, TicketSigner, VerifiedTicket};
 
@@ -15,7 +16,7 @@ const START: Micros = Micros(1_700_000_000_000_000);
 
 fn settings() -> Settings {
     let document = json!({
-        "id": "bench", "tenant": "bench", "hosts": ["*"], "quota": 0, "waiting_ttl": 3600, "claim_ttl": 1800,
+        "id": "bench", "tenant": "bench", "hosts": ["*"], "quota": 0, "waiting_ttl": 3600, "claim_ttl": 1200,
         "hold_ttl": 3600, "handover": { "kind": "check" },
     });
     Settings::from_value(&document).unwrap()
@@ -29,45 +30,80 @@ struct Bench {
     line: Line,
     signer: TicketSigner,
     settings: Settings,
-    newcomers: Vec<Visit>,
+    /// Visitors from all over the line, who have come back before.
+    waiting: Vec<Visit>,
 }
 
 impl Bench {
-    /// A line of this length. Its last visitors have not come back yet, so their next visit moves their expiry.
     fn of(waiting: u64) -> Self {
         let settings = settings();
         let mut bench = Self {
             line: Line::new(settings.line.clone(), START, false),
             signer: TicketSigner::new(&KeyList::of_bytes("bench", [7; 32])).unwrap(),
             settings,
-            newcomers: Vec::new(),
+            waiting: Vec::new(),
         };
-        for _ in 0..waiting {
-            bench.join();
+        for number in 0..waiting {
+            let answer = bench.line.visit(START, &join());
+            if number % (waiting / 1000) == 0 {
+                let visit = Visit { ticket: Some(bench.ticket(&answer)), join: None };
+                bench.line.visit(START, &visit);
+                bench.waiting.push(visit);
+            }
         }
         bench
     }
 
-    fn join(&mut self) -> VerifiedTicket {
-        let answer = self.line.visit(START, &join());
+    fn ticket(&self, answer: &VisitAnswer) -> VerifiedTicket {
         let place = answer.place.unwrap();
         let token = self.signer.sign(&self.settings.id, answer.epoch, answer.now, &place, None).unwrap();
         self.signer.verify(&self.settings.id, token.as_bytes()).unwrap()
     }
 
-    fn returning(&mut self) -> Visit {
-        Visit { ticket: Some(self.join()), join: None }
+    /// The time that these visits take. Who joined goes away again, so that the line stays as long as it is.
+    fn timed(&mut self, visits: &[Visit]) -> Duration {
+        let mut answers = Vec::with_capacity(visits.len());
+        let started = instant();
+        for visit in visits {
+            answers.push(black_box(self.line.visit(START, visit)));
+        }
+        let taken = started.elapsed();
+        for answer in &answers {
+            let ticket = self.ticket(answer);
+            self.line.away(START, &ticket);
+        }
+        taken
     }
+
+    /// Times a kind of visit in batches, so that none of them makes the line much longer than it says.
+    fn in_batches(&mut self, rounds: u64, mut visits: impl FnMut(&mut Self, u64) -> Vec<Visit>) -> Duration {
+        let mut taken = Duration::ZERO;
+        let mut left = rounds;
+        while left > 0 {
+            let batch = left.min(100);
+            let visits = visits(self, batch);
+            taken += self.timed(&visits);
+            left -= batch;
+        }
+        taken
+    }
+}
+
+fn joining(count: u64) -> Vec<Visit> {
+    (0..count).map(|_| join()).collect()
+}
+
+/// The first visit after joining moves the expiry from `claim_ttl` to `waiting_ttl`.
+fn moving(bench: &mut Bench, count: u64) -> Vec<Visit> {
+    let joined: Vec<VisitAnswer> = joining(count).iter().map(|visit| bench.line.visit(START, visit)).collect();
+    joined.iter().map(|answer| Visit { ticket: Some(bench.ticket(answer)), join: None }).collect()
 }
 
 fn visits(criterion: &mut Criterion) {
     for waiting in WAITING {
         let mut bench = Bench::of(waiting);
         let mut group = criterion.benchmark_group("core");
-        let polls: Vec<Visit> = (0..1000).map(|_| bench.returning()).collect();
-        for visit in &polls {
-            bench.line.visit(START, visit);
-        }
+        let polls = std::mem::take(&mut bench.waiting);
         let mut next = (0..polls.len()).cycle();
         group.bench_function(BenchmarkId::new("poll", waiting), |bencher| {
             bencher.iter(|| {
@@ -76,17 +112,10 @@ fn visits(criterion: &mut Criterion) {
             });
         });
         group.bench_function(BenchmarkId::new("poll_moving_its_expiry", waiting), |bencher| {
-            bencher.iter_custom(|rounds| {
-                bench.newcomers = (0..rounds).map(|_| bench.returning()).collect();
-                let started = instant();
-                for visit in std::mem::take(&mut bench.newcomers) {
-                    black_box(bench.line.visit(START, &visit));
-                }
-                started.elapsed()
-            });
+            bencher.iter_custom(|rounds| bench.in_batches(rounds, moving));
         });
         group.bench_function(BenchmarkId::new("first_visit", waiting), |bencher| {
-            bencher.iter_batched(join, |visit| black_box(bench.line.visit(START, &visit)), BatchSize::SmallInput);
+            bencher.iter_custom(|rounds| bench.in_batches(rounds, |_, count| joining(count)));
         });
         group.finish();
     }

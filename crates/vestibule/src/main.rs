@@ -10,6 +10,7 @@ mod keys;
 mod serve;
 mod server;
 mod settings_file;
+mod unfinished;
 
 use std::process::ExitCode;
 

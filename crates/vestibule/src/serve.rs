@@ -17,6 +17,7 @@ use crate::cli::ServeOptions;
 use crate::keys::{load_keys, state_folder};
 use crate::server::Server;
 use crate::settings_file::read_settings;
+use crate::unfinished::Unfinished;
 
 /// Time between two rounds of the purge.
 const PURGE_EVERY: Duration = Duration::from_secs(5);
@@ -35,18 +36,37 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let router = vestibule_gate::router(gate(&options, store.clone(), directory.clone())?);
     let server = Server::bind(&options.listen).await?;
 
+    let unfinished = unfinished(&options, &store);
+    if let Some(unfinished) = &unfinished {
+        unfinished.take_up(&document.queues).await;
+    }
     // Before the first request, so that no gate takes a queue that is about to be written for one that was lost.
     if let Err(error) = directory.apply(&document.tenants, &document.queues, &[]).await {
         warn!(%error, "the settings could not be written to the store yet");
     }
     let settings = tokio::spawn(keep_settings(options.clone(), directory, document));
     let purge = tokio::spawn(keep_purging(store));
+    let writing = unfinished.clone().map(|unfinished| tokio::spawn(unfinished.keep_writing()));
     info!(address = server.address(), store = store_kind(&options.store), "serving");
     server.serve(router, stop_signal()?, Duration::from_secs(options.drain)).await;
     settings.abort();
     purge.abort();
+    if let (Some(unfinished), Some(writing)) = (unfinished, writing) {
+        writing.abort();
+        unfinished.write().await;
+    }
     info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a restart must know of the memory store. Redis knows by itself, and without keys of its own or a folder that was
+/// given there is no state folder.
+fn unfinished(options: &ServeOptions, store: &Arc<dyn Store>) -> Option<Unfinished> {
+    let no_folder = options.state.is_none() && options.ticket_keys.is_some() && options.pass_keys.is_some();
+    if options.store != "memory" || no_folder {
+        return None;
+    }
+    Some(Unfinished::new(&state_folder(options.state.clone()).ok()?, store.clone()))
 }
 
 /// The kind of store, without whatever its address holds.

@@ -115,6 +115,36 @@ async fn a_restart_costs_nobody_their_place() {
 }
 
 #[tokio::test]
+async fn after_a_restart_a_newcomer_who_asks_first_waits_behind_the_line() {
+    let mut served = Served::with("quota = 2\nrecheck_after = 0\nwaiting_ttl = 4\nclaim_ttl = 4").await;
+    let (mut inside, mut other, mut waiting) = (served.visitor(), served.visitor(), served.visitor());
+    for visitor in [&mut inside, &mut other] {
+        assert!(visitor.navigate("/").await.text().contains("origin /"));
+    }
+    waiting.navigate("/").await;
+    assert!(served.program.terminate().await.success());
+    served.program.restart();
+    served.program.until_healthy(&served.address).await;
+
+    let mut newcomer = served.visitor();
+    newcomer.navigate("/").await;
+    assert_eq!(newcomer.status("tour").await.json()["state"], "waiting", "two places look free, and are not");
+    assert!(inside.navigate("/").await.text().contains("origin /"));
+    let mut order = Vec::new();
+    wait_until("both are let in", PATIENCE, async || {
+        for (name, visitor) in [("newcomer", &mut newcomer), ("waiting", &mut waiting)] {
+            if !order.contains(&name) && visitor.status("tour").await.json()["state"] == "admitted" {
+                order.push(name);
+                visitor.leave("tour").await;
+            }
+        }
+        order.len() == 2
+    })
+    .await;
+    assert_eq!(order, ["waiting", "newcomer"]);
+}
+
+#[tokio::test]
 async fn a_socket_file_serves_too_and_an_old_one_is_replaced() {
     let origin = Origin::start();
     let folder = tempfile::tempdir().unwrap();

@@ -63,10 +63,21 @@ impl Unfinished {
                 left.push('\n');
             }
         }
-        let written = if left.is_empty() { fs::remove_file(&self.file) } else { fs::write(&self.file, left) };
-        match written {
-            Err(error) if error.kind() != ErrorKind::NotFound => warn!(%error, "the state folder can't be written"),
-            _ => {}
+        let written = if left.is_empty() { self.remove() } else { self.keep(&left) };
+        if let Err(error) = written {
+            warn!(%error, "which queues have a line can't be written to the state folder");
+        }
+    }
+
+    fn keep(&self, left: &str) -> std::io::Result<()> {
+        fs::create_dir_all(self.file.parent().unwrap_or(Path::new(".")))?;
+        fs::write(&self.file, left)
+    }
+
+    fn remove(&self) -> std::io::Result<()> {
+        match fs::remove_file(&self.file) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
         }
     }
 }

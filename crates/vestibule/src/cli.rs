@@ -56,7 +56,8 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "VESTIBULE_QUOTA", value_name = "N")]
     pub(crate) quota: Option<u64>,
 
-    /// Folder in which keys that nobody gave are made once and kept [default: ~/.local/state/vestibule]
+    /// Folder for keys that nobody gave, made once, and for what a restart must know of the memory store
+    /// [default: ~/.local/state/vestibule]
     #[arg(long, env = "VESTIBULE_STATE", value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
 

@@ -6,10 +6,12 @@
 //!
 //! - [`open_store`], [`open_themes`], [`parse_keys`]: a process' configuration, checked at the start, with the name of
 //!   the flag or variable in the message.
+//! - [`StoreConfig`], [`variable`]: what a function reads from its environment.
 //! - [`Directory`]: which queues stand in front of a host. A copy of the settings that costs a request nothing: it is
 //!   compared with the store's index every few seconds beside the requests, and loaded anew when an answer of the store
 //!   names a revision that is not the one held.
 //! - [`StoreClock`]: the store's time between two answers of the store.
+//! - [`Decision`]: what a gate decided on a request, for the log and the metrics around it.
 //! - [`ApiError`]: the one table of errors, `{"error":{"code","message","field"}}`.
 //! - [`request_origin`]: the visitor's address and scheme, as far as trusted proxies say so.
 //! - [`init_telemetry`]: logging, with levels per module.
@@ -18,14 +20,18 @@
 
 mod clock;
 mod config;
+mod decision;
 mod directory;
+mod environment;
 mod error;
 mod origin_of_request;
 mod telemetry;
 
 pub use clock::StoreClock;
 pub use config::{ConfigError, STORE_TIMEOUT, open_store, open_themes, parse_keys};
+pub use decision::{Decision, Outcome};
 pub use directory::{Directory, Queue};
+pub use environment::{StoreConfig, VariableError, init_telemetry_from_env, number, required, variable};
 pub use error::ApiError;
 pub use origin_of_request::{RequestOrigin, TRUSTED_PROXIES_MAX, request_origin};
-pub use telemetry::{LogFormat, init_telemetry};
+pub use telemetry::{DEFAULT_LEVELS, LogFormat, init_telemetry};

@@ -4,6 +4,9 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+/// Levels where nobody gave any: what an operator wants to know, without a line a request (`request=info` adds those).
+pub const DEFAULT_LEVELS: &str = "info,request=off";
+
 /// How log lines look (`VESTIBULE_LOG_FORMAT`, `--log-format`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {

@@ -1,0 +1,3 @@
+//! The gate as a Lambda.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The metrics as a Lambda.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The purge as a Lambda.
+
+fn main() {}

@@ -26,14 +26,19 @@
 
 pub mod cookie;
 mod estimate;
+pub mod history;
 mod id;
 mod keys;
 pub mod line;
 mod memory;
+mod memory_records;
 mod pass;
+mod purge_record;
+pub mod records;
 pub mod settings;
 mod standing;
 mod store;
+mod support_code;
 mod ticket;
 mod time;
 
@@ -41,7 +46,9 @@ pub use estimate::wait_estimate;
 pub use id::{ID_MAX, IdError, QueueId, SessionId, TenantId, ThemeId};
 pub use keys::{Key, KeyError, KeyList, PASS_KEY_LEN, TICKET_KEY_MIN};
 pub use memory::MemoryStore;
+pub use memory_records::MemoryRecords;
 pub use pass::{PASS_ISSUER, PASS_TTL, PassClaims, PassSigner, verify_pass};
+pub use purge_record::PurgeRecord;
 pub use standing::{Standing, StandingState, WaitSeconds};
 pub use store::{PutMode, PutOutcome, Store, StoreError};
 pub use ticket::{TICKET_MAX, TicketError, TicketSigner, VerifiedTicket};

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use async_trait::async_trait;
 
 use crate::line::{FoundSession, Line, LinePage, PurgeReport, Removal, Stats, Visit, VisitAnswer};
+use crate::purge_record::PurgeRecord;
 use crate::settings::{Settings, Tenant};
 use crate::store::{PutMode, PutOutcome, Store, StoreError};
 use crate::ticket::VerifiedTicket;
@@ -24,6 +25,7 @@ pub struct MemoryStore {
     queues: RwLock<HashMap<QueueId, Arc<Mutex<Entry>>>>,
     removed: Mutex<BTreeSet<QueueId>>,
     tenants: Mutex<BTreeMap<TenantId, Tenant>>,
+    last_purge: Mutex<Option<PurgeRecord>>,
 }
 
 /// A panic while a lock was held leaves whole values behind: every operation here is plain code over one value.
@@ -35,7 +37,13 @@ impl MemoryStore {
     /// An empty store that goes by this clock.
     #[must_use]
     pub fn new(clock: impl Clock + 'static) -> Self {
-        Self { clock: Box::new(clock), queues: RwLock::default(), removed: Mutex::default(), tenants: Mutex::default() }
+        Self {
+            clock: Box::new(clock),
+            queues: RwLock::default(),
+            removed: Mutex::default(),
+            tenants: Mutex::default(),
+            last_purge: Mutex::default(),
+        }
     }
 
     fn entry(&self, queue: &QueueId) -> Option<Arc<Mutex<Entry>>> {
@@ -101,6 +109,10 @@ impl Store for MemoryStore {
 
     async fn release(&self, queue: &QueueId, count: u64) -> Result<u64, StoreError> {
         self.on(queue, |line, now| line.release(now, count))
+    }
+
+    async fn admit(&self, queue: &QueueId, session: SessionId) -> Result<bool, StoreError> {
+        self.on(queue, |line, now| line.admit(now, session))
     }
 
     async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
@@ -169,8 +181,22 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    async fn remove_tenant(&self, tenant: &TenantId) -> Result<(), StoreError> {
+        lock(&self.tenants).remove(tenant);
+        Ok(())
+    }
+
     async fn tenants(&self) -> Result<Vec<Tenant>, StoreError> {
         Ok(lock(&self.tenants).values().cloned().collect())
+    }
+
+    async fn record_purge(&self, record: &PurgeRecord) -> Result<(), StoreError> {
+        *lock(&self.last_purge) = Some(PurgeRecord { at: self.clock.now(), ..*record });
+        Ok(())
+    }
+
+    async fn last_purge(&self) -> Result<Option<PurgeRecord>, StoreError> {
+        Ok(*lock(&self.last_purge))
     }
 
     async fn ping(&self) -> Result<(), StoreError> {

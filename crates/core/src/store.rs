@@ -3,10 +3,11 @@
 use async_trait::async_trait;
 
 use crate::line::{FoundSession, LinePage, PurgeReport, Removal, Stats, Visit, VisitAnswer};
+use crate::purge_record::PurgeRecord;
 use crate::settings::{Settings, Tenant};
 use crate::ticket::VerifiedTicket;
 use crate::time::Micros;
-use crate::{QueueId, SessionId};
+use crate::{QueueId, SessionId, TenantId};
 
 /// Why a store gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +62,8 @@ pub trait Store: Send + Sync {
     async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removal, StoreError>;
     /// Admits the next `count`, at most [`crate::line::RELEASE_BATCH`] in one go, whatever quota, rate or pause say.
     async fn release(&self, queue: &QueueId, count: u64) -> Result<u64, StoreError>;
+    /// Admits this session, whatever quota, rate, pause or those before it say. Whether it waited.
+    async fn admit(&self, queue: &QueueId, session: SessionId) -> Result<bool, StoreError>;
     /// Removes up to `limit`, at most [`crate::line::PURGE_BATCH`], lapsed sessions.
     async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError>;
     /// The queue at a glance.
@@ -83,8 +86,15 @@ pub trait Store: Send + Sync {
     async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError>;
     /// Writes a tenant.
     async fn put_tenant(&self, tenant: &Tenant) -> Result<(), StoreError>;
+    /// Removes a tenant; its queues are not looked at.
+    async fn remove_tenant(&self, tenant: &TenantId) -> Result<(), StoreError>;
     /// All tenants, by id.
     async fn tenants(&self) -> Result<Vec<Tenant>, StoreError>;
+    /// Notes what a round of the purge did, in place of what was noted before. The store's clock says when, whatever
+    /// `at` of the record says.
+    async fn record_purge(&self, record: &PurgeRecord) -> Result<(), StoreError>;
+    /// What the last round of the purge did; `None` if there was none, or the store lost it.
+    async fn last_purge(&self) -> Result<Option<PurgeRecord>, StoreError>;
     /// Whether the store answers.
     async fn ping(&self) -> Result<(), StoreError>;
 }

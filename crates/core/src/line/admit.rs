@@ -2,7 +2,7 @@
 
 use super::presence::Presence;
 use super::state::Line;
-use super::{ADVANCE_BATCH, Mode};
+use super::{ADVANCE_BATCH, Mode, REAP_BATCH};
 use crate::SessionId;
 use crate::time::Micros;
 
@@ -38,6 +38,23 @@ impl Line {
         }
         self.counters.admitted += promoted.admitted;
         promoted.admitted
+    }
+
+    /// Rule 10, for one session: lets it in wherever it stands in the line, whatever quota, rate or pause say. Whether it
+    /// waited.
+    pub fn admit(&mut self, now: Micros, session: SessionId) -> bool {
+        self.reap(now, REAP_BATCH);
+        self.advance(now, None);
+        let Some(presence) = self.present.get(&session).copied() else { return false };
+        if presence.admitted_at().is_some() || presence.expires_at <= now {
+            return false;
+        }
+        self.remove(session);
+        self.insert(session, Presence::admitted(now));
+        self.set_expiry(session, self.capped(now.plus_seconds(self.rules.claim_ttl), Some(now)));
+        self.waits.count(presence.since(), now);
+        self.counters.released += 1;
+        true
     }
 
     /// Lets in up to `most` from the head of the line, looking at `batch` at most. Who lapsed there is removed instead:

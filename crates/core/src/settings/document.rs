@@ -99,7 +99,7 @@ pub fn parse_document(value: &Value) -> Result<Document, Vec<FieldError>> {
     if errors.is_empty() { Ok(document) } else { Err(errors) }
 }
 
-fn not_a_table(path: &str) -> Vec<FieldError> {
+pub(super) fn not_a_table(path: &str) -> Vec<FieldError> {
     vec![FieldError { field: path.to_owned(), message: "takes a table".into() }]
 }
 

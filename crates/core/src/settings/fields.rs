@@ -23,7 +23,7 @@ impl fmt::Display for FieldError {
 }
 
 /// The fields of one table of a document, taken one by one; what is left over is unknown.
-pub(super) struct Fields<'a> {
+pub struct Fields<'a> {
     map: &'a Map<String, Value>,
     path: String,
     known: Vec<&'static str>,
@@ -31,7 +31,9 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(map: &'a Map<String, Value>, path: impl Into<String>) -> Self {
+    /// The fields of a table that stands at `path` of its document.
+    #[must_use]
+    pub fn new(map: &'a Map<String, Value>, path: impl Into<String>) -> Self {
         Self { map, path: path.into(), known: Vec::new(), errors: Vec::new() }
     }
 
@@ -39,7 +41,8 @@ impl<'a> Fields<'a> {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 
-    pub(super) fn refuse(&mut self, name: &str, message: impl Into<String>) {
+    /// Records that the field `name` is wrong.
+    pub fn refuse(&mut self, name: &str, message: impl Into<String>) {
         self.errors.push(FieldError { field: self.path_of(name), message: message.into() });
     }
 
@@ -50,7 +53,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The value of `name` if it is there and right; `None` if absent. A wrong one is recorded.
-    pub(super) fn optional<T>(
+    pub fn optional<T>(
         &mut self,
         name: &'static str,
         takes: &str,
@@ -65,7 +68,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The value of `name`, or the stand-in `default` where it is absent or wrong.
-    pub(super) fn or<T>(
+    pub fn or<T>(
         &mut self,
         name: &'static str,
         default: T,
@@ -76,7 +79,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The value of `name`, which must be there.
-    pub(super) fn required<T>(
+    pub fn required<T>(
         &mut self,
         name: &'static str,
         takes: &str,
@@ -92,19 +95,20 @@ impl<'a> Fields<'a> {
     }
 
     /// A whole number between the bounds.
-    pub(super) fn number(&mut self, name: &'static str, default: u64, least: u64, most: u64) -> u64 {
+    pub fn number(&mut self, name: &'static str, default: u64, least: u64, most: u64) -> u64 {
         let takes = format!("a whole number from {least} to {most}");
         self.or(name, default, &takes, |value| whole(value, least, most))
     }
 
     /// A whole number between the bounds, or nothing.
-    pub(super) fn optional_number(&mut self, name: &'static str, least: u64, most: u64) -> Option<u64> {
+    pub fn optional_number(&mut self, name: &'static str, least: u64, most: u64) -> Option<u64> {
         let takes = format!("a whole number from {least} to {most}, or nothing");
         self.optional(name, &takes, |value| whole(value, least, most))
     }
 
-    /// Ends the reading: names every field that nobody asked for.
-    pub(super) fn finish(mut self) -> Vec<FieldError> {
+    /// Ends the reading: names every field that nobody asked for. All errors of the table.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<FieldError> {
         let unknown: Vec<&String> = self.map.keys().filter(|key| !self.known.contains(&key.as_str())).collect();
         let known = self.known.join(", ");
         for key in unknown {

@@ -9,7 +9,7 @@ mod rule;
 mod tenant;
 
 pub use document::{Document, ID_TAKES, parse_document};
-pub use fields::FieldError;
+pub use fields::{FieldError, Fields};
 pub use host::{HostPattern, is_below, normalise_host};
 pub use origin::Origin;
 pub use path::normalise_path;

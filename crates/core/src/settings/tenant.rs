@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::document::{ID_TAKES, NAME_MAX, NAME_TAKES, id, name};
+use super::document::{ID_TAKES, NAME_MAX, NAME_TAKES, id, name, not_a_table};
 use super::fields::{FieldError, Fields};
 use crate::TenantId;
 
@@ -21,6 +21,15 @@ pub struct Tenant {
 }
 
 impl Tenant {
+    /// The tenant in a document of one tenant.
+    ///
+    /// # Errors
+    /// Every wrong field, by name, with what it takes.
+    pub fn from_value(value: &Value) -> Result<Self, Vec<FieldError>> {
+        let map = value.as_object().ok_or_else(|| not_a_table("tenant"))?;
+        Self::parse(map, "")
+    }
+
     pub(super) fn parse(map: &Map<String, Value>, path: &str) -> Result<Self, Vec<FieldError>> {
         let mut fields = Fields::new(map, path);
         let id = fields.required("id", ID_TAKES, id::<TenantId>);

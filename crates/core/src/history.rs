@@ -1,0 +1,233 @@
+//! What a queue's numbers were: a point every minute for a day, and every five minutes for 30 days.
+//!
+//! A point holds the counters as they stood, not what they grew by, so that writing one needs nothing but the queue, and
+//! a minute that nobody noticed costs no event. A minute in which nobody waited and nobody was in leaves no point.
+
+use crate::line::Stats;
+use crate::records::{ENTRIES_MAX, EntryId, Note, NoteKind, Records, Stream};
+use crate::{MICROS_PER_SECOND, Micros, QueueId, Store, StoreError};
+
+/// Seconds for which a minute counts as noticed.
+const NOTICED: u64 = 900;
+
+/// How far apart points are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// A minute; kept for a day.
+    Minute,
+    /// Five minutes; kept for 30 days.
+    FiveMinutes,
+}
+
+impl Step {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Minute, Self::FiveMinutes];
+
+    /// The length in seconds.
+    #[must_use]
+    pub const fn seconds(self) -> u64 {
+        match self {
+            Self::Minute => 60,
+            Self::FiveMinutes => 300,
+        }
+    }
+
+    fn stream(self, queue: &QueueId) -> Stream {
+        match self {
+            Self::Minute => Stream::Minutes(queue.clone()),
+            Self::FiveMinutes => Stream::FiveMinutes(queue.clone()),
+        }
+    }
+}
+
+/// A queue's numbers at one instant, and what happened since the instant before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// Begin of its step, in seconds since 1970 by the store's clock.
+    pub at: u64,
+    /// How many waited.
+    pub waiting: u64,
+    /// How many were in.
+    pub active: u64,
+    /// The quota.
+    pub quota: u64,
+    /// How many joined since the sample before; `None` if that is not known.
+    pub joined: Option<u64>,
+    /// How many were admitted or released since the sample before; `None` if that is not known.
+    pub admitted: Option<u64>,
+}
+
+/// A point as it is kept: the counters as they stood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Point {
+    at: u64,
+    waiting: u64,
+    active: u64,
+    quota: u64,
+    joined: u64,
+    admitted: u64,
+    began: u64,
+}
+
+impl Point {
+    fn of(stats: &Stats, at: u64) -> Self {
+        Self {
+            at,
+            waiting: stats.waiting,
+            active: stats.active,
+            quota: stats.rules.quota,
+            joined: stats.counters.joined,
+            admitted: stats.counters.admitted + stats.counters.released,
+            began: stats.began.seconds(),
+        }
+    }
+
+    fn to_text(self) -> String {
+        let Self { at, waiting, active, quota, joined, admitted, began } = self;
+        format!("{at} {waiting} {active} {quota} {joined} {admitted} {began}")
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let numbers: Vec<u64> = text.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
+        let [at, waiting, active, quota, joined, admitted, began] = numbers.try_into().ok()?;
+        Some(Self { at, waiting, active, quota, joined, admitted, began })
+    }
+
+    fn since(&self, before: Option<&Self>, step: Step) -> Sample {
+        let grown = |count: fn(&Self) -> u64| match before {
+            Some(before) if before.began == self.began => count(self).checked_sub(count(before)),
+            // A state that began since then counted from 0.
+            Some(_) => Some(count(self)),
+            None => (self.began + step.seconds() >= self.at).then(|| count(self)),
+        };
+        Sample {
+            at: self.at,
+            waiting: self.waiting,
+            active: self.active,
+            quota: self.quota,
+            joined: grown(|point| point.joined),
+            admitted: grown(|point| point.admitted),
+        }
+    }
+}
+
+/// Writes the points of the running minute, unless somebody else has noticed it before. Whichever process runs beside
+/// the queues calls this a few times a minute; most calls cost one round trip. Returns how many points were written.
+///
+/// # Errors
+/// The store's. The points that were not written then are missing for good.
+pub async fn notice_minute(store: &dyn Store, records: &dyn Records) -> Result<usize, StoreError> {
+    let now = records.now().await?.seconds();
+    let mut due = Vec::new();
+    for step in Step::ALL {
+        let number = now / step.seconds();
+        let note = Note::new(NoteKind::Minute, format!("{}-{number}", step.seconds()));
+        if records.claim(&note, "", NOTICED).await? {
+            due.push((step, number * step.seconds()));
+        }
+    }
+    let mut written = 0;
+    if due.is_empty() {
+        return Ok(written);
+    }
+    for (queue, _) in store.queues().await?.into_iter().filter(|(_, revision)| *revision > 0) {
+        let stats = match store.stats(&queue).await {
+            Ok(stats) if stats.waiting + stats.active > 0 => stats,
+            Ok(_) | Err(StoreError::UnknownQueue(_)) => continue,
+            Err(error) => return Err(error),
+        };
+        for (step, at) in &due {
+            records.append(&step.stream(&queue), &Point::of(&stats, *at).to_text()).await?;
+            written += 1;
+        }
+    }
+    Ok(written)
+}
+
+/// The samples of a queue from `from` on, the oldest first.
+///
+/// # Errors
+/// The store's.
+pub async fn samples(
+    records: &dyn Records,
+    queue: &QueueId,
+    step: Step,
+    from: Micros,
+) -> Result<Vec<Sample>, StoreError> {
+    let stream = step.stream(queue);
+    let mut points: Vec<Point> = Vec::new();
+    let mut before: Option<EntryId> = None;
+    // One more than was asked for: what happened until the first is counted from there.
+    while points.last().is_none_or(|oldest| oldest.at >= from.seconds()) {
+        let entries = records.entries(&stream, before, ENTRIES_MAX).await?;
+        before = entries.last().map(|entry| entry.id);
+        points.extend(entries.iter().filter_map(|entry| Point::parse(&entry.text)));
+        if entries.len() < ENTRIES_MAX {
+            break;
+        }
+    }
+    points.reverse();
+    let earlier = std::iter::once(None).chain(points.iter().map(Some));
+    let samples = points.iter().zip(earlier).map(|(point, before)| point.since(before, step));
+    Ok(samples.filter(|sample| sample.at >= from.seconds()).collect())
+}
+
+/// Joined and admitted a minute, from the earliest point of the last [`RATES_SPAN`] seconds to `stats`; `None` without one.
+///
+/// # Errors
+/// The store's.
+pub async fn rates(records: &dyn Records, queue: &QueueId, stats: &Stats) -> Result<Option<Rates>, StoreError> {
+    let entries = records.entries(&Stream::Minutes(queue.clone()), None, 2).await?;
+    // A point is written some time into its minute: its entry says when.
+    let mut aged = entries.iter().filter_map(|entry| {
+        let age_us = stats.now.since(Micros(entry.id.at_ms * 1000));
+        let recent = (MICROS_PER_SECOND..=RATES_SPAN * MICROS_PER_SECOND).contains(&age_us);
+        Point::parse(&entry.text).filter(|_| recent).map(|point| (point, age_us))
+    });
+    let Some((point, age_us)) = aged.next_back() else { return Ok(None) };
+    let present = Point::of(stats, stats.now.seconds()).since(Some(&point), Step::Minute);
+    let per_minute = |count: u64| count as f64 * 60.0 * MICROS_PER_SECOND as f64 / age_us as f64;
+    let grown = present.joined.zip(present.admitted);
+    Ok(grown.map(|(joined, admitted)| Rates { joined: per_minute(joined), admitted: per_minute(admitted) }))
+}
+
+/// Seconds that a point may be old for rates to be taken from it.
+pub const RATES_SPAN: u64 = 180;
+
+/// How many joined and how many were admitted a minute, of late.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rates {
+    /// Joined a minute.
+    pub joined: f64,
+    /// Admitted and released a minute.
+    pub admitted: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POINT: Point = Point { at: 6000, waiting: 1, active: 2, quota: 3, joined: 40, admitted: 30, began: 600 };
+
+    #[test]
+    fn a_point_is_read_as_it_is_written() {
+        assert_eq!(Point::parse(&POINT.to_text()), Some(POINT));
+        for bad in ["", "1 2 3", "1 2 3 4 5 6 x", "1 2 3 4 5 6 7 8"] {
+            assert_eq!(Point::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_sample_says_what_happened_since_the_one_before() {
+        let grown = |before: Option<Point>| {
+            let sample = POINT.since(before.as_ref(), Step::Minute);
+            (sample.joined, sample.admitted)
+        };
+        assert_eq!(grown(Some(Point { joined: 35, admitted: 30, ..POINT })), (Some(5), Some(0)));
+        assert_eq!(grown(Some(Point { joined: 90, began: 1, ..POINT })), (Some(40), Some(30)), "the state began anew");
+        assert_eq!(grown(Some(Point { joined: 90, ..POINT })), (None, Some(0)), "a counter can't have gone back");
+        assert_eq!(grown(None), (None, None), "nothing to compare with");
+        let young = Point { began: 5950, ..POINT };
+        assert_eq!(young.since(None, Step::Minute).joined, Some(40), "it began within the step");
+    }
+}

@@ -1,0 +1,179 @@
+//! Records in the memory of this process: the reference for the other stores.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+
+use crate::StoreError;
+use crate::records::{
+    ENTRIES_MAX, Entry, EntryId, NOTE_TTL_MAX, Note, RECORDS_MAX, Record, RecordKind, RecordOutcome, Records, Stream,
+};
+use crate::time::{Clock, MICROS_PER_SECOND, Micros};
+
+/// Most lapsed notes that writing one removes.
+const NOTES_REAPED: usize = 32;
+
+/// Keeps records, streams and notes in this process.
+pub struct MemoryRecords {
+    clock: Box<dyn Clock>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    records: BTreeMap<(RecordKind, String), Record>,
+    streams: BTreeMap<Stream, VecDeque<Entry>>,
+    notes: BTreeMap<Note, (Micros, String)>,
+    lapses: BTreeSet<(Micros, Note)>,
+}
+
+impl MemoryRecords {
+    /// Nothing kept yet; time as this clock has it.
+    #[must_use]
+    pub fn new(clock: impl Clock + 'static) -> Self {
+        Self { clock: Box::new(clock), kept: Mutex::default() }
+    }
+
+    /// What is kept, and the time, which is read under the lock so that it follows the order of the operations.
+    fn kept(&self) -> (MutexGuard<'_, Kept>, Micros) {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.clock.now();
+        (kept, now)
+    }
+}
+
+impl Kept {
+    fn append(&mut self, now: Micros, stream: &Stream, text: &str) -> EntryId {
+        self.drop_lapsed(now, stream);
+        let entries = self.streams.entry(stream.clone()).or_default();
+        let now_ms = now.0 / 1000;
+        let id = match entries.back().map(|entry| entry.id) {
+            Some(last) if last.at_ms >= now_ms => EntryId { number: last.number + 1, ..last },
+            _ => EntryId { at_ms: now_ms, number: 0 },
+        };
+        entries.push_back(Entry { id, text: text.to_owned() });
+        if entries.len() > stream.keeps() {
+            entries.pop_front();
+        }
+        id
+    }
+
+    fn drop_lapsed(&mut self, now: Micros, stream: &Stream) {
+        let last = self.streams.get(stream).and_then(|entries| entries.back());
+        let last = last.map(|entry| Micros(entry.id.at_ms * 1000));
+        if let (Some(last), Some(lasts)) = (last, stream.lasts())
+            && last.plus_seconds(lasts) <= now
+        {
+            self.streams.remove(stream);
+        }
+    }
+
+    fn note(&self, now: Micros, note: &Note) -> Option<&str> {
+        self.notes.get(note).filter(|(lapses_at, _)| *lapses_at > now).map(|(_, text)| text.as_str())
+    }
+
+    fn put_note(&mut self, now: Micros, note: &Note, text: String, lapses_at: Micros) {
+        for _ in 0..NOTES_REAPED {
+            let Some((_, lapsed)) = self.lapses.first().filter(|(at, _)| *at <= now).cloned() else { break };
+            self.remove_note(&lapsed);
+        }
+        self.remove_note(note);
+        self.notes.insert(note.clone(), (lapses_at, text));
+        self.lapses.insert((lapses_at, note.clone()));
+    }
+
+    fn remove_note(&mut self, note: &Note) {
+        if let Some((lapses_at, _)) = self.notes.remove(note) {
+            self.lapses.remove(&(lapses_at, note.clone()));
+        }
+    }
+}
+
+fn lapse(now: Micros, seconds: u64) -> Micros {
+    Micros(now.0 + seconds.min(NOTE_TTL_MAX) * MICROS_PER_SECOND)
+}
+
+#[async_trait]
+impl Records for MemoryRecords {
+    async fn now(&self) -> Result<Micros, StoreError> {
+        Ok(self.clock.now())
+    }
+
+    async fn record(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
+        Ok(self.kept().0.records.get(&(kind, id.to_owned())).cloned())
+    }
+
+    async fn records(&self, kind: RecordKind) -> Result<Vec<(String, Record)>, StoreError> {
+        let (kept, _) = self.kept();
+        let from = kept.records.range((kind, String::new())..);
+        let of_kind = from.take_while(|((found, _), _)| *found == kind);
+        Ok(of_kind.map(|((_, id), record)| (id.clone(), record.clone())).collect())
+    }
+
+    async fn put_record(&self, kind: RecordKind, id: &str, text: &str, over: u64) -> Result<RecordOutcome, StoreError> {
+        let (mut kept, _) = self.kept();
+        let key = (kind, id.to_owned());
+        let current = kept.records.get(&key).map_or(0, |record| record.revision);
+        if current != over {
+            return Ok(RecordOutcome::Conflict(current));
+        }
+        if current == 0 && kept.records.keys().filter(|(found, _)| *found == kind).count() >= RECORDS_MAX {
+            return Ok(RecordOutcome::Full);
+        }
+        kept.records.insert(key, Record { revision: current + 1, text: text.to_owned() });
+        Ok(RecordOutcome::Stored(current + 1))
+    }
+
+    async fn remove_record(&self, kind: RecordKind, id: &str) -> Result<bool, StoreError> {
+        Ok(self.kept().0.records.remove(&(kind, id.to_owned())).is_some())
+    }
+
+    async fn append(&self, stream: &Stream, text: &str) -> Result<EntryId, StoreError> {
+        let (mut kept, now) = self.kept();
+        Ok(kept.append(now, stream, text))
+    }
+
+    async fn entries(&self, stream: &Stream, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError> {
+        let (mut kept, now) = self.kept();
+        kept.drop_lapsed(now, stream);
+        let entries = kept.streams.get(stream).into_iter().flatten().rev();
+        let earlier = entries.skip_while(|entry| before.is_some_and(|before| entry.id >= before));
+        Ok(earlier.take(limit.min(ENTRIES_MAX)).cloned().collect())
+    }
+
+    async fn put_note(&self, note: &Note, text: &str, seconds: u64) -> Result<(), StoreError> {
+        let (mut kept, now) = self.kept();
+        kept.put_note(now, note, text.to_owned(), lapse(now, seconds));
+        Ok(())
+    }
+
+    async fn claim(&self, note: &Note, text: &str, seconds: u64) -> Result<bool, StoreError> {
+        let (mut kept, now) = self.kept();
+        let free = kept.note(now, note).is_none();
+        if free {
+            kept.put_note(now, note, text.to_owned(), lapse(now, seconds));
+        }
+        Ok(free)
+    }
+
+    async fn count(&self, note: &Note, seconds: u64) -> Result<u64, StoreError> {
+        let (mut kept, now) = self.kept();
+        let held = kept.notes.get(note).filter(|(lapses_at, _)| *lapses_at > now);
+        let (lapses_at, number) = held.map_or((lapse(now, seconds), 0), |(at, text)| (*at, text.parse().unwrap_or(0)));
+        kept.put_note(now, note, (number + 1).to_string(), lapses_at);
+        Ok(number + 1)
+    }
+
+    async fn note(&self, note: &Note) -> Result<Option<String>, StoreError> {
+        let (kept, now) = self.kept();
+        Ok(kept.note(now, note).map(str::to_owned))
+    }
+
+    async fn take_note(&self, note: &Note) -> Result<Option<String>, StoreError> {
+        let (mut kept, now) = self.kept();
+        let taken = kept.note(now, note).map(str::to_owned);
+        kept.remove_note(note);
+        Ok(taken)
+    }
+}

@@ -1,0 +1,235 @@
+//! The interface behind the backoffice: what operators made and did, kept beside the lines.
+//!
+//! Three shapes are enough for all of it. A *record* is a document that stays until it is removed, guarded by a revision.
+//! A *stream* takes entries at its end and drops the oldest, so that it never grows past its bound. A *note* is a short
+//! text that lapses by itself.
+
+use std::fmt;
+use std::str::FromStr;
+
+use async_trait::async_trait;
+
+use crate::time::Micros;
+use crate::{QueueId, StoreError};
+
+/// Most records of one kind.
+pub const RECORDS_MAX: usize = 1000;
+/// Most entries that one reading of a stream returns.
+pub const ENTRIES_MAX: usize = 1000;
+/// Longest life of a note, in seconds: 90 days.
+pub const NOTE_TTL_MAX: u64 = 90 * 86_400;
+
+/// What records there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecordKind {
+    /// The people who may sign in, by name.
+    Operators,
+    /// The API tokens, by their public half.
+    Tokens,
+}
+
+impl RecordKind {
+    /// The name in keys.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Operators => "operators",
+            Self::Tokens => "tokens",
+        }
+    }
+}
+
+/// A record as the store holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Grows by one with every change, from 1.
+    pub revision: u64,
+    /// The document.
+    pub text: String,
+}
+
+/// What became of a record's write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordOutcome {
+    /// Written; the record now has this revision.
+    Stored(u64),
+    /// Not written; the store holds this revision, 0 for none.
+    Conflict(u64),
+    /// Not written: there are [`RECORDS_MAX`] of this kind.
+    Full,
+}
+
+/// A stream of entries, the oldest of which are dropped.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stream {
+    /// Who changed what.
+    Audit,
+    /// A queue's numbers of every minute, for a day.
+    Minutes(QueueId),
+    /// A queue's numbers of every fifth minute, for 30 days.
+    FiveMinutes(QueueId),
+}
+
+impl Stream {
+    /// Most entries that are kept. A little more may be there for a while.
+    #[must_use]
+    pub const fn keeps(&self) -> usize {
+        match self {
+            Self::Audit => 20_000,
+            Self::Minutes(_) => 24 * 60,
+            Self::FiveMinutes(_) => 30 * 24 * 12,
+        }
+    }
+
+    /// Seconds after its last entry when the whole stream is dropped; `None` if it stays.
+    #[must_use]
+    pub const fn lasts(&self) -> Option<u64> {
+        match self {
+            Self::Audit => None,
+            Self::Minutes(_) => Some(86_400),
+            Self::FiveMinutes(_) => Some(30 * 86_400),
+        }
+    }
+}
+
+/// Names an entry of a stream; grows along the stream. As text: `<milliseconds since 1970>-<number within them>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntryId {
+    /// When the entry was made, in milliseconds since 1970 by the store's clock.
+    pub at_ms: u64,
+    /// Its number among those of that millisecond.
+    pub number: u64,
+}
+
+impl fmt::Display for EntryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.at_ms, self.number)
+    }
+}
+
+/// A text that names no entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("takes the id of an entry, such as \"1700000000000-0\"")]
+pub struct EntryIdError;
+
+impl FromStr for EntryId {
+    type Err = EntryIdError;
+
+    fn from_str(text: &str) -> Result<Self, EntryIdError> {
+        let (at_ms, number) = text.split_once('-').ok_or(EntryIdError)?;
+        let whole = |text: &str| text.parse().map_err(|_| EntryIdError);
+        Ok(Self { at_ms: whole(at_ms)?, number: whole(number)? })
+    }
+}
+
+/// An entry of a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its id.
+    pub id: EntryId,
+    /// Its text.
+    pub text: String,
+}
+
+/// What notes there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NoteKind {
+    /// An operator who signed in, by the hash of what their browser was given.
+    SignIn,
+    /// An address from which a name has signed in before.
+    KnownAddress,
+    /// How often a sign-in failed.
+    Failures,
+    /// Until when no sign-in is tried.
+    Slowed,
+    /// An action that waits for its confirmation.
+    Confirmation,
+    /// A minute whose numbers somebody writes.
+    Minute,
+    /// A queue that somebody creates at this moment.
+    Creation,
+}
+
+impl NoteKind {
+    /// The name in keys.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SignIn => "sign-in",
+            Self::KnownAddress => "known-address",
+            Self::Failures => "failures",
+            Self::Slowed => "slowed",
+            Self::Confirmation => "confirmation",
+            Self::Minute => "minute",
+            Self::Creation => "creation",
+        }
+    }
+}
+
+/// Names a note. The id is made of letters, digits and `-` by whoever keeps it, never taken from a request as it came.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Note {
+    /// What it is about.
+    pub kind: NoteKind,
+    /// Which one.
+    pub id: String,
+}
+
+impl Note {
+    /// The note of this id.
+    #[must_use]
+    pub fn new(kind: NoteKind, id: impl Into<String>) -> Self {
+        Self { kind, id: id.into() }
+    }
+}
+
+/// Keeps records, streams and notes. Every operation is one atomic step at the store's own clock. How long a text may be
+/// is the caller's to say; a note lasts at most [`NOTE_TTL_MAX`] seconds.
+///
+/// # Errors
+/// Every operation fails with [`StoreError::Unavailable`] within the store's bounded timeout if it can't be done.
+#[async_trait]
+pub trait Records: Send + Sync {
+    /// The store's clock.
+    async fn now(&self) -> Result<Micros, StoreError>;
+
+    /// A record.
+    async fn record(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError>;
+    /// All records of a kind, by id.
+    async fn records(&self, kind: RecordKind) -> Result<Vec<(String, Record)>, StoreError>;
+    /// Writes a record over the revision `over`; with 0 only where there is none.
+    async fn put_record(&self, kind: RecordKind, id: &str, text: &str, over: u64) -> Result<RecordOutcome, StoreError>;
+    /// Removes a record. Whether there was one.
+    async fn remove_record(&self, kind: RecordKind, id: &str) -> Result<bool, StoreError>;
+
+    /// Adds an entry to the end of a stream.
+    async fn append(&self, stream: &Stream, text: &str) -> Result<EntryId, StoreError>;
+    /// Up to `limit` (at most [`ENTRIES_MAX`]) entries, the newest first, from the one before `before` on.
+    async fn entries(&self, stream: &Stream, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError>;
+
+    /// Writes a note that lapses after `seconds`.
+    async fn put_note(&self, note: &Note, text: &str, seconds: u64) -> Result<(), StoreError>;
+    /// Writes a note unless there is one. Whether it was written.
+    async fn claim(&self, note: &Note, text: &str, seconds: u64) -> Result<bool, StoreError>;
+    /// Adds one to the number that a note holds, `seconds` after which at the first it lapses. Returns the number.
+    async fn count(&self, note: &Note, seconds: u64) -> Result<u64, StoreError>;
+    /// What a note says.
+    async fn note(&self, note: &Note) -> Result<Option<String>, StoreError>;
+    /// Removes a note and returns what it said: only one of many who ask at once gets it.
+    async fn take_note(&self, note: &Note) -> Result<Option<String>, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_an_entry_is_read_as_it_is_written() {
+        let id = EntryId { at_ms: 1_700_000_000_000, number: 3 };
+        assert_eq!(id.to_string(), "1700000000000-3");
+        assert_eq!(id.to_string().parse(), Ok(id));
+        for bad in ["", "1", "-", "1-", "a-1", "1-2-3", "1--2", "99999999999999999999-0"] {
+            assert_eq!(bad.parse::<EntryId>(), Err(EntryIdError), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The code that a visitor reads out, and that leads an operator to their session.
+
+use crate::SessionId;
+
+/// Digits of Crockford's base 32: none that is taken for another. <https://www.crockford.com/base32.html>
+const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/// Digits that the 128 bits of a session take.
+const LENGTH: usize = 26;
+/// Digits of a group; the last one has one more.
+const GROUP: usize = 5;
+
+impl SessionId {
+    /// The code of this session: `5NKV3-0ZB8W-9H0QD-6J1RA-XM2TCE`. It is the whole id in other digits, so it finds the
+    /// session without a search, and like the id it proves nothing. A shorter one would have to be searched for in the
+    /// line, which takes longest when most people ask.
+    #[must_use]
+    pub fn support_code(&self) -> String {
+        let number = u128::from_be_bytes(*self.as_bytes());
+        let mut code = String::with_capacity(LENGTH + LENGTH / GROUP);
+        for place in 0..LENGTH {
+            if place > 0 && place % GROUP == 0 && place + 1 < LENGTH {
+                code.push('-');
+            }
+            let digit = (number >> (5 * (LENGTH - 1 - place))) & 31;
+            code.push(char::from(DIGITS[digit as usize]));
+        }
+        code
+    }
+
+    /// The session of a code, however it was written: small letters, other gaps, `O` for 0, `I` and `L` for 1.
+    #[must_use]
+    pub fn from_support_code(code: &str) -> Option<Self> {
+        let mut number: u128 = 0;
+        let mut digits = 0;
+        for letter in code.chars().filter(|letter| !letter.is_whitespace() && *letter != '-') {
+            let digit = match letter.to_ascii_uppercase() {
+                'O' => 0,
+                'I' | 'L' => 1,
+                other => DIGITS.iter().position(|digit| char::from(*digit) == other)?,
+            };
+            digits += 1;
+            // The first digit has three bits of the id only.
+            if digits > LENGTH || number >> 123 != 0 {
+                return None;
+            }
+            number = number << 5 | digit as u128;
+        }
+        (digits == LENGTH).then(|| Self::from_bytes(number.to_be_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_code_is_the_same_session_however_it_was_written() {
+        let session: SessionId = "adfd8c1f-d517-49c1-9d60-9a3f9d2a1d5e".parse().unwrap();
+        let code = session.support_code();
+        assert_eq!(code, "5DZP6-1ZN8Q-970ST-R4T7Y-EJM7AY");
+        for written in [
+            code.to_lowercase(),
+            code.replace('-', ""),
+            code.replace('-', "  "),
+            code.replace('0', "o").replace('1', "l"),
+            format!(" {code}\n"),
+        ] {
+            assert_eq!(SessionId::from_support_code(&written), Some(session), "{written}");
+        }
+        for wrong in
+            ["", "5DZP6", &code[1..], &format!("{code}0"), &code.replace('D', "U"), "ZZZZZ-ZZZZZ-ZZZZZ-ZZZZZ-ZZZZZZ"]
+        {
+            assert_eq!(SessionId::from_support_code(wrong), None, "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_session_has_its_own_code(bytes: [u8; 16]) {
+            let session = SessionId::from_bytes(bytes);
+            prop_assert_eq!(SessionId::from_support_code(&session.support_code()), Some(session));
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC{0,60}") {
+            let _ = SessionId::from_support_code(&text);
+        }
+    }
+}

@@ -1,7 +1,8 @@
 //! Where Redis is: one URL for a single server, a cluster, or a server that sentinels watch.
 
-use fred::error::ErrorKind;
 use fred::types::config::Config;
+
+use crate::tls;
 
 /// A URL that names no Redis, or a TLS that can't be set up. Never repeats the URL: a password may be part of it.
 #[derive(Debug, thiserror::Error)]
@@ -14,7 +15,7 @@ pub enum AddressError {
          for a server that sentinels watch"
     )]
     Form,
-    /// The certificates of this machine can't be read.
+    /// The certificates that are to be trusted can't be read.
     #[error("TLS can't be set up: {0}")]
     Tls(String),
 }
@@ -23,16 +24,17 @@ const SCHEMES: [&str; 6] = ["redis", "rediss", "redis-cluster", "rediss-cluster"
 
 /// The configuration that a URL asks for.
 pub(crate) fn parse(url: &str) -> Result<Config, AddressError> {
-    let scheme = url.split_once("://").map(|(scheme, _)| scheme);
-    if !scheme.is_some_and(|scheme| SCHEMES.contains(&scheme)) {
+    let (scheme, rest) = url.split_once("://").ok_or(AddressError::Form)?;
+    if !SCHEMES.contains(&scheme) {
         return Err(AddressError::Form);
     }
-    // The details of anything but a failed TLS set-up may quote the URL.
-    let config = Config::from_url(url).map_err(|error| match error.kind() {
-        ErrorKind::Tls | ErrorKind::IO => AddressError::Tls(error.details().to_owned()),
-        _ => AddressError::Form,
-    })?;
-    Ok(Config { fail_fast: false, ..config })
+    // The client would set TLS up by itself, and read the system's certificates for it.
+    let plain = scheme.replacen("rediss", "redis", 1);
+    // Its details may quote the URL.
+    let config = Config::from_url(&format!("{plain}://{rest}")).map_err(|_| AddressError::Form)?;
+    let tls = if plain == scheme { None } else { Some(tls::connector().map_err(AddressError::Tls)?.into()) };
+    // Else the client would wait for a while before it connects for the first time.
+    Ok(Config { tls, fail_fast: true, ..config })
 }
 
 #[cfg(test)]

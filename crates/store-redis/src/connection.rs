@@ -1,84 +1,52 @@
-//! One multiplexed connection that is taken up again for ever, and operations that never outlast their time.
+//! Operations that never outlast their time, and that survive a connection over which nothing comes back.
+//!
+//! Whoever holds a store may be frozen for hours, and find its connection dead without a word. So an operation that has
+//! waited for its patience, while nothing at all came back, has another link opened beside the silent one, and is sent
+//! once more over that. What must not be sent twice goes only where a harmless command was answered just before.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use fred::bytes_utils::Str;
-use fred::clients::Client;
-use fred::error::{Error, ErrorKind};
-use fred::interfaces::ClientLike;
-use fred::types::config::{Config, Options, ReconnectPolicy};
-use fred::types::{Builder, ClusterHash, CustomCommand, Key, Value};
+use fred::error::Error;
+use fred::types::config::Config;
+use fred::types::{Key, Value};
 use fred::util::redis_keyslot;
-use tokio::sync::Notify;
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use vestibule_core::StoreError;
 
-use crate::health::{Attempt, Health, Shown};
-use crate::reconnect;
+use crate::health::{Attempt, Health};
+use crate::link::Link;
+use crate::links::Links;
+use crate::request::{Failure, Request};
 use crate::scripts::Script;
 
-/// Time for a connection to be set up.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+pub(crate) use crate::request::Repeat;
+
 /// Hash slots of a cluster.
 const SLOTS: usize = 16_384;
-/// Times that a command is written before it is given up, the first and those after a redirection included.
-const ATTEMPTS: u32 = 4;
-/// A connection on which nothing is answered for this many timeouts is given up, but not before a second has gone.
-const SILENT_TIMEOUTS: u32 = 4;
-const SILENT_LEAST: Duration = Duration::from_secs(1);
-/// How often an operation looks whether the connection is there.
-const LOOK: Duration = Duration::from_millis(10);
-
-/// Whether a command whose answer was lost with the connection may be sent again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Repeat {
-    /// Doing it twice leaves the same behind as doing it once.
-    Harmless,
-    /// Doing it twice would be seen.
-    Never,
-}
-
-/// A command as it is sent.
-struct Request {
-    name: &'static str,
-    key: Value,
-    arguments: Vec<Value>,
-    repeat: Repeat,
-}
+/// The share of its time for which an operation waits while nothing comes back, before another link is opened. The rest
+/// of its time is for connecting and for the answer.
+const PATIENCE_SHARE: u32 = 3;
+/// Least patience: less than it takes a busy machine to hear what is there.
+const LEAST_PATIENCE: Duration = Duration::from_millis(5);
+/// How long an operation whose patience has ended listens on: a process that was frozen finds that its time has passed
+/// before it hears the answer that came meanwhile.
+const LISTEN_ON: Duration = Duration::from_millis(5);
 
 /// A connection to Redis.
 pub(crate) struct Connection {
-    client: Client,
+    links: Links,
     timeout: Duration,
     health: Health,
-    /// Told when the connection is to be given up.
-    silent: Arc<Notify>,
-    tasks: [JoinHandle<()>; 3],
 }
 
 impl Connection {
     /// Connects in the background, now and whenever the connection breaks.
     pub(crate) fn open(config: Config, timeout: Duration) -> Result<Self, Error> {
         let health = Health::new(if config.server.is_clustered() { SLOTS } else { 1 });
-        let client = Builder::from_config(config)
-            .with_connection_config(|connection| {
-                connection.connection_timeout = CONNECT_TIMEOUT;
-                connection.internal_command_timeout = CONNECT_TIMEOUT;
-                connection.reconnect_on_auth_error = true;
-                connection.max_command_attempts = ATTEMPTS;
-                connection.tcp.nodelay = Some(true);
-            })
-            .set_policy(ReconnectPolicy::new_exponential(0, reconnect::FIRST_MS, reconnect::LONGEST_MS, 2))
-            .build()?;
-        let silent = Arc::new(Notify::new());
-        let tasks = [
-            tokio::spawn(reconnect::tell_changes(client.clone())),
-            tokio::spawn(reconnect::stay_connected(client.clone())),
-            tokio::spawn(reconnect::give_up_when_silent(client.clone(), silent.clone())),
-        ];
-        Ok(Self { client, timeout, health, silent, tasks })
+        Ok(Self { links: Links::open(config)?, timeout, health })
     }
 
     /// Runs a script by its hash; one that the server does not know is sent whole, which makes it known.
@@ -100,7 +68,7 @@ impl Connection {
         let attempt = self.attempt(&key)?;
         let mut result = self.send(&attempt, request("EVALSHA", &script.hash)).await;
         if matches!(result, Err(Failure::UnknownScript)) {
-            result = self.send(&attempt, request("EVAL", &script.source)).await;
+            result = Box::pin(self.send(&attempt, request("EVAL", &script.source))).await;
         }
         self.concluded(&attempt, result)
     }
@@ -112,9 +80,9 @@ impl Connection {
         arguments: Vec<Value>,
         repeat: Repeat,
     ) -> Result<Value, StoreError> {
-        let key = arguments.first().cloned().unwrap_or(Value::Null);
-        let attempt = self.attempt(&key)?;
-        let result = self.send(&attempt, Request { name, key, arguments, repeat }).await;
+        let request = Request::on_key(name, arguments, repeat);
+        let attempt = self.attempt(&request.key)?;
+        let result = self.send(&attempt, request).await;
         self.concluded(&attempt, result)
     }
 
@@ -125,84 +93,86 @@ impl Connection {
     }
 
     fn concluded(&self, attempt: &Attempt<'_>, result: Result<Value, Failure>) -> Result<Value, StoreError> {
-        match &result {
-            Ok(_) | Err(Failure::UnknownScript | Failure::Refused(_)) => self.health.answered(attempt),
-            Err(Failure::Away(_)) => {}
-            Err(Failure::Silent(_)) => match self.health.silent(attempt) {
-                Shown::Nothing => {}
-                Shown::FailingNow => tracing::debug!("Redis answers nothing"),
-                Shown::FailingFor(time) => {
-                    if time >= (self.timeout * SILENT_TIMEOUTS).max(SILENT_LEAST) {
-                        self.silent.notify_waiters();
-                    }
-                }
-            },
+        if matches!(result, Err(Failure::Silent(_))) && self.health.silent(attempt) {
+            tracing::debug!("Redis answers nothing");
         }
         result.map_err(StoreError::from)
     }
 
     async fn send(&self, attempt: &Attempt<'_>, request: Request) -> Result<Value, Failure> {
         let deadline = attempt.started + self.timeout;
-        while !self.client.is_connected() {
-            if Instant::now() >= deadline {
-                return Err(Failure::Silent("not connected"));
-            }
-            let _ = timeout_at(deadline.min(Instant::now() + LOOK), self.client.wait_for_connect()).await;
+        if request.repeat == Repeat::Harmless {
+            return self.send_patiently(attempt, request, deadline).await;
         }
-        let slot = request.key.as_bytes().map_or(ClusterHash::Random, |key| ClusterHash::Custom(redis_keyslot(key)));
-        let options = Options {
-            timeout: Some(deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))),
-            fail_fast: request.repeat == Repeat::Never,
-            ..Options::default()
+        Box::pin(self.send_patiently(attempt, Request::ahead_of(&request), deadline)).await?;
+        self.heard(attempt, Box::pin(self.links.current().send(request, deadline)).await)
+    }
+
+    /// Sends what may be sent twice, and twice if nothing comes back.
+    async fn send_patiently(
+        &self,
+        attempt: &Attempt<'_>,
+        request: Request,
+        deadline: Instant,
+    ) -> Result<Value, Failure> {
+        let first = self.links.current();
+        let mut answer = pin!(first.send(request.clone(), deadline));
+        if let Some(answer) = self.while_patient(attempt, deadline, &first, answer.as_mut()).await {
+            return self.heard(attempt, answer);
+        }
+        let second = tokio::select! {
+            biased;
+            answer = answer.as_mut() => return self.heard(attempt, answer),
+            Some(second) = self.links.after(&first) => second,
         };
-        let command = CustomCommand::new_static(request.name, slot, false);
-        let answer = self.client.with_options(&options).custom::<Value, Value>(command, request.arguments).await;
-        answer.map_err(Failure::from)
+        let mut repeated = Box::pin(second.send(request, deadline));
+        tokio::select! {
+            biased;
+            answer = answer.as_mut() => if is_answer(&answer) {
+                return self.heard(attempt, answer);
+            },
+            answer = repeated.as_mut() => return self.heard(attempt, answer),
+        }
+        self.heard(attempt, repeated.await)
     }
-}
 
-impl Drop for Connection {
-    fn drop(&mut self) {
-        for task in &self.tasks {
-            task.abort();
+    /// The answer, unless nothing comes back where the operation goes, to this one and to any other, for its patience:
+    /// then another link is opened.
+    async fn while_patient(
+        &self,
+        attempt: &Attempt<'_>,
+        deadline: Instant,
+        link: &Arc<Link>,
+        mut answer: impl Future<Output = Result<Value, Failure>> + Unpin,
+    ) -> Option<Result<Value, Failure>> {
+        let patience = (self.timeout / PATIENCE_SHARE).max(LEAST_PATIENCE);
+        loop {
+            let ends = self.health.quiet_since(attempt) + patience;
+            if ends >= deadline || self.links.has_replaced(link) {
+                return None;
+            }
+            if let Ok(answer) = timeout_at(ends, &mut answer).await {
+                return Some(answer);
+            }
+            if let Ok(answer) = timeout(LISTEN_ON, &mut answer).await {
+                return Some(answer);
+            }
+            if self.health.quiet_since(attempt) + patience <= ends {
+                self.links.renew(link);
+                return None;
+            }
         }
     }
-}
 
-/// Why a command gave no answer.
-enum Failure {
-    /// The server does not know the script.
-    UnknownScript,
-    /// The server refuses the command itself: its keys hold something else, or the script is at fault.
-    Refused(String),
-    /// It may work later.
-    Away(String),
-    /// Nothing came back in time, for this reason.
-    Silent(&'static str),
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        let details = error.details();
-        if details.starts_with("NOSCRIPT") {
-            Self::UnknownScript
-        } else if details.starts_with("ERR ") || details.starts_with("WRONGTYPE") {
-            Self::Refused(details.to_owned())
-        } else if *error.kind() == ErrorKind::Timeout {
-            Self::Silent("no answer in time")
-        } else {
-            Self::Away(details.to_owned())
+    fn heard(&self, attempt: &Attempt<'_>, result: Result<Value, Failure>) -> Result<Value, Failure> {
+        if is_answer(&result) {
+            self.health.answered(attempt);
         }
+        result
     }
 }
 
-impl From<Failure> for StoreError {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::UnknownScript => Self::Unavailable("the script was forgotten twice".to_owned()),
-            Failure::Refused(details) => Self::Corrupt(details),
-            Failure::Away(details) => Self::Unavailable(details),
-            Failure::Silent(reason) => Self::Unavailable(reason.to_owned()),
-        }
-    }
+/// Whether it came from the server.
+fn is_answer(result: &Result<Value, Failure>) -> bool {
+    result.as_ref().map_or_else(Failure::was_said, |_| true)
 }

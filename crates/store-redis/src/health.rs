@@ -1,6 +1,6 @@
 //! Which parts of Redis answer at all. A part is a hash slot of a cluster, or the one server.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -9,11 +9,11 @@ use tokio::time::Instant;
 /// Operations that still try where nothing succeeds; all others fail at once.
 const PROBES: usize = 16;
 
-/// Instants are milliseconds since the store was made, and 0 is never.
 #[derive(Default)]
 struct Part {
+    /// In milliseconds since the store was made, from 1; 0 is never.
     last_success: AtomicU64,
-    failing_since: AtomicU64,
+    failing: AtomicBool,
 }
 
 /// What is known of every part.
@@ -28,17 +28,6 @@ pub(crate) struct Attempt<'a> {
     part: &'a Part,
     pub(crate) started: Instant,
     _probe: Option<SemaphorePermit<'a>>,
-}
-
-/// What an operation that got no answer has shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shown {
-    /// Others of that time were answered.
-    Nothing,
-    /// Nothing was answered for as long as it waited.
-    FailingNow,
-    /// Nothing has been answered for this long.
-    FailingFor(Duration),
 }
 
 impl Health {
@@ -59,8 +48,7 @@ impl Health {
     /// Lets an operation try, unless nothing succeeds there and enough others try already.
     pub(crate) fn attempt(&self, part: usize) -> Option<Attempt<'_>> {
         let part = self.parts.get(part)?;
-        let failing = part.failing_since.load(Ordering::Relaxed) > 0;
-        let probe = if failing { Some(self.probes.try_acquire().ok()?) } else { None };
+        let probe = if part.failing.load(Ordering::Relaxed) { Some(self.probes.try_acquire().ok()?) } else { None };
         Some(Attempt { part, started: Instant::now(), _probe: probe })
     }
 
@@ -68,23 +56,23 @@ impl Health {
     pub(crate) fn answered(&self, attempt: &Attempt<'_>) {
         let part = attempt.part;
         part.last_success.store(self.millis(Instant::now()), Ordering::Relaxed);
-        if part.failing_since.load(Ordering::Relaxed) > 0 {
-            part.failing_since.store(0, Ordering::Relaxed);
+        if part.failing.load(Ordering::Relaxed) {
+            part.failing.store(false, Ordering::Relaxed);
         }
     }
 
-    /// The server did not answer in time.
-    pub(crate) fn silent(&self, attempt: &Attempt<'_>) -> Shown {
-        let (part, now) = (attempt.part, self.millis(Instant::now()));
-        let since = part.failing_since.load(Ordering::Relaxed);
-        if since > 0 {
-            Shown::FailingFor(Duration::from_millis(now.saturating_sub(since)))
-        } else if part.last_success.load(Ordering::Relaxed) < self.millis(attempt.started) {
-            part.failing_since.store(now, Ordering::Relaxed);
-            Shown::FailingNow
-        } else {
-            Shown::Nothing
-        }
+    /// Since when nothing has come back there; at the earliest since the attempt began.
+    pub(crate) fn quiet_since(&self, attempt: &Attempt<'_>) -> Instant {
+        let last = attempt.part.last_success.load(Ordering::Relaxed);
+        let heard = self.began + Duration::from_millis(last.saturating_sub(1));
+        attempt.started.max(heard)
+    }
+
+    /// The server did not answer in time. Whether that is the first time since it last did, as far as the attempt saw.
+    pub(crate) fn silent(&self, attempt: &Attempt<'_>) -> bool {
+        let part = attempt.part;
+        let answered_others = part.last_success.load(Ordering::Relaxed) >= self.millis(attempt.started);
+        !answered_others && !part.failing.swap(true, Ordering::Relaxed)
     }
 }
 
@@ -101,7 +89,8 @@ mod tests {
         advance(Duration::from_millis(100)).await;
         health.answered(&quick);
         advance(Duration::from_millis(150)).await;
-        assert_eq!(health.silent(&slow), Shown::Nothing);
+        assert!(!health.silent(&slow));
+        assert_eq!(health.quiet_since(&slow), slow.started + Duration::from_millis(100));
         assert_eq!((0..1000).filter_map(|_| health.attempt(0)).count(), 1000, "all may try");
     }
 
@@ -110,12 +99,12 @@ mod tests {
         let health = Health::new(2);
         let attempt = health.attempt(0).unwrap();
         advance(Duration::from_millis(250)).await;
-        assert_eq!(health.silent(&attempt), Shown::FailingNow);
+        assert_eq!(health.quiet_since(&attempt), attempt.started);
+        assert!(health.silent(&attempt));
         let probes: Vec<_> = (0..100).filter_map(|_| health.attempt(0)).collect();
         assert_eq!(probes.len(), PROBES);
         assert!(health.attempt(1).is_some(), "the other part is not concerned");
-        advance(Duration::from_millis(250)).await;
-        assert_eq!(health.silent(&probes[0]), Shown::FailingFor(Duration::from_millis(250)));
+        assert!(!health.silent(&probes[0]), "that is known");
         health.answered(&probes[1]);
         assert!(health.attempt(0).is_some());
     }

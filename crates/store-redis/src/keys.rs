@@ -12,6 +12,8 @@ impl<'a> Keys<'a> {
     pub const QUEUES: &'static str = "vestibule:queues";
     /// Hash: id of a tenant -> the tenant as JSON.
     pub const TENANTS: &'static str = "vestibule:tenants";
+    /// Hash: what the last round of the purge did.
+    pub const PURGE: &'static str = "vestibule:purge";
 
     /// The keys of this queue.
     #[must_use]
@@ -86,5 +88,6 @@ mod tests {
         );
         assert_eq!(Keys::QUEUES, "vestibule:queues");
         assert_eq!(Keys::TENANTS, "vestibule:tenants");
+        assert_eq!(Keys::PURGE, "vestibule:purge");
     }
 }

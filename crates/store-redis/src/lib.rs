@@ -26,13 +26,23 @@
 //!
 //! # When Redis is away
 //!
-//! [`RedisStore::connect`] succeeds without a server, and a background task connects again for ever. Every operation
+//! [`RedisStore::connect`] succeeds without a server, and connects in the background at once and for ever. Every operation
 //! ends within [`RedisOptions::timeout`]: nothing is queued for longer, and once nothing has succeeded for a whole
 //! timeout, all but a few operations fail at once. What was on its way when the connection broke is sent again only if
 //! doing it twice does no harm.
 //!
+//! A process may be frozen for hours, as functions are between two requests, and find its connection dead: closed, reset,
+//! or dropped on the way without a word. An operation over which nothing comes back for a third of its time has another
+//! connection opened beside the silent one, shared with all others that wait, and is sent once more over that within the
+//! same time. What must not be sent twice follows only where a harmless command was answered just before.
+//!
 //! Redis must not evict keys (`maxmemory-policy noeviction`). What an eviction or a failover loses, visitors bring back
 //! with their tickets.
+//!
+//! # TLS
+//!
+//! With `rediss://` the public authorities are trusted, which are built in (Amazon's among them), and those of the system,
+//! which are read only once they are needed. If `SSL_CERT_FILE` or `SSL_CERT_DIR` names certificates, only those are.
 //!
 //! # How to try it
 //!
@@ -44,12 +54,18 @@ mod codes;
 mod connection;
 mod health;
 mod keys;
+mod link;
+mod links;
+mod moment;
 mod packed;
-mod reconnect;
+mod records;
 mod reply;
+mod request;
 mod scripts;
 mod store;
+mod tls;
 
 pub use address::AddressError;
 pub use keys::Keys;
+pub use moment::Moment;
 pub use store::{RedisOptions, RedisStore};

@@ -8,7 +8,7 @@ use vestibule_core::line::{
     Counters, FoundSession, FoundState, LineEntry, LinePage, LineRules, Pace, Place, Presentation, PurgeReport,
     Removal, Stats, Visit, VisitAnswer, WAIT_BUCKETS, Waits,
 };
-use vestibule_core::{Micros, QueueId, SessionId, StoreError};
+use vestibule_core::{Micros, PurgeRecord, QueueId, SessionId, StoreError};
 
 use crate::codes;
 use crate::packed::unpack_rules;
@@ -17,19 +17,28 @@ fn corrupt(expected: &str, found: impl std::fmt::Debug) -> StoreError {
     StoreError::Corrupt(format!("{expected} was expected, not {found:?}"))
 }
 
+/// The fields of the purge's record, as `record_purge.lua` writes them.
+pub(crate) const PURGE_FIELDS: [&str; 8] =
+    ["at", "took_ms", "queues", "failed", "expired", "tombstones", "admitted", "unfinished"];
+
 /// The values of a reply, taken one by one.
 pub(crate) struct Reply(IntoIter<Value>);
 
 impl Reply {
     /// The reply to an operation on this queue.
     pub(crate) fn to(queue: &QueueId, value: Value) -> Result<Self, StoreError> {
-        let Value::Array(values) = value else { return Err(corrupt("an array", value.kind())) };
-        let mut reply = Self(values.into_iter());
+        let mut reply = Self::of(value)?;
         match reply.code()? {
             codes::DONE => Ok(reply),
             codes::UNKNOWN_QUEUE => Err(StoreError::UnknownQueue(queue.clone())),
             other => Err(corrupt("what became of the operation", other)),
         }
+    }
+
+    /// The values of a reply to a command.
+    fn of(value: Value) -> Result<Self, StoreError> {
+        let Value::Array(values) = value else { return Err(corrupt("an array", value.kind())) };
+        Ok(Self(values.into_iter()))
     }
 
     fn value(&mut self) -> Result<Value, StoreError> {
@@ -145,6 +154,22 @@ impl Reply {
             admitted: self.whole()?,
             more: self.flag()?,
         })
+    }
+
+    /// The reply to [`PURGE_FIELDS`]; all are nil before the first round.
+    pub(crate) fn purge_record(value: Value) -> Result<Option<PurgeRecord>, StoreError> {
+        let mut reply = Self::of(value)?;
+        let Some(at) = reply.number()? else { return Ok(None) };
+        Ok(Some(PurgeRecord {
+            at: Micros(at),
+            took_ms: reply.whole()?,
+            queues: reply.whole()?,
+            failed: reply.whole()?,
+            expired: reply.whole()?,
+            tombstones: reply.whole()?,
+            admitted: reply.whole()?,
+            unfinished: reply.whole()? > 0,
+        }))
     }
 
     fn counts<const N: usize>(&mut self) -> Result<[u64; N], StoreError> {

@@ -14,7 +14,7 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    fn new(source: String) -> Self {
+    pub(crate) fn new(source: String) -> Self {
         Self { hash: sha1_hash(&source).into(), source: source.into() }
     }
 
@@ -28,6 +28,11 @@ impl Script {
         };
         let kind = format!("local WRITES, CREATES = {writes}, {creates}\n");
         Self::new(format!("{first}\n{}{kind}{LOAD}{}", as_lua(), parts.concat()))
+    }
+
+    /// A script over what is kept for all queues together.
+    fn beside_queues(own: &str) -> Self {
+        Self::new(format!("#!lua\n{}{own}", as_lua()))
     }
 }
 
@@ -60,6 +65,7 @@ pub(crate) struct Scripts {
     pub(crate) leave: Script,
     pub(crate) end: Script,
     pub(crate) release: Script,
+    pub(crate) admit: Script,
     pub(crate) purge: Script,
     pub(crate) stats: Script,
     pub(crate) find: Script,
@@ -67,6 +73,7 @@ pub(crate) struct Scripts {
     pub(crate) reset: Script,
     pub(crate) put_settings: Script,
     pub(crate) list_queue: Script,
+    pub(crate) record_purge: Script,
 }
 
 pub(crate) static SCRIPTS: LazyLock<Scripts> = LazyLock::new(|| {
@@ -82,12 +89,14 @@ pub(crate) static SCRIPTS: LazyLock<Scripts> = LazyLock::new(|| {
         leave: script(Frees, &[&end_session, include_str!("lua/leave.lua")]),
         end: script(Frees, &[&end_session, include_str!("lua/end.lua")]),
         release: script(Writes, &[&advance, include_str!("lua/release.lua")]),
+        admit: script(Writes, &[&advance, include_str!("lua/admit.lua")]),
         purge: script(Frees, &[&advance, TOMBSTONES, include_str!("lua/purge.lua")]),
         stats: script(Reads, &[&stats, include_str!("lua/stats.lua")]),
         find: script(Reads, &[PRESENT, include_str!("lua/find.lua")]),
         page: script(Reads, &[include_str!("lua/page.lua")]),
         reset: script(Writes, &[BEGIN, include_str!("lua/reset.lua")]),
         put_settings: script(Creates, &[&advance, BEGIN, include_str!("lua/put_settings.lua")]),
-        list_queue: Script::new(format!("#!lua\n{}{}", as_lua(), include_str!("lua/list_queue.lua"))),
+        list_queue: Script::beside_queues(include_str!("lua/list_queue.lua")),
+        record_purge: Script::beside_queues(include_str!("lua/record_purge.lua")),
     }
 });

@@ -11,7 +11,7 @@ use fred::types::{Key, Value};
 use vestibule_core::line::{FoundSession, LinePage, PurgeReport, Removal, Stats, Visit, VisitAnswer};
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{
-    Clock, Micros, PutMode, PutOutcome, QueueId, SessionId, Store, StoreError, TenantId, VerifiedTicket,
+    Clock, Micros, PurgeRecord, PutMode, PutOutcome, QueueId, SessionId, Store, StoreError, TenantId, VerifiedTicket,
 };
 
 use crate::address::{self, AddressError};
@@ -19,7 +19,7 @@ use crate::codes;
 use crate::connection::{Connection, Repeat};
 use crate::keys::Keys;
 use crate::packed::{pack_rules, pack_ticket, unpack_rules};
-use crate::reply::Reply;
+use crate::reply::{PURGE_FIELDS, Reply};
 use crate::scripts::{SCRIPTS, Script};
 
 /// How the store is to work.
@@ -39,8 +39,8 @@ impl Default for RedisOptions {
 
 /// Keeps the lines in Redis.
 pub struct RedisStore {
-    connection: Connection,
-    clock: Option<Arc<dyn Clock>>,
+    pub(crate) connection: Connection,
+    pub(crate) clock: Option<Arc<dyn Clock>>,
 }
 
 impl RedisStore {
@@ -55,7 +55,7 @@ impl RedisStore {
         Ok(Self { connection, clock: options.clock })
     }
 
-    fn now(&self) -> Value {
+    pub(crate) fn now(&self) -> Value {
         self.clock.as_ref().map_or_else(nothing, |clock| text(clock.now().0))
     }
 
@@ -84,11 +84,11 @@ impl RedisStore {
     }
 }
 
-fn nothing() -> Value {
+pub(crate) fn nothing() -> Value {
     Value::Bytes(Bytes::new())
 }
 
-fn text(value: impl fmt::Display) -> Value {
+pub(crate) fn text(value: impl fmt::Display) -> Value {
     Value::String(format!("{value}").into())
 }
 
@@ -120,6 +120,10 @@ impl Store for RedisStore {
 
     async fn release(&self, queue: &QueueId, count: u64) -> Result<u64, StoreError> {
         self.run(queue, &SCRIPTS.release, [text(count)], Repeat::Never).await?.whole()
+    }
+
+    async fn admit(&self, queue: &QueueId, session: SessionId) -> Result<bool, StoreError> {
+        Ok(self.run(queue, &SCRIPTS.admit, [member(session)], Repeat::Never).await?.whole()? == 1)
     }
 
     async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
@@ -205,6 +209,11 @@ impl Store for RedisStore {
         self.connection.ask("HSET", arguments, Repeat::Harmless).await.map(drop)
     }
 
+    async fn remove_tenant(&self, tenant: &TenantId) -> Result<(), StoreError> {
+        let arguments = vec![Keys::TENANTS.into(), text(tenant.as_str())];
+        self.connection.ask("HDEL", arguments, Repeat::Harmless).await.map(drop)
+    }
+
     async fn tenants(&self) -> Result<Vec<Tenant>, StoreError> {
         let mut tenants: BTreeMap<TenantId, Tenant> = BTreeMap::new();
         for (id, json) in self.hash(Keys::TENANTS).await? {
@@ -214,6 +223,19 @@ impl Store for RedisStore {
             }
         }
         Ok(tenants.into_values().collect())
+    }
+
+    async fn record_purge(&self, record: &PurgeRecord) -> Result<(), StoreError> {
+        let counts = [record.took_ms, record.queues, record.failed, record.expired, record.tombstones, record.admitted];
+        let counts = counts.into_iter().chain([record.unfinished.into()]).map(text);
+        let arguments = std::iter::once(self.now()).chain(counts);
+        let keys = [Key::from_static_str(Keys::PURGE)];
+        self.connection.run(&SCRIPTS.record_purge, keys, arguments, Repeat::Harmless).await.map(drop)
+    }
+
+    async fn last_purge(&self) -> Result<Option<PurgeRecord>, StoreError> {
+        let fields = std::iter::once(Keys::PURGE).chain(PURGE_FIELDS).map(Value::from).collect();
+        Reply::purge_record(self.connection.ask("HMGET", fields, Repeat::Harmless).await?)
     }
 
     async fn ping(&self) -> Result<(), StoreError> {

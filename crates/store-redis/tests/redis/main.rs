@@ -8,10 +8,22 @@ mod corners;
 #[cfg(test)]
 mod outages;
 #[cfg(test)]
+mod process;
+#[cfg(test)]
 mod reference;
 #[cfg(test)]
 mod rules;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
+mod thaw;
+#[cfg(test)]
+mod thaw_cluster;
+#[cfg(test)]
+mod tls;
+#[cfg(test)]
 mod tools;
+#[cfg(test)]
+#[path = "../../../../tests/harness/wire.rs"]
+#[expect(unreachable_pub, reason = "the harness of the whole gives it to others")]
+mod wire;

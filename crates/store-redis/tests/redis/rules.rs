@@ -1,10 +1,14 @@
 //! What the store promises beyond the rules: one command a visit, exact names, nothing lost on the way.
 
+use std::time::Duration;
+
 use serde_json::json;
 use vestibule_core::line::{FoundState, Presentation, Visit};
 use vestibule_core::settings::Tenant;
-use vestibule_core::{PutMode, PutOutcome, Store, StoreError};
+use vestibule_core::{Micros, PurgeRecord, PutMode, PutOutcome, Store, StoreError};
+use vestibule_store_redis::{RedisOptions, RedisStore};
 
+use super::server::Server;
 use super::tools::{Clocked, START, Tickets, joining, queue, session, settings};
 
 #[tokio::test]
@@ -111,6 +115,24 @@ async fn one_visit_is_one_command() {
     assert_eq!(calls.get("evalsha"), Some(&2), "{calls:?}");
     let from_clients = ["eval", "script|load", "ping", "get", "hgetall"];
     assert!(from_clients.iter().all(|name| !calls.contains_key(*name)), "{calls:?}");
+}
+
+#[tokio::test]
+async fn the_last_purge_costs_one_command_to_note_and_one_to_read() {
+    let server = Server::start().await;
+    let options = RedisOptions { timeout: Duration::from_secs(5), ..RedisOptions::default() };
+    let store = RedisStore::connect(&server.url(), options).unwrap();
+    assert_eq!(store.last_purge().await.unwrap(), None, "there was none");
+    let record = PurgeRecord { at: Micros(1), took_ms: 5, queues: 2, unfinished: true, ..PurgeRecord::default() };
+    store.record_purge(&record).await.unwrap();
+    server.command("CONFIG RESETSTAT");
+    store.record_purge(&record).await.unwrap();
+    let kept = store.last_purge().await.unwrap().unwrap();
+    assert_eq!(PurgeRecord { at: record.at, ..kept }, record);
+    assert!(kept.at > START, "the server's own clock counts: {:?}", kept.at);
+    let calls = server.calls();
+    assert_eq!((calls.get("evalsha"), calls.get("hmget")), (Some(&1), Some(&1)), "{calls:?}");
+    assert!(!calls.contains_key("eval"), "{calls:?}");
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ const START: Duration = Duration::from_secs(10);
 pub(crate) struct Server {
     folder: TempDir,
     port: u16,
+    options: Vec<String>,
     process: Child,
 }
 
@@ -21,13 +22,14 @@ fn binary() -> String {
     std::env::var("VESTIBULE_TEST_REDIS_SERVER").unwrap_or_else(|_| "redis-server".to_owned())
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-fn spawn(folder: &TempDir, port: u16) -> Child {
+fn spawn(folder: &TempDir, port: u16, options: &[String]) -> Child {
     Command::new(binary())
         .args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", "", "--appendonly", "no"])
+        .args(options)
         .arg("--dir")
         .arg(folder.path())
         .stdout(Stdio::null())
@@ -38,10 +40,18 @@ fn spawn(folder: &TempDir, port: u16) -> Child {
 
 impl Server {
     pub(crate) async fn start() -> Self {
-        let (folder, port) = (TempDir::new().unwrap(), free_port());
-        let server = Self { process: spawn(&folder, port), folder, port };
+        Self::start_with(free_port(), &[]).await
+    }
+
+    pub(crate) async fn start_with(port: u16, options: &[&str]) -> Self {
+        let (folder, options) = (TempDir::new().unwrap(), options.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let server = Self { process: spawn(&folder, port, &options), folder, port, options };
         server.until_it_answers().await;
         server
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 
     pub(crate) fn url(&self) -> String {
@@ -54,7 +64,7 @@ impl Server {
     }
 
     pub(crate) async fn restart_empty(&mut self) {
-        self.process = spawn(&self.folder, self.port);
+        self.process = spawn(&self.folder, self.port, &self.options);
         self.until_it_answers().await;
     }
 

@@ -1,0 +1,158 @@
+//! Records, streams and notes in Redis: each operation is one command or one script over one key.
+
+mod keys;
+mod scripts;
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use fred::types::{Key, Value};
+use vestibule_core::records::{
+    ENTRIES_MAX, Entry, EntryId, NOTE_TTL_MAX, Note, RECORDS_MAX, Record, RecordKind, RecordOutcome, Records, Stream,
+};
+use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
+
+use self::scripts::{CONFLICT, FULL, SCRIPTS, STORED};
+use crate::connection::Repeat;
+use crate::scripts::Script;
+use crate::store::{RedisStore, nothing, text};
+
+fn corrupt(key: &str, reason: impl std::fmt::Display) -> StoreError {
+    StoreError::Corrupt(format!("{key}: {reason}"))
+}
+
+impl RedisStore {
+    async fn on<const N: usize>(
+        &self,
+        key: String,
+        script: &Script,
+        arguments: [Value; N],
+        repeat: Repeat,
+    ) -> Result<Value, StoreError> {
+        let arguments = std::iter::once(self.now()).chain(arguments);
+        self.connection.run(script, [Key::from(key)], arguments, repeat).await
+    }
+
+    async fn number<const N: usize>(
+        &self,
+        note: &Note,
+        script: &Script,
+        arguments: [Value; N],
+    ) -> Result<u64, StoreError> {
+        let reply = self.on(keys::note(note), script, arguments, Repeat::Never).await?;
+        reply.as_u64().ok_or_else(|| corrupt("a note", "a number was expected"))
+    }
+
+    async fn said(&self, note: &Note, script: &Script, repeat: Repeat) -> Result<Option<String>, StoreError> {
+        let said = self.on(keys::note(note), script, [], repeat).await?;
+        said.convert().map_err(|error| corrupt("a note", error))
+    }
+}
+
+fn lasting(seconds: u64) -> Value {
+    text(seconds.min(NOTE_TTL_MAX))
+}
+
+fn lasts(stream: &Stream) -> Value {
+    stream.lasts().map_or_else(nothing, text)
+}
+
+/// A record as it is kept: revision, a space, the text.
+fn record(key: &str, kept: &Bytes) -> Result<Record, StoreError> {
+    let kept = std::str::from_utf8(kept).map_err(|error| corrupt(key, error))?;
+    let parts = kept.split_once(' ').and_then(|(revision, text)| Some((revision.parse().ok()?, text)));
+    let (revision, text) = parts.ok_or_else(|| corrupt(key, "a record has no revision"))?;
+    Ok(Record { revision, text: text.to_owned() })
+}
+
+#[async_trait]
+impl Records for RedisStore {
+    async fn now(&self) -> Result<Micros, StoreError> {
+        if let Some(clock) = &self.clock {
+            return Ok(clock.now());
+        }
+        let time = self.connection.ask("TIME", vec![], Repeat::Harmless).await?;
+        let (seconds, micros): (u64, u64) = time.convert().map_err(|error| corrupt("the time", error))?;
+        Ok(Micros(seconds * MICROS_PER_SECOND + micros))
+    }
+
+    async fn record(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
+        let key = keys::records(kind);
+        let found = self.connection.ask("HGET", vec![text(&key), text(id)], Repeat::Harmless).await?;
+        let kept: Option<Bytes> = found.convert().map_err(|error| corrupt(&key, error))?;
+        kept.map(|kept| record(&key, &kept)).transpose()
+    }
+
+    async fn records(&self, kind: RecordKind) -> Result<Vec<(String, Record)>, StoreError> {
+        let key = keys::records(kind);
+        let found = self.connection.ask("HGETALL", vec![text(&key)], Repeat::Harmless).await?;
+        let all: BTreeMap<String, Bytes> = found.convert().map_err(|error| corrupt(&key, error))?;
+        all.into_iter().map(|(id, kept)| Ok((id, record(&key, &kept)?))).collect()
+    }
+
+    async fn put_record(
+        &self,
+        kind: RecordKind,
+        id: &str,
+        document: &str,
+        over: u64,
+    ) -> Result<RecordOutcome, StoreError> {
+        let key = keys::records(kind);
+        let arguments = [text(id), text(over), text(document), text(RECORDS_MAX)];
+        let reply = self.on(key.clone(), &SCRIPTS.put_record, arguments, Repeat::Never).await?;
+        match reply.convert::<(i64, u64)>().map_err(|error| corrupt(&key, error))? {
+            (STORED, revision) => Ok(RecordOutcome::Stored(revision)),
+            (CONFLICT, revision) => Ok(RecordOutcome::Conflict(revision)),
+            (FULL, _) => Ok(RecordOutcome::Full),
+            (other, _) => Err(corrupt(&key, format_args!("a record was written with the outcome {other}"))),
+        }
+    }
+
+    async fn remove_record(&self, kind: RecordKind, id: &str) -> Result<bool, StoreError> {
+        let arguments = vec![text(keys::records(kind)), text(id)];
+        let removed = self.connection.ask("HDEL", arguments, Repeat::Never).await?;
+        Ok(removed.as_u64() == Some(1))
+    }
+
+    async fn append(&self, stream: &Stream, entry: &str) -> Result<EntryId, StoreError> {
+        let key = keys::stream(stream);
+        let arguments = [text(entry), text(stream.keeps()), lasts(stream)];
+        let id = self.on(key.clone(), &SCRIPTS.append, arguments, Repeat::Never).await?;
+        let id: String = id.convert().map_err(|error| corrupt(&key, error))?;
+        id.parse().map_err(|error| corrupt(&key, error))
+    }
+
+    async fn entries(&self, stream: &Stream, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError> {
+        let key = keys::stream(stream);
+        let arguments = [before.map_or_else(nothing, text), text(limit.min(ENTRIES_MAX)), lasts(stream)];
+        let found = self.on(key.clone(), &SCRIPTS.entries, arguments, Repeat::Harmless).await?;
+        let found: Vec<String> = found.convert().map_err(|error| corrupt(&key, error))?;
+        let entry = |pair: &[String]| {
+            let [id, text] = pair else { return Err(corrupt(&key, "an id and a text were expected")) };
+            Ok(Entry { id: id.parse().map_err(|error| corrupt(&key, error))?, text: text.clone() })
+        };
+        found.chunks(2).map(entry).collect()
+    }
+
+    async fn put_note(&self, note: &Note, said: &str, seconds: u64) -> Result<(), StoreError> {
+        let arguments = [lasting(seconds), text(said)];
+        self.on(keys::note(note), &SCRIPTS.put_note, arguments, Repeat::Harmless).await.map(drop)
+    }
+
+    async fn claim(&self, note: &Note, said: &str, seconds: u64) -> Result<bool, StoreError> {
+        Ok(self.number(note, &SCRIPTS.claim, [lasting(seconds), text(said)]).await? == 1)
+    }
+
+    async fn count(&self, note: &Note, seconds: u64) -> Result<u64, StoreError> {
+        self.number(note, &SCRIPTS.count, [lasting(seconds)]).await
+    }
+
+    async fn note(&self, note: &Note) -> Result<Option<String>, StoreError> {
+        self.said(note, &SCRIPTS.read_note, Repeat::Harmless).await
+    }
+
+    async fn take_note(&self, note: &Note) -> Result<Option<String>, StoreError> {
+        self.said(note, &SCRIPTS.take_note, Repeat::Never).await
+    }
+}

@@ -1,0 +1,50 @@
+//! The names of the keys of records, streams and notes. Each is a key of its own, so that they spread over a cluster.
+
+use vestibule_core::records::{Note, RecordKind, Stream};
+
+/// Hash: id of a record -> its revision and its text.
+pub(super) fn records(kind: RecordKind) -> String {
+    format!("vestibule:{}", kind.as_str())
+}
+
+/// Stream: entries with the one field `text`.
+pub(super) fn stream(stream: &Stream) -> String {
+    match stream {
+        Stream::Audit => "vestibule:audit".to_owned(),
+        Stream::Minutes(queue) => format!("vestibule:minutes:{queue}"),
+        Stream::FiveMinutes(queue) => format!("vestibule:five-minutes:{queue}"),
+    }
+}
+
+/// String: when the note lapses, and its text.
+pub(super) fn note(note: &Note) -> String {
+    format!("vestibule:note:{}:{}", note.kind.as_str(), note.id)
+}
+
+#[cfg(test)]
+mod tests {
+    use vestibule_core::records::NoteKind;
+
+    use super::*;
+
+    #[test]
+    fn the_names_of_keys_stay_as_they_are() {
+        let queue = || "acme-tour".parse().unwrap();
+        for (name, expected) in [
+            (records(RecordKind::Operators), "vestibule:operators"),
+            (records(RecordKind::Tokens), "vestibule:tokens"),
+            (stream(&Stream::Audit), "vestibule:audit"),
+            (stream(&Stream::Minutes(queue())), "vestibule:minutes:acme-tour"),
+            (stream(&Stream::FiveMinutes(queue())), "vestibule:five-minutes:acme-tour"),
+            (note(&Note::new(NoteKind::SignIn, "0f")), "vestibule:note:sign-in:0f"),
+            (note(&Note::new(NoteKind::KnownAddress, "0f")), "vestibule:note:known-address:0f"),
+            (note(&Note::new(NoteKind::Failures, "0f")), "vestibule:note:failures:0f"),
+            (note(&Note::new(NoteKind::Slowed, "0f")), "vestibule:note:slowed:0f"),
+            (note(&Note::new(NoteKind::Confirmation, "0f")), "vestibule:note:confirmation:0f"),
+            (note(&Note::new(NoteKind::Minute, "7")), "vestibule:note:minute:7"),
+            (note(&Note::new(NoteKind::Creation, "7")), "vestibule:note:creation:7"),
+        ] {
+            assert_eq!(name, expected);
+        }
+    }
+}

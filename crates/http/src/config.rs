@@ -1,15 +1,18 @@
 //! How a process is configured, alike for every role.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use vestibule_core::{KeyError, KeyList, MemoryStore, Store, SystemClock};
 use vestibule_store_redis::{AddressError, RedisOptions, RedisStore};
-use vestibule_themes::Themes;
+use vestibule_themes::{Themes, ThemesAddress, ThemesAddressError};
+
+use crate::environment::{VariableError, number, variable};
 
 /// How long the store may take for one operation.
 pub const STORE_TIMEOUT: Duration = Duration::from_millis(250);
+/// Bounds of `VESTIBULE_THEMES_RECHECK`, in seconds.
+pub const THEMES_RECHECK: std::ops::RangeInclusive<u64> = 1..=3600;
 
 /// A process that can't start: which variable or flag is wrong, and what it takes.
 #[derive(Debug, thiserror::Error)]
@@ -30,13 +33,15 @@ pub enum ConfigError {
         /// What is wrong.
         reason: KeyError,
     },
-    /// The theme folder can't be used.
-    #[error("{variable} takes a folder of themes, and {path} is none")]
+    /// The themes' address is none.
+    #[error("{variable}: {address} {reason}")]
     Themes {
         /// Variable or flag.
         variable: &'static str,
         /// What was given.
-        path: PathBuf,
+        address: String,
+        /// What is wrong.
+        reason: String,
     },
 }
 
@@ -53,16 +58,44 @@ pub fn open_store(variable: &'static str, address: &str, timeout: Duration) -> R
     Ok(Arc::new(RedisStore::connect(address, options).map_err(refuse)?))
 }
 
-/// Opens the themes at `folder` (`VESTIBULE_THEMES`, `--themes`); the built-in theme alone if there is none.
+/// Where themes are, and how often they are looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ThemesConfig {
+    /// `VESTIBULE_THEMES`: a folder, or `s3://bucket/prefix`. The built-in theme alone without it.
+    pub address: Option<String>,
+    /// `VESTIBULE_THEMES_RECHECK` in seconds, 1 to 3600: how long a theme is taken to be as it was last seen. 1 of a
+    /// folder and 10 of a bucket if it is not set.
+    pub recheck: Option<Duration>,
+}
+
+impl ThemesConfig {
+    /// Reads the variables.
+    ///
+    /// # Errors
+    /// The time is no whole number, or out of its range.
+    pub fn from_env() -> Result<Self, VariableError> {
+        const RECHECK: &str = "VESTIBULE_THEMES_RECHECK";
+        let seconds =
+            variable(RECHECK).map(|_| number(RECHECK, THEMES_RECHECK, *THEMES_RECHECK.start())).transpose()?;
+        Ok(Self { address: variable("VESTIBULE_THEMES"), recheck: seconds.map(Duration::from_secs) })
+    }
+}
+
+/// Opens the themes that `VESTIBULE_THEMES` or `--themes` names. A bucket is connected to in the background from here
+/// on, so this must be called within the program's runtime.
 ///
 /// # Errors
-/// A folder that is none.
-pub fn open_themes(variable: &'static str, folder: Option<PathBuf>) -> Result<Themes, ConfigError> {
-    match folder {
-        None => Ok(Themes::built_in()),
-        Some(path) if path.is_dir() => Ok(Themes::folder(path)),
-        Some(path) => Err(ConfigError::Themes { variable, path }),
+/// An address that is none, or a folder that isn't there.
+pub fn open_themes(variable: &'static str, config: &ThemesConfig) -> Result<Themes, ConfigError> {
+    let Some(address) = &config.address else { return Ok(Themes::built_in()) };
+    let refuse = |reason: String| ConfigError::Themes { variable, address: address.clone(), reason };
+    let place: ThemesAddress = address.parse().map_err(|error: ThemesAddressError| refuse(error.to_string()))?;
+    if let ThemesAddress::Folder(folder) = &place
+        && !folder.is_dir()
+    {
+        return Err(refuse("is no folder; themes are in a folder, or at s3://bucket/prefix".to_owned()));
     }
+    Ok(Themes::at(place, config.recheck))
 }
 
 /// Reads keys (`VESTIBULE_TICKET_KEYS`, `VESTIBULE_PASS_KEYS`).

@@ -8,27 +8,28 @@ use std::path::Path;
 use vestibule_core::{Standing, StandingState, WaitSeconds};
 use vestibule_themes::{Language, PageView, PlainPage, Themes, keepalive_script, queue_script};
 
-fn main() -> Result<(), Box<dyn Error>> {
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("takes the folder to write to")?;
     let folder = Path::new(&folder);
     fs::create_dir_all(folder)?;
     fs::write(folder.join("queue.js"), &queue_script().bytes)?;
     fs::write(folder.join("keepalive.js"), &keepalive_script().bytes)?;
     for language in Language::ALL {
-        write_states(folder, language)?;
+        write_states(folder, language).await?;
         for page in PlainPage::ALL {
-            let name = format!("{page:?}.{}.html", language.code()).to_lowercase();
+            let name = format!("plain-{}.{}.html", page.as_str(), language.code());
             fs::write(folder.join(name), Themes::plain_page(page, language, "sample"))?;
         }
     }
     Ok(())
 }
 
-fn write_states(folder: &Path, language: Language) -> Result<(), Box<dyn Error>> {
+async fn write_states(folder: &Path, language: Language) -> Result<(), Box<dyn Error>> {
     use StandingState::{Admitted, Closed, Paused, Unavailable, Waiting};
     for state in [Waiting, Admitted, Paused, Closed, Unavailable] {
         let standing = standing(state)?;
-        let page = Themes::built_in().queue_page(None, &view(&standing, language));
+        let page = Themes::built_in().queue_page(None, &view(&standing, language)).await;
         fs::write(folder.join(format!("{}.{}.html", state.as_str(), language.code())), page)?;
     }
     Ok(())

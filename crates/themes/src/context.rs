@@ -91,9 +91,16 @@ impl Context {
             PlainPage::OriginDown => &texts.plain.origin_down,
             PlainPage::OriginSlow => &texts.plain.origin_slow,
             PlainPage::NoQueue => &texts.plain.no_queue,
+            PlainPage::Unavailable => &texts.plain.unavailable,
+            PlainPage::AnswerTooLarge { .. } => &texts.plain.answer_too_large,
         };
+        let lead = match page {
+            PlainPage::AnswerTooLarge { limit_mib } => fill(&text.lead, &[("n", &language.number(limit_mib.into()))]),
+            _ => text.lead.clone(),
+        };
+        let refresh_seconds = if page == PlainPage::Unavailable { PlainPage::RETRY_SECONDS } else { 0 };
         let bare = Self::bare(language, nonce, Colour::default(), &text.heading, value);
-        Self { title: text.heading.clone(), lead: text.lead.clone(), ..bare }
+        Self { title: text.heading.clone(), lead, refresh_seconds, ..bare }
     }
 
     /// Heading and lead, for the page that is left when no template can be rendered.

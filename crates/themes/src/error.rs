@@ -4,16 +4,17 @@ use std::path::PathBuf;
 
 use vestibule_core::ThemeId;
 
-/// Why a theme can't be used as it is. Visitors see the built-in page instead.
+/// Why a theme can't be used as it is. Visitors see what worked before it, or the default or built-in pages. Where it
+/// stands in a bucket, a file's path is its address: `s3://bucket/prefix/theme/queue.html`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ThemeError {
-    /// No folder of that name.
-    #[error("theme {theme} has no folder")]
+    /// No theme of that name.
+    #[error("theme {theme} is not there")]
     Missing {
         /// The theme asked for.
         theme: ThemeId,
     },
-    /// A file or folder can't be read.
+    /// A file, folder or bucket can't be read.
     #[error("{}: {message}", file.display())]
     Read {
         /// Where.
@@ -34,6 +35,14 @@ pub enum ThemeError {
     TooMany {
         /// The theme's folder.
         folder: PathBuf,
+        /// The limit.
+        max: usize,
+    },
+    /// More files than [`FILES_MAX`](crate::FILES_MAX) in a bucket.
+    #[error("{}: takes at most {max} files", place.display())]
+    TooManyFiles {
+        /// Where the theme is.
+        place: PathBuf,
         /// The limit.
         max: usize,
     },

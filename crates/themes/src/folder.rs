@@ -1,194 +1,88 @@
-//! Themes in a folder: one sub-folder each, read again when a file changes.
+//! Themes in a folder: one sub-folder each.
 
-use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
-use vestibule_core::ThemeId;
 
 use crate::ThemeError;
-use crate::asset::{ASSET_MAX, Asset, content_type, is_safe_path};
-use crate::loaded::{Loaded, Version, inside, version, warn};
+use crate::loaded::TEMPLATES_MAX;
+use crate::source::{Files, Listing, SourceError, Stamp, is_template};
 
-/// How long a theme is taken to be as it was last seen.
-pub const RECHECK_AFTER: Duration = Duration::from_secs(1);
-/// Most bytes of assets that are kept in memory for one theme; others are read for each request.
-const ASSETS_KEPT_MAX: usize = 16 * 1024 * 1024;
-/// The theme of whoever has none.
-const DEFAULT_THEME: &str = "default";
-
-/// A folder of themes, and what was last seen in it. Themes are named in the settings, never by visitors, so there are
-/// no more slots than themes that some queue names.
-pub(crate) struct Folder {
-    folder: PathBuf,
-    slots: Mutex<HashMap<String, Arc<Mutex<Slot>>>>,
-}
-
-#[derive(Default)]
-struct Slot {
-    checked: Option<Instant>,
-    version: Option<Version>,
-    loaded: Option<Arc<Loaded>>,
-    kept: HashMap<String, KeptAsset>,
-}
-
-struct KeptAsset {
-    length: u64,
-    modified: Option<SystemTime>,
-    asset: Asset,
-}
+/// A folder of themes.
+pub(crate) struct Folder(Arc<Path>);
 
 impl Folder {
-    pub(crate) fn new(folder: PathBuf) -> Self {
-        Self { folder, slots: Mutex::default() }
+    pub(crate) fn new(folder: &Path) -> Self {
+        Self(folder.into())
     }
 
-    /// The theme, or the default one if it is missing, or `None` if that is missing too.
-    pub(crate) fn theme(&self, theme: Option<&ThemeId>, now: Instant) -> Option<Arc<Loaded>> {
-        theme.and_then(|theme| self.named(theme.as_str(), now)).or_else(|| self.named(DEFAULT_THEME, now))
+    pub(crate) fn place(&self, theme: &str) -> PathBuf {
+        self.0.join(theme)
     }
 
-    /// The theme as it is on disk at this moment.
-    pub(crate) fn read(&self, theme: &ThemeId) -> Result<Loaded, ThemeError> {
-        let folder = self.folder.join(theme.as_str());
-        let version = version(&folder).ok_or_else(|| ThemeError::Missing { theme: theme.clone() })?;
-        Ok(Loaded::read(&folder, &version))
+    /// The theme's templates.
+    pub(crate) async fn list(&self, theme: &str) -> Result<Option<Listing>, SourceError> {
+        let folder = self.place(theme);
+        blocking(move || templates(&folder)).await.map(|found| found.map(|files| Listing { files, cut_off: false }))
     }
 
-    /// A file of the theme, or of the default one if the theme itself is missing.
-    pub(crate) fn asset(&self, theme: &ThemeId, path: &str, now: Instant) -> Option<Asset> {
-        if !is_safe_path(path) {
-            return None;
-        }
-        let name = if self.named(theme.as_str(), now).is_some() { theme.as_str() } else { DEFAULT_THEME };
-        lock(&self.slot(name)).asset(&self.folder.join(name), path)
+    /// A file's version, if it is one of the theme's.
+    pub(crate) async fn stamp(&self, theme: &str, path: &str) -> Option<Stamp> {
+        let (folder, path) = (self.place(theme), path.to_owned());
+        let found = move || Some(stamp(&fs::metadata(inside(&folder, &path)?).ok()?));
+        blocking(found).await.ok()?
     }
 
-    fn named(&self, name: &str, now: Instant) -> Option<Arc<Loaded>> {
-        lock(&self.slot(name)).refresh(&self.folder.join(name), now);
-        lock(&self.slot(name)).loaded.clone()
-    }
-
-    fn slot(&self, name: &str) -> Arc<Mutex<Slot>> {
-        let mut slots = lock(&self.slots);
-        if let Some(slot) = slots.get(name) {
-            return Arc::clone(slot);
-        }
-        Arc::clone(slots.entry(name.to_owned()).or_default())
+    /// A file's content.
+    pub(crate) async fn read(&self, theme: &str, path: &str, max: u64) -> Result<Bytes, SourceError> {
+        let (folder, path) = (self.place(theme), path.to_owned());
+        blocking(move || read(&folder, &path, max)).await?.map_err(SourceError::Fault)
     }
 }
 
-/// A panic elsewhere leaves nothing half done here, so a poisoned lock is as good as any.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// Runs what waits for a disk where it holds up no request.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, SourceError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| SourceError::Away(error.to_string()))
 }
 
-impl Slot {
-    /// Looks at the disk if it was long enough ago, and compiles anew what changed.
-    fn refresh(&mut self, folder: &Path, now: Instant) {
-        if self.checked.is_some_and(|checked| now.saturating_duration_since(checked) < RECHECK_AFTER) {
-            return;
-        }
-        self.checked = Some(now);
-        let version = version(folder);
-        if version == self.version {
-            return;
-        }
-        self.loaded = version.as_ref().map(|version| Arc::new(Loaded::read(folder, version)));
-        self.version = version;
-        for fault in self.loaded.iter().flat_map(|loaded| loaded.faults()) {
-            warn(&fault);
-        }
-    }
-
-    fn asset(&mut self, folder: &Path, path: &str) -> Option<Asset> {
-        content_type(path)?;
-        let file = inside(folder, path)?;
-        let meta = fs::metadata(&file).ok()?;
-        let (length, modified) = (meta.len(), meta.modified().ok());
-        if let Some(kept) = self.kept.get(path)
-            && (kept.length, kept.modified) == (length, modified)
-        {
-            return Some(kept.asset.clone());
-        }
-        let asset = Asset::new(path, read_limited(&file)?)?;
-        self.keep(path, KeptAsset { length, modified, asset: asset.clone() });
-        Some(asset)
-    }
-
-    fn keep(&mut self, path: &str, asset: KeptAsset) {
-        self.kept.remove(path);
-        let kept: usize = self.kept.values().map(|kept| kept.asset.bytes.len()).sum();
-        if kept + asset.asset.bytes.len() <= ASSETS_KEPT_MAX {
-            self.kept.insert(path.to_owned(), asset);
-        }
-    }
+fn templates(folder: &Path) -> Option<Files> {
+    let entries = fs::read_dir(folder).ok()?;
+    let named = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let files = named.filter(|name| is_template(name)).map(|name| {
+        // What can't be asked for its length is said to be wrong when it is read.
+        let stamp = fs::metadata(folder.join(&name)).map_or(Stamp { bytes: 0, tag: "".into() }, |meta| stamp(&meta));
+        (name, stamp)
+    });
+    Some(files.take(TEMPLATES_MAX + 1).collect())
 }
 
-/// The whole file, unless it is larger than an asset may be, even if it grew since its length was asked.
-fn read_limited(file: &Path) -> Option<Bytes> {
+fn stamp(meta: &Metadata) -> Stamp {
+    let changed = meta.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    Stamp { bytes: meta.len(), tag: changed.as_nanos().to_string().into() }
+}
+
+fn read(folder: &Path, path: &str, max: u64) -> Result<Bytes, ThemeError> {
+    let file = folder.join(path);
+    let unreadable = |message: String| ThemeError::Read { file: file.clone(), message };
+    let inside = inside(folder, path);
+    let inside = inside.ok_or_else(|| unreadable("can't be read, or leads out of the theme".to_owned()))?;
+    let bytes = read_limited(&inside, max).map_err(|error| unreadable(error.to_string()))?;
+    if bytes.len() as u64 > max { Err(ThemeError::TooLarge { file, max }) } else { Ok(bytes.into()) }
+}
+
+/// One byte more than `max` at most, even if the file grew since its length was asked.
+fn read_limited(file: &Path, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(file).ok()?.take(ASSET_MAX + 1).read_to_end(&mut bytes).ok()?;
-    if bytes.len() as u64 > ASSET_MAX {
-        tracing::warn!(file = %file.display(), max = ASSET_MAX, "an asset is too large to be served");
-        return None;
-    }
-    Some(bytes.into())
+    File::open(file)?.take(max + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[expect(clippy::disallowed_methods, reason = "a test needs some instant to count from")]
-    fn start() -> Instant {
-        Instant::now()
-    }
-
-    #[test]
-    fn a_changed_template_is_read_again_within_a_second() {
-        let folder = tempfile::tempdir().unwrap();
-        let theme: ThemeId = "acme".parse().unwrap();
-        fs::create_dir(folder.path().join("acme")).unwrap();
-        let file = folder.path().join("acme/queue.html");
-        fs::write(&file, "{{ nope").unwrap();
-        let (themes, now) = (Folder::new(folder.path().to_owned()), start());
-        assert_eq!(themes.theme(Some(&theme), now).unwrap().faults().len(), 1);
-
-        fs::write(&file, "good again").unwrap();
-        assert_eq!(themes.theme(Some(&theme), now + RECHECK_AFTER / 2).unwrap().faults().len(), 1);
-        assert_eq!(themes.theme(Some(&theme), now + RECHECK_AFTER).unwrap().faults().len(), 0);
-    }
-
-    #[test]
-    fn a_theme_that_comes_or_goes_is_noticed() {
-        let folder = tempfile::tempdir().unwrap();
-        let theme: ThemeId = "acme".parse().unwrap();
-        let (themes, now) = (Folder::new(folder.path().to_owned()), start());
-        assert!(themes.theme(Some(&theme), now).is_none());
-        fs::create_dir(folder.path().join("acme")).unwrap();
-        assert!(themes.theme(Some(&theme), now + RECHECK_AFTER).is_some());
-        fs::remove_dir(folder.path().join("acme")).unwrap();
-        assert!(themes.theme(Some(&theme), now + RECHECK_AFTER * 2).is_none());
-    }
-
-    #[test]
-    fn a_changed_asset_has_another_etag() {
-        let folder = tempfile::tempdir().unwrap();
-        let theme: ThemeId = "acme".parse().unwrap();
-        fs::create_dir(folder.path().join("acme")).unwrap();
-        let themes = Folder::new(folder.path().to_owned());
-        let file = folder.path().join("acme/a.css");
-        let asset = |text: &str| {
-            fs::write(&file, text).unwrap();
-            themes.asset(&theme, "a.css", start()).unwrap()
-        };
-        let (first, second) = (asset("a{}"), asset("ab{}"));
-        assert_eq!((&first.bytes[..], &second.bytes[..]), (&b"a{}"[..], &b"ab{}"[..]));
-        assert_ne!(first.etag, second.etag);
-    }
+/// The real path of a regular file of the folder; `None` if there is none, or a link leads out of the folder.
+fn inside(folder: &Path, name: &str) -> Option<PathBuf> {
+    let (folder, file) = (folder.canonicalize().ok()?, folder.join(name).canonicalize().ok()?);
+    (file.starts_with(&folder) && file.is_file()).then_some(file)
 }

@@ -1,13 +1,16 @@
 //! What a visitor sees: the queue page, the closed page, a brand's own themes, and the two scripts.
 //!
-//! The one idea: a page never fails. The built-in theme is compiled in and tested, a brand's theme is a folder of
-//! templates and assets beside it, and whatever is wrong with that folder shows the built-in page to the visitor and
-//! the file and line to the operator. Pages are whole without JavaScript; the script only makes them live.
+//! The one idea: a page never fails. The built-in theme is compiled in and tested; a brand's theme is templates and
+//! assets beside it, in a folder or in a bucket of S3. Every page of it is drawn before the first visitor sees one, and
+//! whatever is wrong leaves the last version that worked, or the built-in one, to the visitor and tells the file and line
+//! to the operator. Pages are whole without JavaScript; the script only makes them live.
 //!
 //! ```
 //! # use vestibule_core::{Standing, StandingState};
 //! use vestibule_themes::{Language, PageView, Themes, negotiate};
 //!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), vestibule_core::IdError> {
 //! # let standing = Standing { queue: "acme-tour".parse()?, session: None, state: StandingState::Waiting,
 //! #     position: Some(42), waiting: Some(100), active: None, wait_seconds: None, joined_at: None, expires_in: None,
 //! #     poll_after: 5, enter_url: None, revision: None };
@@ -23,37 +26,52 @@
 //!     asset_base: "/_vestibule/theme/acme-tour/",
 //!     refresh_seconds: 20,
 //!     hold_seconds: 600,
-//! });
+//! }).await;
 //! assert!(page.contains(r#"<html lang="cy""#) && page.contains(">42<"));
-//! # Ok::<(), vestibule_core::IdError>(())
+//! # Ok(())
+//! # }
 //! ```
 //!
 //! How to write a theme stands in `docs/themes.md`. The parts: [`Themes`] picks and renders, [`PageView`] is what it
-//! is told, [`negotiate`] finds the language, [`WaitWords`] rounds a wait so that the words stay true, [`Colour`] turns
+//! is told, [`ThemesAddress`] is where themes are, [`negotiate`] finds the language, [`WaitWords`] rounds a wait so that the words stay true, [`Colour`] turns
 //! a brand's colour into ones that can be read, [`queue_script`] and [`keepalive_script`] are served as they are.
 
+mod address;
 mod asset;
+mod assets;
+mod awake;
+mod bucket;
 mod colour;
 mod context;
 mod error;
 mod folder;
 mod language;
 mod loaded;
+mod look;
 mod script;
+mod shelf;
+mod slot;
+mod source;
 mod templates;
 mod texts;
 mod themes;
+mod throttle;
+mod trial;
 mod view;
 mod wait;
 
+pub use address::{BucketAddress, ThemesAddress, ThemesAddressError};
 pub use asset::{ASSET_MAX, Asset};
+pub use assets::{ASSET_WAIT_MAX, ASSETS_KEPT_MAX, ThemesAway};
+pub use bucket::{FILES_MAX, S3Server};
 pub use colour::{Colour, ColourError};
 pub use error::ThemeError;
-pub use folder::RECHECK_AFTER;
 pub use language::{Language, negotiate};
 pub use loaded::{TEMPLATE_MAX, TEMPLATES_MAX};
 pub use script::{keepalive_script, queue_script};
+pub use shelf::THEMES_KEPT_MAX;
+pub use slot::FIRST_LOAD_MAX;
 pub use templates::{FUEL, PAGE_MAX};
-pub use themes::Themes;
+pub use themes::{BUCKET_RECHECK, FOLDER_RECHECK, Themes};
 pub use view::{PageView, PlainPage};
 pub use wait::WaitWords;

@@ -24,11 +24,15 @@ const BUILT_IN: [(&str, &str); 4] = [
     ("vestibule/plain.html", include_str!("../built-in/plain.html")),
 ];
 
-static BUILT_IN_ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(environment);
+static BUILT_IN_ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(built_in);
 
-/// A fresh environment that knows the built-in templates, under `vestibule/`.
-#[expect(clippy::expect_used, reason = "the templates are compiled in, and the tests render every one of them")]
+/// An environment that knows the built-in templates, under `vestibule/`. They are compiled once for all themes.
 pub(crate) fn environment() -> Environment<'static> {
+    BUILT_IN_ENVIRONMENT.clone()
+}
+
+#[expect(clippy::expect_used, reason = "the templates are compiled in, and the tests render every one of them")]
+fn built_in() -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().unwrap_or_default());
     environment.set_auto_escape_callback(|_| AutoEscape::Html);

@@ -95,6 +95,8 @@ pub(crate) struct PlainTexts {
     pub(crate) origin_down: PlainText,
     pub(crate) origin_slow: PlainText,
     pub(crate) no_queue: PlainText,
+    pub(crate) unavailable: PlainText,
+    pub(crate) answer_too_large: PlainText,
 }
 
 /// All texts of one language.

@@ -2,23 +2,32 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
-use vestibule_core::{Standing, StandingState, ThemeId, WaitSeconds};
+use vestibule_core::{Standing, StandingState, ThemeId};
 
+use crate::address::{BucketAddress, ThemesAddress};
 use crate::asset::Asset;
+use crate::assets::ThemesAway;
+use crate::bucket::{Bucket, S3Server};
 use crate::context::Context;
 use crate::error::ThemeError;
 use crate::folder::Folder;
 use crate::language::Language;
-use crate::loaded::Loaded;
+use crate::shelf::Shelf;
+use crate::source::Source;
 use crate::templates::render_built_in;
 use crate::view::{PageView, PlainPage};
+
+/// How long a folder's theme is taken to be as it was last seen, unless something else is said.
+pub const FOLDER_RECHECK: Duration = Duration::from_secs(1);
+/// The same of a bucket's.
+pub const BUCKET_RECHECK: Duration = Duration::from_secs(10);
 
 /// The pages of all queues. Cheap to clone; clones share what they have read.
 #[derive(Clone, Default)]
 pub struct Themes {
-    folder: Option<Arc<Folder>>,
+    shelf: Option<Arc<Shelf>>,
 }
 
 impl Themes {
@@ -28,28 +37,63 @@ impl Themes {
         Self::default()
     }
 
-    /// The themes of a folder, each a sub-folder of its id, and the built-in one behind them. The folder is read when a
-    /// theme is first wanted; nothing fails if it isn't there.
+    /// The themes at an address, and the built-in one behind them. Nothing fails if there is nothing: themes are read
+    /// when they are first wanted, and again when `recheck` has passed since ([`FOLDER_RECHECK`] or [`BUCKET_RECHECK`]
+    /// without it).
+    ///
+    /// A bucket is found by the usual AWS environment, and being connected to from this moment on.
+    ///
+    /// # Panics
+    /// A bucket outside a Tokio runtime.
     #[must_use]
-    pub fn folder(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: Some(Arc::new(Folder::new(folder.into()))) }
+    pub fn at(address: ThemesAddress, recheck: Option<Duration>) -> Self {
+        match address {
+            ThemesAddress::Folder(folder) => {
+                Self::of(Source::Folder(Folder::new(&folder)), recheck.unwrap_or(FOLDER_RECHECK))
+            }
+            ThemesAddress::Bucket(address) => Self::bucket(address, None, recheck),
+        }
     }
 
-    /// The page of somebody who waits; of a closed queue, the closed page. Never fails: a missing theme is the folder's
-    /// `default` or the built-in one, a broken one is the built-in one and one warning a version.
+    /// The themes of a folder, each a sub-folder of its id, as [`Self::at`].
     #[must_use]
-    pub fn queue_page(&self, theme: Option<&ThemeId>, view: &PageView<'_>) -> String {
+    pub fn folder(folder: impl Into<PathBuf>) -> Self {
+        Self::at(ThemesAddress::Folder(folder.into()), None)
+    }
+
+    /// The themes of a bucket, as [`Self::at`], on a server that the environment doesn't name.
+    ///
+    /// # Panics
+    /// Outside a Tokio runtime.
+    #[must_use]
+    pub fn on_server(server: S3Server, address: BucketAddress, recheck: Option<Duration>) -> Self {
+        Self::bucket(address, Some(server), recheck)
+    }
+
+    fn bucket(address: BucketAddress, server: Option<S3Server>, recheck: Option<Duration>) -> Self {
+        let themes = Self::of(Source::Bucket(Bucket::new(address, server)), recheck.unwrap_or(BUCKET_RECHECK));
+        themes.shelf.iter().for_each(Shelf::warm_up);
+        themes
+    }
+
+    fn of(source: Source, recheck: Duration) -> Self {
+        Self { shelf: Some(Arc::new(Shelf::new(source, recheck))) }
+    }
+
+    /// The page of somebody who waits; of a closed queue, the closed page. Never fails: where the theme is missing or
+    /// has no pages that work, it is the place's `default`, or the built-in one. The first request for a theme waits for
+    /// it, [`FIRST_LOAD_MAX`](crate::FIRST_LOAD_MAX) at most.
+    pub async fn queue_page(&self, theme: Option<&ThemeId>, view: &PageView<'_>) -> String {
         if view.standing.state == StandingState::Closed {
-            return self.closed_page(theme, view);
+            return self.closed_page(theme, view).await;
         }
-        self.page("queue.html", theme, view)
+        self.page("queue.html", theme, view).await
     }
 
     /// The page of a closed queue. Never fails, as [`Self::queue_page`].
-    #[must_use]
-    pub fn closed_page(&self, theme: Option<&ThemeId>, view: &PageView<'_>) -> String {
+    pub async fn closed_page(&self, theme: Option<&ThemeId>, view: &PageView<'_>) -> String {
         let standing = Standing { state: StandingState::Closed, position: None, ..view.standing.clone() };
-        self.page("closed.html", theme, &PageView { standing: &standing, ..*view })
+        self.page("closed.html", theme, &PageView { standing: &standing, ..*view }).await
     }
 
     /// A page that says one thing, in the built-in style. Without script.
@@ -58,97 +102,32 @@ impl Themes {
         render_built_in("plain.html", &Context::plain(page, language, nonce))
     }
 
-    /// A file of a theme by its decoded path. `None` for whatever isn't one: no such file, a way out of the folder, a
+    /// A file of a theme by its decoded path. `None` for whatever isn't one: no such file, a way out of the theme, a
     /// kind that isn't served, more than [`ASSET_MAX`](crate::ASSET_MAX) bytes.
-    #[must_use]
-    pub fn asset(&self, theme: &ThemeId, path: &str) -> Option<Asset> {
-        self.folder.as_ref()?.asset(theme, path, now())
+    ///
+    /// # Errors
+    /// The file isn't kept, and can't be read at the moment.
+    pub async fn asset(&self, theme: &ThemeId, path: &str) -> Result<Option<Asset>, ThemesAway> {
+        let Some(place) = &self.shelf else { return Ok(None) };
+        place.asset(theme, path).await
     }
 
     /// Reads a theme and renders all its pages in all states and languages. A variable that doesn't exist is an error
-    /// here, while a visitor's page would only show nothing in its place.
+    /// here. What this refuses no visitor sees.
     ///
     /// # Errors
     /// The first thing that is wrong, by file and line.
-    pub fn check(&self, theme: &ThemeId) -> Result<(), ThemeError> {
-        let missing = || ThemeError::Missing { theme: theme.clone() };
-        let loaded = self.folder.as_ref().ok_or_else(missing)?.read(theme)?;
-        if let Some(fault) = loaded.faults().into_iter().next() {
-            return Err(fault);
-        }
-        let standings = samples().ok_or_else(missing)?;
-        for language in Language::ALL {
-            standings.iter().try_for_each(|standing| check_page(&loaded, &sample_view(standing, language)))?;
-        }
-        Ok(())
+    pub async fn check(&self, theme: &ThemeId) -> Result<(), ThemeError> {
+        let Some(place) = &self.shelf else { return Err(ThemeError::Missing { theme: theme.clone() }) };
+        place.check(theme).await
     }
 
-    fn page(&self, name: &str, theme: Option<&ThemeId>, view: &PageView<'_>) -> String {
+    async fn page(&self, name: &str, theme: Option<&ThemeId>, view: &PageView<'_>) -> String {
+        let pages = match &self.shelf {
+            Some(place) => place.pages(theme).await,
+            None => None,
+        };
         let context = Context::of(view);
-        let loaded = self.folder.as_ref().and_then(|folder| folder.theme(theme, now()));
-        loaded.and_then(|loaded| loaded.render(name, &context)).unwrap_or_else(|| render_built_in(name, &context))
-    }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "only says when to look at the disk again; no rule of a line depends on it"
-)]
-fn now() -> Instant {
-    Instant::now()
-}
-
-fn check_page(loaded: &Loaded, view: &PageView<'_>) -> Result<(), ThemeError> {
-    let closed = view.standing.state == StandingState::Closed;
-    let name = if closed { "closed.html" } else { "queue.html" };
-    let page = loaded.render_strictly(name, &Context::of(view))?;
-    if !closed && page.is_some_and(|page| !page.contains("id=\"vestibule-data\"")) {
-        return Err(ThemeError::NoScript { file: loaded.path(name) });
-    }
-    Ok(())
-}
-
-/// A standing in each state, once with everything and once with nothing in it.
-fn samples() -> Option<Vec<Standing>> {
-    use StandingState::{Admitted, Closed, Paused, Unavailable, Waiting};
-    let bare = Standing {
-        queue: "sample".parse().ok()?,
-        session: None,
-        state: Waiting,
-        position: None,
-        waiting: None,
-        active: None,
-        wait_seconds: None,
-        joined_at: None,
-        expires_in: None,
-        poll_after: 5,
-        enter_url: None,
-        revision: None,
-    };
-    let full = Standing {
-        session: "6f1c2a54-9a57-4b8e-8a43-6d7a3f0f9b11".parse().ok(),
-        position: Some(1234),
-        waiting: Some(5678),
-        active: Some(100),
-        wait_seconds: Some(WaitSeconds { p50: 240, p90: 360 }),
-        enter_url: Some("/".to_owned()),
-        ..bare.clone()
-    };
-    let each = |state| [Standing { state, ..bare.clone() }, Standing { state, ..full.clone() }];
-    Some([Waiting, Admitted, Paused, Closed, Unavailable].into_iter().flat_map(each).collect())
-}
-
-fn sample_view(standing: &Standing, language: Language) -> PageView<'_> {
-    PageView {
-        standing,
-        queue_name: "Sample",
-        brand_name: "Sample",
-        colour: None,
-        logo: None,
-        language,
-        nonce: "sample",
-        asset_base: "/_vestibule/theme/sample/",
-        refresh_seconds: 20,
-        hold_seconds: 600,
+        pages.and_then(|pages| pages.render(name, &context)).unwrap_or_else(|| render_built_in(name, &context))
     }
 }

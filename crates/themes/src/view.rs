@@ -65,11 +65,34 @@ pub enum PlainPage {
     OriginSlow,
     /// No queue for this host: goes with 404.
     NoQueue,
+    /// The line can't be reached: goes with 503. Tries again by itself every [`Self::RETRY_SECONDS`], as nobody's place
+    /// is lost.
+    Unavailable,
+    /// The site's answer is more than can be passed on: goes with 502.
+    AnswerTooLarge {
+        /// The most that can be, in MiB.
+        limit_mib: u32,
+    },
 }
 
 impl PlainPage {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::OriginDown, Self::OriginSlow, Self::NoQueue];
+    pub const ALL: [Self; 5] =
+        [Self::OriginDown, Self::OriginSlow, Self::NoQueue, Self::Unavailable, Self::AnswerTooLarge { limit_mib: 1 }];
+    /// Seconds after which [`Self::Unavailable`] loads itself again, with or without JavaScript.
+    pub const RETRY_SECONDS: u64 = 10;
+
+    /// Its name in file names: `no_queue`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OriginDown => "origin_down",
+            Self::OriginSlow => "origin_slow",
+            Self::NoQueue => "no_queue",
+            Self::Unavailable => "unavailable",
+            Self::AnswerTooLarge { .. } => "answer_too_large",
+        }
+    }
 }
 
 #[cfg(test)]

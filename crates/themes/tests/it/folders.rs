@@ -8,11 +8,12 @@ use std::sync::Once;
 
 use crate::support::{standing, view};
 use tempfile::TempDir;
+use tokio::time::advance;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 use vestibule_core::{StandingState, ThemeId};
-use vestibule_themes::{ASSET_MAX, PAGE_MAX, TEMPLATE_MAX, TEMPLATES_MAX, ThemeError, Themes};
+use vestibule_themes::{ASSET_MAX, Asset, FOLDER_RECHECK, PAGE_MAX, TEMPLATE_MAX, TEMPLATES_MAX, ThemeError, Themes};
 
 fn theme(name: &str) -> ThemeId {
     name.parse().unwrap()
@@ -33,9 +34,16 @@ fn write(folder: &Path, path: &str, content: impl AsRef<[u8]>) {
     fs::write(file, content).unwrap();
 }
 
-fn page(themes: &Themes, name: &str) -> String {
-    themes.queue_page(Some(&theme(name)), &view(&standing(StandingState::Waiting)))
+async fn page(themes: &Themes, name: &str) -> String {
+    themes.queue_page(Some(&theme(name)), &view(&standing(StandingState::Waiting))).await
 }
+
+async fn asset(themes: &Themes, name: &str, path: &str) -> Option<Asset> {
+    themes.asset(&theme(name), path).await.unwrap()
+}
+
+/// A page of its own that works.
+const OURS: &str = "ours{{ script_tags }}";
 
 fn is_built_in(page: &str) -> bool {
     page.contains("You’re in line") && page.contains("class=\"card\"")
@@ -50,11 +58,11 @@ thread_local! {
 struct Log;
 
 impl Log {
-    fn of(run: impl FnOnce()) -> Vec<String> {
+    async fn of(run: impl Future<Output = ()>) -> Vec<String> {
         static INSTALLED: Once = Once::new();
         INSTALLED.call_once(|| tracing::subscriber::set_global_default(Self).unwrap());
         LINES.take();
-        run();
+        run.await;
         LINES.take()
     }
 }
@@ -85,73 +93,76 @@ impl Subscriber for Log {
     fn exit(&self, _: &Id) {}
 }
 
-#[test]
-fn a_theme_of_its_own_is_shown_with_everything_escaped() {
-    let (_folder, themes) = folder(&[("acme/queue.html", "<h1>{{ brand.name }} {{ position }}</h1>{{ logo }}")]);
+#[tokio::test]
+async fn a_theme_of_its_own_is_shown_with_everything_escaped() {
+    let (_folder, themes) =
+        folder(&[("acme/queue.html", "<h1>{{ brand.name }} {{ position }}</h1>{{ logo }}{{ script_tags }}")]);
     let standing = standing(StandingState::Waiting);
     let view = vestibule_themes::PageView { brand_name: "<b>", ..view(&standing) };
-    let page = themes.queue_page(Some(&theme("acme")), &view);
+    let page = themes.queue_page(Some(&theme("acme")), &view).await;
     assert!(page.starts_with("<h1>&lt;b&gt; 1,234</h1>"), "{page}");
 }
 
-#[test]
-fn a_theme_may_change_one_block_of_the_built_in_page() {
+#[tokio::test]
+async fn a_theme_may_change_one_block_of_the_built_in_page() {
     let source = "{% extends \"vestibule/queue.html\" %}{% block logo %}<img src=\"{{ asset_base }}big.png\" alt=\"\">{% endblock %}";
     let (_folder, themes) = folder(&[("acme/queue.html", source)]);
-    let page = page(&themes, "acme");
+    let page = page(&themes, "acme").await;
     assert!(page.contains("theme&#x2f;acme-tour&#x2f;big.png\" alt=\"\">"), "{page}");
     assert!(is_built_in(&page));
-    assert_eq!(themes.check(&theme("acme")), Ok(()));
+    assert_eq!(themes.check(&theme("acme")).await, Ok(()));
 }
 
-#[test]
-fn a_theme_may_include_its_own_files() {
+#[tokio::test]
+async fn a_theme_may_include_its_own_files() {
     let (_folder, themes) = folder(&[
         ("acme/queue.html", "{% include \"part.html\" %}{{ script_tags }}"),
         ("acme/part.html", "<p>{{ queue.name }}</p>"),
     ]);
-    assert!(page(&themes, "acme").starts_with("<p>World tour</p>"));
+    assert!(page(&themes, "acme").await.starts_with("<p>World tour</p>"));
 }
 
-#[test]
-fn whoever_has_no_theme_gets_the_default_one() {
-    let (_folder, themes) = folder(&[("default/queue.html", "ours"), ("default/logo.svg", "<svg/>")]);
-    assert_eq!(page(&themes, "missing"), "ours");
-    assert_eq!(themes.queue_page(None, &view(&standing(StandingState::Waiting))), "ours");
-    assert!(themes.asset(&theme("missing"), "logo.svg").is_some());
+#[tokio::test]
+async fn whoever_has_no_theme_gets_the_default_one() {
+    let (_folder, themes) = folder(&[("default/queue.html", OURS), ("default/logo.svg", "<svg/>")]);
+    assert!(page(&themes, "missing").await.starts_with("ours"));
+    let page = themes.queue_page(None, &view(&standing(StandingState::Waiting))).await;
+    assert!(page.starts_with("ours"), "{page}");
+    assert!(asset(&themes, "missing", "logo.svg").await.is_some());
 }
 
-#[test]
-fn a_missing_theme_is_the_built_in_one() {
+#[tokio::test]
+async fn a_missing_theme_is_the_built_in_one() {
     let (_folder, themes) = folder(&[]);
-    assert!(is_built_in(&page(&themes, "missing")));
-    assert!(is_built_in(&page(&Themes::folder("/nowhere/at/all"), "missing")));
-    assert_eq!(themes.check(&theme("missing")), Err(ThemeError::Missing { theme: theme("missing") }));
+    assert!(is_built_in(&page(&themes, "missing").await));
+    assert!(is_built_in(&page(&Themes::folder("/nowhere/at/all"), "missing").await));
+    assert_eq!(themes.check(&theme("missing")).await, Err(ThemeError::Missing { theme: theme("missing") }));
 }
 
-#[test]
-fn a_theme_with_only_a_closed_page_keeps_the_built_in_queue_page() {
+#[tokio::test]
+async fn a_theme_with_only_a_closed_page_keeps_the_built_in_queue_page() {
     let (_folder, themes) = folder(&[("acme/closed.html", "shut")]);
-    assert!(is_built_in(&page(&themes, "acme")));
-    assert_eq!(themes.closed_page(Some(&theme("acme")), &view(&standing(StandingState::Waiting))), "shut");
+    assert!(is_built_in(&page(&themes, "acme").await));
+    assert_eq!(themes.closed_page(Some(&theme("acme")), &view(&standing(StandingState::Waiting))).await, "shut");
 }
 
-#[test]
-fn a_broken_template_falls_back_and_is_logged_once_with_file_and_line() {
+#[tokio::test]
+async fn a_broken_template_falls_back_and_is_logged_once_with_file_and_line() {
     for (source, line) in [("<p>\n{{ nope", 2), ("<p>\n\n{{ 1 / 0 }}", 3), ("{% include \"gone.html\" %}", 1)] {
         let (_folder, themes) = folder(&[("acme/queue.html", source)]);
-        let log = Log::of(|| {
+        let log = Log::of(async {
             for _ in 0..5 {
-                assert!(is_built_in(&page(&themes, "acme")), "{source}");
+                assert!(is_built_in(&page(&themes, "acme").await), "{source}");
             }
-        });
+        })
+        .await;
         assert_eq!(log.len(), 1, "{source}: {log:?}");
         assert!(log[0].contains(&format!("acme/queue.html:{line}:")), "{source}: {log:?}");
     }
 }
 
-#[test]
-fn a_template_that_never_ends_or_floods_falls_back() {
+#[tokio::test]
+async fn a_template_that_never_ends_or_floods_falls_back() {
     let flood = format!("{{% for _ in range(100) %}}{}{{% endfor %}}", "x".repeat(PAGE_MAX / 64));
     for source in [
         "{% for a in range(1000) %}{% for b in range(1000) %}{% endfor %}{% endfor %}",
@@ -161,53 +172,99 @@ fn a_template_that_never_ends_or_floods_falls_back() {
         &flood,
     ] {
         let (_folder, themes) = folder(&[("acme/queue.html", source)]);
-        let log = Log::of(|| assert!(is_built_in(&page(&themes, "acme")), "{source}"));
+        let log = Log::of(async { assert!(is_built_in(&page(&themes, "acme").await), "{source}") }).await;
         assert_eq!(log.len(), 1, "{source}: {log:?}");
     }
 }
 
-#[test]
-fn a_template_beyond_the_limits_falls_back() {
+#[tokio::test]
+async fn a_template_beyond_the_limits_falls_back() {
     let (folder, themes) = folder(&[]);
     write(folder.path(), "big/queue.html", "x".repeat(TEMPLATE_MAX as usize + 1));
-    assert!(is_built_in(&page(&themes, "big")));
-    assert!(matches!(themes.check(&theme("big")), Err(ThemeError::TooLarge { .. })));
+    assert!(is_built_in(&page(&themes, "big").await));
+    assert!(matches!(themes.check(&theme("big")).await, Err(ThemeError::TooLarge { .. })));
 
     for n in 0..=TEMPLATES_MAX {
         write(folder.path(), &format!("many/part-{n}.html"), "x");
     }
-    assert!(matches!(themes.check(&theme("many")), Err(ThemeError::TooMany { .. })));
+    assert!(matches!(themes.check(&theme("many")).await, Err(ThemeError::TooMany { .. })));
 
     write(folder.path(), "latin/queue.html", [0x66, 0xfc, 0x72]);
-    assert!(is_built_in(&page(&themes, "latin")));
-    assert!(matches!(themes.check(&theme("latin")), Err(ThemeError::Read { .. })));
+    assert!(is_built_in(&page(&themes, "latin").await));
+    assert!(matches!(themes.check(&theme("latin")).await, Err(ThemeError::Read { .. })));
 }
 
-#[test]
-fn checking_finds_what_a_visitor_would_not_notice() {
+#[tokio::test]
+async fn checking_finds_what_a_visitor_would_not_notice() {
     let (_folder, themes) = folder(&[
         ("typo/queue.html", "{{ script_tags }}\n{{ positon }}"),
         ("still/queue.html", "<h1>{{ heading }}</h1>"),
     ]);
-    let Err(ThemeError::Template { file, line, .. }) = themes.check(&theme("typo")) else { panic!("found nothing") };
+    let Err(ThemeError::Template { file, line, .. }) = themes.check(&theme("typo")).await else {
+        panic!("found nothing")
+    };
     assert!(file.ends_with("typo/queue.html") && line == 2, "{file:?} {line}");
-    assert!(matches!(themes.check(&theme("still")), Err(ThemeError::NoScript { .. })));
+    assert!(matches!(themes.check(&theme("still")).await, Err(ThemeError::NoScript { .. })));
 }
 
-#[test]
-fn an_asset_is_served_with_its_type_and_a_tag_of_its_content() {
+#[tokio::test(start_paused = true)]
+async fn a_changed_template_is_noticed_within_a_second() {
+    let (folder, themes) = folder(&[("acme/queue.html", OURS)]);
+    assert!(page(&themes, "acme").await.starts_with("ours"));
+    write(folder.path(), "acme/queue.html", "other {{ script_tags }}");
+    advance(FOLDER_RECHECK / 2).await;
+    assert!(page(&themes, "acme").await.starts_with("ours"));
+    advance(FOLDER_RECHECK / 2).await;
+    assert!(page(&themes, "acme").await.starts_with("other"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_theme_that_comes_or_goes_is_noticed() {
+    let (folder, themes) = folder(&[("default/queue.html", "default {{ script_tags }}")]);
+    assert!(page(&themes, "acme").await.starts_with("default"));
+    write(folder.path(), "acme/queue.html", OURS);
+    advance(FOLDER_RECHECK).await;
+    assert!(page(&themes, "acme").await.starts_with("ours"));
+    fs::remove_dir_all(folder.path().join("acme")).unwrap();
+    advance(FOLDER_RECHECK).await;
+    assert!(page(&themes, "acme").await.starts_with("default"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_change_keeps_the_page_that_worked() {
+    let (folder, themes) = folder(&[("acme/queue.html", OURS)]);
+    assert!(page(&themes, "acme").await.starts_with("ours"));
+    for broken in ["{% if %}", "{{ script_tags }}{{ positon }}", "no script", "{% include \"gone.html\" %}"] {
+        write(folder.path(), "acme/queue.html", broken);
+        let log = Log::of(async {
+            for _ in 0..3 {
+                advance(FOLDER_RECHECK).await;
+                assert!(page(&themes, "acme").await.starts_with("ours"), "{broken}");
+            }
+        })
+        .await;
+        assert_eq!(log.len(), 1, "{broken}: {log:?}");
+        assert!(log[0].contains("acme/queue.html") && log[0].contains("the last that worked"), "{log:?}");
+    }
+    write(folder.path(), "acme/queue.html", "mended {{ script_tags }}");
+    advance(FOLDER_RECHECK).await;
+    assert!(page(&themes, "acme").await.starts_with("mended"));
+}
+
+#[tokio::test]
+async fn an_asset_is_served_with_its_type_and_a_tag_of_its_content() {
     let (folder, themes) = folder(&[("acme/img/logo.svg", "<svg/>"), ("acme/app.0123456789abcdef.js", "1")]);
-    let logo = themes.asset(&theme("acme"), "img/logo.svg").unwrap();
+    let logo = asset(&themes, "acme", "img/logo.svg").await.unwrap();
     assert_eq!((&logo.bytes[..], logo.content_type, logo.immutable), (&b"<svg/>"[..], "image/svg+xml", false));
     assert!(logo.etag.starts_with('"') && logo.etag.len() == 18);
-    assert!(themes.asset(&theme("acme"), "app.0123456789abcdef.js").unwrap().immutable);
+    assert!(asset(&themes, "acme", "app.0123456789abcdef.js").await.unwrap().immutable);
 
     write(folder.path(), "acme/img/logo.svg", "<svg></svg>");
-    assert_ne!(themes.asset(&theme("acme"), "img/logo.svg").unwrap().etag, logo.etag);
+    assert_ne!(asset(&themes, "acme", "img/logo.svg").await.unwrap().etag, logo.etag);
 }
 
-#[test]
-fn no_path_leads_out_of_a_theme() {
+#[tokio::test]
+async fn no_path_leads_out_of_a_theme() {
     let (folder, themes) = folder(&[
         ("secret.json", "{}"),
         ("other/x.css", "x"),
@@ -234,14 +291,14 @@ fn no_path_leads_out_of_a_theme() {
         "gone.css",
         "",
     ] {
-        assert_eq!(themes.asset(&theme("acme"), path), None, "{path:?}");
+        assert_eq!(asset(&themes, "acme", path).await, None, "{path:?}");
     }
-    assert!(themes.asset(&theme("acme"), "x.css").is_some());
+    assert!(asset(&themes, "acme", "x.css").await.is_some());
 }
 
 #[cfg(unix)]
-#[test]
-fn a_link_out_of_a_theme_is_not_followed() {
+#[tokio::test]
+async fn a_link_out_of_a_theme_is_not_followed() {
     use std::os::unix::fs::symlink;
 
     let (folder, themes) =
@@ -251,32 +308,32 @@ fn a_link_out_of_a_theme_is_not_followed() {
     symlink(folder.path().join("out"), acme.join("dir")).unwrap();
     symlink(folder.path().join("secret.html"), acme.join("queue.html")).unwrap();
     symlink(acme.join("real.css"), acme.join("within.css")).unwrap();
-    assert_eq!(themes.asset(&theme("acme"), "link.css"), None);
-    assert_eq!(themes.asset(&theme("acme"), "dir/y.css"), None);
-    assert!(themes.asset(&theme("acme"), "within.css").is_some());
-    assert!(is_built_in(&page(&themes, "acme")));
+    assert_eq!(asset(&themes, "acme", "link.css").await, None);
+    assert_eq!(asset(&themes, "acme", "dir/y.css").await, None);
+    assert!(asset(&themes, "acme", "within.css").await.is_some());
+    assert!(is_built_in(&page(&themes, "acme").await));
 }
 
-#[test]
-fn an_asset_that_is_too_large_is_not_served() {
+#[tokio::test]
+async fn an_asset_that_is_too_large_is_not_served() {
     let (folder, themes) = folder(&[]);
     write(folder.path(), "acme/fits.mp4", vec![0; ASSET_MAX as usize]);
     write(folder.path(), "acme/big.mp4", vec![0; ASSET_MAX as usize + 1]);
-    assert!(themes.asset(&theme("acme"), "fits.mp4").is_some());
-    assert_eq!(themes.asset(&theme("acme"), "big.mp4"), None);
+    assert!(asset(&themes, "acme", "fits.mp4").await.is_some());
+    assert_eq!(asset(&themes, "acme", "big.mp4").await, None);
 }
 
-#[test]
-fn the_themes_of_the_documentation_work() {
+#[tokio::test]
+async fn the_themes_of_the_documentation_work() {
     let text = include_str!("../../../../docs/themes.md");
     let samples: Vec<_> = text.split("```html\n").skip(1).map(|rest| rest.split_once("```").unwrap().0).collect();
     let (_folder, themes) = folder(&[("little/queue.html", samples[0]), ("whole/queue.html", samples[1])]);
-    assert_eq!(themes.check(&theme("little")), Ok(()));
-    assert_eq!(themes.check(&theme("whole")), Ok(()));
+    assert_eq!(themes.check(&theme("little")).await, Ok(()));
+    assert_eq!(themes.check(&theme("whole")).await, Ok(()));
 }
 
-#[test]
-fn the_documentation_names_every_variable_and_every_limit() {
+#[tokio::test]
+async fn the_documentation_names_every_variable_and_every_limit() {
     let text = include_str!("../../../../docs/themes.md");
     let context = include_str!("../../src/context.rs");
     let (_, fields) = context.split_once("pub(crate) struct Context {").unwrap();

@@ -5,11 +5,15 @@ use std::io::Write;
 use crate::support::{STATES, standing, view};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use futures_util::FutureExt as _;
 use vestibule_core::{Standing, StandingState};
 use vestibule_themes::{Language, PageView, PlainPage, Themes, queue_script};
 
 fn page(view: &PageView<'_>) -> String {
-    Themes::built_in().queue_page(None, view)
+    Themes::built_in()
+        .queue_page(None, view)
+        .now_or_never()
+        .unwrap_or_else(|| panic!("the built-in page waits for something"))
 }
 
 fn zipped(bytes: &[u8]) -> usize {
@@ -189,9 +193,28 @@ fn plain_pages_speak_every_language_and_run_no_script() {
 }
 
 #[test]
+fn while_the_line_is_away_the_page_tries_again_by_itself() {
+    let refresh = format!("<meta http-equiv=\"refresh\" content=\"{}\">", PlainPage::RETRY_SECONDS);
+    for page in PlainPage::ALL {
+        let html = Themes::plain_page(page, Language::English, "n0nce");
+        assert_eq!(html.contains(&refresh), page == PlainPage::Unavailable, "{page:?}");
+    }
+    let html = Themes::plain_page(PlainPage::Unavailable, Language::English, "n0nce");
+    assert!(html.contains("Keep this page open") && html.contains("nobody loses their place"), "{html}");
+}
+
+#[test]
+fn an_answer_that_is_too_large_is_told_with_the_limit() {
+    for language in Language::ALL {
+        let html = Themes::plain_page(PlainPage::AnswerTooLarge { limit_mib: 6 }, language, "n0nce");
+        assert!(html.contains(" 6 M") && !html.contains("{n}"), "{language:?}");
+    }
+}
+
+#[test]
 fn a_closed_queue_shows_the_closed_page_without_a_place() {
     let standing = standing(StandingState::Waiting);
-    let page = Themes::built_in().closed_page(None, &view(&standing));
+    let page = Themes::built_in().closed_page(None, &view(&standing)).now_or_never().unwrap();
     assert!(page.contains("data-state=\"closed\"") && page.contains("Closed for now"));
     assert!(!page.contains("1,234"));
 }

@@ -1,0 +1,85 @@
+//! Draws every page of a theme before any visitor sees it.
+
+use minijinja::Environment;
+use vestibule_core::{Standing, StandingState, WaitSeconds};
+
+use crate::ThemeError;
+use crate::context::Context;
+use crate::language::Language;
+use crate::loaded::Loaded;
+use crate::templates;
+use crate::view::PageView;
+
+/// Draws all pages in all states and languages. A variable that doesn't exist is an error here, while a visitor's page
+/// would only show nothing in its place.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub(crate) fn try_out(loaded: &Loaded) -> Result<(), ThemeError> {
+    let environment = loaded.strict();
+    let standings = samples().unwrap_or_default();
+    for language in Language::ALL {
+        let mut views = standings.iter().map(|standing| sample_view(standing, language));
+        views.try_for_each(|view| draw(loaded, &environment, &view))?;
+    }
+    Ok(())
+}
+
+fn draw(loaded: &Loaded, environment: &Environment<'_>, view: &PageView<'_>) -> Result<(), ThemeError> {
+    let closed = view.standing.state == StandingState::Closed;
+    let name = if closed { "closed.html" } else { "queue.html" };
+    if !loaded.templates().contains_key(name) {
+        return Ok(());
+    }
+    let page = templates::render(environment, name, &Context::of(view));
+    let page = page.map_err(|error| loaded.fault(name, &error))?;
+    if !closed && !page.contains("id=\"vestibule-data\"") {
+        return Err(ThemeError::NoScript { file: loaded.path(name) });
+    }
+    Ok(())
+}
+
+/// A standing in each state, once with everything and once with nothing in it.
+fn samples() -> Option<Vec<Standing>> {
+    use StandingState::{Admitted, Closed, Paused, Unavailable, Waiting};
+    let bare = Standing {
+        queue: "sample".parse().ok()?,
+        session: None,
+        state: Waiting,
+        position: None,
+        waiting: None,
+        active: None,
+        wait_seconds: None,
+        joined_at: None,
+        expires_in: None,
+        poll_after: 5,
+        enter_url: None,
+        revision: None,
+    };
+    let full = Standing {
+        session: "6f1c2a54-9a57-4b8e-8a43-6d7a3f0f9b11".parse().ok(),
+        position: Some(1234),
+        waiting: Some(5678),
+        active: Some(100),
+        wait_seconds: Some(WaitSeconds { p50: 240, p90: 360 }),
+        enter_url: Some("/".to_owned()),
+        ..bare.clone()
+    };
+    let each = |state| [Standing { state, ..bare.clone() }, Standing { state, ..full.clone() }];
+    Some([Waiting, Admitted, Paused, Closed, Unavailable].into_iter().flat_map(each).collect())
+}
+
+fn sample_view(standing: &Standing, language: Language) -> PageView<'_> {
+    PageView {
+        standing,
+        queue_name: "Sample",
+        brand_name: "Sample",
+        colour: None,
+        logo: None,
+        language,
+        nonce: "sample",
+        asset_base: "/_vestibule/theme/sample/",
+        refresh_seconds: 20,
+        hold_seconds: 600,
+    }
+}

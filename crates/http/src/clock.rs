@@ -2,25 +2,33 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use vestibule_core::{Clock, Micros, SystemClock};
+use vestibule_core::{Clock as _, Micros, SystemClock};
+use vestibule_store_redis::Moment;
 
 /// Follows the store's clock between answers. A ticket's age is only ever taken by the store's time: hosts disagree.
+/// Time in which the process was frozen counts, or an old ticket would pass for a fresh one after it.
 pub struct StoreClock {
-    local: SystemClock,
+    base: Micros,
+    began: Moment,
     offset: AtomicI64,
     answers: AtomicU64,
 }
 
 impl Default for StoreClock {
     fn default() -> Self {
-        Self { local: SystemClock::new(), offset: AtomicI64::new(0), answers: AtomicU64::new(0) }
+        Self {
+            base: SystemClock::new().now(),
+            began: Moment::now(),
+            offset: AtomicI64::new(0),
+            answers: AtomicU64::new(0),
+        }
     }
 }
 
 impl StoreClock {
     /// Takes note of the store's clock as an answer carried it.
     pub fn observe(&self, store_now: Micros) {
-        let offset = store_now.0.cast_signed() - self.local.now().0.cast_signed();
+        let offset = store_now.0.cast_signed() - self.local().cast_signed();
         self.offset.store(offset, Ordering::Relaxed);
         self.answers.fetch_add(1, Ordering::Relaxed);
     }
@@ -28,7 +36,11 @@ impl StoreClock {
     /// The store's time; this machine's while the store has not answered yet.
     #[must_use]
     pub fn now(&self) -> Micros {
-        Micros(self.local.now().0.saturating_add_signed(self.offset.load(Ordering::Relaxed)))
+        Micros(self.local().saturating_add_signed(self.offset.load(Ordering::Relaxed)))
+    }
+
+    fn local(&self) -> u64 {
+        self.base.0.saturating_add(self.began.elapsed().as_micros() as u64)
     }
 
     /// Whether the store has ever answered this process.

@@ -3,20 +3,28 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use tokio::sync::Mutex;
-use tokio::time::Instant;
 use tracing::{info, warn};
-use vestibule_core::settings::{HostPattern, Settings, Tenant};
+use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{PutMode, PutOutcome, QueueId, Store, StoreError, TenantId};
+
+use self::look::{Look, Looks};
+use self::snapshot::Snapshot;
+
+mod look;
+mod snapshot;
+#[cfg(test)]
+mod tests;
 
 /// Age at which the copy is compared with the store's index, beside the request that finds it old.
 const REFRESH_AFTER: Duration = Duration::from_secs(10);
 /// How often at most a host that is not known makes a request wait for a look into the index.
 const UNKNOWN_HOST_AFTER: Duration = Duration::from_secs(1);
+/// The same where the index was never read, so that no host is known: nothing can be served until it is.
+const UNREAD_AFTER: Duration = Duration::from_millis(500);
 
 /// A queue as the gate holds it.
 #[derive(Debug)]
@@ -29,51 +37,12 @@ pub struct Queue {
     pub cookie_name: String,
 }
 
-#[derive(Default)]
-struct Snapshot {
-    queues: HashMap<QueueId, Arc<Queue>>,
-    exact: HashMap<String, Vec<Arc<Queue>>>,
-    below: HashMap<String, Vec<Arc<Queue>>>,
-    any: Vec<Arc<Queue>>,
-}
-
-impl Snapshot {
-    /// Queues of one host are asked in the order of their ids.
-    fn of(mut queues: Vec<Arc<Queue>>) -> Self {
-        queues.sort_by(|a, b| a.settings.id.cmp(&b.settings.id));
-        let mut snapshot = Self::default();
-        for queue in queues {
-            for host in &queue.settings.hosts {
-                match host {
-                    HostPattern::Exact(name) => snapshot.exact.entry(name.clone()).or_default().push(queue.clone()),
-                    HostPattern::Below(name) => snapshot.below.entry(name.clone()).or_default().push(queue.clone()),
-                    HostPattern::Any => snapshot.any.push(queue.clone()),
-                }
-            }
-            snapshot.queues.insert(queue.settings.id.clone(), queue);
-        }
-        snapshot
-    }
-
-    fn of_host(&self, host: &str) -> Vec<Arc<Queue>> {
-        let mut found = self.exact.get(host).cloned().unwrap_or_default();
-        let mut rest = host;
-        while let Some((_, domain)) = rest.split_once('.') {
-            found.extend(self.below.get(domain).into_iter().flatten().cloned());
-            rest = domain;
-        }
-        found.extend(self.any.iter().cloned());
-        found
-    }
-}
-
 /// Host -> queues, kept up to date from the store's index.
 pub struct Directory {
     store: Arc<dyn Store>,
     snapshot: ArcSwap<Snapshot>,
-    started: Instant,
-    refreshed_ms: AtomicU64,
-    refreshing: Mutex<()>,
+    read: AtomicBool,
+    looks: Looks,
 }
 
 impl Directory {
@@ -83,9 +52,8 @@ impl Directory {
         let directory = Self {
             store,
             snapshot: ArcSwap::default(),
-            started: Instant::now(),
-            refreshed_ms: AtomicU64::new(0),
-            refreshing: Mutex::new(()),
+            read: AtomicBool::new(!queues.is_empty()),
+            looks: Looks::default(),
         };
         let tenants = tenants.into_iter().map(|tenant| (tenant.id.clone(), Arc::new(tenant))).collect();
         directory.hold(queues.into_iter().map(|settings| queue_of(settings, &tenants)).collect());
@@ -94,6 +62,13 @@ impl Directory {
 
     fn hold(&self, queues: Vec<Arc<Queue>>) {
         self.snapshot.store(Arc::new(Snapshot::of(queues)));
+    }
+
+    /// Whether it is known which queues there are: queues were given at the start, or the index was read with all that it
+    /// lists. Before that, a host without a queue may have one that nobody has heard of yet.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        self.read.load(Ordering::Relaxed)
     }
 
     /// The queue of this id.
@@ -112,81 +87,30 @@ impl Directory {
     /// then the nearest wildcard, then those of every host. Waits for a look into the store's index where none is known.
     pub async fn of_host(self: &Arc<Self>, host: &str) -> Vec<Arc<Queue>> {
         let known = self.snapshot.load().of_host(host);
-        let age = self.age();
-        if known.is_empty() && age.is_none_or(|age| age >= UNKNOWN_HOST_AFTER) {
-            self.refresh_logged().await;
-            return self.snapshot.load().of_host(host);
-        }
-        if age.is_none_or(|age| age >= REFRESH_AFTER) && self.refreshing.try_lock().is_ok() {
-            let directory = self.clone();
-            tokio::spawn(async move { directory.refresh_logged().await });
-        }
-        known
-    }
-
-    fn age(&self) -> Option<Duration> {
-        let refreshed = self.refreshed_ms.load(Ordering::Relaxed);
-        let now = self.now_ms();
-        (refreshed > 0).then(|| Duration::from_millis(now.saturating_sub(refreshed)))
-    }
-
-    fn now_ms(&self) -> u64 {
-        self.started.elapsed().as_millis() as u64 + 1
-    }
-
-    async fn refresh_logged(&self) {
-        if let Err(error) = self.refresh().await {
-            warn!(%error, "the index of queues could not be read; going on with those known");
-        }
-    }
-
-    /// Compares what is held with the store's index and loads what changed. A queue that the index lists with revision
-    /// 0 was removed; one that it does not list was lost by the store and stays held, to be written back.
-    ///
-    /// # Errors
-    /// The store's.
-    pub async fn refresh(&self) -> Result<(), StoreError> {
-        let asked_ms = self.now_ms();
-        let _alone = self.refreshing.lock().await;
-        if self.refreshed_ms.load(Ordering::Relaxed) > asked_ms {
-            return Ok(());
-        }
-        // Counted from the start even if the store fails, so that a dead store is not asked by every request.
-        self.refreshed_ms.store(self.now_ms(), Ordering::Relaxed);
-        let index = self.store.queues().await?;
-        let held = self.snapshot.load_full();
-        let mut queues = held.queues.clone();
-        let mut changed = false;
-        let mut tenants = None;
-        for (id, revision) in index {
-            if revision == 0 {
-                changed |= queues.remove(&id).is_some();
-                continue;
+        let pause = match (known.is_empty(), self.is_read()) {
+            (false, _) => REFRESH_AFTER,
+            (true, true) => UNKNOWN_HOST_AFTER,
+            (true, false) => UNREAD_AFTER,
+        };
+        match self.looks.begin_if_due(pause) {
+            Some(look) => {
+                // In a task of its own, so that it is not in vain if this visitor goes away.
+                let looking = tokio::spawn(self.clone().look_and_tell(look));
+                if known.is_empty() {
+                    let _ = looking.await;
+                }
             }
-            if queues.get(&id).is_some_and(|queue| queue.settings.line.revision == revision) {
-                continue;
-            }
-            let Some(settings) = self.store.settings(&id).await? else { continue };
-            if tenants.is_none() {
-                tenants = Some(self.load_tenants(&held).await?);
-            }
-            let known = tenants.get_or_insert_default();
-            queues.insert(id, queue_of(settings, known));
-            changed = true;
+            // What another request looks for may be what this one needs.
+            None if known.is_empty() => drop(self.looks.alone().await),
+            None => {}
         }
-        if changed {
-            self.hold(queues.into_values().collect());
-        }
-        Ok(())
+        if known.is_empty() { self.snapshot.load().of_host(host) } else { known }
     }
 
-    async fn load_tenants(&self, held: &Snapshot) -> Result<HashMap<TenantId, Arc<Tenant>>, StoreError> {
-        let held = held.queues.values().filter_map(|queue| queue.tenant.clone());
-        let mut tenants: HashMap<_, _> = held.map(|tenant| (tenant.id.clone(), tenant)).collect();
-        for tenant in self.store.tenants().await? {
-            tenants.insert(tenant.id.clone(), Arc::new(tenant));
+    async fn look_and_tell(self: Arc<Self>, look: Look) {
+        if let Err(error) = self.look(look).await {
+            warn!(%error, "the index of queues could not be read; going on with what is known");
         }
-        Ok(tenants)
     }
 
     /// Takes over what a settings file says now: writes every queue that differs from the store's, and removes those
@@ -246,7 +170,7 @@ impl Directory {
         let held = self.snapshot.load_full();
         let tenants = self.load_tenants(&held).await?;
         let queue = queue_of(settings, &tenants);
-        let _alone = self.refreshing.lock().await;
+        let _alone = self.looks.alone().await;
         let mut queues = self.snapshot.load().queues.clone();
         queues.insert(id.clone(), queue.clone());
         self.hold(queues.into_values().collect());

@@ -6,7 +6,7 @@ use crate::config::STORE_TIMEOUT;
 use crate::telemetry::{DEFAULT_LEVELS, LogFormat, init_telemetry};
 
 /// Bounds of `VESTIBULE_STORE_TIMEOUT_MS`.
-pub const STORE_TIMEOUT_MS: std::ops::RangeInclusive<u64> = 10..=10_000;
+const STORE_TIMEOUT_MS: std::ops::RangeInclusive<u64> = 10..=10_000;
 
 /// A variable that is missing, or says what it doesn't take.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

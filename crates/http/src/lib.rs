@@ -12,6 +12,8 @@
 //!   names a revision that is not the one held.
 //! - [`StoreClock`]: the store's time between two answers of the store.
 //! - [`Decision`]: what a gate decided on a request, for the log and the metrics around it.
+//! - [`log_requests`]: one line a request, and the request's name in every other line.
+//! - [`run_function`], [`Function`]: a router as a Lambda function.
 //! - [`ApiError`]: the one table of errors, `{"error":{"code","message","field"}}`.
 //! - [`request_origin`]: the visitor's address and scheme, as far as trusted proxies say so.
 //! - [`init_telemetry`]: logging, with levels per module.
@@ -24,14 +26,22 @@ mod decision;
 mod directory;
 mod environment;
 mod error;
+mod function;
+mod log_line;
 mod origin_of_request;
+mod request_log;
 mod telemetry;
 
 pub use clock::StoreClock;
-pub use config::{ConfigError, STORE_TIMEOUT, open_store, open_themes, parse_keys};
+pub use config::{ConfigError, STORE_TIMEOUT, THEMES_RECHECK, ThemesConfig, open_store, open_themes, parse_keys};
 pub use decision::{Decision, Outcome};
 pub use directory::{Directory, Queue};
 pub use environment::{StoreConfig, VariableError, init_telemetry_from_env, number, required, variable};
 pub use error::ApiError;
+pub use function::{
+    AnswerLimit, Deadline, Event, FUNCTION_ANSWER_MAX, ForeignEvent, Function, FunctionAnswer, Invocation,
+    LOAD_BALANCER_ANSWER_MAX, NoAnswer, exit_code, run_function,
+};
 pub use origin_of_request::{RequestOrigin, TRUSTED_PROXIES_MAX, request_origin};
+pub use request_log::{RequestId, log_requests};
 pub use telemetry::{DEFAULT_LEVELS, LogFormat, init_telemetry};

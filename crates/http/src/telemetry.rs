@@ -1,11 +1,18 @@
 //! Logging: levels per module, text or JSON.
 
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::layer::SubscriberExt as _;
+use tracing::subscriber::Interest;
+use tracing::{Level, Metadata, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, fmt};
+
+use crate::log_line::WithRequest;
 
 /// Levels where nobody gave any: what an operator wants to know, without a line a request (`request=info` adds those).
 pub const DEFAULT_LEVELS: &str = "info,request=off";
+
+/// Libraries that log whole messages at level trace, with cookies, addresses and signatures.
+const TALKATIVE: [&str; 2] = ["lambda_runtime", "aws_"];
 
 /// How log lines look (`VESTIBULE_LOG_FORMAT`, `--log-format`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,18 +37,64 @@ impl std::str::FromStr for LogFormat {
 }
 
 /// Starts logging to standard error. `levels` is `VESTIBULE_LOG`: `info`, or levels per module such as
-/// `warn,vestibule_gate=debug`.
+/// `warn,vestibule_gate=debug`. Unless they name the target `request`, there is no line a request.
 ///
 /// # Errors
 /// Levels that are none, in words.
 pub fn init_telemetry(levels: &str, format: LogFormat) -> Result<(), String> {
-    let filter = EnvFilter::try_new(levels)
+    let levels = EnvFilter::try_new(with_default(levels))
         .map_err(|error| format!("takes levels per module such as info,vestibule_gate=debug: {error}"))?;
-    let registry = tracing_subscriber::registry().with(filter);
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let registry = tracing_subscriber::registry().with(levels).with(NoMessages);
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let started = match format {
-        LogFormat::Text => registry.with(lines.with_ansi(false)).try_init(),
-        LogFormat::Json => registry.with(lines.json().flatten_event(true).with_current_span(false)).try_init(),
+        LogFormat::Text => registry.with(lines.map_event_format(WithRequest::text)).try_init(),
+        LogFormat::Json => {
+            let lines = lines.json().flatten_event(true).with_current_span(false).with_span_list(false);
+            registry.with(lines.map_event_format(WithRequest::json)).try_init()
+        }
     };
     started.map_err(|error| error.to_string())
+}
+
+/// A line a request is a choice of its own: `info` or `debug` alone don't ask for it.
+fn with_default(levels: &str) -> String {
+    let named = levels.split(',').any(|directive| directive.trim().starts_with("request"));
+    if named { levels.to_owned() } else { format!("request=off,{levels}") }
+}
+
+/// Keeps what no log may hold from being logged, whatever levels are asked for.
+struct NoMessages;
+
+impl NoMessages {
+    fn allows(metadata: &Metadata<'_>) -> bool {
+        *metadata.level() != Level::TRACE || !TALKATIVE.iter().any(|library| metadata.target().starts_with(library))
+    }
+}
+
+impl<S: Subscriber> Layer<S> for NoMessages {
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        if Self::allows(metadata) { Interest::always() } else { Interest::never() }
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        Self::allows(metadata)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_a_request_is_only_written_where_it_is_asked_for() {
+        for (asked, meant) in [
+            ("info", "request=off,info"),
+            ("warn,vestibule_gate=debug", "request=off,warn,vestibule_gate=debug"),
+            ("info,request=info", "info,request=info"),
+            ("info, request=debug", "info, request=debug"),
+            (DEFAULT_LEVELS, DEFAULT_LEVELS),
+        ] {
+            assert_eq!(with_default(asked), meant);
+        }
+    }
 }

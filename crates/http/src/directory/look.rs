@@ -1,0 +1,148 @@
+//! A look into the store's index: what changed is loaded, many queues at once.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::task::JoinSet;
+use tracing::warn;
+use vestibule_core::settings::Tenant;
+use vestibule_core::{QueueId, StoreError, TenantId};
+use vestibule_store_redis::Moment;
+
+use super::snapshot::Snapshot;
+use super::{Directory, Queue, queue_of};
+
+/// How many queues are loaded at once: one connection carries them all, so a few hundred queues take a few round trips.
+const LOADS_AT_ONCE: usize = 64;
+
+/// The looks that were begun, one at a time.
+#[derive(Default)]
+pub(super) struct Looks {
+    /// When the last one was begun. By both clocks: a process that was frozen must see that its copy is old.
+    last: std::sync::Mutex<Option<Moment>>,
+    begun: AtomicU64,
+    under_way: Arc<Mutex<()>>,
+}
+
+/// A look that is under way, until it is dropped.
+pub(super) struct Look {
+    _alone: OwnedMutexGuard<()>,
+}
+
+impl Looks {
+    /// Keeps looks from beginning, and waits for the end of the one that is under way.
+    pub(super) async fn alone(&self) -> OwnedMutexGuard<()> {
+        self.under_way.clone().lock_owned().await
+    }
+
+    /// Begins a look if none is under way and the last one was begun that long ago. That counts even if the store failed,
+    /// so that a dead store is not asked by every request.
+    pub(super) fn begin_if_due(&self, pause: Duration) -> Option<Look> {
+        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_some_and(|last| last.elapsed() < pause) {
+            return None;
+        }
+        let alone = self.under_way.clone().try_lock_owned().ok()?;
+        Some(self.begin(alone))
+    }
+
+    /// Begins a look when no other is under way, unless one was begun meanwhile.
+    async fn begin_unless_begun(&self) -> Option<Look> {
+        let asked = self.begun.load(Ordering::Relaxed);
+        let alone = self.alone().await;
+        (self.begun.load(Ordering::Relaxed) == asked).then(|| self.begin(alone))
+    }
+
+    fn begin(&self, alone: OwnedMutexGuard<()>) -> Look {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Moment::now());
+        Look { _alone: alone }
+    }
+}
+
+impl Directory {
+    /// Compares what is held with the store's index and loads what changed. A queue that the index lists with revision 0
+    /// was removed; one that it does not list was lost by the store and stays held, to be written back.
+    ///
+    /// # Errors
+    /// The store's. What could be loaded is held all the same.
+    pub async fn refresh(&self) -> Result<(), StoreError> {
+        match self.looks.begin_unless_begun().await {
+            Some(look) => self.look(look).await,
+            None if self.is_read() => Ok(()),
+            None => Err(StoreError::Unavailable("the index of queues could not be read".to_owned())),
+        }
+    }
+
+    pub(super) async fn look(&self, _under_way: Look) -> Result<(), StoreError> {
+        let index = self.store.queues().await?;
+        let held = self.snapshot.load_full();
+        let mut queues = held.queues.clone();
+        let mut changed = Vec::new();
+        for (id, revision) in index {
+            if revision == 0 {
+                queues.remove(&id);
+            } else if queues.get(&id).is_none_or(|queue| queue.settings.line.revision != revision) {
+                changed.push(id);
+            }
+        }
+        let (removed, any_changed) = (held.queues.len() - queues.len(), !changed.is_empty());
+        let loaded = if any_changed { self.load(&held, changed, &mut queues).await } else { Ok(()) };
+        if removed > 0 || any_changed {
+            self.hold(queues.into_values().collect());
+        }
+        // One that makes no sense will make none later: what else there is, is known.
+        if !matches!(loaded, Err(StoreError::Unavailable(_))) {
+            self.read.store(true, Ordering::Relaxed);
+        }
+        loaded
+    }
+
+    /// Loads these queues into `queues`; one that can't be loaded costs none of the others.
+    async fn load(
+        &self,
+        held: &Snapshot,
+        ids: Vec<QueueId>,
+        queues: &mut HashMap<QueueId, Arc<Queue>>,
+    ) -> Result<(), StoreError> {
+        let tenants = self.load_tenants(held).await?;
+        let (mut ids, mut loads, mut outcome) = (ids.into_iter(), JoinSet::new(), Ok(()));
+        loop {
+            while loads.len() < LOADS_AT_ONCE
+                && let Some(id) = ids.next()
+            {
+                let store = self.store.clone();
+                loads.spawn(async move { (store.settings(&id).await, id) });
+            }
+            match loads.join_next().await {
+                Some(Ok((Ok(Some(settings)), id))) => drop(queues.insert(id, queue_of(settings, &tenants))),
+                Some(Ok((Err(error), id))) => {
+                    warn!(queue = %id, %error, "this queue could not be loaded");
+                    outcome = Err(worse(outcome, error));
+                }
+                Some(_) => {}
+                None => return outcome,
+            }
+        }
+    }
+
+    pub(super) async fn load_tenants(&self, held: &Snapshot) -> Result<HashMap<TenantId, Arc<Tenant>>, StoreError> {
+        let held = held.queues.values().filter_map(|queue| queue.tenant.clone());
+        let mut tenants: HashMap<_, _> = held.map(|tenant| (tenant.id.clone(), tenant)).collect();
+        for tenant in self.store.tenants().await? {
+            tenants.insert(tenant.id.clone(), Arc::new(tenant));
+        }
+        Ok(tenants)
+    }
+}
+
+/// That the store is away says more than that a queue of it makes no sense: it may be another time.
+fn worse(outcome: Result<(), StoreError>, error: StoreError) -> StoreError {
+    match outcome {
+        Err(away @ StoreError::Unavailable(_)) => away,
+        _ => error,
+    }
+}

@@ -1,0 +1,138 @@
+mod keeper;
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::time::{advance, sleep};
+use vestibule_core::{PutMode, Store, StoreError};
+
+use self::keeper::{ANSWERS_AFTER, Keeper, host, id, settings};
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn many_queues_are_loaded_at_once_but_not_all() {
+    let keeper = Keeper::with_queues(500).await;
+    let directory = keeper.directory();
+    directory.refresh().await.unwrap();
+    assert_eq!(directory.queues().len(), 500);
+    assert!(directory.queues().iter().all(|queue| queue.tenant.is_some()));
+    assert_eq!(keeper.asked(), (1, 500));
+    assert_eq!(keeper.most_at_once.load(Ordering::Relaxed), 64);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_changed_is_loaded_again() {
+    let keeper = Keeper::with_queues(5).await;
+    let directory = keeper.directory();
+    directory.refresh().await.unwrap();
+    keeper.put_settings(&settings(2), PutMode::Always).await.unwrap();
+    keeper.remove_queue(&id(3)).await.unwrap();
+    directory.refresh().await.unwrap();
+    assert_eq!(keeper.asked(), (2, 6));
+    assert_eq!(directory.queue(&id(2)).unwrap().settings.line.revision, 2);
+    assert!(directory.queue(&id(3)).is_none() && directory.queue(&id(4)).is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_queue_that_cannot_be_loaded_costs_none_of_the_others() {
+    let keeper = Keeper::with_queues(100).await;
+    let directory = keeper.directory();
+    keeper.break_queue(17, true);
+    assert!(matches!(directory.refresh().await, Err(StoreError::Unavailable(_))));
+    assert_eq!(directory.queues().len(), 99);
+    assert!(!directory.is_read(), "the host of the one that is missing is not known yet");
+    assert_eq!(directory.of_host(&host(16)).await.len(), 1);
+
+    keeper.break_queue(17, false);
+    directory.refresh().await.unwrap();
+    assert_eq!((directory.queues().len(), directory.is_read()), (100, true));
+    assert_eq!(keeper.asked(), (2, 101), "the others are not loaded again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_there_is_counts_as_known_once_the_store_has_said_so_or_the_start_has() {
+    let keeper = Keeper::with_queues(1).await;
+    keeper.go_away(true);
+    let directory = keeper.directory();
+    assert!(directory.refresh().await.is_err() && !directory.is_read());
+    keeper.go_away(false);
+    directory.refresh().await.unwrap();
+    assert!(directory.is_read());
+    keeper.go_away(true);
+    assert!(directory.refresh().await.is_err() && directory.is_read(), "what is known is not forgotten");
+
+    assert!(Directory::new(keeper.clone(), Vec::new(), vec![settings(9)]).is_read());
+    let empty = Keeper::with_queues(0).await.directory();
+    empty.refresh().await.unwrap();
+    assert!(empty.is_read(), "that there is none is known as well");
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_that_come_together_share_one_look() {
+    let keeper = Keeper::with_queues(3).await;
+    let directory = keeper.directory();
+    let requests: Vec<_> = (0..50)
+        .map(|number| {
+            let directory = directory.clone();
+            tokio::spawn(async move {
+                sleep(Duration::from_millis(number)).await;
+                directory.of_host(&host(1)).await.len()
+            })
+        })
+        .collect();
+    for request in requests {
+        assert_eq!(request.await.unwrap(), 1, "none is told that there is no queue");
+    }
+    assert_eq!(keeper.asked(), (1, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_visitor_who_goes_away_does_not_end_the_look_for_the_others() {
+    let keeper = Keeper::with_queues(3).await;
+    let directory = keeper.directory();
+    let _ = tokio::time::timeout(ANSWERS_AFTER / 2, directory.of_host(&host(1))).await;
+    assert_eq!(directory.of_host(&host(1)).await.len(), 1);
+    assert_eq!(keeper.asked(), (1, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_is_away_is_not_asked_by_every_request() {
+    let keeper = Keeper::with_queues(1).await;
+    keeper.go_away(true);
+    let directory = keeper.directory();
+    for _ in 0..100 {
+        assert!(directory.of_host(&host(0)).await.is_empty());
+    }
+    assert_eq!(keeper.asked().0, 1);
+    advance(UNREAD_AFTER).await;
+    for _ in 0..100 {
+        assert!(directory.of_host(&host(0)).await.is_empty());
+    }
+    assert_eq!(keeper.asked().0, 2, "soon again, as nothing can be served");
+    keeper.go_away(false);
+    advance(UNREAD_AFTER).await;
+    assert_eq!(directory.of_host(&host(0)).await.len(), 1);
+
+    keeper.go_away(true);
+    advance(UNREAD_AFTER).await;
+    assert!(directory.of_host("unknown.example.com").await.is_empty());
+    assert_eq!(keeper.asked().0, 3, "not as soon for a host that nobody knows");
+    advance(UNKNOWN_HOST_AFTER).await;
+    assert!(directory.of_host("unknown.example.com").await.is_empty());
+    assert_eq!(keeper.asked().0, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_copy_that_is_old_is_renewed_beside_the_request() {
+    let keeper = Keeper::with_queues(1).await;
+    let directory = keeper.directory();
+    assert_eq!(directory.of_host(&host(0)).await.len(), 1);
+    keeper.put_settings(&settings(0), PutMode::Always).await.unwrap();
+    advance(REFRESH_AFTER).await;
+    for _ in 0..10 {
+        assert_eq!(directory.of_host(&host(0)).await[0].settings.line.revision, 1, "nobody waits for it");
+    }
+    sleep(10 * ANSWERS_AFTER).await;
+    assert_eq!(directory.of_host(&host(0)).await[0].settings.line.revision, 2);
+    assert_eq!(keeper.asked().0, 2);
+}

@@ -1,0 +1,192 @@
+//! A store that counts what it is asked, and that fails where it is told to.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::json;
+use tokio::time::sleep;
+use vestibule_core::line::{FoundSession, LinePage, PurgeReport, Removal, Stats, Visit, VisitAnswer};
+use vestibule_core::settings::{Settings, Tenant};
+use vestibule_core::{
+    MemoryStore, Micros, PurgeRecord, PutMode, PutOutcome, QueueId, SessionId, Store, StoreError, SystemClock,
+    TenantId, VerifiedTicket,
+};
+
+use crate::Directory;
+
+/// What a question takes in the store of the tests.
+pub(super) const ANSWERS_AFTER: Duration = Duration::from_millis(20);
+
+pub(super) struct Keeper {
+    kept: MemoryStore,
+    looks: AtomicUsize,
+    loads: AtomicUsize,
+    at_once: AtomicUsize,
+    pub(super) most_at_once: AtomicUsize,
+    away: AtomicBool,
+    broken: std::sync::Mutex<HashSet<QueueId>>,
+}
+
+impl Keeper {
+    pub(super) async fn with_queues(count: usize) -> Arc<Self> {
+        let kept = MemoryStore::new(SystemClock::new());
+        let tenant = Tenant { id: "acme".parse().unwrap(), name: "Acme".to_owned(), colour: None, logo: None };
+        kept.put_tenant(&tenant).await.unwrap();
+        for number in 0..count {
+            kept.put_settings(&settings(number), PutMode::Always).await.unwrap();
+        }
+        Arc::new(Self {
+            kept,
+            looks: AtomicUsize::default(),
+            loads: AtomicUsize::default(),
+            at_once: AtomicUsize::default(),
+            most_at_once: AtomicUsize::default(),
+            away: AtomicBool::default(),
+            broken: std::sync::Mutex::default(),
+        })
+    }
+
+    pub(super) fn directory(self: &Arc<Self>) -> Arc<Directory> {
+        Arc::new(Directory::new(self.clone(), Vec::new(), Vec::new()))
+    }
+
+    pub(super) fn go_away(&self, away: bool) {
+        self.away.store(away, Ordering::Relaxed);
+    }
+
+    pub(super) fn break_queue(&self, number: usize, broken: bool) {
+        let mut all = self.broken.lock().unwrap();
+        if broken {
+            all.insert(id(number))
+        } else {
+            all.remove(&id(number))
+        };
+    }
+
+    /// Looks into the index, and queues that were loaded.
+    pub(super) fn asked(&self) -> (usize, usize) {
+        (self.looks.load(Ordering::Relaxed), self.loads.load(Ordering::Relaxed))
+    }
+
+    fn here(&self) -> Result<(), StoreError> {
+        if self.away.load(Ordering::Relaxed) { Err(StoreError::Unavailable("away".to_owned())) } else { Ok(()) }
+    }
+}
+
+pub(super) fn id(number: usize) -> QueueId {
+    format!("queue-{number}").parse().unwrap()
+}
+
+pub(super) fn host(number: usize) -> String {
+    format!("shop-{number}.example.com")
+}
+
+pub(super) fn settings(number: usize) -> Settings {
+    Settings::from_value(&json!({
+        "id": id(number), "tenant": "acme", "hosts": [host(number)], "quota": 1, "handover": { "kind": "check" },
+    }))
+    .unwrap()
+}
+
+#[async_trait]
+impl Store for Keeper {
+    async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError> {
+        self.looks.fetch_add(1, Ordering::Relaxed);
+        sleep(ANSWERS_AFTER).await;
+        self.here()?;
+        self.kept.queues().await
+    }
+
+    async fn settings(&self, queue: &QueueId) -> Result<Option<Settings>, StoreError> {
+        self.loads.fetch_add(1, Ordering::Relaxed);
+        let at_once = self.at_once.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most_at_once.fetch_max(at_once, Ordering::Relaxed);
+        sleep(ANSWERS_AFTER).await;
+        self.at_once.fetch_sub(1, Ordering::Relaxed);
+        self.here()?;
+        if self.broken.lock().unwrap().contains(queue) {
+            return Err(StoreError::Unavailable("this one is broken".to_owned()));
+        }
+        self.kept.settings(queue).await
+    }
+
+    async fn tenants(&self) -> Result<Vec<Tenant>, StoreError> {
+        self.here()?;
+        self.kept.tenants().await
+    }
+
+    async fn put_settings(&self, settings: &Settings, mode: PutMode) -> Result<PutOutcome, StoreError> {
+        self.kept.put_settings(settings, mode).await
+    }
+
+    async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError> {
+        self.kept.remove_queue(queue).await
+    }
+
+    async fn put_tenant(&self, tenant: &Tenant) -> Result<(), StoreError> {
+        self.kept.put_tenant(tenant).await
+    }
+
+    async fn remove_tenant(&self, tenant: &TenantId) -> Result<(), StoreError> {
+        self.kept.remove_tenant(tenant).await
+    }
+
+    async fn visit(&self, _: &QueueId, _: Visit) -> Result<VisitAnswer, StoreError> {
+        unreachable!("a directory visits nothing")
+    }
+
+    async fn away(&self, _: &QueueId, _: VerifiedTicket) -> Result<Removal, StoreError> {
+        unreachable!("a directory visits nothing")
+    }
+
+    async fn leave(&self, _: &QueueId, _: VerifiedTicket) -> Result<Removal, StoreError> {
+        unreachable!("a directory visits nothing")
+    }
+
+    async fn end(&self, _: &QueueId, _: SessionId) -> Result<Removal, StoreError> {
+        unreachable!("a directory ends nothing")
+    }
+
+    async fn release(&self, _: &QueueId, _: u64) -> Result<u64, StoreError> {
+        unreachable!("a directory releases nobody")
+    }
+
+    async fn admit(&self, _: &QueueId, _: SessionId) -> Result<bool, StoreError> {
+        unreachable!("a directory admits nobody")
+    }
+
+    async fn purge(&self, _: &QueueId, _: usize) -> Result<PurgeReport, StoreError> {
+        unreachable!("a directory purges nothing")
+    }
+
+    async fn stats(&self, _: &QueueId) -> Result<Stats, StoreError> {
+        unreachable!("a directory counts nothing")
+    }
+
+    async fn find(&self, _: &QueueId, _: SessionId) -> Result<Option<FoundSession>, StoreError> {
+        unreachable!("a directory finds nobody")
+    }
+
+    async fn page(&self, _: &QueueId, _: Micros, _: usize) -> Result<LinePage, StoreError> {
+        unreachable!("a directory lists nobody")
+    }
+
+    async fn reset(&self, _: &QueueId) -> Result<u64, StoreError> {
+        unreachable!("a directory resets nothing")
+    }
+
+    async fn record_purge(&self, _: &PurgeRecord) -> Result<(), StoreError> {
+        unreachable!("a directory purges nothing")
+    }
+
+    async fn last_purge(&self) -> Result<Option<PurgeRecord>, StoreError> {
+        unreachable!("a directory purges nothing")
+    }
+
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.here()
+    }
+}

@@ -1,0 +1,111 @@
+//! How much a function may answer: its whole answer, as JSON, has a limit that its caller sets.
+
+use axum::body::HttpBody as _;
+use axum::response::Response;
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt as _;
+
+use super::answer::{FunctionAnswer, base64_length, escaped_length};
+use super::event::Caller;
+
+/// The largest answer that a load balancer takes from a function, as JSON: 1 MB.
+pub const LOAD_BALANCER_ANSWER_MAX: usize = 1 << 20;
+/// The largest answer of any function, as JSON: 6 MB. That is what an HTTP API and a function URL pass on.
+pub const FUNCTION_ANSWER_MAX: usize = 6 << 20;
+
+/// How much the caller of the function takes; stands among the extensions of a function's requests. A server that sends
+/// its answers itself has no such limit.
+#[derive(Debug, Clone, Copy)]
+pub struct AnswerLimit {
+    pub(super) caller: Caller,
+}
+
+/// Why a response is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAnswer {
+    /// The response is larger than the caller takes.
+    #[error("the answer is larger than {limit} bytes as JSON")]
+    TooLarge {
+        /// The most that the whole answer may be, in bytes.
+        limit: usize,
+        /// The length of the body, where it was announced.
+        announced: Option<u64>,
+    },
+    /// The body broke off.
+    #[error("the answer broke off")]
+    Broken(#[source] axum::Error),
+}
+
+impl AnswerLimit {
+    /// The most bytes of an answer, head and body together, as JSON.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        match self.caller {
+            Caller::LoadBalancer { .. } => LOAD_BALANCER_ANSWER_MAX,
+            Caller::HttpApi => FUNCTION_ANSWER_MAX,
+        }
+    }
+
+    /// The same in MiB, for people.
+    #[must_use]
+    pub const fn mib(&self) -> u32 {
+        (self.bytes() >> 20) as u32
+    }
+
+    /// Collects the body of a response. One that is too large is dropped as soon as that is certain, and no more of it
+    /// than the limit is ever held.
+    ///
+    /// # Errors
+    /// The response is too large, or its body broke off.
+    pub async fn collect(&self, response: Response) -> Result<Response<Bytes>, NoAnswer> {
+        let (head, mut body) = response.into_parts();
+        let room = self.bytes().saturating_sub(FunctionAnswer::of(self.caller, &head).length());
+        let size = body.size_hint();
+        let too_large = || NoAnswer::TooLarge { limit: self.bytes(), announced: size.exact() };
+        if size.lower() > room as u64 {
+            return Err(too_large());
+        }
+        let mut collected = Collected::default();
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.map_err(NoAnswer::Broken)?.into_data() else { continue };
+            collected.push(&data);
+            if collected.encoded_length() > room {
+                return Err(too_large());
+            }
+        }
+        Ok(Response::from_parts(head, collected.bytes.freeze()))
+    }
+}
+
+/// A body as far as it is here, and how long it is in an answer at least.
+#[derive(Default)]
+struct Collected {
+    bytes: BytesMut,
+    escaped: usize,
+    /// How much of it is known to be text.
+    text: usize,
+    is_binary: bool,
+}
+
+impl Collected {
+    fn push(&mut self, data: &[u8]) {
+        self.bytes.extend_from_slice(data);
+        self.escaped += escaped_length(data);
+        if self.is_binary {
+            return;
+        }
+        match std::str::from_utf8(&self.bytes[self.text..]) {
+            Ok(text) => self.text += text.len(),
+            Err(error) => {
+                self.text += error.valid_up_to();
+                self.is_binary = error.error_len().is_some();
+            }
+        }
+    }
+
+    /// Text is written as it is, unless it is shorter as base64; what is none always is base64.
+    fn encoded_length(&self) -> usize {
+        let base64 = base64_length(self.bytes.len());
+        if self.is_binary { base64 } else { self.escaped.min(base64) }
+    }
+}

@@ -3,12 +3,28 @@
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use vestibule_http::Queue;
+use vestibule_http::{Decision, Outcome, Queue};
 
 use crate::request::{Seen, TICKET_HEADER};
 use crate::visit::Served;
 
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
+
+/// Lets those around the gate see what was decided.
+pub(crate) fn decided(mut response: Response, served: &Served) -> Response {
+    response.extensions_mut().insert(served.decision());
+    response
+}
+
+/// Says of an answer that nothing was decided on what it comes from: an own endpoint, or an error.
+pub(crate) async fn decided_or_own(mut response: Response) -> Response {
+    if response.extensions().get::<Decision>().is_none() {
+        let refused = response.status().is_client_error();
+        let outcome = if refused { Outcome::Refused } else { Outcome::Own };
+        response.extensions_mut().insert(Decision::without_queue(outcome));
+    }
+    response
+}
 
 /// Marks an answer as personal.
 pub(crate) fn personal(headers: &mut HeaderMap) {

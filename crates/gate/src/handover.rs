@@ -4,13 +4,16 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use tracing::{info, warn};
 use vestibule_core::settings::{HandoverKind, Origin, is_below};
 use vestibule_core::{SessionId, Standing, StandingState};
+use vestibule_http::{AnswerLimit, ApiError};
 use vestibule_themes::PlainPage;
 
 use crate::answer::{give_ticket, personal, set_cookie};
+use crate::carry::{Carrier, Lost};
 use crate::page::{plain_page, queue_page};
-use crate::proxy::{Forwarded, ProxyError};
+use crate::proxy::{Forwarded, ProxyError, asks_for_upgrade, drop_unwritten};
 use crate::request::Seen;
 use crate::state::Gate;
 use crate::visit::Served;
@@ -19,13 +22,15 @@ use crate::visit::Served;
 const PASS_COOKIE: &str = "vestibule-pass";
 /// Query parameter that carries a pass to an origin on another domain.
 const PASS_PARAMETER: &str = "vestibule_pass";
+/// Most characters of a path in the log.
+const PATH_LOGGED_MAX: usize = 200;
 
 /// Hands an admitted visitor over.
 pub(crate) async fn hand_over(gate: &Gate, seen: &Seen, served: &Served, request: Request) -> Response {
     match (served.queue.settings.handover.kind, &served.queue.settings.handover.origin) {
         (HandoverKind::Redirect, Some(origin)) => redirect(gate, seen, served, origin),
         (HandoverKind::Proxy, Some(origin)) => proxy(gate, seen, served, origin, request).await,
-        _ => checked(gate, seen, served),
+        _ => checked(gate, seen, served).await,
     }
 }
 
@@ -83,6 +88,14 @@ fn with_pass(origin: &Origin, seen: &Seen, pass: &str) -> String {
 
 async fn proxy(gate: &Gate, seen: &Seen, served: &Served, origin: &Origin, mut request: Request) -> Response {
     request.headers_mut().clone_from(&seen.headers);
+    let carrier = Carrier::of(request.extensions());
+    if carrier.is_function() && asks_for_upgrade(&request) {
+        info!(queue = %served.queue.settings.id, "an upgrade was asked for, which no function can grant");
+        return ApiError::NoUpgrade.into_response();
+    }
+    if carrier.is_function() {
+        drop_unwritten(request.headers_mut());
+    }
     let Ok(target) = origin.to_string().parse::<Uri>() else {
         return plain_page(seen, StatusCode::BAD_GATEWAY, PlainPage::OriginDown);
     };
@@ -94,12 +107,15 @@ async fn proxy(gate: &Gate, seen: &Seen, served: &Served, origin: &Origin, mut r
         pass: pass.as_ref(),
         trusted: gate.trusted_proxies > 0,
     };
-    match gate.proxy.forward(&target, request, context).await {
-        Ok(mut response) => {
-            give_ticket_beside(response.headers_mut(), seen, served);
-            response
-        }
-        Err(error) => origin_failed(seen, served, error),
+    let answer = async {
+        let mut response = gate.proxy.forward(&target, request, context).await?;
+        give_ticket_beside(response.headers_mut(), seen, served);
+        Ok(response)
+    };
+    match carrier.carry(answer).await {
+        Ok(response) => response,
+        Err(Lost::Origin(error)) => origin_failed(seen, served, error),
+        Err(Lost::TooLarge { limit, announced }) => too_large(seen, served, limit, announced),
     }
 }
 
@@ -136,12 +152,29 @@ fn origin_failed(seen: &Seen, served: &Served, error: ProxyError) -> Response {
     response
 }
 
+/// The ticket goes along: the visitor is let in, and the next page may well be smaller.
+fn too_large(seen: &Seen, served: &Served, limit: AnswerLimit, announced: Option<u64>) -> Response {
+    let path: String = seen.path.chars().take(PATH_LOGGED_MAX).collect();
+    warn!(
+        queue = %served.queue.settings.id, path, limit = limit.bytes(), content_length = announced,
+        "the origin's answer is larger than a function may give: hand over by redirect or check, or let the rules pass this          path by the gate"
+    );
+    let error = ApiError::AnswerTooLarge { limit_mib: limit.mib() };
+    let mut response = if seen.is_navigation() {
+        plain_page(seen, StatusCode::BAD_GATEWAY, PlainPage::AnswerTooLarge { limit_mib: limit.mib() })
+    } else {
+        error.into_response()
+    };
+    give_ticket(response.headers_mut(), seen, served);
+    response
+}
+
 /// 200 for the proxy in front. A person who got here (the proxy sends those who wait) is shown that they are in, and
 /// asks the proxy again.
-fn checked(gate: &Gate, seen: &Seen, served: &Served) -> Response {
+async fn checked(gate: &Gate, seen: &Seen, served: &Served) -> Response {
     let mut response = if seen.is_navigation() {
         let standing = Standing { state: StandingState::Admitted, ..served.standing.clone() };
-        queue_page(gate, seen, &Served { standing, ..copy_of(served) }, StatusCode::OK)
+        queue_page(gate, seen, &Served { standing, ..copy_of(served) }, StatusCode::OK).await
     } else {
         let mut response = Body::empty().into_response();
         personal(response.headers_mut());

@@ -7,12 +7,12 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use tracing::info;
 use vestibule_core::settings::{HandoverKind, RuleAction, decide};
-use vestibule_http::{ApiError, Queue};
+use vestibule_http::{ApiError, Outcome, Queue};
 use vestibule_themes::PlainPage;
 
-use crate::answer::standing_json;
+use crate::answer::{decided, standing_json};
 use crate::handover::hand_over;
-use crate::page::{plain_page, queue_page};
+use crate::page::{plain_page, queue_page, unavailable_page};
 use crate::request::Seen;
 use crate::state::Gate;
 use crate::visit::{Joining, Served, passes_unasked, serve};
@@ -30,6 +30,9 @@ pub(crate) async fn judgement(gate: &Gate, seen: &Seen) -> Result<Judgement, Api
     let host = seen.host.as_deref().ok_or(ApiError::NoHost)?;
     let queues = gate.directory.of_host(host).await;
     let Some(first) = queues.first().cloned() else {
+        if !gate.directory.is_read() {
+            return Err(ApiError::NotReady);
+        }
         if let Some(held_back) = gate.unknown_hosts.pass() {
             info!(host, held_back, "no queue stands in front of this host");
         }
@@ -49,27 +52,32 @@ pub(crate) async fn judgement(gate: &Gate, seen: &Seen) -> Result<Judgement, Api
 pub(crate) async fn judge(State(gate): State<Gate>, seen: Seen, request: Request) -> Response {
     match judgement(&gate, &seen).await {
         Ok(Judgement::Meets(queue)) => meet(&gate, &seen, queue, request).await,
-        Ok(Judgement::Bypasses(queue)) => hand_over(&gate, &seen, &bypassing(&gate, queue), request).await,
+        Ok(Judgement::Bypasses(queue)) => pass(&gate, &seen, &bypassing(&gate, queue), request).await,
         Err(error) if seen.is_navigation() && error == ApiError::UnknownHost => {
             plain_page(&seen, StatusCode::NOT_FOUND, PlainPage::NoQueue)
         }
+        Err(ApiError::NotReady) if seen.is_navigation() => unavailable_page(&seen, StatusCode::OK),
         Err(error) => error.into_response(),
     }
 }
 
+async fn pass(gate: &Gate, seen: &Seen, served: &Served, request: Request) -> Response {
+    decided(hand_over(gate, seen, served, request).await, served)
+}
+
 async fn meet(gate: &Gate, seen: &Seen, queue: Arc<Queue>, request: Request) -> Response {
     if seen.is_preflight() && queue.settings.handover.kind != HandoverKind::Redirect {
-        return hand_over(gate, seen, &bypassing(gate, queue), request).await;
+        return pass(gate, seen, &bypassing(gate, queue), request).await;
     }
     let served = judge_visit(gate, seen, queue).await;
     if served.passes {
-        return hand_over(gate, seen, &served, request).await;
+        return pass(gate, seen, &served, request).await;
     }
     if seen.is_navigation() {
         let status = StatusCode::from_u16(served.queue.settings.queue_status).unwrap_or(StatusCode::OK);
-        return queue_page(gate, seen, &served, status);
+        return decided(queue_page(gate, seen, &served, status).await, &served);
     }
-    standing_json(StatusCode::TOO_MANY_REQUESTS, seen, &served)
+    decided(standing_json(StatusCode::TOO_MANY_REQUESTS, seen, &served), &served)
 }
 
 /// The visit that a judged request is.
@@ -86,5 +94,6 @@ pub(crate) async fn judge_visit(gate: &Gate, seen: &Seen, queue: Arc<Queue>) -> 
 pub(crate) fn bypassing(gate: &Gate, queue: Arc<Queue>) -> Served {
     let now = gate.clock.now();
     let standing = crate::standing::unavailable(&queue.settings, None, now);
-    Served { queue, standing, ticket: None, admitted: None, passes: true, now, known: false }
+    let outcome = Outcome::Bypassed;
+    Served { queue, standing, ticket: None, admitted: None, passes: true, now, known: false, outcome, store_time: None }
 }

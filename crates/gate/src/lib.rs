@@ -17,7 +17,9 @@
 //! puts the answer in words for the visitor, `handover` and `page` answer; `own` has one file an own endpoint.
 
 mod answer;
+mod carry;
 mod compress;
+mod config;
 mod cors;
 mod handover;
 mod judge;
@@ -31,14 +33,17 @@ mod state;
 mod throttle;
 mod visit;
 
+pub use config::{GateConfig, GateConfigError};
 pub use proxy::ProxyLimits;
 pub use request::PeerAddress;
 pub use state::{Gate, GateParts};
 
 use axum::Router;
+use axum::middleware::map_response;
 use axum::routing::{any, get, post};
 
-/// The gate's router: own endpoints, and the judge for every other path.
+/// The gate's router: own endpoints, and the judge for every other path. Every response carries a
+/// [`Decision`](vestibule_http::Decision) among its extensions.
 pub fn router(gate: Gate) -> Router {
     Router::new()
         .route("/_vestibule/status", get(own::status::status).options(own::preflight))
@@ -55,5 +60,6 @@ pub fn router(gate: Gate) -> Router {
         .route("/_vestibule/", any(own::not_found))
         .route("/_vestibule/{*rest}", any(own::not_found))
         .fallback(judge::judge)
+        .layer(map_response(answer::decided_or_own))
         .with_state(gate)
 }

@@ -1,3 +1,18 @@
-//! The gate as a Lambda.
+//! The gate as a Lambda, behind a load balancer, an HTTP API or a function URL.
 
-fn main() {}
+use std::process::ExitCode;
+
+use vestibule_gate::{GateConfig, router};
+use vestibule_http::{exit_code, init_telemetry_from_env, log_requests, run_function};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    exit_code(run().await)
+}
+
+async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    init_telemetry_from_env()?;
+    let gate = GateConfig::from_env()?.open()?;
+    gate.look_around().await;
+    run_function(log_requests(router(gate))).await
+}

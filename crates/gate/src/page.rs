@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use vestibule_core::{SessionId, Standing};
-use vestibule_http::Queue;
+use vestibule_http::{Decision, Outcome, Queue};
 use vestibule_themes::{PageView, PlainPage, Themes, negotiate};
 
 use crate::answer::{give_ticket, personal};
@@ -14,7 +14,7 @@ use crate::state::Gate;
 use crate::visit::Served;
 
 /// The queue page, in the visitor's language and the brand's theme.
-pub(crate) fn queue_page(gate: &Gate, seen: &Seen, served: &Served, status: StatusCode) -> Response {
+pub(crate) async fn queue_page(gate: &Gate, seen: &Seen, served: &Served, status: StatusCode) -> Response {
     let queue = &served.queue;
     let nonce = nonce();
     let entered = Standing { enter_url: Some(seen.path_and_query()), ..served.standing.clone() };
@@ -32,7 +32,7 @@ pub(crate) fn queue_page(gate: &Gate, seen: &Seen, served: &Served, status: Stat
         refresh_seconds: served.standing.poll_after,
         hold_seconds: queue.settings.line.hold_ttl,
     };
-    let body = gate.themes.queue_page(queue.settings.theme.as_ref(), &view);
+    let body = gate.themes.queue_page(queue.settings.theme.as_ref(), &view).await;
     let mut response = html(seen, status, &nonce, body);
     let headers = response.headers_mut();
     headers.insert(header::RETRY_AFTER, served.retry_after());
@@ -50,6 +50,14 @@ pub(crate) fn plain_page(seen: &Seen, status: StatusCode, page: PlainPage) -> Re
     let nonce = nonce();
     let body = Themes::plain_page(page, negotiate(seen.header("accept-language")), &nonce);
     html(seen, status, &nonce, body)
+}
+
+/// Nobody knows yet which queue there is, as the store gives no answer. The page loads itself again until it does.
+pub(crate) fn unavailable_page(seen: &Seen, status: StatusCode) -> Response {
+    let mut response = plain_page(seen, status, PlainPage::Unavailable);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(PlainPage::RETRY_SECONDS));
+    response.extensions_mut().insert(Decision::without_queue(Outcome::Unavailable));
+    response
 }
 
 /// A fresh random value that allows this answer's own styles, and no others.

@@ -9,6 +9,7 @@ mod connector;
 mod cookies;
 mod error;
 mod headers;
+mod pool;
 mod upgrade;
 mod upload;
 
@@ -20,20 +21,18 @@ use std::{net::IpAddr, pin::pin, sync::Arc, time::Duration};
 use axum::body::{Body, HttpBody};
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version, uri};
 use hyper::body::Incoming;
-use hyper_util::{
-    client::legacy::{self, Client, connect::capture_connection},
-    rt::{TokioExecutor, TokioTimer},
-};
+use hyper_util::client::legacy::{self, connect::capture_connection};
 use tokio::time::timeout_at;
 
-pub(crate) use self::error::ProxyError;
 use self::{
     answer::AnswerBody,
-    connector::{ConnectTimeout, Connector},
+    connector::ConnectTimeout,
     error::{Failure, causes},
+    pool::Pool,
     upgrade::Upgrade,
     upload::{Upload, UploadBody},
 };
+pub(crate) use self::{answer::cut_short, error::ProxyError, headers::drop_unwritten, upgrade::asks_for_upgrade};
 
 /// How long the proxy waits for an origin, and how much it keeps.
 #[derive(Clone, Debug)]
@@ -86,7 +85,7 @@ pub(crate) struct Forwarded<'a> {
 /// A reverse proxy with its pool of connections; clones share the pool.
 #[derive(Clone, Debug)]
 pub(crate) struct Proxy {
-    client: Client<Connector, UploadBody>,
+    pool: Arc<Pool>,
     limits: ProxyLimits,
 }
 
@@ -94,15 +93,7 @@ impl Proxy {
     /// Makes a proxy with an empty pool.
     #[must_use]
     pub(crate) fn new(limits: ProxyLimits) -> Self {
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(limits.idle_timeout)
-            .pool_max_idle_per_host(limits.idle_connections)
-            // A request is sent again only if the pooled connection was closed before any byte of it left.
-            .retry_canceled_requests(true)
-            .set_host(false)
-            .build(Connector::new(limits.connect_timeout));
-        Self { client, limits }
+        Self { pool: Arc::new(Pool::new(limits.clone())), limits }
     }
 
     /// Forwards a request to `origin` (scheme and authority) and returns the answer, its body still flowing.
@@ -174,7 +165,7 @@ impl Proxy {
     /// chunk of its body.
     async fn head(&self, exchange: &Exchange, mut request: Request<UploadBody>) -> Result<Response<Incoming>, Failure> {
         let mut connection = capture_connection(&mut request);
-        let mut answer = pin!(self.client.request(request));
+        let mut answer = pin!(self.pool.client().request(request));
         tokio::select! {
             biased;
             answer = &mut answer => return answer.map_err(|error| exchange.failure(error)),

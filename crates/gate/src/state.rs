@@ -1,7 +1,10 @@
 //! What all requests share.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::time::{sleep, timeout};
+use tracing::{debug, warn};
 use vestibule_core::{PassSigner, Store, TicketSigner};
 use vestibule_http::{Directory, StoreClock};
 use vestibule_themes::Themes;
@@ -9,6 +12,11 @@ use vestibule_themes::Themes;
 use crate::pass::PassCache;
 use crate::proxy::{Proxy, ProxyLimits};
 use crate::throttle::Throttle;
+
+/// How long a process that begins waits for its store at most. A connection over TLS takes some hundred milliseconds.
+const LOOK_AROUND: Duration = Duration::from_millis(1500);
+/// Pause between two such looks.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(20);
 
 /// What a gate is made of.
 pub struct GateParts {
@@ -62,6 +70,20 @@ impl Gate {
             store_failures: Throttle::new(),
             unknown_hosts: Throttle::new(),
         }))
+    }
+
+    /// Waits until it is known which queues there are, for a while: the first visitors of a process should not meet it
+    /// without knowing them. Without a store that answers it goes on, and looks again with every request.
+    pub async fn look_around(&self) {
+        let looked = async {
+            while let Err(error) = self.directory.refresh().await {
+                debug!(%error, "the index of queues could not be read yet");
+                sleep(LOOK_AGAIN_AFTER).await;
+            }
+        };
+        if timeout(LOOK_AROUND, looked).await.is_err() {
+            warn!("the store gives no answer; going on without knowing the queues");
+        }
     }
 }
 

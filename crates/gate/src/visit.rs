@@ -1,12 +1,14 @@
 //! One visit: reads the ticket, asks the store once, and signs the answer.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::time::Instant;
 use tracing::{debug, warn};
 use vestibule_core::line::{Mode, Presentation, Visit, VisitAnswer};
 use vestibule_core::settings::StoreFailure;
 use vestibule_core::{Micros, SessionId, Standing, StandingState, StoreError, VerifiedTicket};
-use vestibule_http::Queue;
+use vestibule_http::{Decision, Outcome, Queue};
 
 use crate::request::Seen;
 use crate::standing::{standing_of, unavailable};
@@ -36,6 +38,10 @@ pub(crate) struct Served {
     pub(crate) now: Micros,
     /// Whether the visitor came with a ticket that still is of this session.
     pub(crate) known: bool,
+    /// How it ends for the visitor.
+    pub(crate) outcome: Outcome,
+    /// What the store took; `None` if it was not asked.
+    pub(crate) store_time: Option<Duration>,
 }
 
 /// What a fresh, admitted ticket passes without asking the store (`recheck_after`).
@@ -46,10 +52,10 @@ pub(crate) fn passes_unasked(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&Ve
     let now = gate.clock.now();
     let fresh = now.since(ticket.signed_at()) < settings.recheck_after * vestibule_core::MICROS_PER_SECOND;
     let outlived = settings.line.max_session.is_some_and(|most| admitted_at.plus_seconds(most) <= now);
-    (fresh && !outlived && gate.clock.is_known()).then(|| admitted_by_ticket(queue, ticket, now))
+    (fresh && !outlived && gate.clock.is_known()).then(|| admitted_by_ticket(queue, ticket, now, Outcome::Rechecked))
 }
 
-fn admitted_by_ticket(queue: &Arc<Queue>, ticket: &VerifiedTicket, now: Micros) -> Served {
+fn admitted_by_ticket(queue: &Arc<Queue>, ticket: &VerifiedTicket, now: Micros, outcome: Outcome) -> Served {
     let standing = Standing { state: StandingState::Admitted, ..unavailable(&queue.settings, Some(ticket), now) };
     Served {
         queue: queue.clone(),
@@ -59,6 +65,8 @@ fn admitted_by_ticket(queue: &Arc<Queue>, ticket: &VerifiedTicket, now: Micros) 
         passes: true,
         now,
         known: true,
+        outcome,
+        store_time: None,
     }
 }
 
@@ -70,7 +78,10 @@ pub(crate) async fn serve(
     joining: Joining,
     enter_url: Option<String>,
 ) -> Served {
-    match ask(gate, &queue, ticket.as_ref(), joining).await {
+    let asked = Instant::now();
+    let answer = ask(gate, &queue, ticket.as_ref(), joining).await;
+    let store_time = Some(asked.elapsed());
+    let served = match answer {
         Ok((queue, answer)) => answered(gate, queue, &answer, ticket.as_ref(), enter_url),
         Err(error) => {
             if let Some(held_back) = gate.store_failures.pass() {
@@ -78,7 +89,8 @@ pub(crate) async fn serve(
             }
             store_failed(gate, &queue, ticket.as_ref())
         }
-    }
+    };
+    Served { store_time, ..served }
 }
 
 /// Asks the store, and once more where it has lost the queue, or where the bearer's next session was ended as well.
@@ -130,7 +142,18 @@ fn answered(
         .and_then(|place| gate.tickets.sign(id, answer.epoch, answer.now, place, standing.position));
     let known = ticket.is_some_and(|ticket| standing.session == Some(ticket.session()));
     let passes = admitted.is_some() || answer.mode == Mode::Bypass;
-    Served { queue, standing, ticket: signed, admitted, passes, now: answer.now, known }
+    let outcome = outcome_of(answer, admitted.is_some());
+    Served { queue, standing, ticket: signed, admitted, passes, now: answer.now, known, outcome, store_time: None }
+}
+
+fn outcome_of(answer: &VisitAnswer, admitted: bool) -> Outcome {
+    match (answer.mode, &answer.place) {
+        (Mode::Bypass, _) => Outcome::Bypassed,
+        _ if admitted => Outcome::Admitted,
+        (Mode::Closed, _) => Outcome::Closed,
+        (_, Some(_)) => Outcome::Waiting,
+        (_, None) => Outcome::Outside,
+    }
 }
 
 /// What holds while the store is away. Nothing is signed: the store has not seen it.
@@ -143,7 +166,7 @@ fn store_failed(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&VerifiedTicket>
             && now.since(ticket.signed_at()) < settings.line.active_ttl * vestibule_core::MICROS_PER_SECOND
     };
     if let Some(ticket) = ticket.filter(active) {
-        return admitted_by_ticket(queue, ticket, now);
+        return admitted_by_ticket(queue, ticket, now, Outcome::Unavailable);
     }
     let standing = unavailable(settings, ticket, now);
     let (state, passes) = match settings.store_failure {
@@ -152,10 +175,27 @@ fn store_failed(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&VerifiedTicket>
         StoreFailure::Open => (StandingState::Admitted, true),
     };
     let standing = Standing { state, ..standing };
-    Served { queue: queue.clone(), standing, ticket: None, admitted: None, passes, now, known: ticket.is_some() }
+    let known = ticket.is_some();
+    let outcome = Outcome::Unavailable;
+    Served {
+        queue: queue.clone(),
+        standing,
+        ticket: None,
+        admitted: None,
+        passes,
+        now,
+        known,
+        outcome,
+        store_time: None,
+    }
 }
 
 impl Served {
+    /// What was decided, for those around the gate.
+    pub(crate) fn decision(&self) -> Decision {
+        decision(self.outcome, &self.queue, self.standing.session, self.store_time)
+    }
+
     /// Seconds to ask again after, as a `Retry-After` header has it.
     pub(crate) fn retry_after(&self) -> http::HeaderValue {
         http::HeaderValue::from(self.standing.poll_after)
@@ -165,4 +205,15 @@ impl Served {
     pub(crate) fn ticket_of(gate: &Gate, seen: &Seen, queue: &Queue) -> Option<VerifiedTicket> {
         seen.ticket(queue, &gate.tickets)
     }
+}
+
+/// A decision that concerns this queue.
+pub(crate) fn decision(
+    outcome: Outcome,
+    queue: &Queue,
+    session: Option<SessionId>,
+    store_time: Option<Duration>,
+) -> Decision {
+    let settings = &queue.settings;
+    Decision { outcome, tenant: Some(settings.tenant.clone()), queue: Some(settings.id.clone()), session, store_time }
 }

@@ -9,10 +9,10 @@ use vestibule_core::settings::normalise_host;
 use vestibule_http::ApiError;
 
 use super::Asks;
-use crate::answer::{give_ticket, personal, standing_json};
+use crate::answer::{decided, give_ticket, personal, standing_json};
 use crate::handover::give_pass;
 use crate::judge::{Judgement, bypassing, judge_visit, judgement};
-use crate::page::queue_page;
+use crate::page::{queue_page, unavailable_page};
 use crate::request::Seen;
 use crate::state::Gate;
 use crate::visit::Served;
@@ -31,12 +31,20 @@ pub(crate) async fn check(
     seen: Seen,
 ) -> Result<Response, ApiError> {
     let seen = asked_about(seen)?;
-    let served = match judgement(&gate, &seen).await? {
-        Judgement::Bypasses(queue) => bypassing(&gate, queue),
-        Judgement::Meets(queue) if seen.is_preflight() => bypassing(&gate, queue),
-        Judgement::Meets(queue) => judge_visit(&gate, &seen, queue).await,
+    let served = match judgement(&gate, &seen).await {
+        Ok(Judgement::Bypasses(queue)) => bypassing(&gate, queue),
+        Ok(Judgement::Meets(queue)) if seen.is_preflight() => bypassing(&gate, queue),
+        Ok(Judgement::Meets(queue)) => judge_visit(&gate, &seen, queue).await,
+        Err(ApiError::NotReady) => return Ok(not_ready(&seen, asked.page)),
+        Err(error) => return Err(error),
     };
-    Ok(if served.passes { through(&gate, &seen, &served) } else { wait(&gate, &seen, served, asked.page) })
+    if served.passes {
+        return Ok(decided(through(&gate, &seen, &served), &served));
+    }
+    let decision = served.decision();
+    let mut response = wait(&gate, &seen, served, asked.page).await;
+    response.extensions_mut().insert(decision);
+    Ok(response)
 }
 
 /// The request that the proxy asks about. It speaks for the visitor, so its forwarding headers are the visitor's. A
@@ -115,20 +123,40 @@ fn through(gate: &Gate, seen: &Seen, served: &Served) -> Response {
 }
 
 /// 401 with the standing, and where to send the visitor: the same address at the gate, which shows the queue page.
-fn wait(gate: &Gate, seen: &Seen, mut served: Served, page: bool) -> Response {
+async fn wait(gate: &Gate, seen: &Seen, mut served: Served, page: bool) -> Response {
     if page && seen.is_navigation() {
-        return queue_page(gate, seen, &served, StatusCode::UNAUTHORIZED);
+        return queue_page(gate, seen, &served, StatusCode::UNAUTHORIZED).await;
     }
-    let address = format!("{}://{}{}", seen.scheme(), seen.authority, seen.path_and_query());
+    let address = address(seen);
     let ticket = served.ticket.as_ref().and_then(|ticket| HeaderValue::try_from(ticket).ok());
     served.standing.enter_url = Some(address.clone());
     let mut response = standing_json(StatusCode::UNAUTHORIZED, seen, &served);
-    if let Ok(address) = HeaderValue::try_from(address) {
-        response.headers_mut().insert("x-vestibule-location", address);
-    }
+    send_to(&mut response, address);
     // The proxy hands the ticket on to the gate that shows the page, so that the visitor is not counted twice.
     if let Some(ticket) = ticket {
         response.headers_mut().insert(crate::request::TICKET_HEADER, ticket);
     }
     response
+}
+
+/// Nobody knows yet which queue there is: 401, since proxies take everything else for a fault. The gate shows the visitor
+/// a page that tries again.
+fn not_ready(seen: &Seen, page: bool) -> Response {
+    if page && seen.is_navigation() {
+        return unavailable_page(seen, StatusCode::UNAUTHORIZED);
+    }
+    let mut response = ApiError::NotReady.into_response();
+    *response.status_mut() = StatusCode::UNAUTHORIZED;
+    send_to(&mut response, address(seen));
+    response
+}
+
+fn address(seen: &Seen) -> String {
+    format!("{}://{}{}", seen.scheme(), seen.authority, seen.path_and_query())
+}
+
+fn send_to(response: &mut Response, address: String) {
+    if let Ok(address) = HeaderValue::try_from(address) {
+        response.headers_mut().insert("x-vestibule-location", address);
+    }
 }

@@ -5,7 +5,7 @@ use axum::response::Response;
 use http::StatusCode;
 
 use super::Call;
-use crate::answer::standing_json;
+use crate::answer::{decided, standing_json};
 use crate::cors::allow;
 use crate::state::Gate;
 use crate::visit::{Joining, serve};
@@ -14,5 +14,5 @@ pub(crate) async fn keepalive(State(gate): State<Gate>, call: Call) -> Response 
     let ticket = call.ticket(&gate);
     let enter_url = call.enter_url();
     let served = serve(&gate, call.queue, ticket, Joining::Never, Some(enter_url)).await;
-    allow(standing_json(StatusCode::OK, &call.seen, &served), call.asker)
+    decided(allow(standing_json(StatusCode::OK, &call.seen, &served), call.asker), &served)
 }

@@ -64,6 +64,9 @@ impl FromRequestParts<Gate> for Call {
         let Ok(seen) = Seen::from_request_parts(parts, gate).await;
         let host = seen.host.clone().ok_or(ApiError::NoHost)?;
         let queues = gate.directory.of_host(&host).await;
+        if queues.is_empty() && !gate.directory.is_read() {
+            return Err(ApiError::NotReady);
+        }
         let queue = match &query.queue {
             Some(id) => {
                 let id: QueueId = id.parse().map_err(|_| ApiError::UnknownQueue)?;

@@ -5,7 +5,7 @@ use axum::response::Response;
 use http::{Method, StatusCode};
 
 use super::Call;
-use crate::answer::standing_json;
+use crate::answer::{decided, standing_json};
 use crate::cors::allow;
 use crate::state::Gate;
 use crate::visit::{Joining, serve};
@@ -17,5 +17,5 @@ pub(crate) async fn status(State(gate): State<Gate>, call: Call) -> Response {
     let joining = if drawn_for_somebody || looks_only { Joining::Never } else { Joining::Joins };
     let enter_url = call.enter_url();
     let served = serve(&gate, call.queue, ticket, joining, Some(enter_url)).await;
-    allow(standing_json(StatusCode::OK, &call.seen, &served), call.asker)
+    decided(allow(standing_json(StatusCode::OK, &call.seen, &served), call.asker), &served)
 }

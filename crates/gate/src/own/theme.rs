@@ -1,18 +1,22 @@
 //! `GET /_vestibule/theme/<queue>/<path>`: a theme's asset, with `ETag`. Never judged, so that the queue page's own
 //! images do not stand in the line.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use vestibule_core::QueueId;
-use vestibule_http::ApiError;
-use vestibule_themes::Asset;
+use vestibule_http::{ApiError, Queue};
+use vestibule_themes::{Asset, ThemesAway};
 
 use crate::state::Gate;
 
 /// The theme of a queue that names none, as its pages have it.
 const DEFAULT_THEME: &str = "default";
+/// Seconds to ask again after, while themes can't be read.
+const RETRY_SECONDS: u64 = 2;
 
 pub(crate) async fn asset(
     State(gate): State<Gate>,
@@ -20,10 +24,38 @@ pub(crate) async fn asset(
     request: Request,
 ) -> Result<Response, ApiError> {
     let id: QueueId = queue.parse().map_err(|_| ApiError::NotFound)?;
-    let queue = gate.directory.queue(&id).ok_or(ApiError::NotFound)?;
+    let queue = find(&gate, &id).await?;
     let theme = queue.settings.theme.clone().or_else(|| DEFAULT_THEME.parse().ok()).ok_or(ApiError::NotFound)?;
-    let asset = gate.themes.asset(&theme, &path).ok_or(ApiError::NotFound)?;
-    Ok(serve_asset(&asset, asset.immutable, &request))
+    match gate.themes.asset(&theme, &path).await {
+        Ok(asset) => {
+            let asset = asset.ok_or(ApiError::NotFound)?;
+            Ok(serve_asset(&asset, asset.immutable, &request))
+        }
+        Err(ThemesAway) => Ok(away()),
+    }
+}
+
+/// The queue of this id. The first request of a process may well be for a file, so it too makes the gate look for queues.
+async fn find(gate: &Gate, id: &QueueId) -> Result<Arc<Queue>, ApiError> {
+    if let Some(queue) = gate.directory.queue(id) {
+        return Ok(queue);
+    }
+    if gate.directory.is_read() {
+        return Err(ApiError::NotFound);
+    }
+    // Looks into the index, as any host without a queue does, and no more often than those.
+    gate.directory.of_host("").await;
+    let missing = if gate.directory.is_read() { ApiError::NotFound } else { ApiError::NotReady };
+    gate.directory.queue(id).ok_or(missing)
+}
+
+/// Whether there is such a file can't be told now, so nothing is said that anybody keeps.
+fn away() -> Response {
+    let headers = [
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (header::RETRY_AFTER, HeaderValue::from(RETRY_SECONDS)),
+    ];
+    (StatusCode::SERVICE_UNAVAILABLE, headers).into_response()
 }
 
 /// An asset as an answer: 304 where the visitor has it already.

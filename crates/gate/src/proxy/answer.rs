@@ -11,7 +11,10 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::{error::causes, upload::Upload};
+use super::{
+    error::{ProxyError, causes, chain},
+    upload::Upload,
+};
 
 /// The origin's body broke off.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +23,12 @@ pub(super) enum AnswerCut {
     Silence,
     #[error("the origin broke off its answer")]
     Broken(#[source] hyper::Error),
+}
+
+/// What went wrong with an origin whose answer broke off with this error.
+pub(crate) fn cut_short(error: &(dyn std::error::Error + 'static)) -> ProxyError {
+    let silent = |cause: &&(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(AnswerCut::Silence));
+    if chain(error).any(|cause| silent(&cause)) { ProxyError::Timeout } else { ProxyError::BadAnswer }
 }
 
 /// A body that ends with an error once the origin has been silent for too long.

@@ -82,6 +82,12 @@ fn drop_hop_by_hop(headers: &mut HeaderMap) {
     });
 }
 
+/// Drops what the callers of a function pass on as the visitor wrote it, however far they are trusted: load balancers and
+/// HTTP APIs write `X-Forwarded-*` alone.
+pub(crate) fn drop_unwritten(headers: &mut HeaderMap) {
+    drop_where(headers, |name| name.as_str().replace('_', "-") == "x-real-ip" || *name == FORWARDED);
+}
+
 /// Drops what only the proxy may say. An underscore counts as a hyphen, because it does where a header becomes a
 /// variable (CGI, WSGI, PHP).
 fn drop_claims(headers: &mut HeaderMap, trusted: bool) {

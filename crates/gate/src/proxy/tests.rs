@@ -1,3 +1,4 @@
+mod connections;
 mod failures;
 mod headers;
 mod messages;

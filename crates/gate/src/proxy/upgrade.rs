@@ -30,12 +30,7 @@ impl Upgrade {
     ///
     /// HTTP/2 and TLS may not: within them, a visitor could send an origin requests that nobody has judged.
     pub(super) fn requested(request: &mut Request<Body>) -> Option<Self> {
-        let headers = request.headers();
-        if request.version() != Version::HTTP_11 || !asks_for_upgrade(headers) {
-            return None;
-        }
-        let protocols: Vec<&str> = tokens(headers, &UPGRADE).filter(|protocol| !carries_requests(protocol)).collect();
-        let protocols = HeaderValue::from_str(&protocols.join(", ")).ok().filter(|value| !value.is_empty())?;
+        let protocols = granted(request)?;
         Some(Self { protocols, visitor: hyper::upgrade::on(request) })
     }
 
@@ -67,8 +62,20 @@ impl Upgrade {
     }
 }
 
-fn asks_for_upgrade(headers: &http::HeaderMap) -> bool {
-    tokens(headers, &CONNECTION).any(|token| token.eq_ignore_ascii_case("upgrade"))
+/// Whether the visitor asks for an upgrade that might be granted.
+pub(crate) fn asks_for_upgrade(request: &Request<Body>) -> bool {
+    granted(request).is_some()
+}
+
+/// The protocols that may be granted of those that are asked for.
+fn granted(request: &Request<Body>) -> Option<HeaderValue> {
+    let headers = request.headers();
+    let asks = tokens(headers, &CONNECTION).any(|token| token.eq_ignore_ascii_case("upgrade"));
+    if request.version() != Version::HTTP_11 || !asks {
+        return None;
+    }
+    let protocols: Vec<&str> = tokens(headers, &UPGRADE).filter(|protocol| !carries_requests(protocol)).collect();
+    HeaderValue::from_str(&protocols.join(", ")).ok().filter(|value| !value.is_empty())
 }
 
 fn carries_requests(protocol: &str) -> bool {

@@ -1,0 +1,104 @@
+//! What the gate's function reads from its environment. The stand-alone program has a flag for each of these.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use vestibule_core::{KeyList, PassSigner, Store, TicketSigner};
+use vestibule_http::{
+    ConfigError, Directory, StoreConfig, TRUSTED_PROXIES_MAX, ThemesConfig, VariableError, number, open_store,
+    open_themes, parse_keys, required,
+};
+
+use crate::proxy::ProxyLimits;
+use crate::state::{Gate, GateParts};
+
+/// Proxies in front of a function unless `VESTIBULE_TRUSTED_PROXIES` says otherwise: the load balancer, the API gateway
+/// or the function URL, without which no request gets here.
+const TRUSTED_PROXIES: u64 = 1;
+/// Bounds of `VESTIBULE_CONNECT_TIMEOUT`, in seconds.
+const CONNECT_TIMEOUT: std::ops::RangeInclusive<u64> = 1..=60;
+/// Bounds of `VESTIBULE_READ_TIMEOUT`, in seconds. A function answers before its own time is over, whatever this says.
+const READ_TIMEOUT: std::ops::RangeInclusive<u64> = 1..=900;
+
+const STORE: &str = "VESTIBULE_REDIS_URL";
+const TICKET_KEYS: &str = "VESTIBULE_TICKET_KEYS";
+const PASS_KEYS: &str = "VESTIBULE_PASS_KEYS";
+const THEMES: &str = "VESTIBULE_THEMES";
+
+/// A gate as a function's environment describes it.
+pub struct GateConfig {
+    /// `VESTIBULE_REDIS_URL`, `VESTIBULE_STORE_TIMEOUT_MS`.
+    pub store: StoreConfig,
+    /// `VESTIBULE_TICKET_KEYS`. A function has no state folder to keep keys of its own in, so they must be given.
+    pub ticket_keys: KeyList,
+    /// `VESTIBULE_PASS_KEYS`, likewise.
+    pub pass_keys: KeyList,
+    /// `VESTIBULE_THEMES`, `VESTIBULE_THEMES_RECHECK`.
+    pub themes: ThemesConfig,
+    /// `VESTIBULE_TRUSTED_PROXIES`: 0 to [`TRUSTED_PROXIES_MAX`], 1 if it is not set.
+    pub trusted_proxies: usize,
+    /// `VESTIBULE_CONNECT_TIMEOUT` and `VESTIBULE_READ_TIMEOUT`, in seconds; the others as they are.
+    pub proxy: ProxyLimits,
+}
+
+/// Why a gate does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum GateConfigError {
+    /// A variable is missing, or says what it doesn't take.
+    #[error(transparent)]
+    Variable(#[from] VariableError),
+    /// A variable names what is none.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Keys that sign nothing.
+    #[error("{0}: {1}")]
+    Keys(&'static str, vestibule_core::KeyError),
+}
+
+impl GateConfig {
+    /// Reads the variables.
+    ///
+    /// # Errors
+    /// A variable is missing, or says what it doesn't take. The message names it, and holds no secret.
+    pub fn from_env() -> Result<Self, GateConfigError> {
+        let defaults = ProxyLimits::default();
+        let seconds = |name, range, default: Duration| number(name, range, default.as_secs()).map(Duration::from_secs);
+        Ok(Self {
+            store: StoreConfig::from_env()?,
+            ticket_keys: keys(TICKET_KEYS, "base64 of 32 random bytes or more")?,
+            pass_keys: keys(PASS_KEYS, "base64 of an Ed25519 seed, 32 random bytes")?,
+            themes: ThemesConfig::from_env()?,
+            trusted_proxies: number("VESTIBULE_TRUSTED_PROXIES", 0..=TRUSTED_PROXIES_MAX as u64, TRUSTED_PROXIES)?
+                as usize,
+            proxy: ProxyLimits {
+                connect_timeout: seconds("VESTIBULE_CONNECT_TIMEOUT", CONNECT_TIMEOUT, defaults.connect_timeout)?,
+                read_timeout: seconds("VESTIBULE_READ_TIMEOUT", READ_TIMEOUT, defaults.read_timeout)?,
+                ..defaults
+            },
+        })
+    }
+
+    /// Makes the gate. The store is connected to in the background from here on, so this must be called within the
+    /// program's runtime.
+    ///
+    /// # Errors
+    /// The store's address, a key or the themes are none.
+    pub fn open(self) -> Result<Gate, GateConfigError> {
+        let store: Arc<dyn Store> = open_store(STORE, &self.store.url, self.store.timeout)?;
+        Ok(Gate::new(GateParts {
+            directory: Arc::new(Directory::new(store.clone(), Vec::new(), Vec::new())),
+            store,
+            themes: open_themes(THEMES, &self.themes)?,
+            tickets: TicketSigner::new(&self.ticket_keys).map_err(|error| GateConfigError::Keys(TICKET_KEYS, error))?,
+            passes: PassSigner::new(&self.pass_keys).map_err(|error| GateConfigError::Keys(PASS_KEYS, error))?,
+            trusted_proxies: self.trusted_proxies,
+            proxy: self.proxy,
+        }))
+    }
+}
+
+fn keys(name: &'static str, of: &str) -> Result<KeyList, GateConfigError> {
+    let text =
+        required(name, &format!("keys as kid:base64,kid:base64, each the {of}; the first signs, all are valid"))?;
+    Ok(parse_keys(name, &text)?)
+}

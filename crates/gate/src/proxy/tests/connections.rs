@@ -1,0 +1,50 @@
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::body::Body;
+use http::{Request, Uri};
+use http_body_util::BodyExt as _;
+use tokio::io::AsyncWriteExt;
+
+use super::support::{head_of, origin};
+use crate::proxy::{ProxyLimits, pool::Pool, upload::Upload, upload::UploadBody};
+
+/// Answers every request with the number of its connection.
+async fn numbering() -> Uri {
+    let connections = Arc::new(AtomicUsize::new(0));
+    origin(move |mut socket| {
+        let number = connections.fetch_add(1, Ordering::SeqCst);
+        async move {
+            while head_of(&mut socket).await.is_some() {
+                let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n{number}");
+                socket.write_all(answer.as_bytes()).await.unwrap();
+            }
+        }
+    })
+    .await
+}
+
+async fn connection_used(pool: &Pool, origin: &Uri) -> String {
+    let body = UploadBody::new(Body::empty(), Upload::start(), None).ok().unwrap();
+    let request = Request::get(origin.clone()).header("host", "origin").body(body).unwrap();
+    let answer = pool.client().request(request).await.unwrap();
+    String::from_utf8(answer.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn a_connection_is_used_again_unless_the_process_slept() {
+    let (origin, limits) = (numbering().await, ProxyLimits::default());
+    let pool = Pool::new(ProxyLimits { idle_timeout: Duration::from_mins(5), ..limits });
+    assert_eq!(connection_used(&pool, &origin).await, "0");
+    assert_eq!(connection_used(&pool, &origin).await, "0");
+    pool.sleep(Duration::from_mins(4));
+    assert_eq!(connection_used(&pool, &origin).await, "0");
+    pool.sleep(Duration::from_mins(6));
+    assert_eq!(connection_used(&pool, &origin).await, "1", "the network has forgotten the other one");
+    assert_eq!(connection_used(&pool, &origin).await, "1");
+}

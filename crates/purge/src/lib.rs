@@ -2,7 +2,9 @@
 //!
 //! Its one idea: every operation of a queue reaps a little on its way, so the purge only matters where nobody comes by:
 //! it frees the places of a queue whose visitors have all gone, and lets in who still waits there. [`run`] does one
-//! round over all queues; it is safe to run twice at once, and one broken queue does not stop the others.
+//! round over all queues; it is safe to run twice at once and to be killed at any instant, and one broken queue does
+//! not stop the others. Queues take turns, a batch each, and every round begins with another one, so that a budget that
+//! never suffices starves nobody.
 //!
 //! ```
 //! # use vestibule_core::{MemoryStore, SystemClock};
@@ -12,89 +14,83 @@
 //! assert_eq!((round.queues, round.failed), (0, 0));
 //! # }
 //! ```
+//!
+//! As a Lambda it is called by a schedule, with any event: [`Function`].
 
+mod function;
+mod round;
+
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
+use rand::SeedableRng as _;
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom as _;
 use tokio::time::Instant;
 use tracing::{debug, warn};
-use vestibule_core::line::{PURGE_BATCH, PurgeReport};
-use vestibule_core::{QueueId, Store, StoreError};
+use vestibule_core::line::PURGE_BATCH;
+use vestibule_core::{Clock as _, QueueId, Store, StoreError, SystemClock};
 
-/// What one round did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Round {
-    /// Queues looked at.
-    pub queues: u64,
-    /// Queues that could not be purged.
-    pub failed: u64,
-    /// Lapsed sessions removed.
-    pub expired: u64,
-    /// Old tombstones removed.
-    pub tombstones: u64,
-    /// Sessions admitted into the places that became free.
-    pub admitted: u64,
-    /// Whether the budget ended before the work did.
-    pub unfinished: bool,
-}
+pub use function::{BUDGET_MS, Function, NothingPurged, RESERVE};
+pub use round::{Round, Share, TOLD_MAX};
 
-/// Purges every queue in batches, until nothing is left to do or `budget` has passed.
+/// A round ends when the store gave no answer this often in a row: it is away, and the next round finds it or not.
+pub const UNANSWERED_MAX: u32 = 16;
+
+/// Purges every queue in batches, until nothing is left to do or `budget` has passed; one batch is always done.
 pub async fn run(store: &dyn Store, budget: Duration) -> Round {
-    let deadline = Instant::now() + budget;
+    let began = Instant::now();
     let mut round = Round::default();
-    let queues = match store.queues().await {
-        Ok(queues) => queues,
+    match store.queues().await {
+        Ok(index) => {
+            let mut queues: Vec<_> =
+                index.into_iter().filter(|(_, revision)| *revision > 0).map(|(id, _)| id).collect();
+            // Who is last today is not last tomorrow. For that, the time is random enough.
+            queues.shuffle(&mut SmallRng::seed_from_u64(SystemClock::new().now().0));
+            purge_in_turns(store, queues.into(), || began.elapsed() < budget, &mut round).await;
+        }
         Err(error) => {
             warn!(%error, "the index of queues could not be read, so nothing was purged");
-            return Round { failed: 1, ..round };
-        }
-    };
-    for (queue, _) in queues.into_iter().filter(|(_, revision)| *revision > 0) {
-        if Instant::now() >= deadline {
-            round.unfinished = true;
-            break;
-        }
-        round.queues += 1;
-        match purge_queue(store, &queue, deadline).await {
-            Ok(report) => round.add(report),
-            Err(StoreError::UnknownQueue(_)) => debug!(%queue, "listed, but gone"),
-            Err(error) => {
-                warn!(%queue, %error, "this queue could not be purged");
-                round.failed += 1;
-            }
+            round.failed = 1;
         }
     }
-    if round.expired + round.tombstones + round.admitted > 0 || round.unfinished {
-        debug!(?round, "purged");
-    }
+    round.took = began.elapsed();
     round
 }
 
-async fn purge_queue(store: &dyn Store, queue: &QueueId, deadline: Instant) -> Result<PurgeReport, StoreError> {
-    let mut sum = PurgeReport::default();
-    loop {
-        let report = store.purge(queue, PURGE_BATCH).await?;
-        sum.expired += report.expired;
-        sum.tombstones += report.tombstones;
-        sum.admitted += report.admitted;
-        sum.more = report.more;
-        if !report.more || Instant::now() >= deadline {
-            return Ok(sum);
+/// One batch of each queue, and then of each that has more, over and over: a queue with a million lapsed sessions does
+/// not keep the others waiting.
+async fn purge_in_turns(store: &dyn Store, mut turns: VecDeque<QueueId>, go_on: impl Fn() -> bool, round: &mut Round) {
+    let mut seen = HashSet::new();
+    let mut unanswered = 0;
+    while let Some(queue) = turns.pop_front() {
+        round.queues += u64::from(seen.insert(queue.clone()));
+        let report = store.purge(&queue, PURGE_BATCH).await;
+        unanswered = if matches!(report, Err(StoreError::Unavailable(_))) { unanswered + 1 } else { 0 };
+        match report {
+            Ok(report) => {
+                round.add(&queue, report);
+                if report.more {
+                    turns.push_back(queue);
+                }
+            }
+            Err(StoreError::UnknownQueue(_)) => debug!(%queue, "listed, but gone"),
+            Err(error) => {
+                warn!(%queue, %error, "this queue could not be purged");
+                round.add_failure(&queue);
+            }
         }
-    }
-}
-
-impl Round {
-    fn add(&mut self, report: PurgeReport) {
-        self.expired += report.expired;
-        self.tombstones += report.tombstones;
-        self.admitted += report.admitted;
-        self.unfinished |= report.more;
+        if !go_on() || unanswered >= UNANSWERED_MAX {
+            round.unfinished = !turns.is_empty();
+            return;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     use vestibule_core::line::Visit;
     use vestibule_core::settings::Settings;
@@ -102,30 +98,75 @@ mod tests {
 
     use super::*;
 
-    fn settings(id: &str) -> Settings {
-        Settings::from_value(&serde_json::json!({
-            "id": id, "tenant": "t", "hosts": ["*"], "quota": 1, "handover": { "kind": "check" },
-        }))
-        .unwrap()
+    /// Queues of these names in which this many have lapsed.
+    async fn lapsed(names: &[String], sessions: usize) -> MemoryStore {
+        let clock = Arc::new(ManualClock::at(Micros(1_700_000_000_000_000)));
+        let store = MemoryStore::new(clock.clone());
+        for name in names {
+            let settings = Settings::from_value(&serde_json::json!({
+                "id": name, "tenant": "t", "hosts": ["*"], "quota": 1, "handover": { "kind": "check" },
+            }));
+            let settings = settings.unwrap();
+            store.put_settings(&settings, PutMode::Always).await.unwrap();
+            for _ in 0..sessions {
+                store.visit(&settings.id, Visit { ticket: None, join: Some(SessionId::random()) }).await.unwrap();
+            }
+        }
+        clock.advance(31_000_000);
+        store
+    }
+
+    async fn present(store: &MemoryStore, name: &str) -> u64 {
+        let stats = store.stats(&name.parse().unwrap()).await.unwrap();
+        stats.waiting + stats.active
     }
 
     #[tokio::test]
     async fn a_round_empties_every_queue_however_much_has_lapsed() {
-        let clock = Arc::new(ManualClock::at(Micros(1_700_000_000_000_000)));
-        let store = MemoryStore::new(clock.clone());
-        for id in ["a", "b"] {
-            store.put_settings(&settings(id), PutMode::Always).await.unwrap();
-            for _ in 0..1200 {
-                let visit = Visit { ticket: None, join: Some(SessionId::random()) };
-                store.visit(&id.parse().unwrap(), visit).await.unwrap();
+        let store = lapsed(&["a".to_owned(), "b".to_owned()], 1200).await;
+        let round = run(&store, Duration::from_secs(30)).await;
+        assert_eq!((round.queues, round.failed, round.unfinished), (2, 0, false));
+        assert_eq!(round.of.values().map(|share| share.expired).sum::<u64>(), round.expired);
+        for name in ["a", "b"] {
+            assert_eq!(present(&store, name).await, 0);
+            let counters = store.stats(&name.parse().unwrap()).await.unwrap().counters;
+            assert_eq!(counters.expired_in_line + counters.expired_in_places, 1200);
+        }
+        let next = run(&store, Duration::from_secs(30)).await;
+        assert!(next.was_idle() && next.queues == 2, "{next:?}");
+    }
+
+    #[tokio::test]
+    async fn a_round_without_time_does_one_batch_and_says_that_more_is_left() {
+        let store = lapsed(&["a".to_owned(), "b".to_owned()], 1200).await;
+        let round = run(&store, Duration::ZERO).await;
+        assert_eq!((round.queues, round.expired, round.unfinished), (1, PURGE_BATCH as u64, true));
+        assert_eq!(round.record().expired, PURGE_BATCH as u64);
+    }
+
+    #[tokio::test]
+    async fn a_budget_that_never_suffices_starves_no_queue() {
+        let names: Vec<String> = (0..20).map(|number| format!("q-{number}")).collect();
+        let store = lapsed(&names, 3).await;
+        let mut rounds = 0;
+        for name in &names {
+            while present(&store, name).await > 0 {
+                run(&store, Duration::ZERO).await;
+                rounds += 1;
+                assert!(rounds < 20_000, "{name} had no turn");
             }
         }
-        clock.advance(31_000_000);
-        let round = run(&store, Duration::from_secs(5)).await;
-        assert_eq!((round.queues, round.failed, round.unfinished), (2, 0, false));
-        for id in ["a", "b"] {
-            let stats = store.stats(&id.parse().unwrap()).await.unwrap();
-            assert_eq!((stats.waiting, stats.active), (0, 0));
-        }
+    }
+
+    #[tokio::test]
+    async fn a_long_queue_does_not_keep_the_others_waiting() {
+        let store = lapsed(&["a".to_owned(), "b".to_owned()], 2600).await;
+        let batches = AtomicU64::new(0);
+        let two_batches = || batches.fetch_add(1, Ordering::Relaxed) + 1 < 2;
+        let index: VecDeque<QueueId> = ["a", "b"].iter().map(|name| name.parse().unwrap()).collect();
+        let mut round = Round::default();
+        purge_in_turns(&store, index, two_batches, &mut round).await;
+        assert_eq!(round.of.keys().map(QueueId::as_str).collect::<Vec<_>>(), ["a", "b"]);
+        assert!(round.unfinished, "more is left of both");
     }
 }

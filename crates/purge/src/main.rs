@@ -1,3 +1,30 @@
-//! The purge as a Lambda.
+//! The purge as a Lambda, called by a schedule. What the event says does not matter.
 
-fn main() {}
+use std::process::ExitCode;
+
+use lambda_runtime::{Error, LambdaEvent, service_fn};
+use serde_json::Value;
+use vestibule_core::SystemClock;
+use vestibule_http::{StoreConfig, VariableError, exit_code, init_telemetry_from_env, open_store, variable};
+use vestibule_purge::Function;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    exit_code(run().await)
+}
+
+/// Where the runtime finds its calls; Lambda sets it.
+const RUNTIME_API: &str = "AWS_LAMBDA_RUNTIME_API";
+
+async fn run() -> Result<(), Error> {
+    init_telemetry_from_env()?;
+    let store = StoreConfig::from_env()?;
+    let store = open_store("VESTIBULE_REDIS_URL", &store.url, store.timeout)?;
+    let function = &Function::new(store, SystemClock::new()).with_budget_from_env()?;
+    if variable(RUNTIME_API).is_none() {
+        let reason = "is not set: this program is started by AWS Lambda; vestibule serve purges by itself";
+        return Err(VariableError::new(RUNTIME_API, reason).into());
+    }
+    let handler = async |event: LambdaEvent<Value>| function.call(event.context.deadline).await.map_err(Error::from);
+    lambda_runtime::run(service_fn(handler)).await
+}

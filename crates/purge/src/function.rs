@@ -1,0 +1,113 @@
+//! The purge as a function that a schedule calls.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tracing::{debug, info, warn};
+use vestibule_core::{Clock, Store};
+use vestibule_http::{VariableError, number, variable};
+
+use crate::{Round, run};
+
+/// What is kept back of a function's time, for the last batch under way, the record and the answer.
+pub const RESERVE: Duration = Duration::from_secs(2);
+/// Bounds of `VESTIBULE_PURGE_BUDGET_MS`.
+pub const BUDGET_MS: std::ops::RangeInclusive<u64> = 100..=890_000;
+
+const VARIABLE: &str = "VESTIBULE_PURGE_BUDGET_MS";
+
+/// A call that could do nothing at all: the caller should hear of it, and whoever counts errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("nothing was purged: the index of queues could not be read; VESTIBULE_REDIS_URL says where it is looked for")]
+pub struct NothingPurged;
+
+/// The purge between two calls. Whatever event it is called with, it does one round.
+pub struct Function {
+    store: Arc<dyn Store>,
+    clock: Box<dyn Clock>,
+    most: Option<Duration>,
+}
+
+impl Function {
+    /// Over this store; `clock` is this machine's, by which the time of a call ends.
+    pub fn new(store: Arc<dyn Store>, clock: impl Clock + 'static) -> Self {
+        Self { store, clock: Box::new(clock), most: None }
+    }
+
+    /// Takes at most `VESTIBULE_PURGE_BUDGET_MS` for a round; all of a call's time but [`RESERVE`] if it is not set.
+    ///
+    /// # Errors
+    /// No number, or one outside [`BUDGET_MS`].
+    pub fn with_budget_from_env(self) -> Result<Self, VariableError> {
+        let most = match variable(VARIABLE) {
+            Some(_) => Some(Duration::from_millis(number(VARIABLE, BUDGET_MS, *BUDGET_MS.end())?)),
+            None => None,
+        };
+        Ok(Self { most, ..self })
+    }
+
+    /// One round, within what is left until `deadline_ms` since 1970; returns it as JSON ([`Round::to_value`]).
+    ///
+    /// # Errors
+    /// The store did not say which queues there are. One that could not be purged is no error: the round counts it.
+    pub async fn call(&self, deadline_ms: u64) -> Result<Value, NothingPurged> {
+        let round = run(self.store.as_ref(), self.budget(deadline_ms)).await;
+        if round.queues == 0 && round.failed > 0 {
+            return Err(NothingPurged);
+        }
+        if let Err(error) = self.store.record_purge(&round.record()).await {
+            warn!(%error, "the purge is done, but could not be recorded");
+        }
+        tell(&round);
+        Ok(round.to_value())
+    }
+
+    fn budget(&self, deadline_ms: u64) -> Duration {
+        let left_ms = deadline_ms.saturating_sub(self.clock.now().0 / 1000);
+        let left = Duration::from_millis(left_ms).saturating_sub(RESERVE);
+        self.most.map_or(left, |most| most.min(left))
+    }
+}
+
+fn tell(round: &Round) {
+    for (queue, share) in &round.of {
+        debug!(%queue, share.expired, share.tombstones, share.admitted, share.failed, "purged");
+    }
+    let Round { queues, failed, expired, tombstones, admitted, unfinished, .. } = round;
+    let took_ms = round.took.as_millis() as u64;
+    info!(queues, failed, expired, tombstones, admitted, unfinished, took_ms, "purged");
+}
+
+#[cfg(test)]
+mod tests {
+    use vestibule_core::{ManualClock, MemoryStore, Micros, SystemClock};
+
+    use super::*;
+
+    fn function(most: Option<u64>) -> Function {
+        let clock = ManualClock::at(Micros(1_700_000_000_000_000));
+        let function = Function::new(Arc::new(MemoryStore::new(SystemClock::new())), clock);
+        Function { most: most.map(Duration::from_millis), ..function }
+    }
+
+    #[test]
+    fn a_round_ends_short_of_the_call_s_time() {
+        let at = |left_ms: u64| 1_700_000_000_000 + left_ms;
+        assert_eq!(function(None).budget(at(60_000)), Duration::from_secs(58));
+        assert_eq!(function(Some(5_000)).budget(at(60_000)), Duration::from_secs(5));
+        assert_eq!(function(Some(5_000)).budget(at(4_000)), Duration::from_secs(2));
+        for over in [at(1_999), at(0), 0] {
+            assert_eq!(function(None).budget(over), Duration::ZERO);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_records_its_round_and_returns_it() {
+        let function = function(None);
+        let round = function.call(1_700_000_060_000).await.unwrap();
+        assert_eq!(round["queues"], 0);
+        let record = function.store.last_purge().await.unwrap().expect("a record");
+        assert_eq!((record.queues, record.unfinished), (0, false));
+    }
+}

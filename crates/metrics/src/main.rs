@@ -1,3 +1,19 @@
-//! The metrics as a Lambda.
+//! The metrics as a Lambda: `GET /metrics` behind a load balancer, an HTTP API or a function URL.
 
-fn main() {}
+use std::process::ExitCode;
+
+use vestibule_http::{StoreConfig, exit_code, init_telemetry_from_env, open_store, run_function};
+use vestibule_metrics::{Metrics, MetricsToken, router};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    exit_code(run().await)
+}
+
+async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    init_telemetry_from_env()?;
+    let token = MetricsToken::from_env()?;
+    let store = StoreConfig::from_env()?;
+    let store = open_store("VESTIBULE_REDIS_URL", &store.url, store.timeout)?;
+    run_function(router(Metrics::new(store), Some(token))).await
+}

@@ -1,0 +1,70 @@
+//! `GET /metrics`.
+
+use std::io::Write as _;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use prometheus::TextEncoder;
+use serde_json::json;
+use tracing::error;
+
+use crate::Endpoint;
+
+/// The text format of Prometheus.
+const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+pub(crate) async fn metrics(State(endpoint): State<Endpoint>, headers: HeaderMap) -> Response {
+    if endpoint.token.as_ref().is_some_and(|token| !token.is_in(&headers)) {
+        return unauthorized();
+    }
+    match TextEncoder::new().encode_to_string(&endpoint.metrics.families().await) {
+        Ok(text) => found(&headers, text),
+        Err(error) => {
+            error!(%error, "the metrics can't be written");
+            refusal(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the metrics can't be written")
+        }
+    }
+}
+
+/// A thousand queues are about three megabytes of text, a thirtieth of that compressed, and an answer of a function
+/// behind a load balancer has one megabyte at most.
+fn found(headers: &HeaderMap, text: String) -> Response {
+    let mut answer = match accepts_gzip(headers).then(|| gzip(text.as_bytes())).flatten() {
+        Some(compressed) => ([(header::CONTENT_ENCODING, "gzip")], compressed).into_response(),
+        None => text.into_response(),
+    };
+    let fields = answer.headers_mut();
+    fields.insert(header::CONTENT_TYPE, HeaderValue::from_static(TEXT));
+    fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    fields.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    answer
+}
+
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let refused = |coding: &str| coding.split(';').nth(1).is_some_and(|q| q.trim() == "q=0");
+    let offered = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    offered.split(',').map(str::trim).any(|coding| coding.split(';').next() == Some("gzip") && !refused(coding))
+}
+
+fn gzip(body: &[u8]) -> Option<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 16), Compression::fast());
+    encoder.write_all(body).ok()?;
+    encoder.finish().ok()
+}
+
+fn unauthorized() -> Response {
+    let message = "the metrics take the bearer token that the process was given: Authorization: Bearer <token>";
+    let mut answer = refusal(StatusCode::UNAUTHORIZED, "unauthorized", message);
+    let challenge = HeaderValue::from_static("Bearer realm=\"vestibule metrics\"");
+    answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+    answer
+}
+
+fn refusal(status: StatusCode, code: &str, message: &str) -> Response {
+    let body = json!({ "error": { "code": code, "message": message, "field": null } });
+    (status, [(header::CACHE_CONTROL, "no-store")], Json(body)).into_response()
+}

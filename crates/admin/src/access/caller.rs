@@ -1,0 +1,111 @@
+//! Who asks: found by a token or by the cookie of a sign-in, with what they may.
+
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+use http::{HeaderMap, Method, header};
+use vestibule_core::{Micros, TenantId};
+
+use crate::access::{Operator, OperatorName, Role, SignIn, Tenants, Token};
+use crate::problem::Problem;
+use crate::request_id::RequestId;
+use crate::state::Admin;
+
+/// Methods that change nothing.
+pub(crate) const SAFE_METHODS: [Method; 3] = [Method::GET, Method::HEAD, Method::OPTIONS];
+/// A page of another site can't send a header of its own here, so whoever sends this one is no such page.
+const REQUEST_HEADER: &str = "x-vestibule-request";
+
+/// Somebody who may ask.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub(crate) operator: OperatorName,
+    /// The token that they ask with; `None` for a browser's sign-in.
+    pub(crate) token: Option<String>,
+    pub(crate) sign_in: Option<SignIn>,
+    pub(crate) role: Role,
+    pub(crate) tenants: Tenants,
+    pub(crate) request: RequestId,
+}
+
+impl Caller {
+    /// Whether they may look at what is this tenant's.
+    pub(crate) fn sees(&self, tenant: &TenantId) -> bool {
+        self.tenants.include(tenant)
+    }
+
+    /// Whether they may change what is this tenant's.
+    pub(crate) fn operates(&self, tenant: &TenantId) -> Result<(), Problem> {
+        if !self.sees(tenant) {
+            return Err(Problem::Unknown("tenant"));
+        }
+        self.at_least(Role::Operator)
+    }
+
+    pub(crate) fn is_superuser(&self) -> bool {
+        self.role == Role::Superuser
+    }
+
+    /// Refuses those below a role.
+    pub(crate) fn at_least(&self, role: Role) -> Result<(), Problem> {
+        if self.role >= role {
+            return Ok(());
+        }
+        Err(Problem::NotAllowed(match role {
+            Role::Superuser => "the role superuser",
+            Role::Operator | Role::Viewer => "the role operator",
+        }))
+    }
+}
+
+impl FromRequestParts<Admin> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, admin: &Admin) -> Result<Self, Problem> {
+        let request = parts.extensions.get::<RequestId>().cloned().unwrap_or_else(|| RequestId(String::new()));
+        match bearer(&parts.headers) {
+            Some(token) => by_token(admin, token, request).await,
+            None => by_cookie(admin, parts, request).await,
+        }
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().unwrap_or_default();
+    let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
+    Some(if scheme.eq_ignore_ascii_case("bearer") { token.trim() } else { "" })
+}
+
+async fn by_token(admin: &Admin, text: &str, request: RequestId) -> Result<Caller, Problem> {
+    let records = &*admin.records;
+    let (now, found) = (admin.now().await?, Token::find(records, text).await?);
+    let Some((id, token)) = found.filter(|(_, token)| token.expires_at > now) else { return Err(Problem::GoodNoMore) };
+    let owner = Operator::load(records, &token.operator).await?;
+    // A name that was removed and given to somebody else brings no old token back.
+    let Some((owner, _)) = owner.filter(|(owner, _)| owner.created_at <= token.created_at) else {
+        return Err(Problem::GoodNoMore);
+    };
+    let (role, tenants) = token.scope.within(&owner.scope);
+    Ok(Caller { operator: token.operator, token: Some(id), sign_in: None, role, tenants, request })
+}
+
+async fn by_cookie(admin: &Admin, parts: &Parts, request: RequestId) -> Result<Caller, Problem> {
+    let records = &*admin.records;
+    let Some(sign_in) = SignIn::find(records, &parts.headers).await? else { return Err(Problem::NotSignedIn) };
+    if !SAFE_METHODS.contains(&parts.method) && !parts.headers.contains_key(REQUEST_HEADER) {
+        return Err(Problem::NoRequestHeader);
+    }
+    let now: Micros = admin.now().await?;
+    let found = Operator::load(records, &sign_in.operator).await?;
+    let Some((operator, _)) = found.filter(|(operator, _)| operator.password_at == sign_in.password_at) else {
+        return Err(Problem::GoodNoMore);
+    };
+    sign_in.clone().refresh(records, now).await?;
+    Ok(Caller {
+        operator: sign_in.operator.clone(),
+        token: None,
+        role: operator.scope.role,
+        tenants: operator.scope.tenants(),
+        sign_in: Some(sign_in),
+        request,
+    })
+}

@@ -1,0 +1,116 @@
+//! Operators: the people who may sign in.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use vestibule_core::records::{RECORDS_MAX, RecordKind, RecordOutcome, Records};
+use vestibule_core::{Micros, StoreError};
+
+use crate::access::Scope;
+use crate::problem::Problem;
+
+/// Longest name.
+const NAME_MAX: usize = 63;
+pub(crate) const NAME_TAKES: &str = "1 to 63 characters a-z, 0-9, ., _, @ and -, the first a letter or a digit";
+
+/// The name that an operator signs in with.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct OperatorName(String);
+
+impl OperatorName {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for OperatorName {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._@-".contains(&byte);
+        let begins = text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric());
+        let fits = begins && text.len() <= NAME_MAX && text.bytes().all(plain);
+        if fits { Ok(Self(text.to_owned())) } else { Err(NAME_TAKES) }
+    }
+}
+
+impl TryFrom<String> for OperatorName {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<OperatorName> for String {
+    fn from(name: OperatorName) -> Self {
+        name.0
+    }
+}
+
+impl fmt::Display for OperatorName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// An operator as kept. The password is there as its Argon2id hash only.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Operator {
+    #[serde(flatten)]
+    pub(crate) scope: Scope,
+    pub(crate) password: String,
+    /// When the password was set. A sign-in that began under another one is good no more.
+    pub(crate) password_at: Micros,
+    pub(crate) created_at: Micros,
+}
+
+impl Operator {
+    /// The operator of this name, with the revision of the record.
+    pub(crate) async fn load(records: &dyn Records, name: &OperatorName) -> Result<Option<(Self, u64)>, StoreError> {
+        let record = records.record(RecordKind::Operators, name.as_str()).await?;
+        record.map(|record| Ok((parse(&record.text)?, record.revision))).transpose()
+    }
+
+    /// All operators by name.
+    pub(crate) async fn all(records: &dyn Records) -> Result<Vec<(OperatorName, Self, u64)>, StoreError> {
+        let mut all = Vec::new();
+        for (name, record) in records.records(RecordKind::Operators).await? {
+            let name = name.parse().map_err(|_| StoreError::Corrupt("an operator has no name".to_owned()))?;
+            all.push((name, parse(&record.text)?, record.revision));
+        }
+        Ok(all)
+    }
+
+    /// Writes the operator over a revision, 0 for a new one. Returns the new revision.
+    pub(crate) async fn store(&self, records: &dyn Records, name: &OperatorName, over: u64) -> Result<u64, Problem> {
+        let text = serde_json::to_string(self).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+        match records.put_record(RecordKind::Operators, name.as_str(), &text, over).await? {
+            RecordOutcome::Stored(revision) => Ok(revision),
+            RecordOutcome::Conflict(_) if over == 0 => Err(Problem::Taken("operator")),
+            RecordOutcome::Conflict(_) => Err(Problem::Busy),
+            RecordOutcome::Full => Err(Problem::Full(RECORDS_MAX)),
+        }
+    }
+}
+
+fn parse(text: &str) -> Result<Operator, StoreError> {
+    serde_json::from_str(text).map_err(|error| StoreError::Corrupt(format!("an operator: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_plain_enough_for_a_key_and_an_address() {
+        for good in ["zoe", "zoe.li@example.com", "0", "a_b-c"] {
+            assert!(good.parse::<OperatorName>().is_ok(), "{good}");
+        }
+        for bad in ["", "Zoe", ".zoe", "-zoe", "zo\u{eb}", "z/e", "z e", "a:b", &"x".repeat(64)] {
+            assert_eq!(bad.parse::<OperatorName>(), Err(NAME_TAKES), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Sign-ins: the cookie that a browser was given, and what is kept of it.
+
+use http::{HeaderMap, HeaderValue};
+use serde::{Deserialize, Serialize};
+use vestibule_core::cookie::cookie_values;
+use vestibule_core::records::{Note, NoteKind, Records};
+use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
+
+use crate::access::OperatorName;
+use crate::secret::{hash, new_secret};
+
+/// Name of the cookie.
+pub(crate) const COOKIE: &str = "vestibule_admin";
+/// Seconds without a request after which a sign-in ends.
+const IDLE_TTL: u64 = 3600;
+/// Seconds after which it ends whatever happened.
+const LONGEST: u64 = 12 * 3600;
+/// Seconds after which a request writes down that the operator is still there.
+const REFRESH_AFTER: u64 = 60;
+
+/// An operator who signed in.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct SignIn {
+    pub(crate) operator: OperatorName,
+    /// When the password was set that they signed in with.
+    pub(crate) password_at: Micros,
+    pub(crate) began_at: Micros,
+    seen_at: Micros,
+    /// The note that keeps it: the hash of the cookie's value.
+    #[serde(skip)]
+    id: String,
+}
+
+impl SignIn {
+    /// Signs an operator in. Returns the value of the cookie, which is kept nowhere.
+    pub(crate) async fn begin(
+        records: &dyn Records,
+        operator: OperatorName,
+        password_at: Micros,
+        now: Micros,
+    ) -> Result<String, StoreError> {
+        let secret = new_secret();
+        let sign_in = Self { operator, password_at, began_at: now, seen_at: now, id: hash(&secret) };
+        sign_in.keep(records).await?;
+        Ok(secret)
+    }
+
+    /// The sign-in of a request's cookie.
+    pub(crate) async fn find(records: &dyn Records, headers: &HeaderMap) -> Result<Option<Self>, StoreError> {
+        let Some(secret) = cookie_of(headers) else { return Ok(None) };
+        let id = hash(&secret);
+        let Some(text) = records.note(&note(&id)).await? else { return Ok(None) };
+        let kept: Self = serde_json::from_str(&text).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+        Ok(Some(Self { id, ..kept }))
+    }
+
+    /// Writes down that the operator is there, now and then.
+    pub(crate) async fn refresh(mut self, records: &dyn Records, now: Micros) -> Result<(), StoreError> {
+        if now < self.seen_at.plus_seconds(REFRESH_AFTER) {
+            return Ok(());
+        }
+        self.seen_at = now;
+        self.keep(records).await
+    }
+
+    /// Ends it.
+    pub(crate) async fn end(&self, records: &dyn Records) -> Result<(), StoreError> {
+        records.take_note(&note(&self.id)).await.map(drop)
+    }
+
+    /// When it ends at the latest.
+    pub(crate) fn ends_at(&self) -> Micros {
+        self.began_at.plus_seconds(LONGEST)
+    }
+
+    async fn keep(&self, records: &dyn Records) -> Result<(), StoreError> {
+        let text = serde_json::to_string(self).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+        let left = self.ends_at().since(self.seen_at).div_ceil(MICROS_PER_SECOND);
+        records.put_note(&note(&self.id), &text, left.min(IDLE_TTL)).await
+    }
+}
+
+fn note(id: &str) -> Note {
+    Note::new(NoteKind::SignIn, id)
+}
+
+fn cookie_of(headers: &HeaderMap) -> Option<String> {
+    let values = headers.get_all(http::header::COOKIE).into_iter().map(HeaderValue::as_bytes);
+    cookie_values(values, COOKIE)
+        .find_map(|value| String::from_utf8(value.to_vec()).ok())
+        .filter(|value| !value.is_empty())
+}
+
+/// The header that gives the cookie to a browser, or with `None` takes it away.
+pub(crate) fn set_cookie(secret: Option<&str>, https: bool) -> String {
+    let secure = if https { "; Secure" } else { "" };
+    let (value, lasts) = secret.map_or(("", 0), |secret| (secret, LONGEST));
+    format!("{COOKIE}={value}; Path=/; Max-Age={lasts}; HttpOnly; SameSite=Strict{secure}")
+}

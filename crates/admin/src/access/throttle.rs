@@ -1,0 +1,171 @@
+//! Slows down those who guess passwords, without locking out those whose name is guessed at.
+//!
+//! Attempts are counted before the password is looked at, so that many at once count as many. Past the free ones, one
+//! attempt is taken per delay, and delays double. A name is guessed at from everywhere, so its own delay is short, and it
+//! does not hold where that name has signed in before: a stranger can't keep an operator out of the usual office.
+
+use std::net::IpAddr;
+
+use vestibule_core::records::{Note, NoteKind, Records};
+use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
+
+use crate::access::OperatorName;
+use crate::problem::Problem;
+use crate::secret::hash;
+
+/// Seconds for which attempts are counted.
+const COUNTED: u64 = 900;
+/// Seconds for which an address stays known to a name: 30 days.
+const KNOWN: u64 = 30 * 86_400;
+
+/// What attempts are counted by: how many are free, and the longest delay in seconds after them.
+struct Limit {
+    id: String,
+    free: u64,
+    longest: u64,
+}
+
+/// The attempts of one name from one address.
+pub(crate) struct Throttle {
+    pair: Limit,
+    address: Limit,
+    name: Limit,
+}
+
+impl Throttle {
+    /// Addresses are kept as hashes only. Those of nobody known count as one.
+    pub(crate) fn of(name: &OperatorName, address: Option<IpAddr>) -> Self {
+        let address = address.map_or_else(|| "unknown".to_owned(), |address| address.to_string());
+        let limit = |what: &str, free, longest| Limit { id: hash(what), free, longest };
+        Self {
+            pair: limit(&format!("pair {name} {address}"), 5, 900),
+            address: limit(&format!("address {address}"), 30, 900),
+            name: limit(&format!("name {name}"), 20, 30),
+        }
+    }
+
+    /// Takes an attempt, or says how long to wait.
+    pub(crate) async fn attempt(&self, records: &dyn Records, now: Micros) -> Result<(), Problem> {
+        let known = records.note(&self.known()).await?.is_some();
+        let limits = if known { vec![&self.pair, &self.address] } else { vec![&self.pair, &self.address, &self.name] };
+        for limit in &limits {
+            if let Some(until) = records.note(&limit.slowed()).await? {
+                return Err(Problem::Slowed(left(&until, now)));
+            }
+        }
+        for limit in limits {
+            limit.count(records, now).await?;
+        }
+        Ok(())
+    }
+
+    /// The password was right: the address is known from here on, and what it failed is forgotten.
+    pub(crate) async fn succeeded(&self, records: &dyn Records) -> Result<(), StoreError> {
+        records.put_note(&self.known(), "", KNOWN).await?;
+        records.take_note(&self.pair.failures()).await?;
+        records.take_note(&self.pair.slowed()).await.map(drop)
+    }
+
+    fn known(&self) -> Note {
+        Note::new(NoteKind::KnownAddress, &self.pair.id)
+    }
+}
+
+impl Limit {
+    fn failures(&self) -> Note {
+        Note::new(NoteKind::Failures, &self.id)
+    }
+
+    fn slowed(&self) -> Note {
+        Note::new(NoteKind::Slowed, &self.id)
+    }
+
+    async fn count(&self, records: &dyn Records, now: Micros) -> Result<(), Problem> {
+        let attempts = records.count(&self.failures(), COUNTED).await?;
+        let Some(past) = attempts.checked_sub(self.free + 1) else { return Ok(()) };
+        let delay = 1_u64.checked_shl(past as u32).unwrap_or(self.longest).min(self.longest);
+        let until = now.plus_seconds(delay).0.to_string();
+        if records.claim(&self.slowed(), &until, delay).await? { Ok(()) } else { Err(Problem::Slowed(delay)) }
+    }
+}
+
+fn left(until: &str, now: Micros) -> u64 {
+    let until = Micros(until.parse().unwrap_or(now.0));
+    until.since(now).div_ceil(MICROS_PER_SECOND).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use vestibule_core::{Clock as _, ManualClock, MemoryRecords};
+
+    use super::*;
+
+    struct Bench {
+        records: MemoryRecords,
+        clock: Arc<ManualClock>,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let clock = Arc::new(ManualClock::at(Micros(1_700_000_000_000_000)));
+            Self { records: MemoryRecords::new(clock.clone()), clock }
+        }
+
+        async fn attempt(&self, name: &str, address: &str) -> Result<(), u64> {
+            match throttle(name, address).attempt(&self.records, self.clock.now()).await {
+                Ok(()) => Ok(()),
+                Err(Problem::Slowed(seconds)) => Err(seconds),
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+
+    fn throttle(name: &str, address: &str) -> Throttle {
+        Throttle::of(&name.parse().unwrap(), address.parse().ok())
+    }
+
+    #[tokio::test]
+    async fn attempts_past_the_free_ones_take_longer_and_longer() {
+        let bench = Bench::new();
+        for _ in 0..5 {
+            assert_eq!(bench.attempt("zoe", "192.0.2.1").await, Ok(()));
+        }
+        for delay in [1, 2, 4, 8] {
+            assert_eq!(bench.attempt("zoe", "192.0.2.1").await, Ok(()));
+            assert_eq!(bench.attempt("zoe", "192.0.2.1").await, Err(delay));
+            bench.clock.advance(delay * 1_000_000);
+        }
+        assert_eq!(bench.attempt("zoe", "192.0.2.2").await, Ok(()), "another address is not held up by it");
+        bench.clock.advance(900_000_000);
+        assert_eq!(bench.attempt("zoe", "192.0.2.1").await, Ok(()), "after a while it is forgotten");
+    }
+
+    #[tokio::test]
+    async fn of_many_at_once_only_the_free_ones_and_one_more_are_taken() {
+        let bench = Bench::new();
+        let attempts = futures_util::future::join_all((0..50).map(|_| bench.attempt("zoe", "192.0.2.1"))).await;
+        assert_eq!(attempts.iter().filter(|attempt| attempt.is_ok()).count(), 6);
+    }
+
+    #[tokio::test]
+    async fn strangers_do_not_keep_a_name_out_where_it_signed_in_before() {
+        let bench = Bench::new();
+        throttle("zoe", "192.0.2.1").succeeded(&bench.records).await.unwrap();
+        for stranger in 0..21 {
+            assert_eq!(bench.attempt("zoe", &format!("198.51.100.{stranger}")).await, Ok(()));
+        }
+        assert_eq!(bench.attempt("zoe", "203.0.113.9").await, Err(1), "elsewhere the name is slowed");
+        assert_eq!(bench.attempt("zoe", "192.0.2.1").await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn one_address_can_t_try_name_after_name() {
+        let bench = Bench::new();
+        for name in 0..31 {
+            assert_eq!(bench.attempt(&format!("name-{name}"), "192.0.2.1").await, Ok(()));
+        }
+        assert_eq!(bench.attempt("one-more", "192.0.2.1").await, Err(1));
+    }
+}

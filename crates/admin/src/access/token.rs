@@ -1,0 +1,99 @@
+//! API tokens: for scripts. Shown once, kept as a hash.
+
+use serde::{Deserialize, Serialize};
+use vestibule_core::records::{RECORDS_MAX, RecordKind, RecordOutcome, Records};
+use vestibule_core::{Micros, StoreError};
+
+use crate::access::{OperatorName, Scope};
+use crate::problem::Problem;
+use crate::secret::{has_hash, hash, new_secret, random_hex};
+
+/// What every token begins with, so that one that leaked is recognised.
+const PREFIX: &str = "vestibule_";
+/// Bytes of a token's public half.
+const ID_BYTES: usize = 8;
+
+/// A token as kept.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Token {
+    pub(crate) name: String,
+    /// Whose it is: it may no more than they may, and ends with them.
+    pub(crate) operator: OperatorName,
+    #[serde(flatten)]
+    pub(crate) scope: Scope,
+    pub(crate) created_at: Micros,
+    pub(crate) expires_at: Micros,
+    hash: String,
+}
+
+impl Token {
+    /// Makes a token. Returns its public half and the whole of it, which is kept nowhere.
+    pub(crate) async fn create(
+        records: &dyn Records,
+        name: String,
+        operator: OperatorName,
+        scope: Scope,
+        (created_at, expires_at): (Micros, Micros),
+    ) -> Result<(String, String, Self), Problem> {
+        let (id, secret) = (random_hex::<ID_BYTES>(), new_secret());
+        let token = Self { name, operator, scope, created_at, expires_at, hash: hash(&secret) };
+        let text = serde_json::to_string(&token).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+        match records.put_record(RecordKind::Tokens, &id, &text, 0).await? {
+            RecordOutcome::Stored(_) => Ok((id.clone(), format!("{PREFIX}{id}_{secret}"), token)),
+            RecordOutcome::Conflict(_) => Err(Problem::Busy),
+            RecordOutcome::Full => Err(Problem::Full(RECORDS_MAX)),
+        }
+    }
+
+    /// The token of this text, with its public half, if it is one.
+    pub(crate) async fn find(records: &dyn Records, text: &str) -> Result<Option<(String, Self)>, StoreError> {
+        let Some((id, secret)) = text.strip_prefix(PREFIX).and_then(|rest| rest.split_once('_')) else {
+            return Ok(None);
+        };
+        let found = Self::load(records, id).await?;
+        Ok(found.filter(|token| has_hash(secret, &token.hash)).map(|token| (id.to_owned(), token)))
+    }
+
+    /// The token with this public half.
+    pub(crate) async fn load(records: &dyn Records, id: &str) -> Result<Option<Self>, StoreError> {
+        let is_id = id.len() == 2 * ID_BYTES && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_id {
+            return Ok(None);
+        }
+        let record = records.record(RecordKind::Tokens, id).await?;
+        record.map(|record| parse(&record.text)).transpose()
+    }
+
+    /// All tokens by their public half.
+    pub(crate) async fn all(records: &dyn Records) -> Result<Vec<(String, Self)>, StoreError> {
+        let all = records.records(RecordKind::Tokens).await?;
+        all.into_iter().map(|(id, record)| Ok((id, parse(&record.text)?))).collect()
+    }
+}
+
+fn parse(text: &str) -> Result<Token, StoreError> {
+    serde_json::from_str(text).map_err(|error| StoreError::Corrupt(format!("a token: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use vestibule_core::{MemoryRecords, SystemClock};
+
+    use super::*;
+    use crate::access::Role;
+
+    #[tokio::test]
+    async fn a_token_is_found_by_the_whole_of_it_only() {
+        let records = MemoryRecords::new(SystemClock::new());
+        let scope = Scope { role: Role::Viewer, tenants: vec!["acme".parse().unwrap()] };
+        let times = (Micros(1), Micros(2));
+        let created = Token::create(&records, "deploy".to_owned(), "zoe".parse().unwrap(), scope, times).await;
+        let (id, text, _) = created.ok().unwrap();
+        let kept = records.record(RecordKind::Tokens, &id).await.unwrap().unwrap().text;
+        assert!(!kept.contains(text.rsplit('_').next().unwrap()), "{kept}");
+        assert_eq!(Token::find(&records, &text).await.unwrap().unwrap().0, id);
+        for wrong in ["", "vestibule_", &text[..text.len() - 1], &text.replace(&id, "0123456789abcdef"), &text[10..]] {
+            assert!(Token::find(&records, wrong).await.unwrap().is_none(), "{wrong}");
+        }
+    }
+}

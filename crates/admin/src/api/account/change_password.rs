@@ -1,0 +1,67 @@
+use axum::extract::State;
+use axum::response::{AppendHeaders, IntoResponse};
+use http::StatusCode;
+use http::header::SET_COOKIE;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::access::{Caller, Operator, PASSWORD_MAX, PASSWORD_TAKES, SignIn, Throttle, is_password, set_cookie};
+use crate::api::account::sign_in::Whence;
+use crate::audit::Deed;
+use crate::body::{JsonBody, read, wrong};
+use crate::problem::Problem;
+use crate::state::Admin;
+
+/// The old password and the new one.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "describes a body that is read field by field")]
+pub(crate) struct NewPassword {
+    /// The password until now.
+    #[schema(format = Password, max_length = 256)]
+    current: String,
+    /// The password from now on.
+    #[schema(format = Password, min_length = 12, max_length = 256)]
+    new: String,
+}
+
+/// Changes the own password
+///
+/// Ends all other sign-ins of this operator. API tokens can't do this.
+#[utoipa::path(put, path = "/sign-in/password", tag = "account", request_body = NewPassword,
+    responses(
+        (status = 204, description = "Changed", headers(("Set-Cookie" = String))),
+        (status = 409, description = "Somebody else changed this operator at the same moment", body = crate::problem::ErrorBody),
+        (status = 429, description = "Failed too often; `Retry-After` says when to try again", body = crate::problem::ErrorBody),
+    ))]
+pub(crate) async fn change_password(
+    State(admin): State<Admin>,
+    caller: Caller,
+    whence: Whence,
+    JsonBody(body): JsonBody<4096>,
+) -> Result<impl IntoResponse, Problem> {
+    let text = |value: &Value| value.as_str().filter(|text| text.len() <= PASSWORD_MAX).map(str::to_owned);
+    let (current, new) = read(&body, |fields| {
+        let current = fields.required("current", "a password", text);
+        (current, fields.required("new", PASSWORD_TAKES, |value| text(value).filter(|text| is_password(text))))
+    })?;
+    let (Some(current), Some(new)) = (current, new) else { return Err(Problem::WrongPassword) };
+    if caller.sign_in.is_none() {
+        return Err(Problem::NotAllowed("an operator who signed in, no API token"));
+    }
+    let (records, now) = (&*admin.records, admin.now().await?);
+    let throttle = Throttle::of(&caller.operator, whence.address());
+    throttle.attempt(records, now).await?;
+    let found = Operator::load(records, &caller.operator).await?;
+    let Some((mut operator, revision)) = found else { return Err(Problem::GoodNoMore) };
+    if !admin.passwords.matches(&current, Some(operator.password.clone())).await? {
+        return Err(wrong("current", "is not the password of this operator"));
+    }
+    throttle.succeeded(records).await?;
+    operator.password = admin.passwords.hash(&new).await?;
+    operator.password_at = now;
+    operator.store(records, &caller.operator, revision).await?;
+    let secret = SignIn::begin(records, caller.operator.clone(), now, now).await?;
+    Deed::of(&caller, "account.change_password").log(&admin).await;
+    Ok((StatusCode::NO_CONTENT, AppendHeaders([(SET_COOKIE, set_cookie(Some(&secret), whence.https()))])))
+}

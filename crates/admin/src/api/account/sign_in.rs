@@ -1,0 +1,100 @@
+use std::net::IpAddr;
+
+use axum::Json;
+use axum::extract::{FromRequestParts, State};
+use axum::response::{AppendHeaders, IntoResponse};
+use http::header::SET_COOKIE;
+use http::request::Parts;
+use serde_json::Value;
+use tracing::warn;
+use utoipa::ToSchema;
+use vestibule_http::request_origin;
+
+use crate::access::{NAME_TAKES, Operator, OperatorName, PASSWORD_MAX, SignIn, Throttle, set_cookie};
+use crate::api::account::who::Account;
+use crate::audit::Deed;
+use crate::body::{JsonBody, read};
+use crate::peer::PeerAddress;
+use crate::problem::Problem;
+use crate::request_id::RequestId;
+use crate::state::Admin;
+
+/// Name and password.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "describes a body that is read field by field")]
+pub(crate) struct Credentials {
+    /// Name of the operator.
+    #[schema(max_length = 63)]
+    name: String,
+    /// Their password.
+    #[schema(format = Password, max_length = 256)]
+    password: String,
+}
+
+/// Where a request came from.
+pub(crate) struct Whence {
+    address: Option<IpAddr>,
+    https: bool,
+    request: RequestId,
+}
+
+impl Whence {
+    pub(crate) const fn address(&self) -> Option<IpAddr> {
+        self.address
+    }
+
+    pub(crate) const fn https(&self) -> bool {
+        self.https
+    }
+}
+
+impl FromRequestParts<Admin> for Whence {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, admin: &Admin) -> Result<Self, Problem> {
+        let peer = parts.extensions.get::<PeerAddress>().and_then(|peer| peer.0);
+        let origin = request_origin(&parts.headers, peer, admin.trusted_proxies);
+        let request = parts.extensions.get::<RequestId>().cloned().unwrap_or_else(|| RequestId(String::new()));
+        Ok(Self { address: origin.address, https: origin.https, request })
+    }
+}
+
+/// Signs in
+///
+/// Answers with a cookie that a browser keeps. Whoever fails too often is slowed down.
+#[utoipa::path(post, path = "/sign-in", tag = "account", request_body = Credentials, security(()),
+    responses(
+        (status = 200, description = "Signed in", body = Account, headers(("Set-Cookie" = String))),
+        (status = 401, description = "Name or password are wrong", body = crate::problem::ErrorBody),
+        (status = 429, description = "Failed too often; `Retry-After` says when to try again", body = crate::problem::ErrorBody),
+    ))]
+pub(crate) async fn sign_in(
+    State(admin): State<Admin>,
+    whence: Whence,
+    JsonBody(body): JsonBody<4096>,
+) -> Result<impl IntoResponse, Problem> {
+    let (name, password) = read(&body, |fields| {
+        let text = |value: &Value| value.as_str().filter(|text| text.len() <= PASSWORD_MAX).map(str::to_owned);
+        let name = fields.required("name", NAME_TAKES, |value| value.as_str()?.parse::<OperatorName>().ok());
+        (name, fields.required("password", "a password", text))
+    })?;
+    let (Some(name), Some(password)) = (name, password) else { return Err(Problem::WrongPassword) };
+    let records = &*admin.records;
+    let now = admin.now().await?;
+    let throttle = Throttle::of(&name, whence.address);
+    throttle.attempt(records, now).await?;
+    let found = Operator::load(records, &name).await?.map(|(operator, _)| operator);
+    let hash = found.as_ref().map(|operator| operator.password.clone());
+    let right = admin.passwords.matches(&password, hash).await?;
+    let Some(operator) = found.filter(|_| right) else {
+        // Not in the audit log, which strangers could fill with this.
+        warn!(operator = %name, request = whence.request.0, "a sign-in failed");
+        return Err(Problem::WrongPassword);
+    };
+    throttle.succeeded(records).await?;
+    let secret = SignIn::begin(records, name.clone(), operator.password_at, now).await?;
+    Deed::unknown("account.sign_in", &whence.request.0, Some(name.to_string())).log(&admin).await;
+    let cookie = set_cookie(Some(&secret), whence.https);
+    Ok((AppendHeaders([(SET_COOKIE, cookie)]), Json(Account::of(&name, &operator.scope))))
+}

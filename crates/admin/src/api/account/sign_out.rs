@@ -1,0 +1,27 @@
+use axum::extract::State;
+use axum::response::{AppendHeaders, IntoResponse};
+use http::StatusCode;
+use http::header::SET_COOKIE;
+
+use crate::access::{Caller, set_cookie};
+use crate::api::account::sign_in::Whence;
+use crate::audit::Deed;
+use crate::problem::Problem;
+use crate::state::Admin;
+
+/// Signs out
+///
+/// Ends the sign-in of the cookie. With an API token nothing happens.
+#[utoipa::path(delete, path = "/sign-in", tag = "account",
+    responses((status = 204, description = "Signed out", headers(("Set-Cookie" = String)))))]
+pub(crate) async fn sign_out(
+    State(admin): State<Admin>,
+    caller: Caller,
+    whence: Whence,
+) -> Result<impl IntoResponse, Problem> {
+    if let Some(sign_in) = &caller.sign_in {
+        sign_in.end(&*admin.records).await?;
+        Deed::of(&caller, "account.sign_out").log(&admin).await;
+    }
+    Ok((StatusCode::NO_CONTENT, AppendHeaders([(SET_COOKIE, set_cookie(None, whence.https()))])))
+}

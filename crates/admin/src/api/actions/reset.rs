@@ -1,0 +1,50 @@
+use axum::Json;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use http::HeaderMap;
+use http::header::ETAG;
+
+use crate::access::Caller;
+use crate::audit::Deed;
+use crate::change::differences;
+use crate::confirmation::confirmed;
+use crate::problem::{ErrorBody, Problem};
+use crate::query::Segments;
+use crate::queues::{etag, operated, seen};
+use crate::schema::QueueSettings;
+use crate::state::Admin;
+
+/// Resets a queue
+///
+/// Begins a new epoch: the line is empty, nobody is in, and all tickets are void. Asks for a confirmation.
+#[utoipa::path(post, path = "/queues/{queue}/reset", tag = "actions",
+    params(("queue" = String, Path, description = "Id of the queue"),
+        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The token that the first answer carried")),
+    responses(
+        (status = 200, description = "The settings as they are now", body = QueueSettings, headers(("ETag" = String))),
+        (status = 428, description = "Is to be confirmed", body = ErrorBody),
+    ))]
+pub(crate) async fn reset_queue(
+    State(admin): State<Admin>,
+    caller: Caller,
+    headers: HeaderMap,
+    Segments(id): Segments<String>,
+) -> Result<impl IntoResponse, Problem> {
+    let before = operated(&admin, &caller, &id).await?;
+    let stats = admin.store.stats(&before.id).await?;
+    let effect = || {
+        format!(
+            "{} who wait will lose their place, {} who are in will be sent to the end of a new line, and no ticket is good any more",
+            stats.waiting, stats.active
+        )
+    };
+    let subject = format!("queue.reset {} {}", before.id, before.line.revision);
+    confirmed(&admin, &caller, &headers, &subject, effect).await?;
+    admin.store.reset(&before.id).await?;
+    admin.changed(&before.id).await?;
+    let after = seen(&admin, &caller, before.id.as_str()).await?;
+    let changes = differences(&before.to_value(), &after.to_value());
+    let deed = Deed::of(&caller, "queue.reset").queue(&after).changes(changes);
+    deed.with("waiting", stats.waiting).with("active", stats.active).log(&admin).await;
+    Ok(([(ETAG, etag(after.line.revision))], Json(after.to_value())))
+}

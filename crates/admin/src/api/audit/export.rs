@@ -1,0 +1,116 @@
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use serde_json::json;
+use vestibule_core::StoreError;
+use vestibule_core::records::EntryId;
+
+use crate::access::Caller;
+use crate::api::audit::{Filter, json};
+use crate::audit::{AuditEntry, entries};
+use crate::problem::Problem;
+use crate::query::{Query, format};
+use crate::state::Admin;
+
+const COLUMNS: &str = "id,at,operator,token,request,action,tenant,queue,subject,revision,changes\r\n";
+
+/// Exports the audit log
+///
+/// All entries that a search finds, as a line each: JSON or CSV.
+#[utoipa::path(get, path = "/audit/export", tag = "audit",
+    params(
+        ("tenant" = Option<String>, Query, description = "Only about this tenant"),
+        ("queue" = Option<String>, Query, description = "Only about this queue"),
+        ("operator" = Option<String>, Query, description = "Only by this operator"),
+        ("action" = Option<String>, Query, description = "Only actions that begin with this: `queue.`"),
+        ("search" = Option<String>, Query, description = "Only entries with this text in them"),
+        ("from" = Option<u64>, Query, description = "Only from this time on, in seconds since 1970"),
+        ("to" = Option<u64>, Query, description = "Only up to this time, in seconds since 1970"),
+        ("before" = Option<String>, Query, description = "Only before this entry", pattern = "^[0-9]{1,16}-[0-9]{1,10}$"),
+        ("format" = Option<String>, Query, description = "`ndjson` or `csv`", pattern = "^(ndjson|csv)$"),
+    ),
+    responses((status = 200, description = "The entries, the newest first",
+        content((String = "application/x-ndjson"), (String = "text/csv")))))]
+pub(crate) async fn export_audit(
+    State(admin): State<Admin>,
+    caller: Caller,
+    query: Query,
+) -> Result<Response, Problem> {
+    let (filter, format) = query.read(|fields| (Filter::read(fields), format(fields, ["ndjson", "csv"])))?;
+    let first = entries(&*admin.records, filter.before).await?;
+    let csv = format == "csv";
+    let kind = if csv { "text/csv; charset=utf-8" } else { "application/x-ndjson" };
+    let head =
+        [(CONTENT_TYPE, kind.to_owned()), (CONTENT_DISPOSITION, format!("attachment; filename=\"audit.{format}\""))];
+    let next = Next { admin, caller, filter, csv, page: Some(first), begun: false };
+    let lines = stream::unfold(next, |next| async move { next.lines().await });
+    Ok((head, Body::from_stream(lines)).into_response())
+}
+
+/// What is still to be exported.
+struct Next {
+    admin: Admin,
+    caller: Caller,
+    filter: Filter,
+    csv: bool,
+    page: Option<(Vec<AuditEntry>, Option<EntryId>)>,
+    begun: bool,
+}
+
+impl Next {
+    /// The lines of a page, and what comes after it.
+    async fn lines(mut self) -> Option<(Result<String, StoreError>, Self)> {
+        let (found, more) = self.page.take()?;
+        let mut text = if self.csv && !self.begun { COLUMNS.to_owned() } else { String::new() };
+        let past = found.last().is_some_and(|oldest| oldest.at < self.filter.from);
+        for entry in found.iter().filter(|entry| self.filter.takes(&self.caller, entry)) {
+            text.push_str(&if self.csv { row(entry) } else { json(entry) + "\n" });
+        }
+        self.begun = true;
+        if let Some(more) = more.filter(|_| !past) {
+            match entries(&*self.admin.records, Some(more)).await {
+                Ok(page) => self.page = Some(page),
+                // A half that ends in an error can't be taken for the whole.
+                Err(error) => return Some((Err(error), self)),
+            }
+        }
+        Some((Ok(text), self))
+    }
+}
+
+fn row(entry: &AuditEntry) -> String {
+    let text = |value: Option<&dyn ToString>| value.map(ToString::to_string).unwrap_or_default();
+    let fields = [
+        entry.id.clone(),
+        entry.at.to_string(),
+        entry.operator.clone().unwrap_or_default(),
+        entry.token.clone().unwrap_or_default(),
+        entry.request.clone(),
+        entry.action.clone(),
+        text(entry.tenant.as_ref().map(|it| it as &dyn ToString)),
+        text(entry.queue.as_ref().map(|it| it as &dyn ToString)),
+        entry.subject.clone().unwrap_or_default(),
+        text(entry.revision.as_ref().map(|it| it as &dyn ToString)),
+        json!(entry.changes).to_string(),
+    ];
+    fields.map(|field| quoted(&field)).join(",") + "\r\n"
+}
+
+/// A field of CSV (RFC 4180). What a spreadsheet would take for a formula gets a mark in front.
+fn quoted(field: &str) -> String {
+    let mark = if field.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
+    format!("\"{mark}{}\"", field.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_of_csv_is_neither_broken_nor_a_formula() {
+        assert_eq!(quoted("a \"b\", c"), "\"a \"\"b\"\", c\"");
+        assert_eq!(quoted("=1+1"), "\"'=1+1\"");
+    }
+}

@@ -1,0 +1,79 @@
+//! The audit log: looking things up in it, and taking it along.
+
+mod export;
+mod search;
+
+use serde_json::Value;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vestibule_core::records::EntryId;
+use vestibule_core::settings::{Fields, ID_TAKES};
+use vestibule_core::{QueueId, TenantId};
+
+use crate::access::Caller;
+use crate::audit::AuditEntry;
+use crate::query::parsed;
+use crate::state::Admin;
+
+pub(crate) fn routes() -> OpenApiRouter<Admin> {
+    OpenApiRouter::new().routes(routes!(search::search_audit)).routes(routes!(export::export_audit))
+}
+
+/// Longest text that is searched for.
+const SEARCH_MAX: usize = 200;
+
+/// Which entries are wanted.
+struct Filter {
+    tenant: Option<TenantId>,
+    queue: Option<QueueId>,
+    operator: Option<String>,
+    action: Option<String>,
+    search: Option<String>,
+    from: u64,
+    to: u64,
+    before: Option<EntryId>,
+}
+
+impl Filter {
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let takes = format!("a text of at most {SEARCH_MAX} characters");
+        let text = |value: &Value| value.as_str().filter(|it| it.len() <= SEARCH_MAX).map(str::to_lowercase);
+        Self {
+            tenant: parsed(fields, "tenant", ID_TAKES),
+            queue: parsed(fields, "queue", ID_TAKES),
+            operator: fields.optional("operator", &takes, text),
+            action: fields.optional("action", &takes, text),
+            search: fields.optional("search", &takes, text),
+            from: crate::query::number(fields, "from", 0, 0, 1 << 40),
+            to: crate::query::number(fields, "to", 1 << 40, 0, 1 << 40),
+            before: parsed(fields, "before", "the id of an entry"),
+        }
+    }
+
+    /// Whether an entry is wanted, and the caller's to see: their own deeds, and what was done with their tenants.
+    fn takes(&self, caller: &Caller, entry: &AuditEntry) -> bool {
+        let own = entry.operator.as_deref() == Some(caller.operator.as_str());
+        let visible = caller.is_superuser() || own || entry.tenant.as_ref().is_some_and(|tenant| caller.sees(tenant));
+        visible
+            && (self.from..=self.to).contains(&entry.at)
+            && self.tenant.is_none_or_is(entry.tenant.as_ref())
+            && self.queue.is_none_or_is(entry.queue.as_ref())
+            && self.operator.is_none_or_is(entry.operator.as_ref())
+            && self.action.as_ref().is_none_or(|action| entry.action.starts_with(action))
+            && self.search.as_ref().is_none_or(|text| json(entry).to_lowercase().contains(text))
+    }
+}
+
+trait IsNoneOrIs<T> {
+    fn is_none_or_is(&self, found: Option<&T>) -> bool;
+}
+
+impl<T: PartialEq> IsNoneOrIs<T> for Option<T> {
+    fn is_none_or_is(&self, found: Option<&T>) -> bool {
+        self.as_ref().is_none_or(|wanted| Some(wanted) == found)
+    }
+}
+
+fn json(entry: &AuditEntry) -> String {
+    serde_json::json!(entry).to_string()
+}

@@ -1,0 +1,69 @@
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::access::Caller;
+use crate::api::audit::Filter;
+use crate::audit::{AuditEntry, entries};
+use crate::problem::Problem;
+use crate::query::{Query, number};
+use crate::state::Admin;
+
+/// Most entries of a page.
+const PAGE_MAX: u64 = 200;
+/// Most pages of the store that one search looks through.
+const LOOKED_MAX: usize = 5;
+
+/// A page of the audit log.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct AuditPage {
+    /// The entries, the newest first.
+    entries: Vec<AuditEntry>,
+    /// What the next page comes `before`; `null` at the end. There may be a next page though this one has few entries:
+    /// a search looks through a part of the log at a time.
+    next: Option<String>,
+}
+
+/// Searches the audit log
+///
+/// Who changed what, the newest first: the caller's own deeds and what was done with their tenants; a superuser sees all.
+#[utoipa::path(get, path = "/audit", tag = "audit",
+    params(
+        ("tenant" = Option<String>, Query, description = "Only about this tenant"),
+        ("queue" = Option<String>, Query, description = "Only about this queue"),
+        ("operator" = Option<String>, Query, description = "Only by this operator"),
+        ("action" = Option<String>, Query, description = "Only actions that begin with this: `queue.`"),
+        ("search" = Option<String>, Query, description = "Only entries with this text in them"),
+        ("from" = Option<u64>, Query, description = "Only from this time on, in seconds since 1970"),
+        ("to" = Option<u64>, Query, description = "Only up to this time, in seconds since 1970"),
+        ("before" = Option<String>, Query, description = "`next` of the page before", pattern = "^[0-9]{1,16}-[0-9]{1,10}$"),
+        ("limit" = Option<u64>, Query, description = "At most this many", minimum = 1, maximum = 200),
+    ),
+    responses((status = 200, description = "The entries", body = AuditPage)))]
+pub(crate) async fn search_audit(
+    State(admin): State<Admin>,
+    caller: Caller,
+    query: Query,
+) -> Result<Json<AuditPage>, Problem> {
+    let (filter, limit) =
+        query.read(|fields| (Filter::read(fields), number(fields, "limit", 50, 1, PAGE_MAX) as usize))?;
+    let mut page = AuditPage { entries: Vec::new(), next: None };
+    let mut before = filter.before;
+    for _ in 0..LOOKED_MAX {
+        let (found, more) = entries(&*admin.records, before).await?;
+        let past = found.last().is_some_and(|oldest| oldest.at < filter.from);
+        let mut wanted = found.into_iter().filter(|entry| filter.takes(&caller, entry));
+        page.entries.extend(wanted.by_ref().take(limit - page.entries.len()));
+        if wanted.next().is_some() {
+            page.next = page.entries.last().map(|entry| entry.id.clone());
+            return Ok(Json(page));
+        }
+        page.next = more.filter(|_| !past).map(|more| more.to_string());
+        before = more;
+        if page.next.is_none() || page.entries.len() == limit {
+            break;
+        }
+    }
+    Ok(Json(page))
+}

@@ -1,0 +1,31 @@
+//! The operations, one file each.
+
+pub(crate) mod account;
+pub(crate) mod actions;
+pub(crate) mod audit;
+pub(crate) mod numbers;
+pub(crate) mod operators;
+pub(crate) mod queues;
+pub(crate) mod sessions;
+pub(crate) mod settings;
+pub(crate) mod tenants;
+pub(crate) mod tokens;
+
+use utoipa_axum::router::OpenApiRouter;
+
+use crate::state::Admin;
+
+/// All of them.
+pub(crate) fn routes() -> OpenApiRouter<Admin> {
+    OpenApiRouter::new()
+        .merge(account::routes())
+        .merge(tenants::routes())
+        .merge(queues::routes())
+        .merge(actions::routes())
+        .merge(sessions::routes())
+        .merge(numbers::routes())
+        .merge(operators::routes())
+        .merge(tokens::routes())
+        .merge(audit::routes())
+        .merge(settings::routes())
+}

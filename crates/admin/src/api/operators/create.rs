@@ -1,0 +1,58 @@
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::access::{Caller, NAME_TAKES, Operator, OperatorName, Role, Scope};
+use crate::api::operators::{OperatorView, password, password_set};
+use crate::audit::Deed;
+use crate::body::{JsonBody, read};
+use crate::change::differences;
+use crate::problem::{ErrorBody, Problem};
+use crate::state::Admin;
+
+/// A new operator.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "describes a body that is read field by field")]
+pub(crate) struct OperatorDraft {
+    /// The name to sign in with.
+    #[schema(pattern = "^[a-z0-9][a-z0-9._@-]{0,62}$")]
+    name: String,
+    /// The password to sign in with.
+    #[schema(format = Password, min_length = 12, max_length = 256)]
+    password: String,
+    /// What they may.
+    role: Role,
+    /// The tenants that the role holds for; none for a superuser.
+    #[schema(max_items = 100)]
+    tenants: Option<Vec<String>>,
+}
+
+/// Creates an operator
+#[utoipa::path(post, path = "/operators", tag = "operators", request_body = OperatorDraft,
+    responses(
+        (status = 201, description = "Created", body = OperatorView),
+        (status = 409, description = "There is an operator of this name already", body = ErrorBody),
+    ))]
+pub(crate) async fn create_operator(
+    State(admin): State<Admin>,
+    caller: Caller,
+    JsonBody(body): JsonBody,
+) -> Result<(StatusCode, Json<OperatorView>), Problem> {
+    caller.at_least(Role::Superuser)?;
+    let (name, password, scope) = read(&body, |fields| {
+        let name = fields.required("name", NAME_TAKES, |value| value.as_str()?.parse::<OperatorName>().ok());
+        (name, password(fields, true), Scope::read(fields, None))
+    })?;
+    let (Some(name), Some(password)) = (name, password) else { return Err(Problem::Unknown("operator")) };
+    let now = admin.now().await?;
+    let password = admin.passwords.hash(&password).await?;
+    let operator = Operator { scope, password, password_at: now, created_at: now };
+    operator.store(&*admin.records, &name, 0).await?;
+    let changes = differences(&Value::Null, &OperatorView::scope(Some(&operator)));
+    let changes = changes.into_iter().chain([password_set()]).collect();
+    Deed::of(&caller, "operator.create").subject(&name).changes(changes).log(&admin).await;
+    Ok((StatusCode::CREATED, Json(OperatorView::of(&name, &operator))))
+}

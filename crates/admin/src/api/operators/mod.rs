@@ -1,0 +1,90 @@
+//! Operators: who may sign in. All of this is for superusers.
+
+mod change;
+mod create;
+mod list;
+mod read;
+mod remove;
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vestibule_core::settings::Fields;
+
+use crate::access::{Operator, OperatorName, PASSWORD_TAKES, Role, is_password};
+use crate::change::FieldChange;
+use crate::problem::Problem;
+use crate::state::Admin;
+
+pub(crate) fn routes() -> OpenApiRouter<Admin> {
+    OpenApiRouter::new().routes(routes!(list::list_operators, create::create_operator)).routes(routes!(
+        read::read_operator,
+        change::change_operator,
+        remove::remove_operator
+    ))
+}
+
+/// An operator. The password is never told.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct OperatorView {
+    /// Name of the operator.
+    name: String,
+    /// What they may.
+    role: Role,
+    /// The tenants that the role holds for; empty for a superuser, who has all.
+    tenants: Vec<String>,
+    /// When they were created, in seconds since 1970.
+    created_at: u64,
+    /// When their password was set, in seconds since 1970.
+    password_at: u64,
+}
+
+impl OperatorView {
+    fn of(name: &OperatorName, operator: &Operator) -> Self {
+        Self {
+            name: name.to_string(),
+            role: operator.scope.role,
+            tenants: operator.scope.tenants.iter().map(ToString::to_string).collect(),
+            created_at: operator.created_at.seconds(),
+            password_at: operator.password_at.seconds(),
+        }
+    }
+
+    /// What the audit log is told of the scope.
+    fn scope(operator: Option<&Operator>) -> Value {
+        operator.map_or(Value::Null, |it| serde_json::json!({ "role": it.scope.role, "tenants": it.scope.tenants }))
+    }
+}
+
+/// A new password in a body.
+fn password(fields: &mut Fields<'_>, required: bool) -> Option<String> {
+    let parse = |value: &Value| value.as_str().filter(|text| is_password(text)).map(str::to_owned);
+    if required {
+        fields.required("password", PASSWORD_TAKES, parse)
+    } else {
+        fields.optional("password", PASSWORD_TAKES, parse)
+    }
+}
+
+async fn find(admin: &Admin, name: &str) -> Result<(OperatorName, Operator, u64), Problem> {
+    let unknown = || Problem::Unknown("operator");
+    let name: OperatorName = name.parse().map_err(|_| unknown())?;
+    let (operator, revision) = Operator::load(&*admin.records, &name).await?.ok_or_else(unknown)?;
+    Ok((name, operator, revision))
+}
+
+/// Somebody must be left who may do everything.
+async fn not_the_last(admin: &Admin, name: &OperatorName) -> Result<(), Problem> {
+    let all = Operator::all(&*admin.records).await?;
+    if all.iter().any(|(other, operator, _)| other != name && operator.scope.role == Role::Superuser) {
+        return Ok(());
+    }
+    Err(Problem::NotEmpty(format!("\"{name}\" is the last superuser; make another one first")))
+}
+
+/// That a password was set, without it.
+fn password_set() -> FieldChange {
+    FieldChange { field: "password".to_owned(), from: Value::Null, to: Value::String("set".to_owned()) }
+}

@@ -1,0 +1,44 @@
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::header::ETAG;
+use serde_json::Value;
+
+use crate::access::Caller;
+use crate::api::queues::Validated;
+use crate::audit::Deed;
+use crate::body::JsonBody;
+use crate::change::differences;
+use crate::problem::{ErrorBody, Problem};
+use crate::query::{Query, flag};
+use crate::queues::{create, draft, etag};
+use crate::schema::{QueueDraft, QueueSettings};
+use crate::state::Admin;
+
+/// Creates a queue
+///
+/// In force on the next request to its hosts. With `validate=true` nothing is written.
+#[utoipa::path(post, path = "/queues", tag = "queues", request_body = QueueDraft,
+    params(("validate" = Option<bool>, Query, description = "Only say what would be written")),
+    responses(
+        (status = 200, description = "What would be written", body = Validated),
+        (status = 201, description = "Created", body = QueueSettings, headers(("ETag" = String))),
+        (status = 409, description = "There is one of this id, or another queue is in the way", body = ErrorBody),
+    ))]
+pub(crate) async fn create_queue(
+    State(admin): State<Admin>,
+    caller: Caller,
+    query: Query,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Problem> {
+    let only_validate = query.read(|fields| flag(fields, "validate"))?;
+    let settings = draft(&admin, &caller, body).await?;
+    if only_validate {
+        let settings = settings.to_value();
+        let changes = differences(&Value::Null, &settings);
+        return Ok(Json(Validated { settings, changes }).into_response());
+    }
+    let settings = create(&admin, Deed::of(&caller, "queue.create"), settings).await?;
+    Ok((StatusCode::CREATED, [(ETAG, etag(settings.line.revision))], Json(settings.to_value())).into_response())
+}

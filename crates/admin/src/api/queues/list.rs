@@ -1,0 +1,66 @@
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+use vestibule_core::settings::ID_TAKES;
+use vestibule_core::{QueueId, TenantId};
+
+use crate::access::Caller;
+use crate::problem::Problem;
+use crate::query::{Query, number, parsed};
+use crate::schema::QueueSettings;
+use crate::state::Admin;
+
+/// Most queues of a page.
+const PAGE_MAX: u64 = 500;
+
+/// A page of queues.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct QueuePage {
+    /// The queues by id.
+    #[schema(value_type = Vec<QueueSettings>)]
+    queues: Vec<Value>,
+    /// What the next page begins after; `null` at the end.
+    next: Option<String>,
+}
+
+/// Lists queues
+///
+/// Those that the caller may see, with all their settings, by id.
+#[utoipa::path(get, path = "/queues", tag = "queues",
+    params(
+        ("tenant" = Option<String>, Query, description = "Only this tenant's"),
+        ("search" = Option<String>, Query, description = "Only those with this in id, name or a host"),
+        ("after" = Option<String>, Query, description = "Begin after this id"),
+        ("limit" = Option<u64>, Query, description = "At most this many", minimum = 1, maximum = 500),
+    ),
+    responses((status = 200, description = "The queues", body = QueuePage)))]
+pub(crate) async fn list_queues(
+    State(admin): State<Admin>,
+    caller: Caller,
+    query: Query,
+) -> Result<Json<QueuePage>, Problem> {
+    let (tenant, search, after, limit) = query.read(|fields| {
+        let tenant = parsed::<TenantId>(fields, "tenant", ID_TAKES);
+        let search = fields.or("search", String::new(), "a text", |value| value.as_str().map(str::to_lowercase));
+        let after = parsed::<QueueId>(fields, "after", ID_TAKES);
+        (tenant, search, after, number(fields, "limit", 100, 1, PAGE_MAX) as usize)
+    })?;
+    admin.directory.refresh().await?;
+    let mut queues = admin.directory.queues();
+    queues.retain(|queue| {
+        let settings = &queue.settings;
+        caller.sees(&settings.tenant)
+            && tenant.as_ref().is_none_or(|tenant| settings.tenant == *tenant)
+            && after.as_ref().is_none_or(|after| settings.id > *after)
+            && (settings.id.as_str().contains(&search)
+                || settings.name.to_lowercase().contains(&search)
+                || settings.hosts.iter().any(|host| host.to_string().contains(&search)))
+    });
+    queues.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));
+    let more = queues.len() > limit;
+    queues.truncate(limit);
+    let next = queues.last().filter(|_| more).map(|queue| queue.settings.id.to_string());
+    Ok(Json(QueuePage { queues: queues.iter().map(|queue| queue.settings.to_value()).collect(), next }))
+}

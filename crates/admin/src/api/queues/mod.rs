@@ -1,0 +1,37 @@
+//! Queues.
+
+mod change;
+mod clone;
+mod create;
+mod list;
+mod read;
+mod remove;
+mod url_test;
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::change::FieldChange;
+use crate::schema::QueueSettings;
+use crate::state::Admin;
+
+pub(crate) fn routes() -> OpenApiRouter<Admin> {
+    OpenApiRouter::new()
+        .routes(routes!(list::list_queues, create::create_queue))
+        .routes(routes!(read::read_queue, change::change_queue, remove::remove_queue))
+        .routes(routes!(clone::clone_queue))
+        .routes(routes!(url_test::test_url))
+}
+
+/// What would be written, if it were meant.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Validated {
+    /// The settings as they would be.
+    #[schema(value_type = QueueSettings)]
+    settings: Value,
+    /// What would change.
+    changes: Vec<FieldChange>,
+}

@@ -1,0 +1,47 @@
+use axum::extract::State;
+use http::{HeaderMap, StatusCode};
+
+use crate::access::Caller;
+use crate::audit::Deed;
+use crate::confirmation::confirmed;
+use crate::problem::{ErrorBody, Problem};
+use crate::query::Segments;
+use crate::queues::operated;
+use crate::state::Admin;
+
+/// Removes a queue
+///
+/// With its line: whoever waits there or is in gets no more answer of it. Asks for a confirmation.
+#[utoipa::path(delete, path = "/queues/{queue}", tag = "queues",
+    params(("queue" = String, Path, description = "Id of the queue"),
+        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The token that the first answer carried")),
+    responses(
+        (status = 204, description = "Removed"),
+        (status = 428, description = "Is to be confirmed", body = ErrorBody),
+    ))]
+pub(crate) async fn remove_queue(
+    State(admin): State<Admin>,
+    caller: Caller,
+    headers: HeaderMap,
+    Segments(id): Segments<String>,
+) -> Result<StatusCode, Problem> {
+    let settings = operated(&admin, &caller, &id).await?;
+    let stats = admin.store.stats(&settings.id).await?;
+    let effect = || {
+        format!(
+            "The queue \"{}\" will be removed for good, with {} who wait and {} who are in; its hosts are no longer protected by it",
+            settings.id, stats.waiting, stats.active
+        )
+    };
+    let subject = format!("queue.remove {} {}", settings.id, settings.line.revision);
+    confirmed(&admin, &caller, &headers, &subject, effect).await?;
+    admin.store.remove_queue(&settings.id).await?;
+    admin.directory.refresh().await?;
+    Deed::of(&caller, "queue.remove")
+        .queue(&settings)
+        .with("waiting", stats.waiting)
+        .with("active", stats.active)
+        .log(&admin)
+        .await;
+    Ok(StatusCode::NO_CONTENT)
+}

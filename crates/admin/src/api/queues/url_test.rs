@@ -1,0 +1,215 @@
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use vestibule_core::settings::{RequestFacts, RuleAction, Settings, decide, normalise_host, normalise_path};
+use vestibule_http::Queue;
+
+use crate::access::Caller;
+use crate::body::{JsonBody, read};
+use crate::problem::Problem;
+use crate::state::Admin;
+
+/// Longest address that is tested.
+const URL_MAX: usize = 8192;
+/// Most headers or cookies of a tested request.
+const PAIRS_MAX: usize = 100;
+
+/// A request that is to be tested.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "describes a body that is read field by field")]
+pub(crate) struct UrlTest {
+    /// The address, with its host.
+    #[schema(example = "https://tickets.example.com/shop/seats", max_length = 8192)]
+    url: String,
+    /// The method, GET by default.
+    #[schema(pattern = "^[A-Z-]{1,32}$", nullable = false)]
+    method: Option<String>,
+    /// Headers by name.
+    #[schema(value_type = Option<std::collections::BTreeMap<String, String>>, nullable = false)]
+    headers: Option<Map<String, Value>>,
+    /// Cookies by name.
+    #[schema(value_type = Option<std::collections::BTreeMap<String, String>>, nullable = false)]
+    cookies: Option<Map<String, Value>>,
+    /// Address of the visitor.
+    #[schema(value_type = Option<String>, nullable = false)]
+    source: Option<IpAddr>,
+}
+
+/// What a request would meet.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct UrlMet {
+    /// The host, as rules see it.
+    host: String,
+    /// The path, as rules see it.
+    path: String,
+    /// What would happen.
+    outcome: Outcome,
+    /// The queue that decides; `null` for none, or for one that is not the caller's to see.
+    queue: Option<String>,
+    /// Every queue that is asked, in that order, with its reason.
+    asked: Vec<Asked>,
+}
+
+/// What would happen to a request.
+#[derive(Serialize, ToSchema, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    /// It meets a queue.
+    Queue,
+    /// It passes, by a rule.
+    Bypass,
+    /// It passes: no queue of its host takes it.
+    Pass,
+    /// No queue stands in front of the host: the gate answers 404.
+    UnknownHost,
+}
+
+/// A queue that was asked.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Asked {
+    /// The queue; `null` for one that is not the caller's to see.
+    queue: Option<String>,
+    /// Its host that fits.
+    host: Option<String>,
+    /// Number of the rule that decides, from 0; `null` where none does.
+    rule: Option<usize>,
+    /// Why, as a sentence.
+    reason: String,
+}
+
+struct Request {
+    host: String,
+    path: String,
+    method: String,
+    headers: Vec<(String, String)>,
+    cookies: Vec<(String, String)>,
+    source: Option<IpAddr>,
+}
+
+/// Tests an address
+///
+/// Which queue would this request meet, and why.
+#[utoipa::path(post, path = "/url-test", tag = "queues", request_body = UrlTest,
+    responses((status = 200, description = "What it would meet", body = UrlMet)))]
+pub(crate) async fn test_url(
+    State(admin): State<Admin>,
+    caller: Caller,
+    JsonBody(body): JsonBody,
+) -> Result<Json<UrlMet>, Problem> {
+    let request = request(&body)?;
+    admin.directory.refresh().await?;
+    Ok(Json(met(&caller, &request, &admin.directory.of_host(&request.host).await)))
+}
+
+fn request(body: &Map<String, Value>) -> Result<Request, Problem> {
+    let (url, request) = read(body, |fields| {
+        let takes = "an address with a host, such as \"https://tickets.example.com/shop\"";
+        let url = fields.required("url", takes, |value| split(value.as_str()?));
+        let method = |value: &Value| value.as_str().filter(|text| is_method(text)).map(str::to_owned);
+        let method = fields.or("method", "GET".to_owned(), "a method in capitals, such as \"GET\"", method);
+        let takes = format!("an object of at most {PAIRS_MAX} texts");
+        let headers = fields.or("headers", Vec::new(), &takes, pairs);
+        let cookies = fields.or("cookies", Vec::new(), &takes, pairs);
+        let source =
+            fields.optional("source", "an address such as \"203.0.113.9\"", |value| value.as_str()?.parse().ok());
+        (url, Request { host: String::new(), path: String::new(), method, headers, cookies, source })
+    })?;
+    let (host, path) = url.unwrap_or_default();
+    Ok(Request { host, path, ..request })
+}
+
+/// Host and path of an address, with or without its scheme.
+fn split(url: &str) -> Option<(String, String)> {
+    if url.len() > URL_MAX {
+        return None;
+    }
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let path = rest[end..].split(['?', '#']).next().filter(|path| !path.is_empty()).unwrap_or("/");
+    Some((normalise_host(&rest[..end])?, path.to_owned()))
+}
+
+fn is_method(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 32 && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-')
+}
+
+fn pairs(value: &Value) -> Option<Vec<(String, String)>> {
+    let map = value.as_object().filter(|map| map.len() <= PAIRS_MAX)?;
+    map.iter().map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
+}
+
+fn met(caller: &Caller, request: &Request, queues: &[Arc<Queue>]) -> UrlMet {
+    let (host, path) = (request.host.clone(), normalise_path(&request.path));
+    let mut met = UrlMet { host, path, outcome: Outcome::UnknownHost, queue: None, asked: Vec::new() };
+    for queue in queues {
+        let settings = &queue.settings;
+        let visible = caller.sees(&settings.tenant);
+        let (action, asked) = ask(settings, request, visible);
+        met.asked.push(asked);
+        met.outcome = Outcome::Pass;
+        if let Some(action) = action {
+            met.outcome = if action == RuleAction::Queue { Outcome::Queue } else { Outcome::Bypass };
+            met.queue = visible.then(|| settings.id.to_string());
+            break;
+        }
+    }
+    met
+}
+
+fn ask(settings: &Settings, request: &Request, visible: bool) -> (Option<RuleAction>, Asked) {
+    let header =
+        |name: &str| request.headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, it)| it.as_str());
+    let cookie = |name: &str| request.cookies.iter().find(|(it, _)| it == name).map(|(_, value)| value.clone());
+    let facts = RequestFacts {
+        path: &request.path,
+        method: &request.method,
+        header: &header,
+        cookie: &cookie,
+        source: request.source,
+    };
+    let action = decide(&settings.rules, &facts);
+    // A rule by itself: one that lets pass matches if it says so, one that queues if it says anything.
+    let matches =
+        |rule: &vestibule_core::settings::Rule| decide(std::slice::from_ref(rule), &facts) == Some(rule.action);
+    let rule = settings.rules.iter().position(matches);
+    let reason = match (action, rule) {
+        (Some(RuleAction::Queue), Some(rule)) => format!("rule {rule} takes it"),
+        (Some(RuleAction::Queue), None) if settings.rules.is_empty() => {
+            "it has no rules, so it takes everything".to_owned()
+        }
+        (Some(RuleAction::Queue), None) => "no rule excepts it, and what is no exception is taken".to_owned(),
+        (Some(RuleAction::Bypass), rule) => format!("rule {} lets it pass", rule.unwrap_or_default()),
+        (None, _) => "no rule of its takes it, so the next queue is asked".to_owned(),
+    };
+    let host = settings.hosts.iter().find(|host| host.matches(&request.host)).map(ToString::to_string);
+    if visible {
+        (action, Asked { queue: Some(settings.id.to_string()), host, rule, reason })
+    } else {
+        (action, Asked { queue: None, host: None, rule: None, reason: "a queue of another tenant".to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_taken_apart_as_a_browser_would() {
+        for (url, host, path) in [
+            ("https://Tickets.example.com:8443/Shop?x=/y#z", "tickets.example.com", "/Shop"),
+            ("tickets.example.com", "tickets.example.com", "/"),
+            ("http://[::1]:8080?x", "[::1]", "/"),
+        ] {
+            assert_eq!(split(url), Some((host.to_owned(), path.to_owned())), "{url}");
+        }
+        for bad in ["", "/shop", "https://", "https://a b/", &"x".repeat(URL_MAX + 1)] {
+            assert_eq!(split(bad), None, "{bad}");
+        }
+    }
+}

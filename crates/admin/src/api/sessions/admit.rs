@@ -1,0 +1,42 @@
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::access::Caller;
+use crate::api::sessions::session;
+use crate::audit::Deed;
+use crate::problem::Problem;
+use crate::query::Segments;
+use crate::queues::operated;
+use crate::state::Admin;
+
+/// Whether a session was let in.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Admitted {
+    /// Whether it waited and is in now; `false` if it was in already, or ended.
+    admitted: bool,
+}
+
+/// Admits a session
+///
+/// Lets one session in now, before its turn, whatever quota, rate or pause say. Those who wait stand as before.
+#[utoipa::path(post, path = "/queues/{queue}/sessions/{session}/admit", tag = "sessions",
+    params(("queue" = String, Path, description = "Id of the queue"),
+        ("session" = String, Path, description = "Id or support code of the session")),
+    responses((status = 200, description = "Whether it was let in", body = Admitted)))]
+pub(crate) async fn admit_session(
+    State(admin): State<Admin>,
+    caller: Caller,
+    Segments((queue, text)): Segments<(String, String)>,
+) -> Result<Json<Admitted>, Problem> {
+    let settings = operated(&admin, &caller, &queue).await?;
+    let session = session(&text)?;
+    let admitted = admin.store.admit(&settings.id, session).await?;
+    if admitted {
+        Deed::of(&caller, "session.admit").queue(&settings).subject(&session).log(&admin).await;
+    } else if admin.store.find(&settings.id, session).await?.is_none() {
+        return Err(Problem::Unknown("session"));
+    }
+    Ok(Json(Admitted { admitted }))
+}

@@ -1,0 +1,153 @@
+//! What taking a document over would change: made before anything is written, so that it can be read first.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+use vestibule_core::QueueId;
+use vestibule_core::settings::{Document, FieldError, Settings, Tenant};
+use vestibule_http::Queue;
+
+use crate::change::{FieldChange, differences};
+use crate::contradictions::contradictions;
+use crate::problem::Problem;
+use crate::state::Admin;
+
+/// What would be written and removed.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Plan {
+    /// Tenants that are new or differ.
+    tenants: Vec<PlannedChange>,
+    /// Queues that are new or differ.
+    queues: Vec<PlannedChange>,
+    /// Queues that the document does not name, and that are removed.
+    removed: Vec<String>,
+    /// Queues that the document does not name, and that stay.
+    kept: Vec<String>,
+    #[serde(skip)]
+    pub(super) work: Work,
+}
+
+/// Something that would be written.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct PlannedChange {
+    /// Its id.
+    id: String,
+    /// Whether it is new.
+    created: bool,
+    /// Fields with their values before and after.
+    changes: Vec<FieldChange>,
+}
+
+/// What the plan is carried out with.
+#[derive(Default)]
+pub(super) struct Work {
+    pub(super) tenants: Vec<(Tenant, Vec<FieldChange>)>,
+    pub(super) queues: Vec<QueueWork>,
+    pub(super) removed: Vec<Settings>,
+}
+
+pub(super) struct QueueWork {
+    pub(super) settings: Settings,
+    /// The revision that it replaces; `None` where the queue is new.
+    pub(super) replaces: Option<u64>,
+    pub(super) changes: Vec<FieldChange>,
+}
+
+impl Plan {
+    /// Compares a document with what there is.
+    pub(super) async fn of(admin: &Admin, document: Document, removes: bool) -> Result<Self, Problem> {
+        admin.directory.refresh().await?;
+        let now = admin.now().await?;
+        let there = admin.directory.queues();
+        let mut work = Work { tenants: changed_tenants(admin, document.tenants).await?, ..Work::default() };
+        let mut named: Vec<QueueId> = Vec::new();
+        let mut after: Vec<Settings> = Vec::new();
+        for mut settings in document.queues {
+            let stored = there.iter().map(|queue| &queue.settings).find(|it| it.id == settings.id);
+            // A document that names no epoch has the lowest: a new queue begins now, and nobody goes back before a reset.
+            let least = stored.map_or(now.seconds(), |stored| stored.line.epoch);
+            settings.line.epoch = settings.line.epoch.max(least);
+            let replaces = stored.map(|stored| stored.line.revision);
+            settings.line.revision = replaces.unwrap_or(1);
+            let changes = differences(&stored.map_or(Value::Null, Settings::to_value), &settings.to_value());
+            named.push(settings.id.clone());
+            after.push(settings.clone());
+            if !changes.is_empty() {
+                work.queues.push(QueueWork { settings, replaces, changes });
+            }
+        }
+        let mut kept: Vec<&Settings> =
+            there.iter().map(|it| &it.settings).filter(|it| !named.contains(&it.id)).collect();
+        kept.sort_by(|one, other| one.id.cmp(&other.id));
+        if removes {
+            work.removed = kept.drain(..).cloned().collect();
+        }
+        after.extend(kept.iter().copied().cloned());
+        consistent(&work, after)?;
+        Ok(Self::told(work, &kept))
+    }
+
+    fn told(work: Work, kept: &[&Settings]) -> Self {
+        let tenants = work.tenants.iter().map(|(tenant, changes)| PlannedChange {
+            id: tenant.id.to_string(),
+            created: changes.iter().any(|change| change.field == "id"),
+            changes: changes.clone(),
+        });
+        let queues = work.queues.iter().map(|it| PlannedChange {
+            id: it.settings.id.to_string(),
+            created: it.replaces.is_none(),
+            changes: it.changes.clone(),
+        });
+        Self {
+            tenants: tenants.collect(),
+            queues: queues.collect(),
+            removed: work.removed.iter().map(|settings| settings.id.to_string()).collect(),
+            kept: kept.iter().map(|settings| settings.id.to_string()).collect(),
+            work,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.tenants.is_empty() && self.queues.is_empty() && self.removed.is_empty()
+    }
+
+    /// The plan in a sentence.
+    pub(super) fn sentence(&self) -> String {
+        let created = |all: &[PlannedChange]| all.iter().filter(|it| it.created).count();
+        let (tenants, queues) = (created(&self.tenants), created(&self.queues));
+        format!(
+            "{tenants} tenants and {queues} queues will be created, {} and {} changed, and {} queues removed with everybody who waits there",
+            self.tenants.len() - tenants,
+            self.queues.len() - queues,
+            self.removed.len()
+        )
+    }
+}
+
+async fn changed_tenants(admin: &Admin, tenants: Vec<Tenant>) -> Result<Vec<(Tenant, Vec<FieldChange>)>, Problem> {
+    let there = admin.store.tenants().await?;
+    let compared = tenants.into_iter().map(|tenant| {
+        let stored = there.iter().find(|stored| stored.id == tenant.id);
+        let changes = differences(&stored.map_or(Value::Null, |stored| json!(stored)), &json!(tenant));
+        (tenant, changes)
+    });
+    Ok(compared.filter(|(_, changes)| !changes.is_empty()).collect())
+}
+
+/// Refuses a document after which queues would contradict each other.
+fn consistent(work: &Work, after: Vec<Settings>) -> Result<(), Problem> {
+    let queue = |settings| Arc::new(Queue { settings, tenant: None, cookie_name: String::new() });
+    let all: Vec<Arc<Queue>> = after.into_iter().map(queue).collect();
+    let mut errors = Vec::new();
+    for QueueWork { settings, .. } in &work.queues {
+        let found = contradictions(settings, &all, true, |_| true);
+        errors.extend(
+            found
+                .into_iter()
+                .map(|FieldError { field, message }| FieldError { field: format!("{}.{field}", settings.id), message }),
+        );
+    }
+    if errors.is_empty() { Ok(()) } else { Err(Problem::Contradiction(errors)) }
+}

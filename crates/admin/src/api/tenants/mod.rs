@@ -1,0 +1,92 @@
+//! Tenants.
+
+mod change;
+mod create;
+mod list;
+mod read;
+mod remove;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vestibule_core::settings::Tenant;
+use vestibule_core::{StoreError, TenantId};
+
+use crate::access::Caller;
+use crate::problem::Problem;
+use crate::state::Admin;
+
+pub(crate) fn routes() -> OpenApiRouter<Admin> {
+    OpenApiRouter::new().routes(routes!(list::list_tenants, create::create_tenant)).routes(routes!(
+        read::read_tenant,
+        change::change_tenant,
+        remove::remove_tenant
+    ))
+}
+
+/// A client brand.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct TenantView {
+    /// Id of the tenant.
+    id: String,
+    /// The brand as visitors know it.
+    name: String,
+    /// The brand's colour as `#rrggbb`; `null` is the theme's own.
+    colour: Option<String>,
+    /// The brand's logo within its theme; `null` shows the name.
+    logo: Option<String>,
+}
+
+impl From<Tenant> for TenantView {
+    fn from(tenant: Tenant) -> Self {
+        let Tenant { id, name, colour, logo } = tenant;
+        Self { id: id.to_string(), name, colour, logo }
+    }
+}
+
+/// A new tenant.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "describes a body that is read field by field")]
+pub(crate) struct TenantDraft {
+    /// Id of the tenant.
+    #[schema(pattern = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
+    id: String,
+    /// The brand as visitors know it.
+    #[schema(min_length = 1, max_length = 120)]
+    name: String,
+    /// The brand's colour.
+    #[schema(pattern = "^#[0-9a-fA-F]{6}$")]
+    colour: Option<String>,
+    /// The brand's logo within its theme.
+    #[schema(max_length = 120)]
+    logo: Option<String>,
+}
+
+/// What is to be changed of a tenant: a JSON merge patch.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "describes a body that is read field by field")]
+pub(crate) struct TenantPatch {
+    /// The brand as visitors know it.
+    #[schema(min_length = 1, max_length = 120, required = false, nullable = false)]
+    name: Option<String>,
+    /// The brand's colour.
+    #[schema(pattern = "^#[0-9a-fA-F]{6}$")]
+    colour: Option<String>,
+    /// The brand's logo within its theme.
+    #[schema(max_length = 120)]
+    logo: Option<String>,
+}
+
+/// A tenant that the caller may see.
+async fn seen(admin: &Admin, caller: &Caller, id: &str) -> Result<Tenant, Problem> {
+    let unknown = || Problem::Unknown("tenant");
+    let id: TenantId = id.parse().map_err(|_| unknown())?;
+    find(admin, &id).await?.filter(|_| caller.sees(&id)).ok_or_else(unknown)
+}
+
+async fn find(admin: &Admin, id: &TenantId) -> Result<Option<Tenant>, StoreError> {
+    Ok(admin.store.tenants().await?.into_iter().find(|tenant| tenant.id == *id))
+}

@@ -1,0 +1,45 @@
+use axum::extract::State;
+use http::{HeaderMap, StatusCode};
+
+use crate::access::{Caller, Role};
+use crate::api::tenants::seen;
+use crate::audit::Deed;
+use crate::confirmation::confirmed;
+use crate::problem::{ErrorBody, Problem};
+use crate::query::Segments;
+use crate::state::Admin;
+
+/// Removes a tenant
+///
+/// Only one without queues; asks for a confirmation.
+#[utoipa::path(delete, path = "/tenants/{tenant}", tag = "tenants",
+    params(("tenant" = String, Path, description = "Id of the tenant"),
+        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The token that the first answer carried")),
+    responses(
+        (status = 204, description = "Removed"),
+        (status = 409, description = "It has queues", body = ErrorBody),
+        (status = 428, description = "Is to be confirmed", body = ErrorBody),
+    ))]
+pub(crate) async fn remove_tenant(
+    State(admin): State<Admin>,
+    caller: Caller,
+    headers: HeaderMap,
+    Segments(id): Segments<String>,
+) -> Result<StatusCode, Problem> {
+    caller.at_least(Role::Superuser)?;
+    let tenant = seen(&admin, &caller, &id).await?;
+    admin.directory.refresh().await?;
+    let queues = admin.directory.queues();
+    let mut own: Vec<_> =
+        queues.iter().filter(|it| it.settings.tenant == tenant.id).map(|it| &it.settings.id).collect();
+    own.sort();
+    if !own.is_empty() {
+        let names: Vec<String> = own.iter().map(|id| format!("\"{id}\"")).collect();
+        return Err(Problem::NotEmpty(format!("the tenant has queues, remove them first: {}", names.join(", "))));
+    }
+    let effect = || format!("The tenant \"{}\" will be removed for good", tenant.id);
+    confirmed(&admin, &caller, &headers, &format!("tenant.remove {}", tenant.id), effect).await?;
+    admin.store.remove_tenant(&tenant.id).await?;
+    Deed::of(&caller, "tenant.remove").tenant(&tenant.id).log(&admin).await;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,99 @@
+use axum::Json;
+use axum::extract::State;
+use http::StatusCode;
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+use vestibule_core::settings::FieldError;
+
+use crate::access::{Caller, Role, Scope, Token};
+use crate::api::tokens::TokenView;
+use crate::audit::Deed;
+use crate::body::{JsonBody, read};
+use crate::problem::{ErrorBody, Problem};
+use crate::state::Admin;
+
+/// Shortest and longest life of a token, in seconds.
+const LIFE: std::ops::RangeInclusive<u64> = 60..=366 * 86_400;
+/// Longest name, in characters.
+const NAME_MAX: usize = 120;
+
+/// A new token.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "describes a body that is read field by field")]
+pub(crate) struct TokenDraft {
+    /// What it is for.
+    #[schema(min_length = 1, max_length = 120)]
+    name: String,
+    /// What it may: at most what its owner may.
+    role: Role,
+    /// The tenants that the role holds for: at most its owner's; none for a superuser.
+    #[schema(max_items = 100)]
+    tenants: Option<Vec<String>>,
+    /// Seconds after which it is good no more.
+    #[schema(minimum = 60, maximum = 31_622_400)]
+    expires_in: u64,
+}
+
+/// A new token with its secret, which is shown this once.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct CreatedToken {
+    /// What to send as `Authorization: Bearer <secret>`. It is kept nowhere: who loses it makes another.
+    secret: String,
+    /// The token.
+    token: TokenView,
+}
+
+/// Creates an API token
+///
+/// For scripts of the operator who signed in: a token can't make others, which would outlive it.
+#[utoipa::path(post, path = "/tokens", tag = "tokens", request_body = TokenDraft,
+    responses(
+        (status = 201, description = "Created; the secret is shown this once", body = CreatedToken),
+        (status = 409, description = "There are as many tokens as there may be", body = ErrorBody),
+    ))]
+pub(crate) async fn create_token(
+    State(admin): State<Admin>,
+    caller: Caller,
+    JsonBody(body): JsonBody,
+) -> Result<(StatusCode, Json<CreatedToken>), Problem> {
+    caller.at_least(Role::Operator)?;
+    if caller.sign_in.is_none() {
+        return Err(Problem::NotAllowed("an operator who signed in, no API token"));
+    }
+    let (name, scope, life) = read(&body, |fields| {
+        let name = fields.required("name", "1 to 120 characters", name).unwrap_or_default();
+        let scope = Scope::read(fields, None);
+        let takes = format!("seconds, a whole number from {} to {}", LIFE.start(), LIFE.end());
+        let life = fields.required("expires_in", &takes, |value| value.as_u64().filter(|life| LIFE.contains(life)));
+        (name, scope, life.unwrap_or(*LIFE.start()))
+    })?;
+    within(&caller, &scope)?;
+    let now = admin.now().await?;
+    let times = (now, now.plus_seconds(life));
+    let told = json!({ "name": name, "role": scope.role, "tenants": scope.tenants, "expires_in": life });
+    let (id, secret, token) = Token::create(&*admin.records, name, caller.operator.clone(), scope, times).await?;
+    let changes = crate::change::differences(&Value::Null, &told);
+    Deed::of(&caller, "token.create").subject(&id).changes(changes).log(&admin).await;
+    Ok((StatusCode::CREATED, Json(CreatedToken { secret, token: TokenView::of(id, &token) })))
+}
+
+fn name(value: &Value) -> Option<String> {
+    let text = value.as_str()?.trim();
+    let fits = !text.is_empty() && text.chars().count() <= NAME_MAX && !text.chars().any(char::is_control);
+    fits.then(|| text.to_owned())
+}
+
+/// Nobody hands on more than they have.
+fn within(caller: &Caller, scope: &Scope) -> Result<(), Problem> {
+    let mut errors = Vec::new();
+    if scope.role > caller.role {
+        errors.push(FieldError { field: "role".to_owned(), message: "is more than your own".to_owned() });
+    }
+    for (index, tenant) in scope.tenants.iter().enumerate().filter(|(_, tenant)| !caller.sees(tenant)) {
+        let message = format!("names no tenant that you may use: \"{tenant}\"");
+        errors.push(FieldError { field: format!("tenants[{index}]"), message });
+    }
+    if errors.is_empty() { Ok(()) } else { Err(Problem::WrongFields(errors)) }
+}

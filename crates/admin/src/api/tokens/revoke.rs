@@ -1,0 +1,29 @@
+use axum::extract::State;
+use http::StatusCode;
+use vestibule_core::records::RecordKind;
+
+use crate::access::{Caller, Token};
+use crate::audit::Deed;
+use crate::problem::Problem;
+use crate::query::Segments;
+use crate::state::Admin;
+
+/// Revokes an API token
+///
+/// One of the caller's own; a superuser any. It is good no more at once.
+#[utoipa::path(delete, path = "/tokens/{token}", tag = "tokens",
+    params(("token" = String, Path, description = "Public half of the token")),
+    responses((status = 204, description = "Revoked")))]
+pub(crate) async fn revoke_token(
+    State(admin): State<Admin>,
+    caller: Caller,
+    Segments(id): Segments<String>,
+) -> Result<StatusCode, Problem> {
+    let found = Token::load(&*admin.records, &id).await?;
+    let token = found.filter(|token| caller.is_superuser() || token.operator == caller.operator);
+    let token = token.ok_or(Problem::Unknown("token"))?;
+    admin.records.remove_record(RecordKind::Tokens, &id).await?;
+    let deed = Deed::of(&caller, "token.revoke").subject(&id).with("name", token.name);
+    deed.with("operator", token.operator.to_string()).log(&admin).await;
+    Ok(StatusCode::NO_CONTENT)
+}

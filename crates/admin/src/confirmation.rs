@@ -1,0 +1,53 @@
+//! What can't be undone is asked for twice: the first answer says in words what will happen and carries a token, and only
+//! the same request with that token does it.
+
+use http::HeaderMap;
+use serde::Serialize;
+use utoipa::ToSchema;
+use vestibule_core::records::{Note, NoteKind};
+
+use crate::access::Caller;
+use crate::problem::Problem;
+use crate::secret::{hash, new_secret};
+use crate::state::Admin;
+
+/// Header that carries the token.
+pub(crate) const CONFIRM_HEADER: &str = "x-vestibule-confirm";
+/// Seconds for which a token is good.
+const CONFIRM_TTL: u64 = 120;
+
+/// What is to be confirmed.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Confirmation {
+    /// Goes into the header `X-Vestibule-Confirm`; good for one request.
+    token: String,
+    /// Seconds for which the token is good.
+    expires_in: u64,
+    /// What will happen, as a sentence.
+    pub(crate) effect: String,
+}
+
+/// Lets a request pass that confirms exactly this: the same operator, the same action, on the same state of things.
+/// `subject` names all that the action is about, revision and numbers included.
+pub(crate) async fn confirmed(
+    admin: &Admin,
+    caller: &Caller,
+    headers: &HeaderMap,
+    subject: &str,
+    effect: impl FnOnce() -> String,
+) -> Result<(), Problem> {
+    let wanted = format!("{} {} {subject}", caller.operator, caller.token.as_deref().unwrap_or("-"));
+    let given = headers.get(CONFIRM_HEADER).and_then(|value| value.to_str().ok()).filter(|token| !token.is_empty());
+    if let Some(token) = given
+        && admin.records.take_note(&note(token)).await?.as_deref() == Some(wanted.as_str())
+    {
+        return Ok(());
+    }
+    let token = new_secret();
+    admin.records.put_note(&note(&token), &wanted, CONFIRM_TTL).await?;
+    Err(Problem::ConfirmationRequired(Box::new(Confirmation { token, expires_in: CONFIRM_TTL, effect: effect() })))
+}
+
+fn note(token: &str) -> Note {
+    Note::new(NoteKind::Confirmation, hash(token))
+}

@@ -1,0 +1,134 @@
+//! The document of the API, and a page to read it on. The page is made here from the document: it needs no script and
+//! nothing from anywhere else.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::response::{Html, IntoResponse};
+use axum::routing::get;
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use serde_json::Value;
+use utoipa::openapi::OpenApi;
+
+use crate::openapi::PREFIX;
+
+const STYLE: &str = include_str!("docs.css");
+const POLICY: &str =
+    "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const REVALIDATED: &str = "no-cache";
+
+/// `/api/v1/openapi.json`, `/api/docs` and its style.
+pub(crate) fn routes<S: Clone + Send + Sync + 'static>(document: &OpenApi) -> Router<S> {
+    let json: Arc<str> = crate::openapi::text(document).into();
+    let page: Arc<str> = page(&serde_json::from_str(&json).unwrap_or_default()).into();
+    let json =
+        move || async move { ([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, REVALIDATED)], json.to_string()) };
+    let page = move || async move {
+        ([(CONTENT_SECURITY_POLICY, POLICY), (CACHE_CONTROL, REVALIDATED)], Html(page.to_string())).into_response()
+    };
+    let style = || async { ([(CONTENT_TYPE, "text/css; charset=utf-8"), (CACHE_CONTROL, REVALIDATED)], STYLE) };
+    Router::new()
+        .route(&format!("{PREFIX}/openapi.json"), get(json))
+        .route("/api/docs", get(page))
+        .route("/api/docs.css", get(style))
+}
+
+fn page(document: &Value) -> String {
+    let mut html = String::from(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
+         <title>Vestibule: the API</title><link rel=\"stylesheet\" href=\"/api/docs.css\"></head><body><main>\n<h1>The API</h1>\n",
+    );
+    let text = |value: &Value| escape(value.as_str().unwrap_or_default());
+    let _ = writeln!(html, "<p>{}</p>", text(&document["info"]["description"]));
+    let _ = writeln!(html, "<p>For programs: <a href=\"{PREFIX}/openapi.json\">openapi.json</a></p>");
+    for tag in document["tags"].as_array().into_iter().flatten() {
+        let operations: Vec<_> = operations(document).filter(|(_, _, it)| it["tags"][0] == tag["name"]).collect();
+        if !operations.is_empty() {
+            let _ = writeln!(html, "<h2>{}</h2>\n<p>{}</p>", text(&tag["name"]), text(&tag["description"]));
+        }
+        for (path, method, operation) in operations {
+            html.push_str(&described(document, path, method, operation));
+        }
+    }
+    html.push_str("</main></body></html>\n");
+    html
+}
+
+fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
+    let paths = document["paths"].as_object().into_iter().flatten();
+    paths.flat_map(|(path, item)| {
+        let methods = item.as_object().into_iter().flatten();
+        methods.filter(|(_, it)| it.is_object()).map(move |(method, it)| (path.as_str(), method.as_str(), it))
+    })
+}
+
+fn described(document: &Value, path: &str, method: &str, operation: &Value) -> String {
+    let text = |value: &Value| escape(value.as_str().unwrap_or_default());
+    let mut html = String::new();
+    let (summary, description) = (text(&operation["summary"]), text(&operation["description"]));
+    let (method, path) = (method.to_uppercase(), escape(path));
+    let _ = writeln!(html, "<details><summary><code>{method} {path}</code> {summary}</summary>\n<p>{description}</p>");
+    let parameters = operation["parameters"].as_array().into_iter().flatten();
+    let mut rows = String::new();
+    for parameter in parameters {
+        let (name, place) = (text(&parameter["name"]), text(&parameter["in"]));
+        let _ = writeln!(
+            rows,
+            "<tr><td><code>{name}</code></td><td>{place}</td><td>{}</td></tr>",
+            text(&parameter["description"])
+        );
+    }
+    if !rows.is_empty() {
+        let _ = writeln!(html, "<h3>Parameters</h3><table>{rows}</table>");
+    }
+    for (_, content) in operation["requestBody"]["content"].as_object().into_iter().flatten() {
+        let _ = writeln!(html, "<h3>Body</h3>{}", fields(document, &content["schema"]));
+    }
+    html.push_str("<h3>Answers</h3><table>");
+    for (status, answer) in operation["responses"].as_object().into_iter().flatten() {
+        let schema = &answer["content"]["application/json"]["schema"];
+        let body = if status.starts_with('2') { fields(document, schema) } else { String::new() };
+        let _ = writeln!(html, "<tr><td>{status}</td><td>{}{body}</td></tr>", text(&answer["description"]));
+    }
+    html.push_str("</table></details>\n");
+    html
+}
+
+/// The members of a schema, one level deep.
+fn fields(document: &Value, schema: &Value) -> String {
+    let named = schema["$ref"].as_str().and_then(|name| name.rsplit('/').next());
+    let schema = named.map_or(schema, |name| &document["components"]["schemas"][name]);
+    let mut rows = String::new();
+    for (name, member) in schema["properties"].as_object().into_iter().flatten() {
+        let kind = match &member["type"] {
+            Value::String(kind) => kind.clone(),
+            Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+            _ => String::new(),
+        };
+        let description = escape(member["description"].as_str().unwrap_or_default());
+        let _ = writeln!(rows, "<tr><td><code>{}</code></td><td>{kind}</td><td>{description}</td></tr>", escape(name));
+    }
+    if rows.is_empty() { rows } else { format!("<table>{rows}</table>") }
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_names_every_operation_and_asks_nobody_else() {
+        let json = crate::openapi::openapi_json();
+        let document = serde_json::from_str(&json).unwrap();
+        let page = page(&document);
+        for (path, method, _) in operations(&document) {
+            assert!(page.contains(&format!("<code>{} {path}</code>", method.to_uppercase())), "{method} {path}");
+        }
+        assert!(!page.contains("<script") && !page.contains("style=") && !page.contains("src="));
+        assert!(!page.contains("http://") && !page.contains("=\"https://"), "nothing is loaded from elsewhere");
+    }
+}

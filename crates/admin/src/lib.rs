@@ -1,0 +1,58 @@
+//! The backoffice: the API with which operators run a sale, and the people and scripts who may use it.
+//!
+//! Its one idea: whatever an operator does is one request that is checked once, written over the very revision that was
+//! looked at, and told to the audit log; whatever can't be undone is asked for twice. The dashboard has no other way in
+//! than scripts have.
+//!
+//! [`router`] serves it, as a Lambda or in the stand-alone program; [`bootstrap`] makes the first superuser. The
+//! document of the API is made from the code: [`openapi_json`], browsable at `/api/docs`.
+//!
+//! - `access`: operators, sign-ins, API tokens, roles, and what slows down who guesses passwords.
+//! - `api`: one file an operation: what it takes, what it answers, what it does.
+//! - `problem`: the one table of errors.
+//!
+//! Try it: `cargo nextest run -p vestibule-tests admin::`; the document is `openapi.json` at the root.
+
+mod access;
+mod api;
+mod audit;
+mod body;
+mod change;
+mod confirmation;
+mod conflict;
+mod contradictions;
+mod docs;
+mod live;
+mod numbers;
+mod openapi;
+mod peer;
+mod problem;
+mod query;
+mod queues;
+mod request_id;
+mod schema;
+mod secret;
+mod state;
+mod toml;
+
+use axum::Router;
+use axum::middleware::from_fn;
+
+pub use access::{BootstrapError, bootstrap};
+pub use openapi::openapi_json;
+pub use peer::PeerAddress;
+pub use state::AdminParts;
+
+use problem::Problem;
+use state::Admin;
+
+/// Everything that the backoffice answers: `/api/v1/..`, `/api/docs`.
+pub fn router(parts: AdminParts) -> Router {
+    let (router, document) = openapi::operations().split_for_parts();
+    router
+        .merge(docs::routes(&document))
+        .fallback(async || Problem::NotFound)
+        .method_not_allowed_fallback(async || Problem::MethodNotAllowed)
+        .layer(from_fn(request_id::dress))
+        .with_state(Admin::new(parts))
+}

@@ -1,0 +1,67 @@
+//! Random secrets, and the hashes by which they are known afterwards.
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+
+/// Bytes of a secret that is given to a browser or a script.
+const SECRET_BYTES: usize = 32;
+
+/// `N` random bytes. Without randomness nothing here may go on.
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    #[expect(clippy::expect_used, reason = "a system without randomness can't give out secrets, and must not try")]
+    getrandom::fill(&mut bytes).expect("the system has randomness");
+    bytes
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// `N` random bytes in hexadecimal digits: a name, not a secret.
+pub(crate) fn random_hex<const N: usize>() -> String {
+    hex(&random::<N>())
+}
+
+/// Random bytes for a salt.
+pub(crate) fn salt() -> [u8; 16] {
+    random()
+}
+
+/// A new secret of 256 random bits. It is shown to whom it is for, and only its hash is kept.
+pub(crate) fn new_secret() -> String {
+    URL_SAFE_NO_PAD.encode(random::<SECRET_BYTES>())
+}
+
+/// The SHA-256 of a text in hexadecimal digits. Enough for secrets of 256 random bits, which nobody can guess; never for
+/// passwords.
+pub(crate) fn hash(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+/// Whether a secret has this hash, in a time that does not tell how near it was.
+pub(crate) fn has_hash(secret: &str, expected: &str) -> bool {
+    hash(secret).as_bytes().ct_eq(expected.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_known_by_its_hash_only() {
+        let secret = new_secret();
+        assert_eq!(secret.len(), 43);
+        assert_ne!(secret, new_secret());
+        assert!(has_hash(&secret, &hash(&secret)));
+        assert!(!has_hash(&secret, &hash("another")));
+        assert_eq!(hash("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+}

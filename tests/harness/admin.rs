@@ -1,0 +1,177 @@
+use std::sync::Arc;
+
+use http::Method;
+use http::header::CONTENT_TYPE;
+use http::request::Builder;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use vestibule_admin::{AdminParts, bootstrap};
+use vestibule_core::Store;
+use vestibule_core::records::Records;
+use vestibule_http::Directory;
+
+use crate::{Answer, Visitor};
+
+/// Name and password of the first superuser.
+const ROOT: (&str, &str) = ("root", "correct horse battery");
+
+/// A backoffice in the test's own process, at a free port of loopback, over any store.
+pub struct AdminUnderTest {
+    address: String,
+    records: Arc<dyn Records>,
+    server: JoinHandle<std::io::Result<()>>,
+}
+
+impl AdminUnderTest {
+    /// Starts one with a superuser in it.
+    pub async fn start(store: Arc<dyn Store>, records: Arc<dyn Records>) -> Self {
+        let (name, password) = ROOT;
+        bootstrap(&*records, &format!("{name}:{password}")).await.unwrap();
+        let directory = Arc::new(Directory::new(Arc::clone(&store), Vec::new(), Vec::new()));
+        let parts = AdminParts { store, records: Arc::clone(&records), directory, trusted_proxies: 1, streams: true };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let router = vestibule_admin::router(parts);
+        let server = tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { address, records, server }
+    }
+
+    /// `127.0.0.1:<port>`.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// What the backoffice keeps.
+    #[must_use]
+    pub fn records(&self) -> &Arc<dyn Records> {
+        &self.records
+    }
+
+    /// Somebody at the door, who has not signed in.
+    #[must_use]
+    pub fn desk(&self) -> Desk {
+        Desk { visitor: Visitor::new(&self.address, "admin.example.com").with_header("x-vestibule-request", "1") }
+    }
+
+    /// The superuser, signed in.
+    pub async fn root(&self) -> Desk {
+        let mut desk = self.desk();
+        desk.sign_in(ROOT.0, ROOT.1).await;
+        desk
+    }
+}
+
+impl Drop for AdminUnderTest {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+/// Somebody who works with the API: a browser with its cookie, or a script with its token.
+#[derive(Clone)]
+pub struct Desk {
+    visitor: Visitor,
+}
+
+impl Desk {
+    /// The same as a script with this token.
+    #[must_use]
+    pub fn with_token(mut self, token: &str) -> Self {
+        self.visitor.forget_cookies();
+        self.with_header("authorization", &format!("Bearer {token}"))
+    }
+
+    /// Sends a header with every request from now on.
+    #[must_use]
+    pub fn with_header(self, name: &str, value: &str) -> Self {
+        Self { visitor: self.visitor.with_header(name, value) }
+    }
+
+    /// The visitor behind it.
+    pub fn visitor(&mut self) -> &mut Visitor {
+        &mut self.visitor
+    }
+
+    /// Signs in, and fails the test if that is refused.
+    pub async fn sign_in(&mut self, name: &str, password: &str) {
+        let answer = self.post("/sign-in", serde_json::json!({ "name": name, "password": password })).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+
+    /// Sends any request; the path begins behind `/api/v1`.
+    pub async fn send(&mut self, method: Method, path: &str, headers: &[(&str, &str)], body: Option<Value>) -> Answer {
+        let request = Builder::new().method(method).uri(format!("/api/v1{path}"));
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        match body {
+            Some(body) => {
+                self.visitor.request(request.header(CONTENT_TYPE, "application/json"), body.to_string()).await
+            }
+            None => self.visitor.request(request, "").await,
+        }
+    }
+
+    /// Reads.
+    pub async fn get(&mut self, path: &str) -> Answer {
+        self.send(Method::GET, path, &[], None).await
+    }
+
+    /// Creates or does.
+    pub async fn post(&mut self, path: &str, body: Value) -> Answer {
+        self.send(Method::POST, path, &[], Some(body)).await
+    }
+
+    /// Changes whatever is there.
+    pub async fn patch(&mut self, path: &str, body: Value) -> Answer {
+        self.send(Method::PATCH, path, &[("if-match", "*")], Some(body)).await
+    }
+
+    /// Changes the revision that is meant.
+    pub async fn patch_revision(&mut self, path: &str, revision: u64, body: Value) -> Answer {
+        self.send(Method::PATCH, path, &[("if-match", &format!("\"{revision}\""))], Some(body)).await
+    }
+
+    /// Does what is to be confirmed: asks, and asks again with the token of the first answer.
+    pub async fn confirmed(&mut self, method: Method, path: &str, body: Option<Value>) -> Answer {
+        let first = self.send(method.clone(), path, &[], body.clone()).await;
+        let token = first.confirmation();
+        self.send(method, path, &[("x-vestibule-confirm", &token)], body).await
+    }
+
+    /// Creates what must be creatable.
+    pub async fn create(&mut self, path: &str, body: Value) -> Value {
+        let answer = self.post(path, body).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+        answer.json()
+    }
+}
+
+impl Answer {
+    /// The token by which the request is confirmed; fails the test if it is not to be.
+    #[must_use]
+    pub fn confirmation(&self) -> String {
+        assert_eq!((self.status.as_u16(), self.code()), (428, "confirmation_required".to_owned()), "{}", self.text());
+        self.json()["confirmation"]["token"].as_str().unwrap().to_owned()
+    }
+
+    /// Fails the test unless this is the error with that code.
+    pub fn assert_code(&self, code: &str) {
+        assert_eq!(self.code(), code, "{}", self.text());
+    }
+
+    /// The code of an error.
+    #[must_use]
+    pub fn code(&self) -> String {
+        self.json()["error"]["code"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// The fields that an error names, with their messages.
+    #[must_use]
+    pub fn wrong_fields(&self) -> Vec<String> {
+        let body = self.json();
+        let errors = body["errors"].as_array().cloned().unwrap_or_default();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        errors.iter().map(|error| format!("{}: {}", text(&error["field"]), text(&error["message"]))).collect()
+    }
+}

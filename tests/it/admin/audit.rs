@@ -1,0 +1,155 @@
+//! The audit log in the API.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::office::{Office, PASSWORD, over_both_stores};
+
+over_both_stores! {
+    who_changed_what_is_told_from_what_to_what,
+    every_change_leaves_an_entry_and_no_secret,
+    the_log_is_searched_and_read_page_by_page,
+    the_log_is_taken_along_as_lines,
+    the_log_is_bounded,
+}
+
+async fn who_changed_what_is_told_from_what_to_what(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({})).await;
+    let mut zoe = office.operator("zoe", "operator", &["acme"]).await.with_header("x-request-id", "call-7");
+    zoe.patch("/queues/tour/levers", json!({ "quota": 9 })).await;
+    let mut entry = office.root().get("/audit?limit=1").await.json()["entries"][0].clone();
+    assert!(entry["id"].as_str().unwrap().starts_with(&(office.now() * 1000).to_string()), "{entry}");
+    entry["id"] = json!("");
+    let expected = json!({
+        "id": "", "at": office.now(), "operator": "zoe", "token": null, "request": "call-7", "action": "queue.levers",
+        "tenant": "acme", "queue": "tour", "subject": null, "revision": 2,
+        "changes": [{ "field": "quota", "from": 2, "to": 9 }],
+    });
+    assert_eq!(entry, expected);
+}
+
+async fn every_change_leaves_an_entry_and_no_secret(office: Office) {
+    let mut root = office.root();
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "quota": 0 })).await;
+    let session = office.join("tour", 1).await[0];
+    root.patch("/tenants/acme", json!({ "name": "Acme" })).await;
+    root.patch("/queues/tour", json!({ "name": "Tour" })).await;
+    root.patch("/queues/tour/levers", json!({ "active_ttl": 300 })).await;
+    root.create("/queues/tour/clone", json!({ "id": "gig", "hosts": ["gig.example.com"] })).await;
+    root.send(Method::POST, &format!("/queues/tour/sessions/{session}/admit"), &[], None).await;
+    root.post("/queues/tour/release", json!({ "count": 1 })).await;
+    root.confirmed(Method::POST, &format!("/queues/tour/sessions/{session}/end"), None).await;
+    root.confirmed(Method::POST, "/queues/tour/reset", None).await;
+    let operator = json!({ "name": "zoe", "password": PASSWORD, "role": "operator", "tenants": ["acme"] });
+    root.create("/operators", operator).await;
+    root.patch("/operators/zoe", json!({ "password": "another password" })).await;
+    let token = json!({ "name": "script", "role": "viewer", "tenants": ["acme"], "expires_in": 600 });
+    let token = root.create("/tokens", token).await;
+    let id = token["token"]["id"].as_str().unwrap();
+    root.send(Method::DELETE, &format!("/tokens/{id}"), &[], None).await;
+    root.confirmed(Method::DELETE, "/operators/zoe", None).await;
+    root.confirmed(Method::DELETE, "/queues/gig", None).await;
+    let document = json!({ "tenants": [{ "id": "blue", "name": "Blue" }], "queues": [] });
+    root.confirmed(Method::POST, "/settings", Some(document)).await;
+    root.confirmed(Method::DELETE, "/tenants/blue", None).await;
+    let body = json!({ "current": "correct horse battery", "new": "a third password" });
+    office.pass(1);
+    root.send(Method::PUT, "/sign-in/password", &[], Some(body)).await;
+    root.send(Method::DELETE, "/sign-in", &[], None).await;
+    let mut reader = office.admin.desk();
+    reader.sign_in("root", "a third password").await;
+
+    let log = reader.get("/audit?limit=200").await;
+    let entries = log.json()["entries"].as_array().unwrap().clone();
+    let mut actions: Vec<_> = entries.iter().rev().map(|entry| entry["action"].as_str().unwrap().to_owned()).collect();
+    actions.retain(|action| action != "account.sign_in");
+    assert_eq!(
+        actions,
+        [
+            "tenant.create",
+            "queue.create",
+            "tenant.change",
+            "queue.change",
+            "queue.levers",
+            "queue.clone",
+            "session.admit",
+            "queue.release",
+            "session.end",
+            "queue.reset",
+            "operator.create",
+            "operator.change",
+            "token.create",
+            "token.revoke",
+            "operator.remove",
+            "queue.remove",
+            "settings.import",
+            "tenant.remove",
+            "account.change_password",
+            "account.sign_out",
+        ]
+    );
+    let secret = token["secret"].as_str().unwrap();
+    for secret in [PASSWORD, "another password", "a third password", "correct horse battery", "argon2id", secret] {
+        assert!(!log.text().contains(secret), "{secret}");
+    }
+}
+
+async fn the_log_is_searched_and_read_page_by_page(office: Office) {
+    for tenant in ["acme", "blue"] {
+        office.tenant(tenant).await;
+        office.queue(&format!("{tenant}-tour"), tenant, json!({})).await;
+    }
+    let began = office.now();
+    office.pass(100);
+    let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
+    for quota in 10..15 {
+        zoe.patch("/queues/acme-tour/levers", json!({ "quota": quota })).await;
+    }
+    let mut root = office.root();
+    let mut count =
+        async |query: &str| root.get(&format!("/audit?{query}")).await.json()["entries"].as_array().unwrap().len();
+    assert_eq!(count("operator=zoe&action=queue.").await, 5);
+    assert_eq!(count("tenant=blue").await, 2);
+    assert_eq!(count("queue=acme-tour").await, 6);
+    assert_eq!(count("search=LEVERS").await, 5);
+    assert_eq!(count(&format!("to={began}&action=queue")).await, 2);
+    assert_eq!(count(&format!("from={}&action=queue", began + 1)).await, 5);
+    assert_eq!(root.get("/audit?before=x").await.status, 422);
+    let mut quotas = Vec::new();
+    let mut path = "/audit?queue=acme-tour&action=queue.levers&limit=2".to_owned();
+    loop {
+        let page = root.get(&path).await.json();
+        let entries = page["entries"].as_array().unwrap();
+        quotas.extend(entries.iter().filter_map(|entry| entry["changes"][0]["to"].as_u64()));
+        let Some(next) = page["next"].as_str() else { break };
+        path = format!("/audit?queue=acme-tour&action=queue.levers&limit=2&before={next}");
+    }
+    assert_eq!(quotas, [14, 13, 12, 11, 10]);
+}
+
+async fn the_log_is_taken_along_as_lines(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "name": "=1+1, \"x\"" })).await;
+    let mut root = office.root();
+    let lines = root.get("/audit/export?tenant=acme").await;
+    assert_eq!(lines.header("content-type"), Some("application/x-ndjson"));
+    let entries: Vec<Value> = lines.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((entries.len(), &entries[0]["action"]), (2, &json!("queue.create")));
+    let csv = root.get("/audit/export?format=csv&tenant=acme").await;
+    let rows: Vec<_> = csv.text().split("\r\n").collect();
+    assert_eq!((rows.len(), rows[0].split(',').count()), (4, 11));
+    assert!(rows[1].contains("\"queue.create\",\"acme\",\"tour\""), "{}", rows[1]);
+}
+
+async fn the_log_is_bounded(office: Office) {
+    use vestibule_core::records::Stream;
+    let most = Stream::Audit.keeps();
+    let entry = office.root().get("/audit?limit=1").await.json()["entries"][0].to_string();
+    for _ in 0..most + 500 {
+        office.admin.records().append(&Stream::Audit, &entry).await.unwrap();
+    }
+    let lines = office.root().get("/audit/export").await.text().lines().count();
+    assert!((most..most + 150).contains(&lines), "{lines}");
+}

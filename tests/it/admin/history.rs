@@ -1,0 +1,157 @@
+//! A queue's numbers, minute by minute.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use vestibule_core::history::{Sample, Step, notice_minute, rates, samples};
+use vestibule_core::line::Visit;
+use vestibule_core::records::Records;
+use vestibule_core::{Clock as _, ManualClock, MemoryRecords, MemoryStore, Micros, PutMode, QueueId, SessionId, Store};
+use vestibule_store_redis::{RedisOptions, RedisStore};
+use vestibule_tests::Redis;
+
+use crate::room::{random_queue, settings_of};
+
+/// Begin of a five-minute step.
+const START: Micros = Micros(1_700_000_100_000_000);
+
+struct Bench {
+    store: Arc<dyn Store>,
+    records: Arc<dyn Records>,
+    clock: Arc<ManualClock>,
+    queue: QueueId,
+}
+
+impl Bench {
+    async fn memory() -> Self {
+        let clock = Arc::new(ManualClock::at(START));
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        Self::of(store, Arc::new(MemoryRecords::new(clock.clone())), clock).await
+    }
+
+    async fn redis(redis: &Redis) -> Self {
+        let clock = Arc::new(ManualClock::at(START));
+        let options = RedisOptions { timeout: Duration::from_secs(10), clock: Some(clock.clone()) };
+        let store = Arc::new(RedisStore::connect(&redis.url(), options).unwrap());
+        Self::of(store.clone(), store, clock).await
+    }
+
+    async fn of(store: Arc<dyn Store>, records: Arc<dyn Records>, clock: Arc<ManualClock>) -> Self {
+        let queue = random_queue();
+        store.put_settings(&settings_of(&queue, &json!({ "quota": 2 })), PutMode::Always).await.unwrap();
+        Self { store, records, clock, queue }
+    }
+
+    async fn join(&self, count: usize) {
+        for _ in 0..count {
+            let visit = Visit { ticket: None, join: Some(SessionId::random()) };
+            self.store.visit(&self.queue, visit).await.unwrap();
+        }
+    }
+
+    async fn notice(&self) -> usize {
+        notice_minute(&*self.store, &*self.records).await.unwrap()
+    }
+
+    async fn samples(&self, step: Step, from: Micros) -> Vec<Sample> {
+        samples(&*self.records, &self.queue, step, from).await.unwrap()
+    }
+
+    fn pass(&self, seconds: u64) {
+        self.clock.advance(seconds * 1_000_000);
+    }
+}
+
+macro_rules! suite {
+    ($($behaviour:ident,)+) => {
+        mod memory {
+            $(
+                #[tokio::test]
+                async fn $behaviour() {
+                    super::$behaviour(&super::Bench::memory().await).await;
+                }
+            )+
+        }
+
+        mod redis {
+            $(
+                #[tokio::test]
+                async fn $behaviour() {
+                    let redis = vestibule_tests::Redis::start().await;
+                    super::$behaviour(&super::Bench::redis(&redis).await).await;
+                }
+            )+
+        }
+    };
+}
+
+suite! {
+    a_minute_is_written_once_whoever_notices_it,
+    samples_say_what_happened_in_between,
+    a_minute_without_anybody_leaves_no_sample,
+    a_day_of_minutes_and_a_month_of_five_minutes_are_kept,
+    rates_are_those_of_the_last_minutes,
+}
+
+async fn a_minute_is_written_once_whoever_notices_it(bench: &Bench) {
+    bench.join(3).await;
+    let written = futures_util::future::join_all((0..8).map(|_| bench.notice())).await;
+    assert_eq!(written.iter().sum::<usize>(), 2, "a minute and five minutes, by one of the eight: {written:?}");
+    bench.pass(59);
+    assert_eq!(bench.notice().await, 0);
+    bench.pass(1);
+    bench.join(1).await;
+    assert_eq!(bench.notice().await, 1, "the five minutes last");
+    assert_eq!(bench.samples(Step::Minute, START).await.len(), 2);
+    assert_eq!(bench.samples(Step::FiveMinutes, START).await.len(), 1);
+}
+
+async fn samples_say_what_happened_in_between(bench: &Bench) {
+    bench.join(5).await;
+    bench.notice().await;
+    bench.pass(20);
+    bench.join(4).await;
+    bench.pass(40);
+    bench.notice().await;
+    let first = Sample { at: START.seconds(), waiting: 3, active: 2, quota: 2, joined: Some(5), admitted: Some(2) };
+    let samples = bench.samples(Step::Minute, START).await;
+    assert_eq!(samples[0], first);
+    assert_eq!((samples[1].at, samples[1].joined), (START.seconds() + 60, Some(4)));
+    let later = bench.samples(Step::Minute, START.plus_seconds(1)).await;
+    assert_eq!(later, samples[1..], "what is left out is still what the next is counted from");
+}
+
+async fn a_minute_without_anybody_leaves_no_sample(bench: &Bench) {
+    assert_eq!(bench.notice().await, 0);
+    assert_eq!(bench.samples(Step::Minute, START).await, []);
+}
+
+async fn a_day_of_minutes_and_a_month_of_five_minutes_are_kept(bench: &Bench) {
+    for _ in 0..1600 {
+        bench.join(1).await;
+        bench.notice().await;
+        bench.pass(60);
+    }
+    let minutes = bench.samples(Step::Minute, Micros(0)).await;
+    assert!((1440..1540).contains(&minutes.len()), "{}", minutes.len());
+    assert_eq!(minutes.last().unwrap().at, START.seconds() + 1599 * 60);
+    assert!(minutes[1..].iter().all(|sample| sample.joined == Some(1)));
+    let fives = bench.samples(Step::FiveMinutes, Micros(0)).await;
+    assert_eq!(fives.len(), 320, "a month is far from over");
+    assert!(fives[1..].iter().all(|sample| sample.joined == Some(5)));
+}
+
+async fn rates_are_those_of_the_last_minutes(bench: &Bench) {
+    let now = async || bench.store.stats(&bench.queue).await.unwrap();
+    bench.join(1).await;
+    assert_eq!(rates(&*bench.records, &bench.queue, &now().await).await.unwrap(), None, "nothing to compare with");
+    bench.notice().await;
+    bench.pass(15);
+    bench.join(3).await;
+    let found = rates(&*bench.records, &bench.queue, &now().await).await.unwrap().unwrap();
+    assert!((found.joined - 12.0).abs() < 1e-9 && (found.admitted - 4.0).abs() < 1e-9, "{found:?}");
+    bench.pass(3600);
+    assert_eq!(rates(&*bench.records, &bench.queue, &now().await).await.unwrap(), None, "that was too long ago");
+    assert_eq!(bench.clock.now(), START.plus_seconds(3615));
+}

@@ -1,0 +1,118 @@
+//! What operators do while a sale runs.
+
+use http::Method;
+use serde_json::json;
+use vestibule_tests::{GateUnderTest, Visitor};
+
+use super::office::{Office, over_both_stores, redis_store};
+
+over_both_stores! {
+    a_lever_is_in_force_on_the_next_visit,
+    only_levers_are_levers,
+    a_release_admits_and_a_large_one_says_first_what_it_does,
+    a_reset_is_confirmed_and_begins_anew,
+    levers_pulled_at_once_all_hold,
+}
+
+async fn a_lever_is_in_force_on_the_next_visit(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "quota": 0 })).await;
+    office.join("tour", 3).await;
+    let mut root = office.root();
+    let pulled = root.send(Method::PATCH, "/queues/tour/levers", &[], Some(json!({ "quota": 2 }))).await;
+    assert_eq!((pulled.status.as_u16(), &pulled.json()["quota"]), (200, &json!(2)));
+    let stats = office.store.stats(&"tour".parse().unwrap()).await.unwrap();
+    assert_eq!((stats.waiting, stats.active), (1, 2));
+    let all = json!({
+        "mode": "paused", "quota": 9, "admissions_per_minute": 30, "waiting_ttl": 40, "active_ttl": 50,
+        "claim_ttl": 20, "hold_ttl": 60, "max_session": 70,
+    });
+    let pulled = root.patch("/queues/tour/levers", all.clone()).await.json();
+    for (name, value) in all.as_object().unwrap() {
+        assert_eq!(&pulled[name], value, "{name}");
+    }
+    assert_eq!(root.patch("/queues/tour/levers", json!({ "admissions_per_minute": null })).await.status, 200);
+    assert_eq!(root.get("/queues/tour").await.json()["admissions_per_minute"], json!(null));
+}
+
+async fn only_levers_are_levers(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({})).await;
+    let refused = office.root().patch("/queues/tour/levers", json!({ "hosts": ["x.example"] })).await;
+    assert!(
+        refused.wrong_fields()[0].starts_with("hosts: is not a lever; they are mode, quota,"),
+        "{}",
+        refused.text()
+    );
+    let refused = office.root().patch("/queues/tour/levers", json!({ "quota": "many", "waiting_ttl": 1 })).await;
+    assert_eq!(refused.wrong_fields().len(), 2, "{}", refused.text());
+}
+
+async fn a_release_admits_and_a_large_one_says_first_what_it_does(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "quota": 1, "mode": "paused" })).await;
+    office.join("tour", 150).await;
+    let mut root = office.root();
+    assert_eq!(root.post("/queues/tour/release", json!({ "count": 5 })).await.json(), json!({ "released": 5 }));
+    let asked = root.post("/queues/tour/release", json!({ "count": 200 })).await;
+    let effect = asked.json()["confirmation"]["effect"].as_str().unwrap().to_owned();
+    assert_eq!(effect, "145 people will be let in now; the site will carry 150, and the quota is 1");
+    let token = asked.confirmation();
+    let with = [("x-vestibule-confirm", token.as_str())];
+    let body = |count: u64| Some(json!({ "count": count }));
+    root.send(Method::POST, "/queues/tour/release", &with, body(300)).await.assert_code("confirmation_required");
+    let released = root.confirmed(Method::POST, "/queues/tour/release", body(200)).await;
+    assert_eq!(released.json(), json!({ "released": 145 }), "no more were there");
+    for wrong in [json!({ "count": 0 }), json!({ "count": 100_001 }), json!({}), json!({ "count": 1, "n": 1 })] {
+        assert_eq!(root.post("/queues/tour/release", wrong).await.status, 422);
+    }
+}
+
+async fn a_reset_is_confirmed_and_begins_anew(office: Office) {
+    office.tenant("acme").await;
+    let before = office.queue("tour", "acme", json!({ "quota": 1 })).await;
+    office.join("tour", 3).await;
+    office.pass(10);
+    let mut root = office.root();
+    let asked = root.send(Method::POST, "/queues/tour/reset", &[], None).await;
+    assert!(asked.text().contains("2 who wait will lose their place, 1 who are in"), "{}", asked.text());
+    let reset = root.confirmed(Method::POST, "/queues/tour/reset", None).await.json();
+    assert!(reset["epoch"].as_u64() > before["epoch"].as_u64() && reset["revision"] == 2, "{reset}");
+    let stats = office.store.stats(&"tour".parse().unwrap()).await.unwrap();
+    assert_eq!((stats.waiting, stats.active), (0, 0));
+}
+
+async fn levers_pulled_at_once_all_hold(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({})).await;
+    let pulls = [("quota", 11), ("waiting_ttl", 21), ("active_ttl", 31), ("hold_ttl", 701)];
+    let mut desks: Vec<_> = pulls.iter().map(|_| office.root()).collect();
+    let pulled = desks
+        .iter_mut()
+        .zip(pulls)
+        .map(|(desk, (name, value))| desk.patch("/queues/tour/levers", json!({ name: value })));
+    for answer in futures_util::future::join_all(pulled).await {
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    let settings = office.root().get("/queues/tour").await.json();
+    for (name, value) in pulls {
+        assert_eq!(settings[name], value, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_quota_changed_in_the_api_rules_the_very_next_request_to_a_gate_of_another_process() {
+    let office = Office::redis().await;
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "quota": 0, "hosts": ["tickets.example.com"] })).await;
+    // A connection, a directory and a router of its own: nothing is shared but the Redis.
+    let store = redis_store(office.redis.as_ref().unwrap(), &office.clock);
+    let gate = GateUnderTest::start(store, &json!({})).await;
+    let mut visitor = Visitor::new(gate.address(), "tickets.example.com");
+    assert_eq!(visitor.status("tour").await.json()["state"], "waiting");
+    assert_eq!(office.root().patch("/queues/tour/levers", json!({ "quota": 1 })).await.status, 200);
+    assert_eq!(visitor.status("tour").await.json()["state"], "admitted");
+    assert_eq!(office.root().patch("/queues/tour/levers", json!({ "mode": "closed" })).await.status, 200);
+    let mut newcomer = Visitor::new(gate.address(), "tickets.example.com");
+    assert_eq!(newcomer.status("tour").await.json()["state"], "closed");
+}

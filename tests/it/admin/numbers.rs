@@ -1,0 +1,114 @@
+//! How it goes and how it went, in the API.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use vestibule_core::history::notice_minute;
+
+use super::office::{Office, over_both_stores};
+
+over_both_stores! {
+    a_queue_is_told_at_a_glance,
+    all_queues_are_told_at_once_with_what_they_were,
+    the_history_is_told_as_json_and_csv,
+    numbers_are_followed_as_they_change,
+}
+
+async fn notice(office: &Office) {
+    notice_minute(&*office.store, &**office.admin.records()).await.unwrap();
+}
+
+async fn a_queue_is_told_at_a_glance(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "quota": 4, "name": "The tour" })).await;
+    office.join("tour", 5).await;
+    notice(&office).await;
+    office.pass(20);
+    office.join("tour", 2).await;
+    let stats = office.root().get("/queues/tour/stats").await.json();
+    let wait = stats["wait_seconds"].clone();
+    assert!(wait["p50"].as_u64() > Some(0) && wait["p90"].as_u64() >= wait["p50"].as_u64(), "{stats}");
+    let mut expected = json!({
+        "queue": "tour", "tenant": "acme", "name": "The tour", "mode": "open", "revision": 1, "at": office.now(),
+        "waiting": 3, "active": 4, "quota": 4, "places_used": 1.0, "joined_per_minute": 6.0,
+        "admitted_per_minute": 0.0, "oldest_wait_seconds": 19, "recovering": false,
+    });
+    expected["wait_seconds"] = wait;
+    assert!((19..=20).contains(&stats["oldest_wait_seconds"].as_u64().unwrap()), "{stats}");
+    expected["oldest_wait_seconds"] = stats["oldest_wait_seconds"].clone();
+    assert_eq!(stats, expected);
+}
+
+async fn all_queues_are_told_at_once_with_what_they_were(office: Office) {
+    office.tenant("acme").await;
+    for id in ["a", "b"] {
+        office.queue(id, "acme", json!({ "quota": 0 })).await;
+    }
+    office.join("a", 2).await;
+    notice(&office).await;
+    let at = office.now();
+    let mut root = office.root();
+    let overview = root.get("/stats?recent=15").await.json();
+    let told: Vec<_> =
+        overview["queues"].as_array().unwrap().iter().map(|it| (&it["queue"], &it["waiting"], &it["recent"])).collect();
+    assert_eq!(told, [(&json!("a"), &json!(2), &json!([[at, 2]])), (&json!("b"), &json!(0), &json!([]))]);
+    assert_eq!(root.get("/stats").await.json()["queues"][0]["recent"], json!([]));
+    assert_eq!(root.get("/stats?recent=61").await.status, 422);
+}
+
+async fn the_history_is_told_as_json_and_csv(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "quota": 1 })).await;
+    let began = office.now();
+    for _ in 0..3 {
+        office.join("tour", 2).await;
+        notice(&office).await;
+        office.pass(60);
+    }
+    let mut root = office.root();
+    let history = root.get("/queues/tour/history").await.json();
+    assert_eq!(history["columns"], json!(["at", "waiting", "active", "quota", "joined", "admitted"]));
+    assert_eq!(history["step_seconds"], 60);
+    let points = history["points"].as_array().unwrap();
+    let told: Vec<_> = points.iter().map(|point| (point[0].as_u64().unwrap(), &point[4])).collect();
+    assert_eq!(told, [(began, &json!(2)), (began + 60, &json!(2)), (began + 120, &json!(2))]);
+    let from = root.get(&format!("/queues/tour/history?from={}", began + 100)).await.json();
+    assert_eq!(from["points"].as_array().unwrap(), &points[2..]);
+    let five = root.get("/queues/tour/history?step=five_minutes").await.json();
+    assert_eq!((&five["step_seconds"], five["points"].as_array().unwrap().len()), (&json!(300), 1));
+    let csv = root.get("/queues/tour/history?format=csv").await;
+    assert_eq!(csv.header("content-type"), Some("text/csv; charset=utf-8"));
+    let lines: Vec<_> = csv.text().split("\r\n").collect();
+    assert_eq!((lines[0], lines.len()), ("at,waiting,active,quota,joined,admitted", 5));
+    assert!(lines[1].starts_with(&format!("{began},1,1,1,2,1")), "{lines:?}");
+    assert_eq!(root.get("/queues/tour/history?step=hour").await.status, 422);
+}
+
+async fn numbers_are_followed_as_they_change(office: Office) {
+    office.tenant("acme").await;
+    office.tenant("blue").await;
+    office.queue("tour", "acme", json!({ "quota": 0 })).await;
+    office.queue("blues", "blue", json!({})).await;
+    let mut zoe = office.operator("zoe", "viewer", &["acme"]).await;
+    let cookie = zoe.visitor().cookie("vestibule_admin").unwrap().to_owned();
+    let mut stream = BufReader::new(TcpStream::connect(office.admin.address()).await.unwrap());
+    let request = format!("GET /api/v1/events HTTP/1.1\r\nhost: x\r\ncookie: vestibule_admin={cookie}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut next = async || -> Value {
+        loop {
+            let mut line = String::new();
+            timeout(Duration::from_secs(20), stream.read_line(&mut line)).await.unwrap().unwrap();
+            if let Some(data) = line.strip_prefix("data: ") {
+                return serde_json::from_str(data).unwrap();
+            }
+        }
+    };
+    let first = next().await;
+    assert_eq!((&first["queues"][0]["queue"], &first["queues"][0]["waiting"]), (&json!("tour"), &json!(0)));
+    assert_eq!(first["queues"].as_array().unwrap().len(), 1, "the others are not theirs to see");
+    office.join("tour", 2).await;
+    while next().await["queues"][0]["waiting"] != 2 {}
+}

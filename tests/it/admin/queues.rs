@@ -1,0 +1,269 @@
+//! Queues in the API.
+
+use http::Method;
+use serde_json::{Value, json};
+use vestibule_core::settings::Settings;
+
+use super::office::{Office, over_both_stores, queue};
+
+over_both_stores! {
+    a_queue_is_created_with_every_setting_and_read_back,
+    a_queue_is_changed_by_a_merge_patch_over_its_revision,
+    a_removed_queue_is_gone_once_that_is_confirmed,
+    validating_writes_nothing_and_says_what_would_be_written,
+    a_clone_takes_over_what_the_body_does_not_say,
+    all_wrong_fields_are_named_with_their_path,
+    queues_in_each_other_s_way_are_refused_and_named,
+    of_two_who_save_at_once_the_second_is_shown_what_the_first_changed,
+    of_two_who_create_the_same_at_once_one_wins,
+    queues_are_listed_by_page_and_searched,
+    an_address_says_which_queue_it_meets_and_why,
+    bodies_are_bounded_and_must_be_json,
+}
+
+async fn a_queue_is_created_with_every_setting_and_read_back(office: Office) {
+    office.tenant("acme").await;
+    let every = json!({
+        "id": "tour", "tenant": "acme", "name": "The tour", "hosts": ["a.example.com", "*.b.example.com"],
+        "rules": [{ "action": "queue", "path": ["/shop/**"], "method": ["GET"], "source": ["192.0.2.0/24"],
+            "header": { "name": "x-a", "value": "1" }, "cookie": { "name": "c", "value": "2" } }],
+        "mode": "paused", "quota": 7, "admissions_per_minute": 60, "waiting_ttl": 30, "active_ttl": 300,
+        "claim_ttl": 20, "hold_ttl": 400, "max_session": 3600, "recheck_after": 0, "theme": "summer",
+        "handover": { "kind": "redirect", "origin": "https://www.example.com" }, "queue_status": 202,
+        "store_failure": "open", "cookie_domain": "example.com", "epoch": 5,
+    });
+    let mut root = office.root();
+    let created = root.post("/queues", every.clone()).await;
+    assert_eq!((created.status.as_u16(), created.header("etag")), (201, Some("\"1\"")), "{}", created.text());
+    let mut expected = every;
+    expected["revision"] = json!(1);
+    assert_eq!(created.json(), expected);
+    let read = root.get("/queues/tour").await;
+    assert_eq!((read.json(), read.header("etag")), (expected.clone(), Some("\"1\"")));
+    let kept = office.store.settings(&"tour".parse().unwrap()).await.unwrap().unwrap();
+    assert_eq!(Settings::to_value(&kept), expected);
+    let plain = office.queue("plain", "acme", json!({})).await;
+    assert_eq!((&plain["epoch"], &plain["name"]), (&json!(office.now()), &json!("plain")), "it begins now");
+}
+
+async fn a_queue_is_changed_by_a_merge_patch_over_its_revision(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "max_session": 60, "handover": { "kind": "check" } })).await;
+    let mut root = office.root();
+    let without = root.send(Method::PATCH, "/queues/tour", &[], Some(json!({ "quota": 5 }))).await;
+    assert_eq!((without.status.as_u16(), without.code()), (428, "revision_required".to_owned()));
+    let patch =
+        json!({ "quota": 5, "max_session": null, "handover": { "kind": "proxy", "origin": "https://x.example" } });
+    let changed = root.patch_revision("/queues/tour", 1, patch).await;
+    assert_eq!((changed.status.as_u16(), changed.header("etag")), (200, Some("\"2\"")), "{}", changed.text());
+    let changed = changed.json();
+    assert_eq!(
+        (&changed["quota"], &changed["max_session"], &changed["revision"]),
+        (&json!(5), &Value::Null, &json!(2))
+    );
+    assert_eq!(changed["handover"], json!({ "kind": "proxy", "origin": "https://x.example" }));
+    let same = root.patch_revision("/queues/tour", 2, json!({ "quota": 5 })).await;
+    assert_eq!(same.header("etag"), Some("\"2\""), "nothing to write");
+    for (field, value) in [("id", json!("other")), ("tenant", json!("blue")), ("epoch", json!(1))] {
+        let refused = root.patch("/queues/tour", json!({ field: value })).await;
+        assert_eq!(refused.status, 422);
+        assert!(refused.wrong_fields()[0].starts_with(&format!("{field}: can't be changed")), "{}", refused.text());
+    }
+    assert_eq!(root.patch("/queues/none", json!({ "quota": 1 })).await.status, 404);
+}
+
+async fn a_removed_queue_is_gone_once_that_is_confirmed(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "quota": 1 })).await;
+    office.join("tour", 3).await;
+    let mut root = office.root();
+    let asked = root.send(Method::DELETE, "/queues/tour", &[], None).await;
+    let effect = asked.json()["confirmation"]["effect"].as_str().unwrap().to_owned();
+    assert!(effect.contains("2 who wait and 1 who are in"), "{effect}");
+    let token = asked.confirmation();
+    root.patch("/queues/tour", json!({ "quota": 2 })).await;
+    let with = [("x-vestibule-confirm", token.as_str())];
+    root.send(Method::DELETE, "/queues/tour", &with, None).await.assert_code("confirmation_required");
+    assert_eq!(root.get("/queues/tour").await.status, 200, "it is not the queue that was looked at");
+    assert_eq!(root.confirmed(Method::DELETE, "/queues/tour", None).await.status, 204);
+    assert_eq!(root.get("/queues/tour").await.status, 404);
+    assert_eq!(office.store.settings(&"tour".parse().unwrap()).await.unwrap().map(|it| it.to_value()), None);
+    assert_eq!(office.queue("tour", "acme", json!({})).await["revision"], 1, "the name is free again");
+}
+
+async fn validating_writes_nothing_and_says_what_would_be_written(office: Office) {
+    office.tenant("acme").await;
+    let mut root = office.root();
+    let validated = root.post("/queues?validate=true", queue("tour", "acme", json!({}))).await;
+    assert_eq!((validated.status.as_u16(), &validated.json()["settings"]["quota"]), (200, &json!(2)));
+    assert_eq!(root.get("/queues/tour").await.status, 404);
+    office.queue("tour", "acme", json!({})).await;
+    let path = "/queues/tour?validate=true";
+    let validated = root.patch_revision(path, 1, json!({ "quota": 9 })).await;
+    assert_eq!(validated.json()["changes"], json!([{ "field": "quota", "from": 2, "to": 9 }]));
+    assert_eq!(root.patch_revision(path, 1, json!({ "quota": -9 })).await.status, 422);
+    assert_eq!(root.patch_revision(path, 7, json!({ "quota": 9 })).await.status, 412);
+    assert_eq!(root.get("/queues/tour").await.json()["quota"], 2);
+}
+
+async fn a_clone_takes_over_what_the_body_does_not_say(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "waiting_ttl": 45, "name": "The tour" })).await;
+    office.pass(60);
+    let mut root = office.root();
+    assert_eq!(root.post("/queues/tour/clone", json!({})).await.wrong_fields()[0].split(':').next(), Some("id"));
+    let refused = root.post("/queues/tour/clone", json!({ "id": "tour-2" })).await;
+    assert_eq!((refused.status.as_u16(), refused.code()), (409, "contradiction".to_owned()), "both have the same host");
+    let patch = json!({ "id": "tour-2", "hosts": ["2.example.com"] });
+    let validated = root.post("/queues/tour/clone?validate=true", patch.clone()).await;
+    assert_eq!(validated.status, 200);
+    let cloned = root.create("/queues/tour/clone", patch).await;
+    assert_eq!((&cloned["waiting_ttl"], &cloned["name"]), (&json!(45), &json!("The tour")));
+    assert_eq!((&cloned["epoch"], &cloned["revision"]), (&json!(office.now()), &json!(1)));
+}
+
+async fn all_wrong_fields_are_named_with_their_path(office: Office) {
+    office.tenant("acme").await;
+    let wrong = json!({
+        "hosts": ["https://x"], "quota": -1, "mode": "ajar", "qouta": 3, "tenant": "acme",
+        "rules": [{ "action": "queue", "path": "shop" }], "handover": { "kind": "redirect" },
+    });
+    let refused = office.root().post("/queues", queue("tour", "acme", wrong)).await;
+    let fields = refused.wrong_fields();
+    for path in ["hosts:", "rules[0].path:", "quota:", "mode:", "handover.origin:", "qouta: is not a field here"] {
+        assert!(fields.iter().any(|field| field.starts_with(path)), "{path} {fields:?}");
+    }
+    assert_eq!(fields.len(), 6, "{fields:?}");
+    let unknown = office.root().post("/queues", queue("tour", "nobody", json!({}))).await;
+    assert_eq!(unknown.wrong_fields(), ["tenant: names no tenant that you may use"]);
+}
+
+async fn queues_in_each_other_s_way_are_refused_and_named(office: Office) {
+    office.tenant("acme").await;
+    office.queue("a", "acme", json!({ "hosts": ["x.example.com"] })).await;
+    let mut root = office.root();
+    let late = root.post("/queues", queue("b", "acme", json!({ "hosts": ["y.example.com", "x.example.com"] }))).await;
+    assert_eq!((late.status.as_u16(), late.code()), (409, "contradiction".to_owned()));
+    let expected = "hosts[1]: is never asked on \"x.example.com\": \"a\" takes every request there first";
+    assert_eq!(late.wrong_fields(), [expected]);
+    office.queue("b", "acme", json!({ "hosts": ["y.example.com"] })).await;
+    let moved = root.patch("/queues/b", json!({ "hosts": ["x.example.com"] })).await;
+    assert_eq!((moved.status.as_u16(), moved.code()), (409, "contradiction".to_owned()));
+    let rules = json!({ "rules": [{ "action": "queue", "path": "/shop/**" }] });
+    assert_eq!(root.patch("/queues/a", rules).await.status, 200);
+    assert_eq!(
+        root.patch("/queues/b", json!({ "hosts": ["x.example.com"] })).await.status,
+        200,
+        "now it gets the rest"
+    );
+}
+
+async fn of_two_who_save_at_once_the_second_is_shown_what_the_first_changed(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "name": "Tour" })).await;
+    let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
+    let mut root = office.root();
+    assert_eq!(zoe.patch_revision("/queues/tour", 1, json!({ "quota": 50 })).await.status, 200);
+    office.pass(5);
+    assert_eq!(zoe.patch_revision("/queues/tour", 2, json!({ "quota": 70, "mode": "paused" })).await.status, 200);
+    let late = root.patch_revision("/queues/tour", 1, json!({ "quota": 10, "name": "The tour" })).await;
+    assert_eq!((late.status.as_u16(), late.code()), (412, "changed_meanwhile".to_owned()));
+    let conflict = &late.json()["conflict"];
+    assert_eq!(conflict["revision"], 3);
+    let at = office.now();
+    assert_eq!(
+        conflict["fields"],
+        json!([
+            { "field": "mode", "before": "open", "theirs": "paused", "operator": "zoe", "at": at },
+            { "field": "quota", "before": 2, "theirs": 70, "yours": 10, "operator": "zoe", "at": at },
+            { "field": "name", "before": "Tour", "theirs": "Tour", "yours": "The tour", "operator": null, "at": null },
+        ])
+    );
+    assert_eq!(root.get("/queues/tour").await.json()["quota"], 70, "nothing was written");
+    assert_eq!(root.patch_revision("/queues/tour", 3, json!({ "name": "The tour" })).await.status, 200);
+}
+
+async fn of_two_who_create_the_same_at_once_one_wins(office: Office) {
+    office.tenant("acme").await;
+    let mut desks: Vec<_> = (0..8).map(|_| office.root()).collect();
+    let creations = desks
+        .iter_mut()
+        .enumerate()
+        .map(|(index, desk)| desk.post("/queues", queue("tour", "acme", json!({ "name": format!("tour {index}") }))));
+    let answers = futures_util::future::join_all(creations).await;
+    let created: Vec<_> = answers.iter().filter(|answer| answer.status == 201).collect();
+    assert_eq!(created.len(), 1, "{:?}", answers.iter().map(|answer| answer.status).collect::<Vec<_>>());
+    assert!(answers.iter().all(|answer| [201, 409].contains(&answer.status.as_u16())));
+    assert_eq!(office.root().get("/queues/tour").await.json(), created[0].json());
+}
+
+async fn queues_are_listed_by_page_and_searched(office: Office) {
+    for tenant in ["acme", "blue"] {
+        office.tenant(tenant).await;
+    }
+    for (id, tenant) in [("c", "acme"), ("a", "acme"), ("b", "blue"), ("d", "blue")] {
+        office.queue(id, tenant, json!({ "name": format!("Sale {id}") })).await;
+    }
+    let mut root = office.root();
+    let mut ids = async |query: &str| {
+        let page = root.get(&format!("/queues{query}")).await.json();
+        let ids =
+            page["queues"].as_array().unwrap().iter().map(|queue| queue["id"].as_str().unwrap()).collect::<Vec<_>>();
+        (ids.join(""), page["next"].as_str().map(str::to_owned))
+    };
+    assert_eq!(ids("").await, ("abcd".to_owned(), None));
+    assert_eq!(ids("?limit=3").await, ("abc".to_owned(), Some("c".to_owned())));
+    assert_eq!(ids("?limit=3&after=c").await, ("d".to_owned(), None));
+    assert_eq!(ids("?tenant=blue").await, ("bd".to_owned(), None));
+    assert_eq!(ids("?search=SALE%20C").await, ("c".to_owned(), None));
+    assert_eq!(ids("?search=b.example").await, ("b".to_owned(), None));
+    for wrong in ["?limit=0", "?limit=x", "?tenant=A", "?nothing=1", "?limit=1&limit=2"] {
+        assert_eq!(root.get(&format!("/queues{wrong}")).await.status, 422, "{wrong}");
+    }
+}
+
+async fn an_address_says_which_queue_it_meets_and_why(office: Office) {
+    for tenant in ["acme", "blue"] {
+        office.tenant(tenant).await;
+    }
+    let (shop, free) =
+        (json!({ "action": "queue", "path": "/shop/**" }), json!({ "action": "bypass", "path": "/shop/css/**" }));
+    office.queue("a", "acme", json!({ "hosts": ["x.example.com"], "rules": [free, shop] })).await;
+    office.queue("b", "acme", json!({ "hosts": ["x.example.com"] })).await;
+    office.queue("c", "blue", json!({ "hosts": ["*.example.com"] })).await;
+    let mut root = office.root();
+    let shop = root.post("/url-test", json!({ "url": "https://X.example.com:8443/Shop/../shop/1?q" })).await.json();
+    assert_eq!((&shop["outcome"], &shop["queue"], &shop["path"]), (&json!("queue"), &json!("a"), &json!("/shop/1")));
+    assert_eq!(
+        shop["asked"][0],
+        json!({ "queue": "a", "host": "x.example.com", "rule": 1, "reason": "rule 1 takes it" })
+    );
+    let css = root.post("/url-test", json!({ "url": "x.example.com/shop/css/a" })).await.json();
+    assert_eq!((&css["outcome"], &css["asked"][0]["rule"]), (&json!("bypass"), &json!(0)));
+    let home = root.post("/url-test", json!({ "url": "x.example.com" })).await.json();
+    assert_eq!((&home["queue"], home["asked"].as_array().unwrap().len()), (&json!("b"), 2));
+    assert_eq!(root.post("/url-test", json!({ "url": "nobody.example" })).await.json()["outcome"], "unknown_host");
+    let mut blue = office.operator("zoe", "viewer", &["blue"]).await;
+    let foreign = blue.post("/url-test", json!({ "url": "x.example.com" })).await.json();
+    assert_eq!((&foreign["outcome"], &foreign["queue"]), (&json!("queue"), &Value::Null), "not theirs to see");
+    assert!(!foreign.to_string().contains("\"a\"") && !foreign.to_string().contains("rule 1"), "{foreign}");
+    assert_eq!(root.post("/url-test", json!({ "url": "/shop", "host": "x" })).await.wrong_fields().len(), 2);
+}
+
+async fn bodies_are_bounded_and_must_be_json(office: Office) {
+    let mut root = office.root();
+    let big = root.post("/tenants", json!({ "id": "acme", "name": "x".repeat(300_000) })).await;
+    assert_eq!((big.status.as_u16(), big.code()), (413, "too_large".to_owned()));
+    let request = |kind: &str| http::Request::post("/api/v1/tenants").header("content-type", kind);
+    for (kind, body, status, code) in [
+        ("application/json", "{", 400, "bad_body"),
+        ("application/json", "[1]", 400, "bad_body"),
+        ("text/plain", "{}", 415, "wrong_content_type"),
+        ("application/merge-patch+json; charset=utf-8", "{}", 422, "wrong_fields"),
+    ] {
+        let answer = root.visitor().request(request(kind), body).await;
+        assert_eq!((answer.status.as_u16(), answer.code()), (status, code.to_owned()), "{kind} {body}");
+    }
+    assert_eq!(root.get("/nothing").await.code(), "not_found");
+    assert_eq!(root.send(Method::PUT, "/tenants", &[], None).await.code(), "method_not_allowed");
+}

@@ -1,0 +1,238 @@
+//! What every keeper of records keeps to: one function a behaviour, run against each of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use vestibule_core::records::{
+    ENTRIES_MAX, EntryId, Note, NoteKind, RECORDS_MAX, RecordKind, RecordOutcome, Records, Stream,
+};
+use vestibule_core::{Clock as _, ManualClock, MemoryRecords, Micros};
+use vestibule_store_redis::{RedisOptions, RedisStore};
+use vestibule_tests::Cluster;
+
+/// When the tests' time begins.
+const START: Micros = Micros(1_700_000_000_000_000);
+
+/// A keeper of records, and the clock it goes by.
+struct Bench {
+    records: Arc<dyn Records>,
+    clock: Arc<ManualClock>,
+}
+
+impl Bench {
+    fn memory() -> Self {
+        let clock = Arc::new(ManualClock::at(START));
+        Self { records: Arc::new(MemoryRecords::new(clock.clone())), clock }
+    }
+
+    fn redis(url: &str) -> Self {
+        let clock = Arc::new(ManualClock::at(START));
+        let options = RedisOptions { timeout: Duration::from_secs(10), clock: Some(clock.clone()) };
+        Self { records: Arc::new(RedisStore::connect(url, options).unwrap()), clock }
+    }
+
+    fn pass(&self, seconds: u64) {
+        self.clock.advance(seconds * 1_000_000);
+    }
+
+    async fn append(&self, stream: &Stream, texts: impl IntoIterator<Item = u64>) -> Vec<EntryId> {
+        let mut ids = Vec::new();
+        for text in texts {
+            ids.push(self.records.append(stream, &text.to_string()).await.unwrap());
+        }
+        ids
+    }
+
+    async fn texts(&self, stream: &Stream, before: Option<EntryId>, limit: usize) -> Vec<u64> {
+        let entries = self.records.entries(stream, before, limit).await.unwrap();
+        entries.iter().map(|entry| entry.text.parse().unwrap()).collect()
+    }
+}
+
+// The names of records are the same for everybody, so every test has a server of its own.
+macro_rules! suite {
+    ($($behaviour:ident,)+) => {
+        mod memory {
+            $(
+                #[tokio::test]
+                async fn $behaviour() {
+                    super::$behaviour(&super::Bench::memory()).await;
+                }
+            )+
+        }
+
+        mod redis {
+            $(
+                #[tokio::test]
+                async fn $behaviour() {
+                    let redis = vestibule_tests::Redis::start().await;
+                    super::$behaviour(&super::Bench::redis(&redis.url())).await;
+                }
+            )+
+        }
+
+        #[tokio::test]
+        async fn cluster() {
+            let cluster = Cluster::start().await;
+            $(
+                println!(stringify!($behaviour));
+                cluster.flush().await;
+                $behaviour(&Bench::redis(&cluster.url())).await;
+            )+
+        }
+    };
+}
+
+suite! {
+    a_record_comes_back_as_it_was_written,
+    a_revision_guards_a_record_against_lost_updates,
+    of_many_who_write_at_once_one_wins,
+    records_are_listed_by_id_and_kind,
+    there_are_no_more_records_than_the_bound,
+    a_stream_is_read_from_its_end,
+    a_stream_drops_its_oldest_entries,
+    a_stream_that_nobody_writes_is_dropped_after_its_time,
+    entries_of_one_instant_have_ids_of_their_own,
+    a_note_lapses,
+    a_claim_is_given_to_one_of_many,
+    a_count_lapses_as_its_first_said,
+    a_note_is_taken_once,
+}
+
+const OPERATORS: RecordKind = RecordKind::Operators;
+
+async fn a_record_comes_back_as_it_was_written(bench: &Bench) {
+    let text = "{\"name\": \"Zo\u{eb}\"}\n 1 2  ";
+    assert_eq!(bench.records.record(OPERATORS, "zoe").await.unwrap(), None);
+    assert_eq!(bench.records.put_record(OPERATORS, "zoe", text, 0).await.unwrap(), RecordOutcome::Stored(1));
+    let found = bench.records.record(OPERATORS, "zoe").await.unwrap().unwrap();
+    assert_eq!((found.revision, found.text.as_str()), (1, text));
+    assert!(bench.records.remove_record(OPERATORS, "zoe").await.unwrap());
+    assert!(!bench.records.remove_record(OPERATORS, "zoe").await.unwrap());
+    assert_eq!(bench.records.record(OPERATORS, "zoe").await.unwrap(), None);
+}
+
+async fn a_revision_guards_a_record_against_lost_updates(bench: &Bench) {
+    let put = async |over| bench.records.put_record(OPERATORS, "zoe", "x", over).await.unwrap();
+    assert_eq!(put(1).await, RecordOutcome::Conflict(0), "there is none to write over");
+    assert_eq!(put(0).await, RecordOutcome::Stored(1));
+    assert_eq!(put(0).await, RecordOutcome::Conflict(1), "there is one already");
+    assert_eq!(put(1).await, RecordOutcome::Stored(2));
+    assert_eq!(put(1).await, RecordOutcome::Conflict(2));
+}
+
+async fn of_many_who_write_at_once_one_wins(bench: &Bench) {
+    let writers = (0..20).map(|_| bench.records.put_record(OPERATORS, "zoe", "x", 0));
+    let outcomes = futures_util::future::join_all(writers).await;
+    let won = outcomes.iter().filter(|outcome| matches!(outcome, Ok(RecordOutcome::Stored(1)))).count();
+    assert_eq!(won, 1, "{outcomes:?}");
+}
+
+async fn records_are_listed_by_id_and_kind(bench: &Bench) {
+    for id in ["b", "a", "c"] {
+        bench.records.put_record(OPERATORS, id, id, 0).await.unwrap();
+    }
+    bench.records.put_record(RecordKind::Tokens, "d", "d", 0).await.unwrap();
+    let listed = bench.records.records(OPERATORS).await.unwrap();
+    let ids: Vec<_> = listed.iter().map(|(id, record)| (id.as_str(), record.text.as_str())).collect();
+    assert_eq!(ids, [("a", "a"), ("b", "b"), ("c", "c")]);
+    assert_eq!(bench.records.records(RecordKind::Tokens).await.unwrap().len(), 1);
+}
+
+async fn there_are_no_more_records_than_the_bound(bench: &Bench) {
+    for id in 0..RECORDS_MAX {
+        bench.records.put_record(OPERATORS, &id.to_string(), "x", 0).await.unwrap();
+    }
+    assert_eq!(bench.records.put_record(OPERATORS, "one more", "x", 0).await.unwrap(), RecordOutcome::Full);
+    assert_eq!(bench.records.put_record(OPERATORS, "7", "y", 1).await.unwrap(), RecordOutcome::Stored(2));
+    assert_eq!(bench.records.put_record(RecordKind::Tokens, "x", "x", 0).await.unwrap(), RecordOutcome::Stored(1));
+}
+
+async fn a_stream_is_read_from_its_end(bench: &Bench) {
+    let stream = Stream::Minutes("acme-tour".parse().unwrap());
+    assert_eq!(bench.texts(&stream, None, 10).await, [0_u64; 0]);
+    let ids = bench.append(&stream, 0..5).await;
+    assert_eq!(bench.texts(&stream, None, 3).await, [4, 3, 2]);
+    assert_eq!(bench.texts(&stream, Some(ids[2]), 3).await, [1, 0]);
+    assert_eq!(bench.texts(&stream, Some(ids[0]), 3).await, [0_u64; 0]);
+    assert_eq!(bench.texts(&Stream::FiveMinutes("acme-tour".parse().unwrap()), None, 3).await, [0_u64; 0]);
+}
+
+async fn a_stream_drops_its_oldest_entries(bench: &Bench) {
+    let stream = Stream::Minutes("acme-tour".parse().unwrap());
+    let most = stream.keeps() as u64;
+    bench.append(&stream, 0..most + 300).await;
+    let newest = bench.records.entries(&stream, None, ENTRIES_MAX + 1).await.unwrap();
+    assert_eq!(newest.len(), ENTRIES_MAX, "one reading has its bound");
+    let rest = bench.records.entries(&stream, newest.last().map(|entry| entry.id), ENTRIES_MAX).await.unwrap();
+    let kept = newest.len() + rest.len();
+    // Redis drops a whole node of its stream at a time, which is a hundred entries.
+    assert!((most as usize..most as usize + 100).contains(&kept), "{kept}");
+    assert_eq!(newest[0].text, (most + 299).to_string());
+}
+
+async fn a_stream_that_nobody_writes_is_dropped_after_its_time(bench: &Bench) {
+    let stream = Stream::Minutes("acme-tour".parse().unwrap());
+    bench.append(&stream, 0..2).await;
+    bench.append(&Stream::Audit, 0..2).await;
+    bench.pass(86_399);
+    assert_eq!(bench.texts(&stream, None, 10).await, [1, 0]);
+    bench.pass(1);
+    assert_eq!(bench.texts(&stream, None, 10).await, [0_u64; 0]);
+    bench.append(&stream, [7]).await;
+    assert_eq!(bench.texts(&stream, None, 10).await, [7], "it begins anew");
+    assert_eq!(bench.texts(&Stream::Audit, None, 10).await, [1, 0], "this one stays");
+}
+
+async fn entries_of_one_instant_have_ids_of_their_own(bench: &Bench) {
+    let first = bench.append(&Stream::Audit, 0..2).await;
+    assert_eq!(first[0], EntryId { at_ms: START.0 / 1000, number: 0 });
+    assert_eq!(first[1], EntryId { at_ms: START.0 / 1000, number: 1 });
+    bench.pass(1);
+    assert_eq!(bench.append(&Stream::Audit, [2]).await, [EntryId { at_ms: START.0 / 1000 + 1000, number: 0 }]);
+    assert_eq!(bench.records.now().await.unwrap(), bench.clock.now());
+}
+
+fn note(kind: NoteKind) -> Note {
+    Note::new(kind, "0f0f")
+}
+
+async fn a_note_lapses(bench: &Bench) {
+    let note = note(NoteKind::SignIn);
+    assert_eq!(bench.records.note(&note).await.unwrap(), None);
+    bench.records.put_note(&note, "zoe 1", 60).await.unwrap();
+    bench.pass(59);
+    assert_eq!(bench.records.note(&note).await.unwrap().as_deref(), Some("zoe 1"));
+    bench.records.put_note(&note, "zoe 2", 60).await.unwrap();
+    bench.pass(59);
+    assert_eq!(bench.records.note(&note).await.unwrap().as_deref(), Some("zoe 2"), "written anew, it lasts anew");
+    bench.pass(1);
+    assert_eq!(bench.records.note(&note).await.unwrap(), None);
+    assert_eq!(bench.records.take_note(&note).await.unwrap(), None);
+}
+
+async fn a_claim_is_given_to_one_of_many(bench: &Bench) {
+    let note = note(NoteKind::Minute);
+    let claims = futures_util::future::join_all((0..20).map(|_| bench.records.claim(&note, "me", 60))).await;
+    assert_eq!(claims.iter().filter(|claim| matches!(claim, Ok(true))).count(), 1, "{claims:?}");
+    assert_eq!(bench.records.note(&note).await.unwrap().as_deref(), Some("me"));
+    bench.pass(60);
+    assert!(bench.records.claim(&note, "me", 60).await.unwrap(), "lapsed, it may be claimed again");
+}
+
+async fn a_count_lapses_as_its_first_said(bench: &Bench) {
+    let note = note(NoteKind::Failures);
+    assert_eq!(bench.records.count(&note, 60).await.unwrap(), 1);
+    bench.pass(59);
+    assert_eq!(bench.records.count(&note, 60).await.unwrap(), 2);
+    bench.pass(1);
+    assert_eq!(bench.records.count(&note, 60).await.unwrap(), 1, "the first has lapsed and took the second with it");
+}
+
+async fn a_note_is_taken_once(bench: &Bench) {
+    let note = note(NoteKind::Confirmation);
+    bench.records.put_note(&note, "reset", 60).await.unwrap();
+    let takers = futures_util::future::join_all((0..20).map(|_| bench.records.take_note(&note))).await;
+    let took: Vec<_> = takers.into_iter().filter_map(Result::unwrap).collect();
+    assert_eq!(took, ["reset"]);
+}

@@ -1,0 +1,265 @@
+//! Who may what: every operation of the document, with every kind of credential.
+
+use std::collections::BTreeSet;
+
+use http::Method;
+use serde_json::{Value, json};
+use vestibule_tests::{Answer, Desk};
+
+use super::office::{Office, PASSWORD, queue};
+
+/// Whom an operation is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum For {
+    /// Anybody at all.
+    Anybody,
+    /// Whoever is known; what they get is cut to what is theirs.
+    Known,
+    /// Whoever sees the tenant.
+    Viewers,
+    /// Whoever operates the tenant.
+    Operators,
+    /// Whoever operates anything, and signed in.
+    SignedInOperators,
+    /// Whoever signed in.
+    SignedIn,
+    /// Superusers.
+    Superusers,
+    /// Superusers; to everybody else it is not there. (A token of somebody else's.)
+    SuperusersOnly,
+}
+
+/// Every operation of the document: whom it is for, and a body where it takes one. What is not here fails the test.
+fn operations() -> Vec<(&'static str, For, Option<Value>)> {
+    use For::{Anybody, Known, Operators, SignedIn, SignedInOperators, Superusers, SuperusersOnly, Viewers};
+    let settings = || json!({ "tenants": [{ "id": "acme", "name": "acme" }], "queues": [] });
+    vec![
+        ("sign_in", Anybody, Some(json!({ "name": "nobody", "password": "not the password" }))),
+        ("who_am_i", Known, None),
+        ("change_password", SignedIn, Some(json!({ "current": "not the password", "new": PASSWORD }))),
+        ("list_tenants", Known, None),
+        ("create_tenant", Superusers, Some(json!({ "id": "coral", "name": "Coral" }))),
+        ("read_tenant", Viewers, None),
+        ("change_tenant", Operators, Some(json!({ "name": "Acme" }))),
+        ("remove_tenant", Superusers, None),
+        ("list_queues", Known, None),
+        ("create_queue", Operators, Some(queue("gig", "acme", json!({})))),
+        ("read_queue", Viewers, None),
+        ("change_queue", Operators, Some(json!({ "name": "The tour" }))),
+        ("remove_queue", Operators, None),
+        ("clone_queue", Operators, Some(json!({ "id": "tour-2", "hosts": ["2.example.com"] }))),
+        ("test_url", Known, Some(json!({ "url": "https://tour.example.com/" }))),
+        ("set_levers", Operators, Some(json!({ "quota": 3 }))),
+        ("release", Operators, Some(json!({ "count": 1 }))),
+        ("reset_queue", Operators, None),
+        ("list_sessions", Viewers, None),
+        ("find_session", Viewers, None),
+        ("end_session", Operators, None),
+        ("admit_session", Operators, None),
+        ("read_overview", Known, None),
+        ("read_stats", Viewers, None),
+        ("read_history", Viewers, None),
+        ("follow", Known, None),
+        ("list_operators", Superusers, None),
+        (
+            "create_operator",
+            Superusers,
+            Some(json!({ "name": "new", "password": PASSWORD, "role": "viewer", "tenants": ["acme"] })),
+        ),
+        ("read_operator", Superusers, None),
+        ("change_operator", Superusers, Some(json!({ "role": "viewer" }))),
+        ("remove_operator", Superusers, None),
+        ("list_tokens", Known, None),
+        ("create_token", SignedInOperators, Some(token("viewer"))),
+        ("search_audit", Known, None),
+        ("export_audit", Known, None),
+        ("export_settings", Known, None),
+        ("import_settings", Superusers, Some(settings())),
+        ("revoke_token", SuperusersOnly, None),
+        // Last, as it ends a sign-in.
+        ("sign_out", Known, None),
+    ]
+}
+
+fn token(role: &str) -> Value {
+    let tenants = if role == "superuser" { json!([]) } else { json!(["acme"]) };
+    json!({ "name": "script", "role": role, "tenants": tenants, "expires_in": 600 })
+}
+
+/// What an answer says about who asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Done,
+    NotSignedIn,
+    NotAllowed,
+    Unknown,
+}
+
+fn said(answer: &Answer) -> Said {
+    match answer.status.as_u16() {
+        401 if answer.code() != "wrong_password" => Said::NotSignedIn,
+        403 => Said::NotAllowed,
+        404 => Said::Unknown,
+        _ => Said::Done,
+    }
+}
+
+/// Somebody with a role, and the answer that they are due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Who {
+    Nobody,
+    Viewer,
+    Operator,
+    Superuser,
+    /// An operator of another tenant.
+    Foreigner,
+}
+
+fn due(who: Who, by_token: bool, operation: For) -> Said {
+    use Said::{Done, NotAllowed, NotSignedIn, Unknown};
+    match (operation, who) {
+        (For::Anybody, _) => Done,
+        (_, Who::Nobody) => NotSignedIn,
+        (For::SignedIn | For::SignedInOperators, _) if by_token => NotAllowed,
+        (For::SignedInOperators, Who::Viewer) => NotAllowed,
+        (For::Known | For::SignedIn | For::SignedInOperators, _) | (_, Who::Superuser) => Done,
+        (For::SuperusersOnly, _) | (For::Viewers | For::Operators, Who::Foreigner) => Unknown,
+        (For::Viewers, _) | (For::Operators, Who::Operator) => Done,
+        (For::Superusers | For::Operators, _) => NotAllowed,
+    }
+}
+
+/// The document's operations by id: method, and address with its variables filled in.
+fn addresses(document: &Value, variables: &[(&str, &str)]) -> Vec<(String, Method, String)> {
+    let mut found = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let id = operation["operationId"].as_str().unwrap().to_owned();
+            let mut path = path.strip_prefix("/api/v1").unwrap().to_owned();
+            for (name, value) in variables {
+                path = path.replace(&format!("{{{name}}}"), value);
+            }
+            assert!(!path.contains('{'), "{path} has a variable that the test does not know");
+            found.push((id, method.to_uppercase().parse().unwrap(), path));
+        }
+    }
+    found
+}
+
+async fn assert_all(mut desk: Desk, name: &str, who: Who, by_token: bool, addresses: &[(String, Method, String)]) {
+    for (id, operation, body) in operations() {
+        let Some((_, method, path)) = addresses.iter().find(|(found, _, _)| *found == id) else {
+            panic!("the document has no {id}");
+        };
+        let mut due = due(who, by_token, operation);
+        if id == "create_queue" && who == Who::Foreigner {
+            due = Said::Done; // A wrong field: the tenant.
+        }
+        if id == "follow" && due == Said::Done {
+            continue; // An answer without an end; it has a test of its own.
+        }
+        let answer = desk.send(method.clone(), path, &[("if-match", "*")], body.clone()).await;
+        assert_eq!(said(&answer), due, "{name}: {id}: {} {}", answer.status, answer.text());
+        assert!(answer.status.as_u16() < 500, "{name}: {id}: {}", answer.text());
+        let written = [200, 201, 204].contains(&answer.status.as_u16());
+        assert!(!(id == "create_queue" && who == Who::Foreigner && written), "{name}: {}", answer.text());
+    }
+}
+
+/// A superuser's token that has expired, and one that was revoked.
+async fn spent_tokens(office: &Office) -> (String, String) {
+    let mut root = office.root();
+    let lapsed = root.create("/tokens", token("superuser")).await;
+    office.pass(600);
+    let revoked = root.create("/tokens", token("superuser")).await;
+    let id = revoked["token"]["id"].as_str().unwrap();
+    assert_eq!(root.send(Method::DELETE, &format!("/tokens/{id}"), &[], None).await.status, 204);
+    let secret = |token: &Value| token["secret"].as_str().unwrap().to_owned();
+    (secret(&lapsed), secret(&revoked))
+}
+
+#[tokio::test]
+async fn every_operation_answers_everybody_as_it_should() {
+    let office = Office::memory().await;
+    for tenant in ["acme", "blue"] {
+        office.tenant(tenant).await;
+    }
+    office.queue("tour", "acme", json!({})).await;
+    office.queue("blues", "blue", json!({})).await;
+    let mut root = office.root();
+    let (lapsed, revoked) = spent_tokens(&office).await;
+    let session = office.join("tour", 1).await[0].to_string();
+    let document = root.get("/openapi.json").await.json();
+    let victim = json!({ "name": "victim", "password": PASSWORD, "role": "viewer", "tenants": ["acme"] });
+    root.create("/operators", victim).await;
+    let spare = root.create("/tokens", token("viewer")).await;
+    let spare = spare["token"]["id"].as_str().unwrap();
+    let variables =
+        [("queue", "tour"), ("tenant", "acme"), ("session", &session), ("operator", "victim"), ("token", spare)];
+    let addresses = addresses(&document, &variables);
+    let known: BTreeSet<_> = operations().iter().map(|(id, _, _)| (*id).to_owned()).collect();
+    let there: BTreeSet<_> = addresses.iter().map(|(id, _, _)| id.clone()).collect();
+    assert_eq!(known, there, "every operation of the document has its line in this test");
+
+    let desk = office.admin.desk();
+    assert_all(desk.clone(), "nobody", Who::Nobody, false, &addresses).await;
+    for garbage in ["", "x", "vestibule_0123456789abcdef_x", "Basic cm9vdDpyb290"] {
+        let desk = desk.clone().with_header("authorization", &format!("Bearer {garbage}"));
+        assert_all(desk, "garbage", Who::Nobody, true, &addresses).await;
+    }
+    let basic = desk.clone().with_header("authorization", "Basic cm9vdDpyb290");
+    assert_all(basic, "another scheme", Who::Nobody, true, &addresses).await;
+    let mut forged = desk.clone();
+    forged.visitor().set_cookie("vestibule_admin", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
+    assert_all(forged, "a forged cookie", Who::Nobody, false, &addresses).await;
+
+    assert_all(desk.clone().with_token(&revoked), "a revoked token", Who::Nobody, true, &addresses).await;
+    assert_all(desk.clone().with_token(&lapsed), "an expired token", Who::Nobody, true, &addresses).await;
+
+    for (who, role, tenants) in [
+        (Who::Viewer, "viewer", vec!["acme"]),
+        (Who::Operator, "operator", vec!["acme"]),
+        (Who::Foreigner, "operator", vec!["blue"]),
+        (Who::Superuser, "superuser", vec![]),
+    ] {
+        let name = format!("{who:?}").to_lowercase();
+        let signed_in = office.operator(&name, role, &tenants).await;
+        let mut maker = signed_in.clone();
+        // A viewer makes no token; one that was made before stays, and may no more than its owner.
+        let raised = json!({ "role": "operator", "tenants": tenants });
+        if who == Who::Viewer {
+            assert_eq!(root.patch(&format!("/operators/{name}"), raised).await.status, 200);
+        }
+        let wanted = json!({ "name": "script", "role": if who == Who::Viewer { "operator" } else { role }, "tenants": tenants, "expires_in": 600 });
+        let token = maker.create("/tokens", wanted).await["secret"].as_str().unwrap().to_owned();
+        if who == Who::Viewer {
+            root.patch(&format!("/operators/{name}"), json!({ "role": "viewer", "tenants": tenants })).await;
+        }
+        assert_all(desk.clone().with_token(&token), &format!("{name}'s token"), who, true, &addresses).await;
+        if who == Who::Superuser {
+            continue; // Has revoked the spare token already.
+        }
+        let mut ended = signed_in.clone();
+        assert_all(signed_in, &name, who, false, &addresses).await;
+        assert_eq!(said(&ended.get("/queues").await), Said::NotSignedIn, "{name} has signed out at the end");
+    }
+}
+
+#[tokio::test]
+async fn everybody_sees_what_is_theirs_only() {
+    let office = Office::memory().await;
+    for tenant in ["acme", "blue"] {
+        office.tenant(tenant).await;
+        office.queue(&format!("{tenant}-tour"), tenant, json!({})).await;
+    }
+    let mut zoe = office.operator("zoe", "viewer", &["acme"]).await;
+    for path in
+        ["/tenants", "/queues", "/stats", "/settings", "/settings?format=toml", "/audit", "/audit/export", "/tokens"]
+    {
+        let answer = zoe.get(path).await;
+        assert_eq!(answer.status, 200, "{path}");
+        assert!(!answer.text().contains("blue"), "{path}: {}", answer.text());
+        assert!(path == "/tokens" || answer.text().contains("acme"), "{path}: {}", answer.text());
+        assert!(office.root().get(path).await.text().contains("blue") || path == "/tokens", "{path}");
+    }
+}

@@ -1,0 +1,91 @@
+//! Sessions in the API.
+
+use http::Method;
+use serde_json::json;
+use vestibule_core::SessionId;
+
+use super::office::{Office, over_both_stores};
+
+over_both_stores! {
+    a_session_is_found_by_its_id_and_by_the_code_that_its_visitor_reads_out,
+    the_line_is_listed_page_by_page,
+    a_session_is_ended_once_that_is_confirmed,
+    a_session_is_admitted_before_its_turn,
+}
+
+async fn a_session_is_found_by_its_id_and_by_the_code_that_its_visitor_reads_out(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "quota": 1 })).await;
+    let sessions = office.join("tour", 3).await;
+    let mut root = office.root();
+    let found = root.get(&format!("/queues/tour/sessions/{}", sessions[2])).await.json();
+    assert_eq!((&found["state"], &found["position"]), (&json!("waiting"), &json!(2)));
+    let at = office.now() as f64;
+    assert!((found["joined_at"].as_f64().unwrap() - at).abs() < 0.001 && found["expires_at"] == at + 30.0, "{found}");
+    assert_eq!(found["last_seen"], found["joined_at"]);
+    let code = sessions[2].support_code();
+    assert_eq!(found["support_code"], json!(code));
+    for written in [code.clone(), code.to_lowercase(), code.replace('-', "%20")] {
+        assert_eq!(root.get(&format!("/queues/tour/sessions/{written}")).await.json(), found, "{written}");
+    }
+    let admitted = root.get(&format!("/queues/tour/sessions/{}", sessions[0])).await.json();
+    assert_eq!((&admitted["state"], &admitted["position"]), (&json!("admitted"), &json!(null)));
+    for unknown in [SessionId::random().to_string(), "x".to_owned(), "5DZP6".to_owned()] {
+        assert_eq!(root.get(&format!("/queues/tour/sessions/{unknown}")).await.status, 404, "{unknown}");
+    }
+}
+
+async fn the_line_is_listed_page_by_page(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "quota": 0 })).await;
+    let sessions = office.join("tour", 5).await;
+    let mut root = office.root();
+    let mut listed = Vec::new();
+    let mut path = "/queues/tour/sessions?limit=2".to_owned();
+    loop {
+        let page = root.get(&path).await.json();
+        let found = page["sessions"].as_array().unwrap().clone();
+        assert!(found.len() <= 2);
+        listed.extend(found.iter().map(|it| it["session"].as_str().unwrap().to_owned()));
+        let Some(next) = page["next"].as_str() else { break };
+        path = format!("/queues/tour/sessions?limit=2&from={next}");
+    }
+    assert_eq!(listed, sessions.iter().map(ToString::to_string).collect::<Vec<_>>());
+    for wrong in ["limit=0", "limit=201", "from=-1", "from=x"] {
+        assert_eq!(root.get(&format!("/queues/tour/sessions?{wrong}")).await.status, 422, "{wrong}");
+    }
+}
+
+async fn a_session_is_ended_once_that_is_confirmed(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "quota": 1 })).await;
+    let sessions = office.join("tour", 2).await;
+    let mut root = office.root();
+    let path = format!("/queues/tour/sessions/{}/end", sessions[0].support_code());
+    root.send(Method::POST, &path, &[], None).await.assert_code("confirmation_required");
+    assert_eq!(root.confirmed(Method::POST, &path, None).await.json(), json!({ "was": "admitted" }));
+    let ended = root.get(&format!("/queues/tour/sessions/{}", sessions[0])).await.json();
+    assert_eq!((&ended["state"], &ended["last_seen"]), (&json!("ended"), &json!(null)));
+    let next = root.get(&format!("/queues/tour/sessions/{}", sessions[1])).await.json();
+    assert_eq!(next["state"], "admitted", "the place is free at once");
+}
+
+async fn a_session_is_admitted_before_its_turn(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "quota": 0 })).await;
+    let sessions = office.join("tour", 3).await;
+    let mut root = office.root();
+    let path = format!("/queues/tour/sessions/{}/admit", sessions[2].support_code());
+    assert_eq!(root.send(Method::POST, &path, &[], None).await.json(), json!({ "admitted": true }));
+    let found = root.get(&format!("/queues/tour/sessions/{}", sessions[2])).await.json();
+    assert_eq!(found["state"], "admitted");
+    let first = root.get(&format!("/queues/tour/sessions/{}", sessions[0])).await.json();
+    assert_eq!(first["position"], 1, "the others stand as before");
+    assert_eq!(
+        root.send(Method::POST, &path, &[], None).await.json(),
+        json!({ "admitted": false }),
+        "it is in already"
+    );
+    let unknown = format!("/queues/tour/sessions/{}/admit", SessionId::random());
+    assert_eq!(root.send(Method::POST, &unknown, &[], None).await.status, 404);
+}

@@ -1,0 +1,107 @@
+//! All settings as one document.
+
+use http::Method;
+use serde_json::json;
+
+use super::office::{Office, over_both_stores, queue};
+
+over_both_stores! {
+    what_was_exported_is_imported_elsewhere_as_it_was,
+    a_plan_is_shown_and_nothing_is_written_until_it_is_confirmed,
+    queues_that_are_not_named_stay_unless_that_is_asked_for,
+    a_document_that_is_wrong_changes_nothing,
+}
+
+async fn what_was_exported_is_imported_elsewhere_as_it_was(office: Office) {
+    office.tenant("acme").await;
+    let rules = json!([{ "action": "queue", "path": ["/shop/**"], "cookie": { "name": "n", "value": "\"v\"" } }]);
+    office.queue("tour", "acme", json!({ "name": "Z\u{f6}e's \"tour\"", "rules": rules, "max_session": 60 })).await;
+    office.queue("gig", "acme", json!({})).await;
+    let exported = office.root().get("/settings").await.json();
+    let other = Office::memory().await;
+    let imported = other.root().confirmed(Method::POST, "/settings", Some(exported.clone())).await.json();
+    assert_eq!((&imported["applied"], &imported["left"]), (&json!(true), &json!([])), "{imported}");
+    assert_eq!(other.root().get("/settings").await.json(), exported);
+    let again = other.root().post("/settings", exported).await.json();
+    assert_eq!((&again["applied"], &again["plan"]["queues"]), (&json!(false), &json!([])), "there is nothing to do");
+
+    let toml = office.root().get("/settings?format=toml").await;
+    assert_eq!(toml.header("content-type"), Some("application/toml"));
+    assert!(toml.text().contains("[[queues.rules]]\naction = \"queue\"\n"), "{}", toml.text());
+}
+
+async fn a_plan_is_shown_and_nothing_is_written_until_it_is_confirmed(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "quota": 2 })).await;
+    let document = json!({
+        "tenants": [{ "id": "acme", "name": "Acme" }, { "id": "blue", "name": "Blue" }],
+        "queues": [queue("tour", "acme", json!({ "quota": 5 })), queue("blues", "blue", json!({}))],
+    });
+    let mut root = office.root();
+    let plan = root.post("/settings?validate=true", document.clone()).await.json();
+    assert_eq!(plan["applied"], false);
+    let plan = &plan["plan"];
+    let told = |list: &str| -> Vec<_> {
+        plan[list]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| (it["id"].as_str().unwrap().to_owned(), it["created"] == true))
+            .collect()
+    };
+    assert_eq!(told("tenants"), [("acme".to_owned(), false), ("blue".to_owned(), true)]);
+    assert_eq!(told("queues"), [("tour".to_owned(), false), ("blues".to_owned(), true)]);
+    assert_eq!(plan["queues"][0]["changes"], json!([{ "field": "quota", "from": 2, "to": 5 }]));
+    let asked = root.post("/settings", document.clone()).await;
+    let effect = asked.json()["confirmation"]["effect"].as_str().unwrap().to_owned();
+    assert!(
+        effect.starts_with("1 tenants and 1 queues will be created, 1 and 1 changed, and 0 queues removed"),
+        "{effect}"
+    );
+    assert_eq!(root.get("/queues/tour").await.json()["quota"], 2, "nothing is written yet");
+    let token = asked.confirmation();
+    root.patch("/queues/tour", json!({ "quota": 3 })).await;
+    let with = [("x-vestibule-confirm", token.as_str())];
+    root.send(Method::POST, "/settings", &with, Some(document.clone())).await.assert_code("confirmation_required");
+    assert_eq!(root.confirmed(Method::POST, "/settings", Some(document)).await.json()["applied"], true);
+    assert_eq!(root.get("/queues/tour").await.json()["quota"], 5);
+    assert_eq!(root.get("/queues/blues").await.json()["epoch"], office.now(), "it begins now");
+}
+
+async fn queues_that_are_not_named_stay_unless_that_is_asked_for(office: Office) {
+    office.tenant("acme").await;
+    for id in ["tour", "gig"] {
+        office.queue(id, "acme", json!({})).await;
+    }
+    let document =
+        json!({ "tenants": [{ "id": "acme", "name": "acme" }], "queues": [queue("tour", "acme", json!({}))] });
+    let mut root = office.root();
+    let plan = root.post("/settings?validate=true", document.clone()).await.json();
+    assert_eq!((&plan["plan"]["kept"], &plan["plan"]["removed"]), (&json!(["gig"]), &json!([])));
+    let done = root.confirmed(Method::POST, "/settings?remove=true", Some(document)).await.json();
+    assert_eq!(done["plan"]["removed"], json!(["gig"]));
+    assert_eq!(root.get("/queues/gig").await.status, 404);
+}
+
+async fn a_document_that_is_wrong_changes_nothing(office: Office) {
+    office.tenant("acme").await;
+    office.queue("a", "acme", json!({ "hosts": ["x.example.com"] })).await;
+    let mut root = office.root();
+    let wrong = json!({ "tenants": [{ "id": "acme", "name": "" }], "queues": [queue("b", "acme", json!({ "quota": -1 }))], "more": 1 });
+    let refused = root.post("/settings", wrong).await;
+    let fields = refused.wrong_fields();
+    assert!(
+        ["more:", "tenants[0].name:", "queues[0].quota:"]
+            .iter()
+            .all(|path| fields.iter().any(|it| it.starts_with(path))),
+        "{fields:?}"
+    );
+    let document = json!({
+        "tenants": [{ "id": "acme", "name": "acme" }],
+        "queues": [queue("b", "acme", json!({ "hosts": ["x.example.com"] }))],
+    });
+    let refused = root.post("/settings?validate=true", document).await;
+    assert_eq!((refused.status.as_u16(), refused.code()), (409, "contradiction".to_owned()));
+    assert!(refused.wrong_fields()[0].starts_with("b.hosts[0]: is never asked"), "{}", refused.text());
+    assert_eq!(root.get("/queues/b").await.status, 404);
+}

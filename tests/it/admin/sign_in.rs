@@ -1,0 +1,195 @@
+//! Signing in, and how sign-ins and tokens end.
+
+use http::Method;
+use serde_json::json;
+
+use super::office::{Office, PASSWORD, over_both_stores};
+
+over_both_stores! {
+    a_cookie_is_out_of_reach_of_scripts_and_other_sites,
+    a_change_with_the_cookie_needs_a_header_that_no_other_site_can_send,
+    a_wrong_password_is_slowed_down_and_said_no_more_of,
+    a_stranger_does_not_keep_anybody_out_of_the_usual_place,
+    a_sign_in_ends_when_idle_and_at_the_latest_after_twelve_hours,
+    a_changed_password_ends_the_other_sign_ins,
+    a_password_set_by_a_superuser_ends_all_sign_ins,
+    a_removed_operator_is_out_with_their_tokens,
+    the_last_superuser_stays,
+    nobody_hands_on_more_than_they_have,
+    the_first_superuser_is_made_once,
+}
+
+async fn a_cookie_is_out_of_reach_of_scripts_and_other_sites(office: Office) {
+    let mut desk = office.admin.desk();
+    let body = json!({ "name": "root", "password": "correct horse battery" });
+    let plain = desk.post("/sign-in", body.clone()).await;
+    let cookie = plain.header("set-cookie").unwrap();
+    assert!(cookie.starts_with("vestibule_admin="), "{cookie}");
+    assert!(cookie.ends_with("; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict"), "{cookie}");
+    let secure = desk.send(Method::POST, "/sign-in", &[("x-forwarded-proto", "https")], Some(body)).await;
+    assert!(secure.header("set-cookie").unwrap().ends_with("; SameSite=Strict; Secure"));
+    let who = desk.get("/sign-in").await.json();
+    assert_eq!((&who["operator"], &who["role"], &who["tenants"]), (&json!("root"), &json!("superuser"), &json!(null)));
+    assert_eq!(who["ends_at"], office.now() + 43_200);
+    let secret = desk.visitor().cookie("vestibule_admin").unwrap().to_owned();
+    if let Some(redis) = &office.redis {
+        for key in redis.command(&["KEYS", "*"]).await.array() {
+            assert!(!key.text().contains(&secret), "only its hash is kept");
+        }
+    }
+    assert_eq!(desk.send(Method::DELETE, "/sign-in", &[], None).await.status, 204);
+    assert_eq!(desk.visitor().cookie("vestibule_admin"), None);
+    desk.visitor().set_cookie("vestibule_admin", &secret);
+    assert_eq!(desk.get("/sign-in").await.code(), "not_signed_in", "it is good no more");
+}
+
+async fn a_change_with_the_cookie_needs_a_header_that_no_other_site_can_send(office: Office) {
+    let mut root = office.root();
+    let cookie = format!("vestibule_admin={}", root.visitor().cookie("vestibule_admin").unwrap());
+    let post =
+        || http::Request::post("/api/v1/tenants").header("content-type", "application/json").header("cookie", &cookie);
+    let mut other = vestibule_tests::Visitor::new(office.admin.address(), "admin.example.com");
+    let body = json!({ "id": "acme", "name": "Acme" }).to_string();
+    let refused = other.request(post(), body.clone()).await;
+    assert_eq!((refused.status.as_u16(), refused.code()), (403, "no_request_header".to_owned()));
+    assert_eq!(refused.header("access-control-allow-origin"), None);
+    let preflight = http::Request::options("/api/v1/tenants").header("origin", "https://evil.example");
+    let preflight = preflight.header("access-control-request-headers", "x-vestibule-request");
+    let answer = other.request(preflight, "").await;
+    assert!(answer.headers.keys().all(|name| !name.as_str().starts_with("access-control")), "{:?}", answer.headers);
+    let get = http::Request::get("/api/v1/tenants").header("cookie", &cookie);
+    assert_eq!(other.request(get, "").await.status, 200, "looking needs none");
+    assert_eq!(other.request(post().header("x-vestibule-request", "1"), body).await.status, 201);
+}
+
+async fn a_wrong_password_is_slowed_down_and_said_no_more_of(office: Office) {
+    let mut desk = office.admin.desk();
+    let wrong = |name: &str| json!({ "name": name, "password": "this is not it" });
+    let known = desk.post("/sign-in", wrong("root")).await;
+    let unknown = desk.post("/sign-in", wrong("nobody")).await;
+    assert_eq!((known.status, known.text()), (unknown.status, unknown.text()), "it does not tell who there is");
+    for _ in 0..5 {
+        assert_eq!(desk.post("/sign-in", wrong("root")).await.status, 401);
+    }
+    let right = json!({ "name": "root", "password": "correct horse battery" });
+    let slowed = desk.post("/sign-in", right.clone()).await;
+    assert_eq!((slowed.status.as_u16(), slowed.header("retry-after")), (429, Some("1")), "the right one too");
+    office.pass(1);
+    assert_eq!(desk.post("/sign-in", right).await.status, 200, "and a second later it is in");
+    for _ in 0..5 {
+        assert_eq!(desk.post("/sign-in", wrong("root")).await.status, 401, "what failed before is forgotten");
+    }
+}
+
+async fn a_stranger_does_not_keep_anybody_out_of_the_usual_place(office: Office) {
+    let from = |address: &str| office.admin.desk().with_header("x-forwarded-for", address);
+    let right = json!({ "name": "root", "password": "correct horse battery" });
+    assert_eq!(from("192.0.2.1").post("/sign-in", right.clone()).await.status, 200);
+    // Two attempts on this name were the operator's own.
+    for stranger in 0..19 {
+        let mut desk = from(&format!("198.51.100.{stranger}"));
+        let status = desk.post("/sign-in", json!({ "name": "root", "password": "this is not it" })).await.status;
+        assert_eq!(status, 401);
+    }
+    assert_eq!(from("203.0.113.7").post("/sign-in", right.clone()).await.status, 429);
+    assert_eq!(from("192.0.2.1").post("/sign-in", right).await.status, 200);
+}
+
+async fn a_sign_in_ends_when_idle_and_at_the_latest_after_twelve_hours(office: Office) {
+    let mut idle = office.root();
+    let mut busy = office.admin.root().await;
+    for _ in 0..12 {
+        office.pass(3540);
+        assert_eq!(busy.get("/queues").await.status, 200);
+    }
+    assert_eq!(idle.get("/queues").await.status, 401);
+    office.pass(719);
+    assert_eq!(busy.get("/queues").await.status, 200);
+    office.pass(1);
+    assert_eq!(busy.get("/queues").await.status, 401, "twelve hours are over");
+}
+
+async fn a_changed_password_ends_the_other_sign_ins(office: Office) {
+    office.tenant("acme").await;
+    let mut one = office.operator("zoe", "operator", &["acme"]).await;
+    let mut other = office.admin.desk();
+    other.sign_in("zoe", PASSWORD).await;
+    office.pass(1);
+    let put = async |desk: &mut vestibule_tests::Desk, current: &str, new: &str| {
+        desk.send(Method::PUT, "/sign-in/password", &[], Some(json!({ "current": current, "new": new }))).await
+    };
+    assert_eq!(put(&mut one, "not the password", "a new password").await.wrong_fields().len(), 1);
+    assert_eq!(put(&mut one, PASSWORD, "short").await.wrong_fields().len(), 1);
+    assert_eq!(put(&mut one, PASSWORD, "a new password").await.status, 204);
+    assert_eq!(one.get("/queues").await.status, 200, "with the cookie that came along");
+    assert_eq!(other.get("/queues").await.code(), "good_no_more");
+    let mut again = office.admin.desk();
+    assert_eq!(again.post("/sign-in", json!({ "name": "zoe", "password": PASSWORD })).await.status, 401);
+    again.sign_in("zoe", "a new password").await;
+}
+
+async fn a_password_set_by_a_superuser_ends_all_sign_ins(office: Office) {
+    office.tenant("acme").await;
+    let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
+    office.pass(1);
+    assert_eq!(office.root().patch("/operators/zoe", json!({ "password": "a new password" })).await.status, 200);
+    assert_eq!(zoe.get("/queues").await.code(), "good_no_more");
+}
+
+async fn a_removed_operator_is_out_with_their_tokens(office: Office) {
+    office.tenant("acme").await;
+    let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
+    let token = json!({ "name": "x", "role": "operator", "tenants": ["acme"], "expires_in": 600 });
+    let token = zoe.create("/tokens", token).await["secret"].as_str().unwrap().to_owned();
+    let mut script = office.admin.desk().with_token(&token);
+    assert_eq!(script.get("/queues").await.status, 200);
+    let mut root = office.root();
+    assert_eq!(root.confirmed(Method::DELETE, "/operators/zoe", None).await.status, 204);
+    office.pass(1);
+    let again = json!({ "name": "zoe", "password": PASSWORD, "role": "operator", "tenants": ["acme"] });
+    root.create("/operators", again).await;
+    assert_eq!(zoe.get("/queues").await.code(), "good_no_more", "the name is somebody else's now");
+    assert_eq!(script.get("/queues").await.code(), "good_no_more");
+    assert_eq!(root.get("/tokens").await.json(), json!({ "tokens": [] }));
+}
+
+async fn the_last_superuser_stays(office: Office) {
+    office.tenant("acme").await;
+    let mut root = office.root();
+    for answer in [
+        root.send(Method::DELETE, "/operators/root", &[], None).await,
+        root.patch("/operators/root", json!({ "role": "viewer", "tenants": ["acme"] })).await,
+    ] {
+        assert_eq!((answer.status.as_u16(), answer.code()), (409, "not_empty".to_owned()), "{}", answer.text());
+    }
+    root.create("/operators", json!({ "name": "second", "password": PASSWORD, "role": "superuser" })).await;
+    assert_eq!(root.patch("/operators/root", json!({ "role": "viewer", "tenants": ["acme"] })).await.status, 200);
+    assert_eq!(root.get("/operators").await.status, 403, "at once");
+}
+
+async fn nobody_hands_on_more_than_they_have(office: Office) {
+    office.tenant("acme").await;
+    office.tenant("blue").await;
+    let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
+    let more = json!({ "name": "x", "role": "superuser", "expires_in": 600 });
+    assert_eq!(zoe.post("/tokens", more).await.wrong_fields(), ["role: is more than your own"]);
+    let others = json!({ "name": "x", "role": "viewer", "tenants": ["acme", "blue"], "expires_in": 600 });
+    assert_eq!(
+        zoe.post("/tokens", others).await.wrong_fields(),
+        ["tenants[1]: names no tenant that you may use: \"blue\""]
+    );
+    let long = json!({ "name": "x", "role": "viewer", "tenants": ["acme"], "expires_in": 40_000_000 });
+    assert!(zoe.post("/tokens", long).await.wrong_fields()[0].starts_with("expires_in: takes seconds"));
+    let wrong = json!({ "name": "", "role": "king", "tenant": "acme" });
+    assert_eq!(zoe.post("/tokens", wrong).await.wrong_fields().len(), 5);
+}
+
+async fn the_first_superuser_is_made_once(office: Office) {
+    let records = office.admin.records();
+    assert!(!vestibule_admin::bootstrap(&**records, "eve:a long password").await.unwrap());
+    assert_eq!(office.root().get("/operators/eve").await.status, 404);
+    for wrong in ["", "root", "root:short", "Root:a long password", ":a long password"] {
+        let error = vestibule_admin::bootstrap(&**records, wrong).await.unwrap_err().to_string();
+        assert!(error.starts_with("takes name:password"), "{error}");
+    }
+}

@@ -3,13 +3,13 @@
 use std::process::ExitCode;
 
 use vestibule_core::settings::{HostPattern, Mode, RuleAction, Settings};
-use vestibule_http::open_themes;
+use vestibule_http::{ThemesConfig, open_themes};
 
 use crate::cli::CheckOptions;
 use crate::settings_file::read_settings;
 
 /// Checks a file. Exit status 1 if `serve` would not take it.
-pub(crate) fn check(options: &CheckOptions) -> anyhow::Result<ExitCode> {
+pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
     let document = match read_settings(&options.file, options.origin.as_ref()) {
         Ok(document) => document,
         Err(error) => {
@@ -17,7 +17,7 @@ pub(crate) fn check(options: &CheckOptions) -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::FAILURE);
         }
     };
-    let themes = open_themes("--themes", options.themes.clone())?;
+    let themes = open_themes("--themes", &ThemesConfig { address: options.themes.clone(), recheck: None })?;
     let mut code = ExitCode::SUCCESS;
     for queue in &document.queues {
         println!("{}", described(queue));
@@ -25,7 +25,7 @@ pub(crate) fn check(options: &CheckOptions) -> anyhow::Result<ExitCode> {
             println!("  warning: {warning}");
         }
         if let Some(theme) = queue.theme.as_ref().filter(|_| options.themes.is_some())
-            && let Err(error) = themes.check(theme)
+            && let Err(error) = themes.check(theme).await
         {
             println!("  error: theme \"{theme}\": {error}");
             code = ExitCode::FAILURE;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use vestibule_core::settings::Origin;
-use vestibule_http::{LogFormat, TRUSTED_PROXIES_MAX};
+use vestibule_http::{LogFormat, THEMES_RECHECK, TRUSTED_PROXIES_MAX};
 
 /// A virtual waiting room: visitors wait in an orderly line, see where they stand, and are let in first come, first
 /// served, so that the site never carries more than it can.
@@ -24,6 +24,8 @@ pub(crate) enum Command {
     Demo(DemoOptions),
     /// Read a settings file and say what is wrong with it, by line and field
     Check(CheckOptions),
+    /// Write a settings file into the Redis that the gates share, after showing what changes
+    Apply(ApplyOptions),
 }
 
 #[derive(Args, Clone)]
@@ -31,6 +33,15 @@ pub(crate) struct ServeOptions {
     /// Where to listen: an address and port, or unix:PATH for a socket file
     #[arg(long, env = "VESTIBULE_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDR")]
     pub(crate) listen: Listen,
+
+    /// Where to answer those who watch over it, at /metrics: an address and port, or unix:PATH. Nowhere unless it is given
+    #[arg(long, env = "VESTIBULE_ADMIN_LISTEN", value_name = "ADDR")]
+    pub(crate) admin_listen: Option<Listen>,
+
+    /// Bearer token that a scrape of /metrics must send, 16 to 1024 characters. Needed where --admin-listen is neither a
+    /// loopback address nor a socket file
+    #[arg(long, env = "VESTIBULE_METRICS_TOKEN", hide_env_values = true, value_name = "TOKEN")]
+    pub(crate) metrics_token: Option<String>,
 
     /// Settings file: tenants and queues. Read again on SIGHUP
     #[arg(long, env = "VESTIBULE_SETTINGS", value_name = "FILE")]
@@ -44,9 +55,13 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "VESTIBULE_STORE_TIMEOUT_MS", default_value_t = 250, value_parser = clap::value_parser!(u64).range(10..=10_000), value_name = "MS")]
     pub(crate) store_timeout_ms: u64,
 
-    /// Folder of themes, each a folder of its own
-    #[arg(long, env = "VESTIBULE_THEMES", value_name = "DIR")]
-    pub(crate) themes: Option<PathBuf>,
+    /// Where themes are, each a folder of its own: a folder, or `s3://bucket/prefix`
+    #[arg(long, env = "VESTIBULE_THEMES", value_name = "PLACE")]
+    pub(crate) themes: Option<String>,
+
+    /// Seconds after which a theme is looked at again (1 to 3600) [default: 1 of a folder, 10 of a bucket]
+    #[arg(long, env = "VESTIBULE_THEMES_RECHECK", value_parser = clap::value_parser!(u64).range(THEMES_RECHECK), value_name = "SECONDS")]
+    pub(crate) themes_recheck: Option<u64>,
 
     /// The site itself, for queues that name no origin. Without a settings file: one queue before this site
     #[arg(long, env = "VESTIBULE_ORIGIN", value_parser = parse_origin, value_name = "URL")]
@@ -129,9 +144,36 @@ pub(crate) struct CheckOptions {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Folder of themes: those that queues name are read and drawn too
-    #[arg(long, env = "VESTIBULE_THEMES", value_name = "DIR")]
-    pub(crate) themes: Option<PathBuf>,
+    /// Where themes are, a folder or `s3://bucket/prefix`: those that queues name are read and drawn too
+    #[arg(long, env = "VESTIBULE_THEMES", value_name = "PLACE")]
+    pub(crate) themes: Option<String>,
+
+    /// The site itself, for queues that name no origin, as serve takes it
+    #[arg(long, env = "VESTIBULE_ORIGIN", value_parser = parse_origin, value_name = "URL")]
+    pub(crate) origin: Option<Origin>,
+}
+
+#[derive(Args)]
+pub(crate) struct ApplyOptions {
+    /// The settings file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Where it goes: redis://.., rediss://.., redis-cluster://.. or redis-sentinel://..
+    #[arg(long, env = "VESTIBULE_REDIS_URL", hide_env_values = true, value_name = "URL")]
+    pub(crate) to: String,
+
+    /// Remove queues that the file does not name, with everybody who waits there
+    #[arg(long)]
+    pub(crate) remove: bool,
+
+    /// Show what would change, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Write without asking
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) yes: bool,
 
     /// The site itself, for queues that name no origin, as serve takes it
     #[arg(long, env = "VESTIBULE_ORIGIN", value_parser = parse_origin, value_name = "URL")]

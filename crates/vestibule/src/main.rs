@@ -1,8 +1,11 @@
 //! The stand-alone program: the gate and the purge in one process, over any store.
 //!
-//! `vestibule serve` runs them, `vestibule check` reads a settings file and says what is wrong with it, and
-//! `vestibule demo` shows the whole of it on one machine, with a small shop as the site and a crowd before it.
+//! `vestibule serve` runs them, `vestibule check` reads a settings file and says what is wrong with it, `vestibule apply`
+//! writes one into the Redis that gates share, and `vestibule demo` shows the whole of it on one machine, with a small
+//! shop as the site and a crowd before it.
 
+mod admin;
+mod apply;
 mod check;
 mod cli;
 mod demo;
@@ -25,7 +28,8 @@ fn main() -> ExitCode {
     let outcome = match command {
         cli::Command::Serve(options) => run(serve::serve(*options)),
         cli::Command::Demo(options) => run(demo::demo(options)),
-        cli::Command::Check(options) => check::check(&options),
+        cli::Command::Apply(options) => run(apply::apply(options)),
+        cli::Command::Check(options) => run(check::check(options)),
     };
     match outcome {
         Ok(code) => code,

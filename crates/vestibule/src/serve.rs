@@ -7,12 +7,15 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
-use tracing::{error, info, warn};
+use tokio::time::Instant;
+use tracing::{debug, error, info, warn};
 use vestibule_core::settings::{Document, parse_document};
 use vestibule_core::{PassSigner, QueueId, Store, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
-use vestibule_http::{Directory, init_telemetry, open_store, open_themes};
+use vestibule_http::{Directory, ThemesConfig, init_telemetry, log_requests, open_store, open_themes};
+use vestibule_metrics::RequestMetrics;
 
+use crate::admin;
 use crate::cli::ServeOptions;
 use crate::keys::{load_keys, state_folder};
 use crate::server::Server;
@@ -23,6 +26,8 @@ use crate::unfinished::Unfinished;
 const PURGE_EVERY: Duration = Duration::from_secs(5);
 /// How long one round of the purge may take.
 const PURGE_BUDGET: Duration = Duration::from_secs(4);
+/// How often a round that found nothing to do is recorded, so that it is seen that the purge runs.
+const IDLE_RECORD_EVERY: Duration = Duration::from_secs(30);
 /// Quota of the one queue that `--origin` makes.
 const DEFAULT_QUOTA: u64 = 100;
 
@@ -33,8 +38,11 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let timeout = Duration::from_millis(options.store_timeout_ms);
     let store = open_store("--store", &options.store, timeout)?;
     let directory = Arc::new(Directory::new(store.clone(), document.tenants.clone(), document.queues.clone()));
+    let requests = RequestMetrics::new();
     let router = vestibule_gate::router(gate(&options, store.clone(), directory.clone())?);
+    let router = log_requests(requests.around(router));
     let server = Server::bind(&options.listen).await?;
+    let admin = admin::bind(&options, store.clone(), requests).await?;
 
     let unfinished = unfinished(&options, &store);
     if let Some(unfinished) = &unfinished {
@@ -47,10 +55,12 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let settings = tokio::spawn(keep_settings(options.clone(), directory, document));
     let purge = tokio::spawn(keep_purging(store));
     let writing = unfinished.clone().map(|unfinished| tokio::spawn(unfinished.keep_writing()));
+    let admin = admin.map(|admin| tokio::spawn(admin.serve()));
     info!(address = server.address(), store = store_kind(&options.store), "serving");
     server.serve(router, stop_signal()?, Duration::from_secs(options.drain)).await;
     settings.abort();
     purge.abort();
+    admin.inspect(tokio::task::JoinHandle::abort);
     if let (Some(unfinished), Some(writing)) = (unfinished, writing) {
         writing.abort();
         unfinished.write().await;
@@ -86,10 +96,12 @@ fn gate(options: &ServeOptions, store: Arc<dyn Store>, directory: Arc<Directory>
     if own && options.store != "memory" {
         warn!("this host's own keys sign the tickets: other gates over the same store need the same --ticket-keys");
     }
+    let recheck = options.themes_recheck.map(Duration::from_secs);
+    let themes = ThemesConfig { address: options.themes.clone(), recheck };
     Ok(Gate::new(GateParts {
         store,
         directory,
-        themes: open_themes("--themes", options.themes.clone())?,
+        themes: open_themes("--themes", &themes)?,
         tickets: TicketSigner::new(&tickets).context("--ticket-keys")?,
         passes: PassSigner::new(&passes).context("--pass-keys")?,
         trusted_proxies: options.trusted_proxies,
@@ -166,9 +178,19 @@ async fn write_settings(directory: &Directory, document: &Document, gone: &[Queu
 pub(crate) async fn keep_purging(store: Arc<dyn Store>) {
     let mut ticks = tokio::time::interval(PURGE_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut recorded: Option<Instant> = None;
     loop {
         ticks.tick().await;
-        vestibule_purge::run(store.as_ref(), PURGE_BUDGET).await;
+        let round = vestibule_purge::run(store.as_ref(), PURGE_BUDGET).await;
+        if round.was_idle() && recorded.is_some_and(|at| at.elapsed() < IDLE_RECORD_EVERY) {
+            continue;
+        }
+        recorded = Some(Instant::now());
+        let record = round.record();
+        debug!(?record, "purged");
+        if let Err(error) = store.record_purge(&record).await {
+            debug!(%error, "the purge is done, but could not be recorded");
+        }
     }
 }
 

@@ -1,0 +1,13 @@
+//! `template.yaml`: what `CloudFormation` makes of it is what the functions need. And what docs/deploy.md says of it.
+
+mod costs;
+mod diagram;
+mod environment;
+mod keys;
+mod load;
+mod permissions;
+mod reach;
+mod redis;
+mod rules;
+mod stack;
+mod stages;

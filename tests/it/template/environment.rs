@@ -1,0 +1,99 @@
+//! Every variable that a function reads is set in the template and documented, and none is set that nobody reads.
+
+use std::collections::BTreeSet;
+
+use http::StatusCode;
+use vestibule_tests::{Balancer, BalancerOptions, Deployment, Function, Redis, Visitor};
+
+use super::reach::variables;
+use super::stack::{Stack, text_of};
+
+const FUNCTIONS: [&str; 3] = ["Gate", "Metrics", "Purge"];
+
+fn set(function: &str) -> BTreeSet<String> {
+    Stack::deploy(&[]).environment(function).into_keys().collect()
+}
+
+#[test]
+fn there_are_no_other_functions() {
+    assert_eq!(Stack::deploy(&[]).resources("AWS::Serverless::Function"), FUNCTIONS);
+}
+
+#[test]
+fn a_function_is_given_what_it_reads_and_nothing_else() {
+    for function in FUNCTIONS {
+        assert_eq!(set(function), variables(function), "{function}: set, and read");
+    }
+}
+
+#[test]
+fn what_a_function_is_given_is_documented() {
+    let document = text_of("docs/deploy.md");
+    let (_, section) = document.split_once("\n## Environment\n").expect("a section of the environment");
+    let rows = section.split("\n## ").next().unwrap().lines().filter(|line| line.starts_with("| `"));
+    let documented: BTreeSet<(String, String)> = rows
+        .flat_map(|row| {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            let name = cells[1].trim_matches('`').to_owned();
+            cells[2].split(", ").map(|function| (name.clone(), function.to_owned())).collect::<Vec<_>>()
+        })
+        .collect();
+    let functions = FUNCTIONS
+        .iter()
+        .flat_map(|function| set(function).into_iter().map(|variable| (variable, function.to_lowercase())));
+    assert_eq!(documented, functions.collect::<BTreeSet<_>>());
+}
+
+/// A function with the environment that the template gives it, over a Redis that is there.
+fn deployment(function: &str, redis: &str) -> Deployment {
+    let environment = Stack::deploy(&[("KeysInUse", "B+A")]).environment(function);
+    let given = environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    given.fold(Deployment::of(&function.to_lowercase()), |deployment, (name, value)| {
+        deployment.env(name, if name == "VESTIBULE_REDIS_URL" { redis } else { value })
+    })
+}
+
+#[tokio::test]
+async fn each_variable_is_looked_at_by_the_program() {
+    for function in FUNCTIONS {
+        for variable in set(function) {
+            let wrong = deployment(function, "redis://127.0.0.1:1").env(&variable, "==").instances(1).await;
+            let error = wrong.invoke("{}").await.expect_err(&variable);
+            let said = format!("{error}\n{}", wrong.log());
+            assert!(said.contains(&variable), "{function} does not look at {variable}: {said}");
+        }
+    }
+}
+
+async fn started(function: &str) -> Function {
+    deployment(function, &Redis::shared().await.url()).instances(1).await
+}
+
+#[tokio::test]
+async fn the_gate_runs_with_what_it_is_given_and_is_healthy() {
+    let group = Stack::deploy(&[]).properties("GateTargetGroup");
+    let balancer = Balancer::before(started("Gate").await, BalancerOptions::default()).await;
+    let status = balancer.check_health(group["HealthCheckPath"].as_str().unwrap()).await;
+    assert_eq!(status.as_str(), group["Matcher"]["HttpCode"], "{}", balancer.function().log());
+}
+
+#[tokio::test]
+async fn the_metrics_run_with_what_they_are_given_where_the_rule_sends_a_scrape() {
+    let stack = Stack::deploy(&[("KeysInUse", "B+A")]);
+    let rule = stack.properties("MetricsRule");
+    let path = rule["Conditions"][0]["PathPatternConfig"]["Values"][0].as_str().unwrap();
+    let token = &stack.environment("Metrics")["VESTIBULE_METRICS_TOKEN"];
+    let balancer = Balancer::before(started("Metrics").await, BalancerOptions::default()).await;
+    let prometheus = Visitor::new(balancer.address(), "tickets.example.com");
+    let mut prometheus = prometheus.with_header("authorization", &format!("Bearer {token}"));
+    let answer = prometheus.fetch(path).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", balancer.function().log());
+    assert!(answer.text().contains("vestibule_up"));
+}
+
+#[tokio::test]
+async fn the_purge_runs_with_what_it_is_given() {
+    let purge = started("Purge").await;
+    let round = purge.invoke("{}").await;
+    assert!(round.is_ok(), "{round:?} {}", purge.log());
+}

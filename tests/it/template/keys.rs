@@ -1,0 +1,102 @@
+//! The keys that the template makes, as the functions read them.
+
+use vestibule_core::line::Place;
+use vestibule_core::{KeyList, Micros, PassSigner, SessionId, TicketSigner, verify_pass};
+use vestibule_metrics::MetricsToken;
+
+use super::stack::Stack;
+
+/// Once around: every step of a change of keys, and the next change back.
+const STEPS: [&str; 7] = ["A", "A+B", "B+A", "B", "B+A", "A+B", "A"];
+/// Sets of secrets that are tried: not every text of letters would do as a key.
+const SETS: usize = 50;
+
+const NOW: Micros = Micros(1_700_000_000_000_000);
+
+/// What a gate of a deployment signs and verifies with.
+struct Keys {
+    tickets: TicketSigner,
+    passes: PassSigner,
+}
+
+impl Keys {
+    fn of(stack: &Stack) -> Self {
+        let environment = stack.environment("Gate");
+        let list = |name: &str| environment[name].parse::<KeyList>().unwrap();
+        Self {
+            tickets: TicketSigner::new(&list("VESTIBULE_TICKET_KEYS")).unwrap(),
+            passes: PassSigner::new(&list("VESTIBULE_PASS_KEYS")).unwrap(),
+        }
+    }
+
+    fn ticket(&self) -> String {
+        let session = SessionId::from_bytes([1; 16]);
+        let place = Place { session, arrival: NOW, admitted_at: None, rank: 1, expires_at: NOW.plus_seconds(60) };
+        self.tickets.sign(&"acme".parse().unwrap(), 1, NOW, &place, Some(1)).unwrap()
+    }
+
+    fn takes(&self, ticket: &str) -> bool {
+        self.tickets.verify(&"acme".parse().unwrap(), ticket.as_bytes()).is_ok()
+    }
+
+    fn pass(&self) -> String {
+        self.passes.sign(&"acme".parse().unwrap(), SessionId::from_bytes([1; 16]), NOW, 60).unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let jwks = self.passes.jwks();
+        jwks["keys"].as_array().unwrap().iter().map(|key| key["kid"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+fn is_good(pass: &str, at: &Keys) -> bool {
+    verify_pass(&at.passes.jwks(), pass, NOW).is_ok()
+}
+
+#[test]
+fn what_secrets_manager_makes_is_keys() {
+    let mut stack = Stack::deploy(&[("KeysInUse", "A+B")]);
+    for _ in 0..SETS {
+        let keys = Keys::of(&stack);
+        assert!(keys.takes(&keys.ticket()) && is_good(&keys.pass(), &keys));
+        let token = &stack.environment("Metrics")["VESTIBULE_METRICS_TOKEN"];
+        assert!(token.parse::<MetricsToken>().is_ok(), "{token}");
+        // Both go and come again as others.
+        stack = stack.update(&[("KeysInUse", "A")]).update(&[("KeysInUse", "B")]).update(&[("KeysInUse", "A+B")]);
+    }
+}
+
+#[test]
+fn functions_of_two_steps_that_follow_each_other_take_each_other_s_tickets_and_passes() {
+    let mut stack = Stack::deploy(&[("KeysInUse", STEPS[0])]);
+    for pair in STEPS.windows(2) {
+        let next = stack.update(&[("KeysInUse", pair[1])]);
+        let (before, after) = (Keys::of(&stack), Keys::of(&next));
+        for (one, other) in [(&before, &after), (&after, &before)] {
+            assert!(other.takes(&one.ticket()), "{pair:?}");
+            assert!(is_good(&one.pass(), other), "{pair:?}");
+        }
+        stack = next;
+    }
+}
+
+#[test]
+fn after_a_change_of_keys_the_old_ones_are_void() {
+    let first = Stack::deploy(&[]);
+    let last = STEPS[1..4].iter().fold(first.update(&[]), |stack, step| stack.update(&[("KeysInUse", *step)]));
+    let (before, after) = (Keys::of(&first), Keys::of(&last));
+    assert!(!after.takes(&before.ticket()) && !is_good(&before.pass(), &after));
+    assert_ne!(
+        first.environment("Metrics")["VESTIBULE_METRICS_TOKEN"],
+        last.environment("Metrics")["VESTIBULE_METRICS_TOKEN"]
+    );
+}
+
+#[test]
+fn a_new_key_never_has_the_name_of_an_old_one() {
+    let first = Stack::deploy(&[("KeysInUse", STEPS[0])]);
+    let around = STEPS[1..].iter().fold(first.update(&[]), |stack, step| stack.update(&[("KeysInUse", *step)]));
+    let (before, after) = (Keys::of(&first).names(), Keys::of(&around).names());
+    assert_eq!((before.len(), after.len()), (1, 1));
+    assert_ne!(before, after, "an origin that kept the old key would hold on to it");
+}

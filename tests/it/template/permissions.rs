@@ -1,0 +1,105 @@
+//! A role allows the calls that its function makes, on what it makes them on, and nothing else.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::reach::operations;
+use super::stack::Stack;
+
+/// What Lambda itself does in a role's name: it writes the log and joins the network.
+const LAMBDA_S_OWN: [&str; 8] = [
+    "logs:CreateLogStream",
+    "logs:PutLogEvents",
+    "ec2:AssignPrivateIpAddresses",
+    "ec2:CreateNetworkInterface",
+    "ec2:DeleteNetworkInterface",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSubnets",
+    "ec2:UnassignPrivateIpAddresses",
+];
+
+/// The action that an operation of S3 needs.
+fn action(operation: &str) -> &'static str {
+    match operation {
+        "list_objects_v2" => "s3:ListBucket",
+        "get_object" => "s3:GetObject",
+        other => panic!("say here which action {other} needs, and give it to the role"),
+    }
+}
+
+/// All statements of a function's role.
+fn statements(stack: &Stack, function: &str) -> Vec<Value> {
+    let role = stack.properties(&format!("{function}Role"));
+    let own = role["Policies"].as_array().unwrap().iter().map(|policy| policy["PolicyDocument"].clone());
+    assert_eq!(role["ManagedPolicyArns"], Value::from(vec!["runinthenetwork"]), "{function} has AWS' own policies");
+    let shared = stack.properties("RunInTheNetwork")["PolicyDocument"].clone();
+    own.chain([shared]).flat_map(|document| document["Statement"].as_array().unwrap().clone()).collect()
+}
+
+fn texts(value: &Value) -> BTreeSet<String> {
+    let one = value.as_str().map(str::to_owned);
+    one.into_iter()
+        .chain(value.as_array().into_iter().flatten().map(|text| text.as_str().unwrap().to_owned()))
+        .collect()
+}
+
+fn allowed(statements: &[Value]) -> BTreeSet<String> {
+    statements.iter().filter(|statement| statement["Effect"] == "Allow").flat_map(|s| texts(&s["Action"])).collect()
+}
+
+#[test]
+fn a_role_allows_what_its_function_calls_and_no_more() {
+    for function in ["Gate", "Metrics", "Purge"] {
+        let mut expected: BTreeSet<String> = LAMBDA_S_OWN.map(str::to_owned).into();
+        expected.extend(operations(function).iter().map(|operation| action(operation).to_owned()));
+        assert_eq!(allowed(&statements(&Stack::deploy(&[]), function)), expected, "{function}");
+    }
+    assert_eq!(operations("Gate").len(), 2, "the gate reads themes");
+}
+
+#[test]
+fn a_traced_function_may_send_traces() {
+    let traced = Stack::deploy(&[("Tracing", "Active")]);
+    let actions = allowed(&statements(&traced, "Purge"));
+    assert!(actions.contains("xray:PutTraceSegments") && actions.contains("xray:PutTelemetryRecords"));
+    assert_eq!(traced.properties("Purge")["Tracing"], "Active");
+}
+
+#[test]
+fn a_function_writes_its_own_log_and_reads_its_own_themes() {
+    let stack = Stack::deploy(&[("ThemePrefix", "brands/live")]);
+    for function in ["Gate", "Metrics", "Purge"] {
+        let log = format!("{}log", function.to_lowercase());
+        assert_eq!(stack.properties(function)["LoggingConfig"]["LogGroup"], log.as_str());
+        for statement in statements(&stack, function) {
+            let actions = texts(&statement["Action"]);
+            let resource = statement["Resource"].as_str().unwrap();
+            let expected = match actions.first().unwrap().as_str() {
+                "logs:CreateLogStream" => format!("{log}.arn"),
+                "s3:ListBucket" => "themebucket.arn".to_owned(),
+                "s3:GetObject" => "themebucket.arn/brands/live/*".to_owned(),
+                _ => "*".to_owned(),
+            };
+            assert_eq!(resource, expected, "{actions:?}");
+            if actions.contains("s3:ListBucket") {
+                assert_eq!(statement["Condition"]["StringLike"]["s3:prefix"], "brands/live/*");
+            }
+        }
+    }
+    assert_eq!(stack.environment("Gate")["VESTIBULE_THEMES"], "s3://themebucket/brands/live");
+}
+
+#[test]
+fn the_code_itself_may_not_touch_the_network_that_lambda_joins() {
+    let stack = Stack::deploy(&[]);
+    let denied = statements(&stack, "Gate").into_iter().find(|statement| statement["Effect"] == "Deny").unwrap();
+    assert_eq!(denied["Action"], "ec2:*");
+    let functions = denied["Condition"]["ArnLike"]["lambda:SourceFunctionArn"].as_str().unwrap();
+    let prefix = functions.strip_suffix('*').unwrap();
+    for function in ["Gate", "Metrics", "Purge"] {
+        let name = stack.properties(function)["FunctionName"].as_str().unwrap().to_owned();
+        let arn = format!("arn:aws:lambda:eu-west-1:123456789012:function:{name}");
+        assert!(arn.starts_with(prefix), "{arn}");
+    }
+}

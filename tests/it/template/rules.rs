@@ -1,0 +1,137 @@
+//! The listener's rules: what meets the gate, and what goes by it.
+
+use serde_json::{Value, json};
+
+use super::stack::Stack;
+use crate::scene::{Keeper, Scene, random_id, set_cookie};
+
+const PLATFORM: &str = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/platform/0123456789abcdef";
+
+/// What a load balancer sees of a request.
+#[derive(Clone, Copy)]
+struct Request<'a> {
+    path: &'a str,
+    cookie: &'a str,
+    from: &'a str,
+}
+
+impl<'a> Request<'a> {
+    fn of(path: &'a str) -> Self {
+        Self { path, cookie: "", from: "203.0.113.9" }
+    }
+
+    fn with(self, cookie: &'a str) -> Self {
+        Self { cookie, ..self }
+    }
+}
+
+/// `*` and `?`, as a load balancer compares.
+fn matches(pattern: &[u8], text: &[u8]) -> bool {
+    match (pattern.first(), text.first()) {
+        (None, None) => true,
+        (Some(b'*'), _) => matches(&pattern[1..], text) || (!text.is_empty() && matches(pattern, &text[1..])),
+        (Some(b'?'), Some(_)) => matches(&pattern[1..], &text[1..]),
+        (Some(one), Some(other)) if one == other => matches(&pattern[1..], &text[1..]),
+        _ => false,
+    }
+}
+
+fn holds(condition: &Value, request: Request<'_>) -> bool {
+    let any = |values: &Value, of: &str| {
+        let values = values.as_array().unwrap();
+        assert!((1..=5).contains(&values.len()), "a rule takes five values");
+        values.iter().any(|value| matches(value.as_str().unwrap().as_bytes(), of.as_bytes()))
+    };
+    match condition["Field"].as_str().unwrap() {
+        "path-pattern" => any(&condition["PathPatternConfig"]["Values"], request.path),
+        "http-header" => {
+            assert_eq!(condition["HttpHeaderConfig"]["HttpHeaderName"], "Cookie");
+            any(&condition["HttpHeaderConfig"]["Values"], request.cookie)
+        }
+        "source-ip" => condition["SourceIpConfig"]["Values"].as_array().unwrap().iter().any(|network| {
+            let network = network.as_str().unwrap().split('.').next().unwrap();
+            network == "0" || request.from.starts_with(network)
+        }),
+        other => panic!("{other}"),
+    }
+}
+
+/// Where the listener for visitors sends a request.
+fn target(stack: &Stack, request: Request<'_>) -> String {
+    let encrypted = stack.has("HttpsListener");
+    let listener = if encrypted { "HttpsListener" } else { "HttpListener" };
+    let rules = stack.resources("AWS::ElasticLoadBalancingV2::ListenerRule");
+    let mut rules: Vec<Value> = rules.iter().map(|rule| stack.properties(rule)).collect();
+    assert!(rules.iter().all(|rule| rule["ListenerArn"] == listener.to_lowercase().as_str()));
+    rules.sort_by_key(|rule| rule["Priority"].as_u64());
+    let all = |rule: &&Value| rule["Conditions"].as_array().unwrap().iter().all(|condition| holds(condition, request));
+    let rule = rules
+        .iter()
+        .find(all)
+        .map_or_else(|| stack.properties(listener)["DefaultActions"].clone(), |rule| rule["Actions"].clone());
+    match rule[0]["TargetGroupArn"].as_str().unwrap() {
+        PLATFORM => "platform".to_owned(),
+        group => group.trim_end_matches("targetgroup").to_owned(),
+    }
+}
+
+#[test]
+fn everything_goes_through_the_gate() {
+    let stack = Stack::deploy(&[("MetricsNetworks", "10.0.0.0/8")]);
+    for path in ["/", "/buy/1", "/_vestibule/status", "/metrics"] {
+        assert_eq!(target(&stack, Request::of(path).with("vestibule-pass=x")), "gate", "{path}");
+    }
+    assert_eq!(target(&stack, Request { from: "10.1.2.3", ..Request::of("/metrics") }), "metrics");
+    assert_eq!(target(&Stack::deploy(&[]), Request::of("/metrics")), "metrics");
+}
+
+#[test]
+fn only_queued_paths_without_a_pass_meet_the_gate() {
+    let mode = [("GateTakes", "unpassed"), ("PlatformTargetGroupArn", PLATFORM)];
+    let all = Stack::deploy(&mode);
+    let some =
+        Stack::deploy(&[mode[0], mode[1], ("QueuedPaths", "/buy/*,/tickets"), ("MetricsNetworks", "10.0.0.0/8")]);
+    let passed = "theme=dark; vestibule-pass=eyJ.x.y; vestibule_acme=z";
+    let waiting = "theme=dark; vestibule_acme=eyJ.x.y";
+    for (stack, path, cookie, expected) in [
+        (&all, "/", "", "gate"),
+        (&all, "/", waiting, "gate"),
+        (&all, "/", passed, "platform"),
+        (&some, "/buy/1", waiting, "gate"),
+        (&some, "/tickets", "", "gate"),
+        (&some, "/buy/1", passed, "platform"),
+        (&some, "/about", "", "platform"),
+        (&some, "/metrics", "", "platform"),
+        (&some, "/_vestibule/status", passed, "gate"),
+        (&some, "/_vestibule/theme/acme/logo.svg", "", "gate"),
+    ] {
+        assert_eq!(target(stack, Request::of(path).with(cookie)), expected, "{path} with {cookie}");
+    }
+}
+
+#[test]
+fn with_a_certificate_plain_http_is_redirected_and_rules_are_those_of_https() {
+    let certificate = "arn:aws:acm:eu-west-1:123456789012:certificate/1";
+    let stack = Stack::deploy(&[("CertificateArn", certificate)]);
+    assert_eq!(stack.properties("HttpListener")["DefaultActions"][0]["RedirectConfig"]["Protocol"], "HTTPS");
+    assert_eq!(target(&stack, Request::of("/")), "gate");
+    let plain = Stack::deploy(&[]);
+    assert!(!plain.has("HttpsListener"));
+    assert_eq!(target(&plain, Request::of("/")), "gate");
+}
+
+#[tokio::test]
+async fn who_is_let_in_comes_back_with_what_the_rule_looks_for() {
+    let host = format!("{}.example.com", random_id());
+    let origin = format!("http://{host}");
+    let changes = json!({ "quota": 1, "hosts": [host], "handover": { "kind": "redirect", "origin": origin } });
+    let mut scene = Scene::open(Keeper::memory(), changes).await;
+    scene.host.clone_from(&host);
+    let answer = scene.visitor().navigate("/buy/1?seat=5").await;
+    assert_eq!(answer.header("location"), Some(format!("{origin}/buy/1?seat=5").as_str()), "the very same address");
+    let pass = set_cookie(&answer, "vestibule-pass").expect("a pass").split(';').next().unwrap();
+    let stack = Stack::deploy(&[("GateTakes", "unpassed"), ("PlatformTargetGroupArn", PLATFORM)]);
+    assert_eq!(target(&stack, Request::of("/buy/1").with(pass)), "platform");
+    let ticket = set_cookie(&answer, &scene.cookie_name()).expect("a ticket").split(';').next().unwrap();
+    assert_eq!(target(&stack, Request::of("/buy/1").with(ticket)), "gate", "a ticket is no pass");
+}

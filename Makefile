@@ -1,11 +1,14 @@
 # `make demo` and `make test` are all that a fresh machine with Rust and Node needs.
 
 browser_tests := cd tests/browser && npm run --silent
+# Programs in Python, the SAM command line among them: scripts/setup puts them there.
+tools := .tools/python/bin
 
 .DEFAULT_GOAL := help
 # One step after the other: cargo uses all cores by itself.
 .NOTPARALLEL:
-.PHONY: help demo test bench lint screenshots setup build format clippy docs scripts types dependencies rust-tests browser-tests
+.PHONY: help demo test bench lint screenshots functions deploy setup build format clippy docs scripts types dependencies \
+  template containers pipelines rust-tests browser-tests
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -18,10 +21,16 @@ test: setup lint build rust-tests browser-tests ## all checks and tests; install
 bench: ## how fast the rules, the tickets and the gate are
 	cargo bench --workspace
 
-lint: format clippy docs scripts types dependencies ## formatting, clippy, docs, scripts, types, licences
+lint: format clippy docs scripts types dependencies template containers pipelines ## formatting, clippy, docs, template, ..
 
 screenshots: setup build ## take the pictures of the documentation anew
 	$(browser_tests) screenshots
+
+functions: $(tools) ## build the functions as they are deployed, into .aws-sam/build
+	PATH="$(CURDIR)/$(tools):$$PATH" SAM_CLI_TELEMETRY=0 sam build
+
+deploy: $(tools) ## build and deploy a stage of samconfig.toml: make deploy STAGE=staging
+	@scripts/deploy $(STAGE)
 
 setup: ## install what the tests need
 	@scripts/setup
@@ -40,8 +49,8 @@ docs:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 scripts:
-	@if command -v shellcheck > /dev/null; then shellcheck scripts/* .ci/run; \
-	else echo "scripts are not checked: shellcheck is not installed"; fi
+	shellcheck $$(grep --files-with-matches --extended-regexp --max-count 1 '^#!/(bin/|usr/bin/env )(sh|bash)$$' \
+	  scripts/* .ci/* deploy/docker/*)
 
 types: tests/browser/node_modules
 	$(browser_tests) types
@@ -52,6 +61,23 @@ tests/browser/node_modules:
 dependencies:
 	@if cargo deny --version > /dev/null 2>&1; then cargo deny check --hide-inclusion-graph bans licenses sources; \
 	else echo "licences and bans are not checked: cargo-deny is not installed; cargo install --locked cargo-deny"; fi
+
+template: $(tools)
+	scripts/template-lint
+
+containers: $(tools)
+	$(tools)/hadolint Dockerfile
+	$(tools)/check-jsonschema --quiet --builtin-schema vendor.compose-spec docker-compose.yml
+	@for compose in "docker compose" docker-compose; do \
+	  if $$compose version > /dev/null 2>&1; then echo $$compose config; $$compose config --quiet || exit 1; fi; \
+	done
+	promtool check config --syntax-only deploy/prometheus/prometheus.yml
+
+pipelines: $(tools)
+	$(tools)/check-jsonschema --quiet --builtin-schema vendor.bitbucket-pipelines bitbucket-pipelines.yml
+
+$(tools):
+	@scripts/setup
 
 rust-tests:
 	cargo nextest run --workspace

@@ -1,0 +1,40 @@
+# The stand-alone program. BuildKit builds it, the default since Docker 23:
+#
+#   docker build --tag vestibule .
+#   docker run --read-only --publish 8080:8080 --volume vestibule:/var/lib/vestibule vestibule serve --origin http://host:3000
+#
+# Debian's C library and not musl or a distroless image: it is what the tests run on, a version can be named, and its
+# shell asks for the health. Nothing is installed in it.
+FROM rust:1.95-slim-bookworm AS build
+WORKDIR /build
+COPY . .
+# The registry and what was compiled stay on the building machine, so that a change compiles what it changes.
+RUN --mount=type=cache,target=/usr/local/cargo/registry \
+    --mount=type=cache,target=/build/target \
+    cargo build --release --locked --package vestibule --bin vestibule \
+    && cp target/release/vestibule /vestibule
+
+FROM debian:12.14-slim
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Vestibule" \
+      org.opencontainers.image.description="A virtual waiting room in front of a website" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.revision="${REVISION}"
+
+# The authorities that origins, Redis and S3 are trusted by.
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+COPY --from=build /vestibule /usr/local/bin/vestibule
+COPY deploy/docker/healthy /usr/local/bin/healthy
+
+# A number, so that an orchestrator sees that it is not root. Keys that nobody gave are made in the state folder once.
+RUN install --directory --owner=10001 --group=10001 --mode=700 /var/lib/vestibule
+USER 10001:10001
+ENV VESTIBULE_LISTEN=0.0.0.0:8080 \
+    VESTIBULE_STATE=/var/lib/vestibule
+VOLUME /var/lib/vestibule
+EXPOSE 8080 8081
+
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=5s --timeout=3s --start-period=20s --retries=3 CMD ["healthy"]
+ENTRYPOINT ["vestibule"]
+CMD ["serve"]

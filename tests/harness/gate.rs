@@ -1,5 +1,5 @@
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -11,12 +11,20 @@ use vestibule_gate::{Gate, GateParts, ProxyLimits};
 use vestibule_http::Directory;
 use vestibule_themes::Themes;
 
-/// A gate in the test's own process, at a free port of loopback, over any store.
+use crate::{Balancer, BalancerOptions, Deployment, S3};
+
+/// A gate at a free port of loopback, over any store: in the test's own process, or as a function behind a load balancer.
 pub struct GateUnderTest {
     address: String,
     store: Arc<dyn Store>,
     directory: Arc<Directory>,
-    server: JoinHandle<std::io::Result<()>>,
+    door: Door,
+}
+
+/// What stands at the address.
+enum Door {
+    Here(JoinHandle<std::io::Result<()>>),
+    Function { balancer: Balancer, _themes: Option<S3> },
 }
 
 /// What a gate may be given beside its store and its settings.
@@ -45,6 +53,23 @@ impl Default for GateOptions {
     }
 }
 
+impl GateOptions {
+    /// The gate as a function over the Redis at `redis`, told the same by its environment, but for the themes.
+    #[must_use]
+    pub fn deployment(&self, redis: &str) -> Deployment {
+        // The load balancer is one proxy more than those that a test stands for.
+        let proxies = self.trusted_proxies + 1;
+        let read_timeout = self.proxy.read_timeout.as_secs().max(1);
+        Deployment::of("gate")
+            .env("VESTIBULE_REDIS_URL", redis)
+            .env("VESTIBULE_TICKET_KEYS", &self.ticket_keys.expose())
+            .env("VESTIBULE_PASS_KEYS", &GateUnderTest::pass_keys().expose())
+            .env("VESTIBULE_TRUSTED_PROXIES", &proxies.to_string())
+            .env("VESTIBULE_READ_TIMEOUT", &read_timeout.to_string())
+            .env("VESTIBULE_STORE_TIMEOUT_MS", "10000")
+    }
+}
+
 impl GateUnderTest {
     /// Starts a gate with the settings of `document`: `{ "tenants": [..], "queues": [..] }`.
     pub async fn start(store: Arc<dyn Store>, document: &Value) -> Self {
@@ -53,17 +78,13 @@ impl GateUnderTest {
 
     /// Starts a gate that is given more.
     pub async fn start_with(store: Arc<dyn Store>, document: &Value, options: GateOptions) -> Self {
-        let Document { tenants, queues } = parse_document(document).unwrap_or_else(|wrong| panic!("{wrong:?}"));
-        let directory = Arc::new(Directory::new(Arc::clone(&store), tenants.clone(), queues.clone()));
-        if options.writes_settings {
-            directory.apply(&tenants, &queues, &[]).await.unwrap();
-        }
+        let directory = directory(&store, document, options.writes_settings).await;
         let gate = Gate::new(GateParts {
             store: Arc::clone(&store),
             directory: Arc::clone(&directory),
             themes: options.themes.map_or_else(Themes::built_in, Themes::folder),
             tickets: TicketSigner::new(&options.ticket_keys).unwrap(),
-            passes: PassSigner::new(&KeyList::of_bytes("pass-1", [9; 32])).unwrap(),
+            passes: PassSigner::new(&Self::pass_keys()).unwrap(),
             trusted_proxies: options.trusted_proxies,
             proxy: options.proxy,
         });
@@ -71,13 +92,41 @@ impl GateUnderTest {
         let address = listener.local_addr().unwrap().to_string();
         let service = vestibule_gate::router(gate).into_make_service_with_connect_info::<SocketAddr>();
         let server = tokio::spawn(async move { axum::serve(listener, service).await });
-        Self { address, store, directory, server }
+        Self { address, store, directory, door: Door::Here(server) }
+    }
+
+    /// Starts the gate as it is deployed, under the Runtime Interface Emulator and behind a load balancer. `store` is
+    /// that of the Redis at `redis`; all else that the gate is given reaches it by its environment, and themes by S3.
+    pub async fn function(
+        store: Arc<dyn Store>,
+        redis: &str,
+        document: &Value,
+        options: GateOptions,
+        listener: BalancerOptions,
+    ) -> Self {
+        let directory = directory(&store, document, options.writes_settings).await;
+        let mut deployment = options.deployment(redis);
+        let mut themes = None;
+        if let Some(folder) = &options.themes {
+            let s3 = S3::start().await;
+            upload(&s3, folder, "themes").await;
+            deployment = deployment.env("VESTIBULE_THEMES", &s3.themes("themes"));
+            deployment = s3.environment().iter().fold(deployment, |all, (name, value)| all.env(name, value));
+            themes = Some(s3);
+        }
+        let balancer = Balancer::before(deployment.emulated().await, listener).await;
+        let address = balancer.address().to_owned();
+        Self { address, store, directory, door: Door::Function { balancer, _themes: themes } }
     }
 
     /// The keys with which a gate signs tickets unless it is told otherwise.
     #[must_use]
     pub fn ticket_keys() -> KeyList {
         KeyList::of_bytes("ticket-1", [7; 32])
+    }
+
+    fn pass_keys() -> KeyList {
+        KeyList::of_bytes("pass-1", [9; 32])
     }
 
     /// `127.0.0.1:<port>`.
@@ -92,6 +141,15 @@ impl GateUnderTest {
         &self.store
     }
 
+    /// The load balancer, and the function behind it, where the gate is one.
+    #[must_use]
+    pub fn balancer(&self) -> Option<&Balancer> {
+        match &self.door {
+            Door::Here(_) => None,
+            Door::Function { balancer, .. } => Some(balancer),
+        }
+    }
+
     /// What the gate knows of queues.
     #[must_use]
     pub fn directory(&self) -> &Arc<Directory> {
@@ -101,6 +159,32 @@ impl GateUnderTest {
 
 impl Drop for GateUnderTest {
     fn drop(&mut self) {
-        self.server.abort();
+        if let Door::Here(server) = &self.door {
+            server.abort();
+        }
     }
+}
+
+/// Puts a folder's files into a bucket, which knows no links.
+async fn upload(s3: &S3, folder: &Path, prefix: &str) {
+    let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    for entry in entries {
+        let key = format!("{prefix}/{}", entry.file_name().to_str().unwrap());
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
+            Box::pin(upload(s3, &entry.path(), &key)).await;
+        } else if kind.is_file() {
+            s3.put(&key, std::fs::read(entry.path()).unwrap()).await;
+        }
+    }
+}
+
+/// What the settings say, known here and written to the store if they shall be.
+async fn directory(store: &Arc<dyn Store>, document: &Value, written: bool) -> Arc<Directory> {
+    let Document { tenants, queues } = parse_document(document).unwrap_or_else(|wrong| panic!("{wrong:?}"));
+    let directory = Arc::new(Directory::new(Arc::clone(store), tenants.clone(), queues.clone()));
+    if written {
+        directory.apply(&tenants, &queues, &[]).await.unwrap();
+    }
+    directory
 }

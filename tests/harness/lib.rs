@@ -6,27 +6,43 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "what the harness can't do is a failed test")]
 #![expect(clippy::missing_panics_doc, reason = "everything here panics where a test would fail")]
 
+mod admin;
+mod balancer;
 mod cluster;
+mod compose;
+mod faketime;
 mod gate;
+mod lambda;
 mod nginx;
 mod origin;
 mod ports;
 mod process;
 mod program;
+mod prometheus;
 mod redis;
 mod resp;
+mod s3;
 mod sentinel;
 mod visitor;
 mod wait;
+mod wire;
 
+pub use admin::{AdminUnderTest, Desk};
+pub use balancer::{Balancer, BalancerOptions, LARGEST_ANSWER, LARGEST_REQUEST};
 pub use cluster::Cluster;
+pub use compose::{Composition, Dockerfile, yaml};
+pub use faketime::StandingTime;
 pub use gate::{GateOptions, GateUnderTest};
+pub use lambda::{Deployment, Emulator, Function, Instance, Instances, RuntimeApi};
 pub use nginx::Nginx;
 pub use origin::{Origin, Recorded};
 pub use ports::free_port;
 pub use program::{Launch, Program};
+pub use prometheus::{Exposition, Prometheus, Sample, promtool_check, sample};
 pub use redis::Redis;
 pub use resp::Value;
+pub use s3::S3;
 pub use sentinel::Sentinel;
 pub use visitor::{Answer, Visitor, WebSocket};
 pub use wait::wait_until;
+pub use wire::Wire;

@@ -49,6 +49,20 @@ impl Process {
         self.child.try_wait().unwrap()
     }
 
+    /// Asks the process to end and waits until it did, so that it can end what it started itself.
+    pub(crate) fn terminate(&mut self, limit: Duration) {
+        const PAUSE: Duration = Duration::from_millis(5);
+        if self.ended().is_none() {
+            self.signal("TERM");
+        }
+        for _ in 0..limit.as_millis() / PAUSE.as_millis() {
+            if self.ended().is_some() {
+                return;
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
     /// Waits for the process's own end.
     pub(crate) async fn end(&mut self, limit: Duration) -> ExitStatus {
         wait_until("the process ends", limit, async || self.ended().is_some()).await;

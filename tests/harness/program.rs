@@ -127,16 +127,22 @@ impl Launch {
 
     fn spawn(&self, folder: &Path) -> Process {
         let mut command = Command::new(&self.program);
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("VESTIBULE_")) {
-            command.env_remove(name);
-        }
+        without_settings(&mut command);
         command.args(&self.arguments).envs(self.environment.iter().cloned()).current_dir(folder);
         Process::start(&mut command, &folder.join("log"), folder)
     }
 }
 
+/// Keeps what the machine's environment says to Vestibule, and to AWS' libraries, from the program.
+pub(crate) fn without_settings(command: &mut Command) {
+    let ours = |name: &str| name.starts_with("VESTIBULE_") || name.starts_with("AWS_");
+    for (name, _) in std::env::vars().filter(|(name, _)| ours(name)) {
+        command.env_remove(name);
+    }
+}
+
 /// The program beside the running test: `target/debug/deps/it-0123` -> `target/debug/<name>`.
-fn built(name: &str) -> PathBuf {
+pub(crate) fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let program = test.parent().and_then(Path::parent).expect("tests run from target/<profile>/deps").join(name);
     assert!(program.exists(), "{} is not built: cargo build --workspace --bins --tests", program.display());

@@ -1,6 +1,6 @@
 use std::io::{ErrorKind, Result};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::process::Process;
 use crate::resp::call;
-use crate::{Value, free_port, wait_until};
+use crate::{StandingTime, Value, free_port, wait_until};
 
 /// How long a server may take to start, and a command of a test to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -21,6 +21,7 @@ pub struct Redis {
     port: u16,
     arguments: Vec<String>,
     folder: TempDir,
+    time: Option<Arc<StandingTime>>,
     process: Mutex<Option<Process>>,
 }
 
@@ -41,24 +42,43 @@ impl Redis {
         SHARED.get_or_init(Self::start).await
     }
 
+    /// Starts a server whose clock is `time`: it stands until the test moves it.
+    pub async fn start_at(time: Arc<StandingTime>) -> Self {
+        Self::prepared(free_port(), &[], Some(time)).await
+    }
+
     pub(crate) async fn launch(port: u16, options: &[&str]) -> Self {
+        Self::prepared(port, options, None).await
+    }
+
+    async fn prepared(port: u16, options: &[&str], time: Option<Arc<StandingTime>>) -> Self {
         let folder = tempfile::Builder::new().prefix("vestibule-redis-").tempdir().unwrap();
         let common = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
         let arguments = common.iter().chain(options).map(ToString::to_string).collect();
-        Self::run(port, arguments, folder).await
+        Self { time, ..Self::unstarted(port, arguments, folder) }.started().await
     }
 
     /// Starts the server in `folder` with nothing but `arguments`, its port and its folder.
     pub(crate) async fn run(port: u16, arguments: Vec<String>, folder: TempDir) -> Self {
-        let redis = Self { port, arguments, folder, process: Mutex::new(None) };
-        redis.spawn().await;
-        redis
+        Self::unstarted(port, arguments, folder).started().await
+    }
+
+    fn unstarted(port: u16, arguments: Vec<String>, folder: TempDir) -> Self {
+        Self { port, arguments, folder, time: None, process: Mutex::new(None) }
+    }
+
+    async fn started(self) -> Self {
+        self.spawn().await;
+        self
     }
 
     async fn spawn(&self) {
         let program = std::env::var("VESTIBULE_TEST_REDIS_SERVER").unwrap_or_else(|_| "redis-server".to_owned());
         let mut command = Command::new(program);
         command.args(&self.arguments).args(["--port", &self.port.to_string(), "--dir"]).arg(self.folder.path());
+        if let Some(time) = &self.time {
+            time.rule(&mut command);
+        }
         let process = Process::start(&mut command, &self.folder.path().join("log"), self.folder.path());
         *self.process() = Some(process);
         wait_until("Redis answers", PATIENCE, async || {

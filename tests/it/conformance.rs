@@ -145,6 +145,7 @@ suite! {
         the_pace_counts_those_who_waited,
         the_pace_forgets_what_is_older_than_two_windows,
         counters_add_up,
+        the_last_purge_is_kept_with_the_time_of_the_store,
         the_store_answers,
     }
 }

@@ -2,9 +2,22 @@
 
 // With the attribute, clippy grants the helpers what it grants the tests: to unwrap.
 #[cfg(test)]
+mod admin;
+#[cfg(test)]
+mod alerts;
+#[cfg(test)]
+mod around;
+#[cfg(test)]
 mod conformance;
 #[cfg(test)]
 mod flushed;
+#[cfg(test)]
+mod function_events;
+#[cfg(test)]
+mod function_process;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod functions;
 #[cfg(test)]
 mod handover;
 #[cfg(test)]
@@ -14,16 +27,26 @@ mod judge;
 #[cfg(test)]
 mod layering;
 #[cfg(test)]
+mod metrics;
+#[cfg(test)]
 mod own_endpoints;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
 mod property;
 #[cfg(test)]
+mod purge;
+#[cfg(test)]
+mod request_log;
+#[cfg(test)]
 mod room;
 #[cfg(test)]
 mod scene;
 #[cfg(test)]
 mod store_failure;
+#[cfg(test)]
+mod template;
+#[cfg(test)]
+mod themes_s3;
 #[cfg(test)]
 mod tickets;

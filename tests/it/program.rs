@@ -1,5 +1,6 @@
 //! The stand-alone program as people run it.
 
+mod apply;
 mod check;
 mod lifetime;
 mod logging;

@@ -43,7 +43,7 @@ impl Bench {
         Self::at(&SHARED.get_or_init(Cluster::start).await.url())
     }
 
-    fn at(url: &str) -> Self {
+    pub(crate) fn at(url: &str) -> Self {
         let clock = Arc::new(ManualClock::at(START));
         let options = RedisOptions { timeout: PATIENCE, clock: Some(clock.clone()) };
         Self::of(Arc::new(RedisStore::connect(url, options).unwrap()), clock)

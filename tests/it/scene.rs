@@ -11,56 +11,175 @@ use vestibule_core::line::Stats;
 use vestibule_core::settings::Settings;
 use vestibule_core::{Clock, ManualClock, MemoryStore, PutMode, QueueId, SessionId, Store, SystemClock};
 use vestibule_store_redis::{RedisOptions, RedisStore};
-use vestibule_tests::{Answer, GateOptions, GateUnderTest, Origin, Redis, Visitor};
+use vestibule_tests::{Answer, BalancerOptions, GateOptions, GateUnderTest, Origin, Redis, StandingTime, Visitor};
 
 /// Longer than a busy machine takes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Runs each of these tests against the memory store and against Redis.
+/// Runs each of these tests against the memory store and against Redis, by a gate in the test's process, and by the gate
+/// that is deployed: a function, behind a load balancer, over Redis.
+///
+/// What comes after `; by https:` has a load balancer whose listener is an HTTPS one, and what comes after `; differing:` is
+/// not run through the load balancer, for the difference named.
 macro_rules! on_each_store {
-    ($($behaviour:ident,)+) => {
-        mod memory {
-            $(#[tokio::test]
-            async fn $behaviour() {
-                super::$behaviour(crate::scene::Keeper::memory()).await;
-            })+
-        }
+    ($($behaviours:tt)+) => {
         mod redis {
-            $(#[tokio::test]
-            async fn $behaviour() {
-                super::$behaviour(crate::scene::Keeper::redis().await).await;
-            })+
+            $crate::scene::each!(crate::scene::Keeper::redis().await; $($behaviours)+);
         }
+        $crate::scene::by_either_door!($($behaviours)+);
     };
 }
 pub(crate) use on_each_store;
 
-/// A store and the clock that it goes by.
+/// As [`on_each_store`], for what the store has no part in: without the gate in the test's process over Redis.
+macro_rules! by_either_door {
+    ($($behaviours:tt)+) => {
+        mod memory {
+            $crate::scene::each!(crate::scene::Keeper::memory(); $($behaviours)+);
+        }
+        $crate::scene::function!($($behaviours)+);
+    };
+}
+pub(crate) use by_either_door;
+
+/// As [`on_each_store`], for what looks at a Redis of its own: without the memory store.
+macro_rules! over_own_redis {
+    ($($behaviours:tt)+) => {
+        mod redis {
+            $crate::scene::each!(crate::scene::Keeper::own_redis().await; $($behaviours)+);
+        }
+        $crate::scene::function!($($behaviours)+);
+    };
+}
+pub(crate) use over_own_redis;
+
+macro_rules! each {
+    ($keeper:expr; $($behaviour:ident,)+ $(; by https: $($secure:ident,)+)? $(; differing: $($other:ident: $difference:ident,)+)?) => {
+        $crate::scene::tests!($keeper; $($behaviour)+ $($($secure)+)? $($($other)+)?);
+    };
+}
+pub(crate) use each;
+
+macro_rules! function {
+    ($($behaviour:ident,)+ $(; by https: $($secure:ident,)+)? $(; differing: $($other:ident: $difference:ident,)+)?) => {
+        #[cfg(target_os = "linux")]
+        mod function {
+            $crate::scene::tests!(crate::scene::Keeper::function().await; $($behaviour)+);
+            $($crate::scene::tests!(crate::scene::Keeper::function().await.by_https(); $($secure)+);)?
+            $($(const _: crate::functions::Difference = crate::functions::Difference::$difference;)+)?
+        }
+    };
+}
+pub(crate) use function;
+
+macro_rules! tests {
+    ($keeper:expr; $($behaviour:ident)+) => {
+        $(#[tokio::test]
+        async fn $behaviour() {
+            super::$behaviour($keeper).await;
+        })+
+    };
+}
+pub(crate) use tests;
+
+/// A store, the clock that it goes by, and where the gates over it run.
 #[derive(Clone)]
 pub(crate) struct Keeper {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) clock: Arc<Time>,
+    /// The Redis that nobody else has, if there is one.
+    redis: Option<Arc<Redis>>,
+    /// The load balancer before the functions, if the gates are functions.
+    listener: Option<BalancerOptions>,
 }
 
-fn standing_clock() -> Arc<ManualClock> {
-    Arc::new(ManualClock::at(SystemClock::new().now()))
+/// The time that a test moves.
+pub(crate) struct Time {
+    clock: Arc<ManualClock>,
+    /// What the Redis of functions takes for the machine's clock.
+    standing: Option<Arc<StandingTime>>,
+}
+
+impl Time {
+    fn standing_still() -> Self {
+        Self { clock: Arc::new(ManualClock::at(SystemClock::new().now())), standing: None }
+    }
+
+    pub(crate) fn advance(&self, micros: u64) {
+        self.clock.advance(micros);
+        if let Some(standing) = &self.standing {
+            standing.set(self.clock.now());
+        }
+    }
 }
 
 impl Keeper {
     pub(crate) fn memory() -> Self {
-        let clock = standing_clock();
-        Self { store: Arc::new(MemoryStore::new(Arc::clone(&clock))), clock }
+        let time = Time::standing_still();
+        let store = Arc::new(MemoryStore::new(Arc::clone(&time.clock)));
+        Self { store, clock: Arc::new(time), redis: None, listener: None }
     }
 
     pub(crate) async fn redis() -> Self {
         Self::over(Redis::shared().await)
     }
 
-    pub(crate) fn over(redis: &Redis) -> Self {
-        let clock = standing_clock();
-        let options = RedisOptions { timeout: PATIENCE, clock: Some(Arc::clone(&clock) as Arc<dyn Clock>) };
-        Self { store: Arc::new(RedisStore::connect(&redis.url(), options).unwrap()), clock }
+    pub(crate) async fn own_redis() -> Self {
+        let redis = Arc::new(Redis::start().await);
+        Self { redis: Some(Arc::clone(&redis)), ..Self::over(&redis) }
     }
+
+    pub(crate) fn over(redis: &Redis) -> Self {
+        let time = Time::standing_still();
+        let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&time.clock);
+        Self { store: connected(redis, Some(clock)), clock: Arc::new(time), redis: None, listener: None }
+    }
+
+    /// Nobody tells a function the time: it goes by Redis' own clock, and that one is moved.
+    pub(crate) async fn function() -> Self {
+        let mut time = Time::standing_still();
+        let standing = Arc::new(StandingTime::at(time.clock.now()));
+        time.standing = Some(Arc::clone(&standing));
+        let redis = Redis::start_at(standing).await;
+        let (store, listener) = (connected(&redis, None), Some(BalancerOptions::default()));
+        Self { store, clock: Arc::new(time), redis: Some(Arc::new(redis)), listener }
+    }
+
+    /// The load balancer's listener is an HTTPS one.
+    pub(crate) fn by_https(mut self) -> Self {
+        self.listener = self.listener.map(|listener| BalancerOptions { https: true, ..listener });
+        self
+    }
+
+    /// The target group has no multi-value headers.
+    pub(crate) fn single_value(mut self) -> Self {
+        self.listener = self.listener.map(|listener| BalancerOptions { multi_value: false, ..listener });
+        self
+    }
+
+    /// The same store and time for a gate in this process.
+    pub(crate) fn in_process(&self) -> Self {
+        Self { listener: None, ..self.clone() }
+    }
+
+    /// The Redis that nobody else has.
+    pub(crate) fn own(&self) -> &Redis {
+        self.redis.as_ref().expect("a Redis of its own")
+    }
+
+    /// A gate over the store: in this process, or as a function behind a load balancer.
+    pub(crate) async fn gate(&self, document: &Value, options: GateOptions) -> GateUnderTest {
+        let store = Arc::clone(&self.store);
+        match self.listener {
+            None => GateUnderTest::start_with(store, document, options).await,
+            Some(listener) => GateUnderTest::function(store, &self.own().url(), document, options, listener).await,
+        }
+    }
+}
+
+fn connected(redis: &Redis, clock: Option<Arc<dyn Clock>>) -> Arc<dyn Store> {
+    let options = RedisOptions { timeout: PATIENCE, clock };
+    Arc::new(RedisStore::connect(&redis.url(), options).unwrap())
 }
 
 /// A queue of its own host, an origin behind it, and a gate between them.
@@ -97,7 +216,7 @@ impl Scene {
         let id = random_id();
         let host = format!("{id}.example.com");
         let document = document_of(&id, &host, &origin.url(), &changes);
-        let gate = GateUnderTest::start_with(Arc::clone(&keeper.store), &document, options).await;
+        let gate = keeper.gate(&document, options).await;
         Self { gate, origin, keeper, queue: id.parse().unwrap(), host }
     }
 

@@ -3,7 +3,9 @@
 use serde_json::json;
 use vestibule_core::line::{Counters, FoundState, PAGE_MAX, Visit, WAIT_BUCKETS};
 use vestibule_core::settings::{Settings, Tenant};
-use vestibule_core::{Micros, PutMode, PutOutcome, QueueId, SessionId, StoreError};
+use vestibule_core::{
+    Clock, MICROS_PER_SECOND, Micros, PurgeRecord, PutMode, PutOutcome, QueueId, SessionId, StoreError,
+};
 
 use crate::room::{Bench, random_queue, sessions, settings_of};
 
@@ -260,6 +262,19 @@ pub(super) async fn counters_add_up(bench: &Bench) {
     assert_eq!(it.joined + it.returned, stats.waiting + stats.active + gone, "{it:?}");
     assert_eq!(it.admitted + it.released, stats.waits.buckets.iter().sum::<u64>());
     assert!([it.returned, it.left, it.ended, it.went_away, it.expired_in_places].iter().all(|count| *count > 0));
+}
+
+pub(super) async fn the_last_purge_is_kept_with_the_time_of_the_store(bench: &Bench) {
+    let first = PurgeRecord { at: Micros(1), took_ms: 17, queues: 200, expired: 1_000_000, ..PurgeRecord::default() };
+    bench.store.record_purge(&first).await.unwrap();
+    let now = bench.clock.now();
+    assert_eq!(bench.store.last_purge().await.unwrap(), Some(PurgeRecord { at: now, ..first }));
+
+    bench.clock.advance(60 * MICROS_PER_SECOND);
+    let second = PurgeRecord { failed: 3, tombstones: 4, admitted: 5, unfinished: true, ..PurgeRecord::default() };
+    bench.store.record_purge(&second).await.unwrap();
+    let (now, last) = (bench.clock.now(), bench.store.last_purge().await.unwrap());
+    assert_eq!(last, Some(PurgeRecord { at: now, ..second }), "nothing is left of the one before");
 }
 
 pub(super) async fn the_store_answers(bench: &Bench) {

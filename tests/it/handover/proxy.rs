@@ -15,10 +15,28 @@ use vestibule_core::verify_pass;
 use vestibule_gate::ProxyLimits;
 use vestibule_tests::{GateOptions, Visitor};
 
-use crate::scene::{Keeper, Scene, navigation, raw, session_in, set_cookie};
+use crate::scene::{Keeper, Scene, by_either_door, navigation, raw, session_in, set_cookie};
 
-async fn open() -> Scene {
-    Scene::open(Keeper::memory(), json!({ "quota": 100 })).await
+by_either_door! {
+    the_origin_gets_a_pass_that_verifies_and_no_ticket,
+    what_a_connection_says_of_itself_stays_on_it,
+    every_cookie_of_the_origin_reaches_the_visitor,
+    the_status_and_the_body_are_the_origin_s,
+    an_origin_that_is_down_is_a_plain_page_and_comes_back,
+    an_origin_that_is_slow_is_a_plain_page,
+    no_shared_cache_gets_a_ticket,
+    ; by https:
+    behind_trusted_proxies_the_way_is_kept,
+    ; differing:
+    what_only_the_gate_may_say_is_dropped_from_a_request: Trust,
+    the_origin_gets_path_and_query_byte_for_byte: Query,
+    a_body_reaches_the_origin_once_and_whole: Size,
+    an_answer_flows_while_the_origin_still_writes: Streaming,
+    a_web_socket_of_an_admitted_visitor_works_and_of_a_waiting_one_does_not: WebSocket,
+}
+
+async fn open(keeper: Keeper) -> Scene {
+    Scene::open(keeper, json!({ "quota": 100 })).await
 }
 
 async fn admitted(scene: &Scene) -> Visitor {
@@ -27,18 +45,16 @@ async fn admitted(scene: &Scene) -> Visitor {
     visitor
 }
 
-#[tokio::test]
-async fn the_origin_gets_path_and_query_byte_for_byte() {
-    let scene = open().await;
+async fn the_origin_gets_path_and_query_byte_for_byte(keeper: Keeper) {
+    let scene = open(keeper).await;
     for target in ["/echo?a=%20b+c&&x=%C3%A4;1", "/a%2Fb//c/./d", "/?", "//x/y"] {
         raw(scene.gate.address(), &navigation(target, &scene.host, &[])).await;
         assert_eq!(scene.origin.requests().last().unwrap().uri.to_string(), target);
     }
 }
 
-#[tokio::test]
-async fn the_origin_gets_a_pass_that_verifies_and_no_ticket() {
-    let scene = open().await;
+async fn the_origin_gets_a_pass_that_verifies_and_no_ticket(keeper: Keeper) {
+    let scene = open(keeper).await;
     let mut visitor = admitted(&scene).await;
     visitor.set_cookie("basket", "1");
     visitor.set_cookie("zone", "eu");
@@ -50,9 +66,8 @@ async fn the_origin_gets_a_pass_that_verifies_and_no_ticket() {
     assert_eq!(headers["cookie"], "basket=1; zone=eu", "the ticket stays here");
 }
 
-#[tokio::test]
-async fn what_only_the_gate_may_say_is_dropped_from_a_request() {
-    let scene = open().await;
+async fn what_only_the_gate_may_say_is_dropped_from_a_request(keeper: Keeper) {
+    let scene = open(keeper).await;
     let mut visitor = admitted(&scene).await;
     let request = Request::get("/echo")
         .header("x-vestibule-pass", "forged")
@@ -74,10 +89,9 @@ async fn what_only_the_gate_may_say_is_dropped_from_a_request() {
     assert_eq!((&headers["x-forwarded-host"], &headers["host"]), (&json!(scene.host), &json!(scene.host)));
 }
 
-#[tokio::test]
-async fn behind_trusted_proxies_the_way_is_kept() {
+async fn behind_trusted_proxies_the_way_is_kept(keeper: Keeper) {
     let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
-    let scene = Scene::open_with(Keeper::memory(), json!({ "quota": 9 }), options).await;
+    let scene = Scene::open_with(keeper, json!({ "quota": 9 }), options).await;
     let mut visitor = scene.visitor().with_header("x-forwarded-for", "203.0.113.9");
     visitor.navigate("/").await;
     let request = Request::get("/echo").header("x-forwarded-proto", "https");
@@ -88,9 +102,8 @@ async fn behind_trusted_proxies_the_way_is_kept() {
     );
 }
 
-#[tokio::test]
-async fn what_a_connection_says_of_itself_stays_on_it() {
-    let scene = open().await;
+async fn what_a_connection_says_of_itself_stays_on_it(keeper: Keeper) {
+    let scene = open(keeper).await;
     let lines =
         ["Connection: x-secret", "X-Secret: 1", "Keep-Alive: 5", "TE: deflate", "Proxy-Authorization: x", "X-Kept: 1"];
     raw(scene.gate.address(), &navigation("/echo", &scene.host, &lines)).await;
@@ -101,9 +114,8 @@ async fn what_a_connection_says_of_itself_stays_on_it() {
     assert!(headers.contains_key("x-kept"));
 }
 
-#[tokio::test]
-async fn every_cookie_of_the_origin_reaches_the_visitor() {
-    let scene = open().await;
+async fn every_cookie_of_the_origin_reaches_the_visitor(keeper: Keeper) {
+    let scene = open(keeper).await;
     let answer = scene.visitor().navigate("/cookies").await;
     let cookies: Vec<&str> = answer
         .headers
@@ -114,9 +126,8 @@ async fn every_cookie_of_the_origin_reaches_the_visitor() {
     assert_eq!(cookies, ["basket", "theme", "seen", scene.cookie_name().as_str()]);
 }
 
-#[tokio::test]
-async fn the_status_and_the_body_are_the_origin_s() {
-    let scene = open().await;
+async fn the_status_and_the_body_are_the_origin_s(keeper: Keeper) {
+    let scene = open(keeper).await;
     let mut visitor = admitted(&scene).await;
     for code in [201, 204, 304, 404, 418, 500, 503] {
         assert_eq!(visitor.fetch(&format!("/status/{code}")).await.status.as_u16(), code);
@@ -125,9 +136,8 @@ async fn the_status_and_the_body_are_the_origin_s() {
     assert_eq!((head.status, head.body.len()), (StatusCode::OK, 0));
 }
 
-#[tokio::test]
-async fn a_body_reaches_the_origin_once_and_whole() {
-    let scene = open().await;
+async fn a_body_reaches_the_origin_once_and_whole(keeper: Keeper) {
+    let scene = open(keeper).await;
     let mut visitor = admitted(&scene).await;
     let body: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
     let answer = visitor.request(Request::post("/status/201"), body.clone()).await;
@@ -136,9 +146,8 @@ async fn a_body_reaches_the_origin_once_and_whole() {
     assert_eq!((posts.len(), posts[0].body == body), (1, true));
 }
 
-#[tokio::test]
-async fn an_answer_flows_while_the_origin_still_writes() {
-    let scene = open().await;
+async fn an_answer_flows_while_the_origin_still_writes(keeper: Keeper) {
+    let scene = open(keeper).await;
     let mut socket = TcpStream::connect(scene.gate.address()).await.unwrap();
     socket.write_all(&navigation("/stream", &scene.host, &[])).await.unwrap();
     let mut read = String::new();
@@ -154,9 +163,8 @@ async fn an_answer_flows_while_the_origin_still_writes() {
     assert!(rest.contains("line 5"));
 }
 
-#[tokio::test]
-async fn an_origin_that_is_down_is_a_plain_page_and_comes_back() {
-    let mut scene = open().await;
+async fn an_origin_that_is_down_is_a_plain_page_and_comes_back(keeper: Keeper) {
+    let mut scene = open(keeper).await;
     let mut visitor = admitted(&scene).await;
     scene.origin.stop().await;
     let page = visitor.navigate("/tour").await;
@@ -170,19 +178,17 @@ async fn an_origin_that_is_down_is_a_plain_page_and_comes_back() {
     assert_eq!(scene.stats().await.counters.joined, 1);
 }
 
-#[tokio::test]
-async fn an_origin_that_is_slow_is_a_plain_page() {
+async fn an_origin_that_is_slow_is_a_plain_page(keeper: Keeper) {
     let limits = ProxyLimits { read_timeout: Duration::from_millis(200), ..ProxyLimits::default() };
     let options = GateOptions { proxy: limits, ..GateOptions::default() };
-    let scene = Scene::open_with(Keeper::memory(), json!({ "quota": 1 }), options).await;
+    let scene = Scene::open_with(keeper, json!({ "quota": 1 }), options).await;
     let page = scene.visitor().navigate("/slow?20000").await;
     assert_eq!(page.status, StatusCode::GATEWAY_TIMEOUT);
     assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
 }
 
-#[tokio::test]
-async fn a_web_socket_of_an_admitted_visitor_works_and_of_a_waiting_one_does_not() {
-    let scene = Scene::open(Keeper::memory(), json!({ "quota": 1 })).await;
+async fn a_web_socket_of_an_admitted_visitor_works_and_of_a_waiting_one_does_not(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
     let mut visitor = admitted(&scene).await;
     let mut socket = visitor.web_socket("/ws").await.unwrap();
     for text in ["hello", "and again"] {
@@ -208,9 +214,8 @@ async fn caching_origin() -> String {
     url
 }
 
-#[tokio::test]
-async fn no_shared_cache_gets_a_ticket() {
-    let scene = open().await;
+async fn no_shared_cache_gets_a_ticket(keeper: Keeper) {
+    let scene = open(keeper).await;
     scene.change(&json!({ "handover": { "kind": "proxy", "origin": caching_origin().await } })).await;
     let newcomer = scene.visitor().navigate("/public,max-age=60").await;
     assert!(set_cookie(&newcomer, &scene.cookie_name()).is_some());

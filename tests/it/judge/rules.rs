@@ -1,10 +1,8 @@
 //! Which requests meet the queue, however they are spelled.
 
-use std::sync::Arc;
-
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
-use vestibule_tests::{GateOptions, GateUnderTest, Origin, Visitor};
+use vestibule_tests::{GateOptions, Origin, Visitor};
 
 use crate::scene::{Keeper, Scene, navigation, on_each_store, random_id, raw};
 
@@ -143,7 +141,7 @@ async fn two_queues_of_one_host_take_what_is_theirs(keeper: Keeper) {
     };
     let queues = json!([queue('a', "/tour/**"), queue('b', "/merch/**")]);
     let document = json!({ "tenants": [{ "id": "acme", "name": "Acme" }], "queues": queues });
-    let gate = GateUnderTest::start(Arc::clone(&keeper.store), &document).await;
+    let gate = keeper.gate(&document, GateOptions::default()).await;
     let mut visitor = Visitor::new(gate.address(), &host);
     for path in ["/tour/1", "/tour/2", "/merch/1"] {
         visitor.navigate(path).await;
@@ -170,7 +168,7 @@ async fn an_exact_host_comes_before_a_wildcard(keeper: Keeper) {
     };
     let queues = json!([queue('a', format!("*.{domain}")), queue('b', format!("tickets.{domain}"))]);
     let document = json!({ "tenants": [{ "id": "acme", "name": "Acme" }], "queues": queues });
-    let gate = GateUnderTest::start(Arc::clone(&keeper.store), &document).await;
+    let gate = keeper.gate(&document, GateOptions::default()).await;
     for (host, letter) in
         [(format!("tickets.{domain}"), 'b'), (format!("shop.{domain}"), 'a'), (format!("a.b.{domain}"), 'a')]
     {

@@ -13,7 +13,6 @@ on_each_store! {
     whatever_waits_and_is_no_page_gets_its_standing_as_json,
     a_waiting_post_is_not_kept_and_not_sent_to_the_origin,
     the_ticket_cookie_is_out_of_reach_of_scripts_and_survives_links,
-    the_ticket_cookie_is_secure_where_the_visitor_came_by_https,
     nobody_makes_the_cookie_secure_by_a_header_of_their_own,
     the_ticket_cookie_lives_as_long_as_the_place_is_held,
     bypass_lets_everyone_pass_and_keeps_nothing,
@@ -22,6 +21,8 @@ on_each_store! {
     a_host_without_a_queue_is_not_found,
     a_host_that_is_none_is_a_bad_request,
     two_people_get_pages_that_no_cache_may_mix_up,
+    ; differing:
+    the_ticket_cookie_is_secure_where_the_visitor_came_by_https: Scheme,
 }
 
 async fn an_admitted_navigation_reaches_the_origin(keeper: Keeper) {

@@ -9,11 +9,18 @@ use serde_json::json;
 use tempfile::TempDir;
 use vestibule_tests::{GateOptions, GateUnderTest, Redis, Visitor, wait_until};
 
-use crate::scene::{Keeper, PATIENCE, Scene, document_of, navigation, random_id, raw};
+use crate::scene::{Keeper, PATIENCE, Scene, by_either_door, document_of, navigation, random_id, raw};
 
-#[tokio::test]
-async fn scripts_are_kept_by_browsers_and_asked_for_anew_by_their_hash() {
-    let scene = Scene::open(Keeper::memory(), json!({})).await;
+by_either_door! {
+    scripts_are_kept_by_browsers_and_asked_for_anew_by_their_hash,
+    a_theme_s_files_are_served_and_never_judged,
+    nothing_but_a_theme_s_own_files_is_served,
+    a_queue_without_a_theme_has_the_files_of_the_default_one,
+    public_keys_are_for_everyone,
+}
+
+async fn scripts_are_kept_by_browsers_and_asked_for_anew_by_their_hash(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
     let page = scene.visitor().navigate("/").await;
     let source = page.text().split("src=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let script = scene.visitor().fetch(&source).await;
@@ -49,15 +56,14 @@ fn themes() -> TempDir {
     folder
 }
 
-async fn themed(folder: &Path, changes: serde_json::Value) -> Scene {
+async fn themed(keeper: Keeper, folder: &Path, changes: serde_json::Value) -> Scene {
     let options = GateOptions { themes: Some(folder.to_owned()), ..GateOptions::default() };
-    Scene::open_with(Keeper::memory(), changes, options).await
+    Scene::open_with(keeper, changes, options).await
 }
 
-#[tokio::test]
-async fn a_theme_s_files_are_served_and_never_judged() {
+async fn a_theme_s_files_are_served_and_never_judged(keeper: Keeper) {
     let folder = themes();
-    let scene = themed(folder.path(), json!({ "theme": "acme" })).await;
+    let scene = themed(keeper, folder.path(), json!({ "theme": "acme" })).await;
     let path = format!("/_vestibule/theme/{}/img/logo.svg", scene.queue);
     let asset = scene.visitor().fetch(&path).await;
     assert_eq!((asset.status, asset.text()), (StatusCode::OK, "<svg id=\"acme\"/>"));
@@ -70,10 +76,9 @@ async fn a_theme_s_files_are_served_and_never_judged() {
     assert_eq!(scene.counts().await, (0, 0));
 }
 
-#[tokio::test]
-async fn nothing_but_a_theme_s_own_files_is_served() {
+async fn nothing_but_a_theme_s_own_files_is_served(keeper: Keeper) {
     let folder = themes();
-    let scene = themed(folder.path(), json!({ "theme": "acme" })).await;
+    let scene = themed(keeper, folder.path(), json!({ "theme": "acme" })).await;
     for path in [
         "..%2fsecret.css",
         "../secret.css",
@@ -102,17 +107,15 @@ async fn nothing_but_a_theme_s_own_files_is_served() {
     }
 }
 
-#[tokio::test]
-async fn a_queue_without_a_theme_has_the_files_of_the_default_one() {
+async fn a_queue_without_a_theme_has_the_files_of_the_default_one(keeper: Keeper) {
     let folder = themes();
-    let scene = themed(folder.path(), json!({})).await;
+    let scene = themed(keeper, folder.path(), json!({})).await;
     let asset = scene.visitor().fetch(&format!("/_vestibule/theme/{}/img/logo.svg", scene.queue)).await;
     assert_eq!((asset.status, asset.text()), (StatusCode::OK, "<svg id=\"default\"/>"));
 }
 
-#[tokio::test]
-async fn public_keys_are_for_everyone() {
-    let scene = Scene::open(Keeper::memory(), json!({})).await;
+async fn public_keys_are_for_everyone(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
     let keys = Visitor::new(scene.gate.address(), "anything.internal").fetch("/_vestibule/jwks.json").await;
     assert_eq!(keys.status, StatusCode::OK);
     assert_eq!(keys.header("access-control-allow-origin"), Some("*"));

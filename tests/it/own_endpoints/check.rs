@@ -9,8 +9,6 @@ use vestibule_tests::Answer;
 use crate::scene::{Keeper, Scene, on_each_store, random_id, session_in, set_cookie};
 
 on_each_store! {
-    who_is_in_may_pass_and_is_named,
-    who_waits_gets_the_standing_and_where_to_go,
     who_waits_for_a_page_may_get_it_with_the_401,
     each_proxy_says_in_its_own_way_what_is_asked,
     a_target_that_is_odd_is_judged_all_the_same,
@@ -18,6 +16,9 @@ on_each_store! {
     a_check_of_an_unknown_host_is_not_found,
     rules_hold_for_what_is_asked_about,
     two_targets_that_disagree_pass_nobody,
+    ; by https:
+    who_is_in_may_pass_and_is_named,
+    who_waits_gets_the_standing_and_where_to_go,
 }
 
 fn asks(scene: &Scene, uri: &str) -> Builder {

@@ -42,7 +42,7 @@ async fn wrong_options_say_what_they_take() {
         (with("--store", "mysql://x"), "redis://"),
         (with("--ticket-keys", "nonsense"), "kid:base64"),
         (with("--ticket-keys", "k1:c2hvcnQ"), "wrong length"),
-        (with("--themes", "/nowhere/at/all"), "folder of themes"),
+        (with("--themes", "/nowhere/at/all"), "is no folder; themes are in a folder"),
         (with("--trusted-proxies", "17"), "0 to 16"),
         (with("--log", "=loud="), "levels per module"),
         (vec!["serve", "--origin", "http://x/path"], "scheme, host and port only"),

@@ -1,18 +1,27 @@
 //! What a request costs the store.
 
-use std::sync::Arc;
-
 use http::Request;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
-use vestibule_tests::{Redis, Visitor, wait_until};
+use vestibule_tests::{GateOptions, Redis, Visitor, wait_until};
 
-use crate::scene::{Keeper, PATIENCE, Scene, on_each_store, session_in};
+use crate::scene::{Keeper, PATIENCE, Scene, on_each_store, over_own_redis, session_in};
 
 on_each_store! {
     an_operator_s_end_bites_once_the_ticket_is_looked_at_again,
     an_operator_s_end_bites_at_once_where_every_request_asks,
+}
+
+mod alone {
+    use super::*;
+
+    over_own_redis! {
+        every_request_is_one_command_to_redis,
+        what_is_not_judged_costs_redis_nothing,
+        a_fresh_admitted_ticket_passes_without_the_store_being_asked,
+        a_fresh_ticket_says_nothing_to_a_gate_that_never_asked_the_store,
+    }
 }
 
 /// Hears every command that Redis is sent; what a script does within itself is left out.
@@ -46,16 +55,14 @@ fn scripts(count: usize) -> Vec<String> {
     vec!["evalsha".to_owned(); count]
 }
 
-#[tokio::test]
-async fn every_request_is_one_command_to_redis() {
-    let redis = Redis::start().await;
-    let scene = Scene::open(Keeper::over(&redis), json!({ "quota": 1 })).await;
+async fn every_request_is_one_command_to_redis(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
     let (mut inside, mut waiting) = (scene.visitor(), scene.visitor());
     inside.navigate("/").await;
     waiting.navigate("/").await;
     // The first call of each script makes it known to Redis.
     inside.away(scene.queue.as_str()).await;
-    let mut listener = Listener::to(&redis).await;
+    let mut listener = Listener::to(scene.keeper.own()).await;
     let mut requests = 0;
     for visitor in [&mut inside, &mut waiting] {
         for path in ["/", "/tour", "/a.png"] {
@@ -71,39 +78,35 @@ async fn every_request_is_one_command_to_redis() {
     scene.visitor().fetch("/nobody").await;
     scene.visitor().request(Request::get("/_vestibule/check").header("x-forwarded-uri", "/"), "").await;
     requests += 3;
-    assert_eq!(listener.heard(&redis).await, scripts(requests));
+    assert_eq!(listener.heard(scene.keeper.own()).await, scripts(requests));
 }
 
-#[tokio::test]
-async fn what_is_not_judged_costs_redis_nothing() {
-    let redis = Redis::start().await;
+async fn what_is_not_judged_costs_redis_nothing(keeper: Keeper) {
     let rules = json!([{ "action": "bypass", "path": "/static/**" }]);
-    let scene = Scene::open(Keeper::over(&redis), json!({ "quota": 1, "rules": rules })).await;
+    let scene = Scene::open(keeper, json!({ "quota": 1, "rules": rules })).await;
     scene.visitor().navigate("/").await;
-    let mut listener = Listener::to(&redis).await;
+    let mut listener = Listener::to(scene.keeper.own()).await;
     for path in ["/static/app.js", "/_vestibule/queue.js", "/_vestibule/keepalive.js", "/_vestibule/jwks.json"] {
         scene.visitor().fetch(path).await;
     }
     scene.visitor().away(scene.queue.as_str()).await;
     scene.visitor().leave(scene.queue.as_str()).await;
-    assert_eq!(listener.heard(&redis).await, scripts(0));
+    assert_eq!(listener.heard(scene.keeper.own()).await, scripts(0));
 }
 
-#[tokio::test]
-async fn a_fresh_admitted_ticket_passes_without_the_store_being_asked() {
-    let redis = Redis::start().await;
-    let scene = Scene::open(Keeper::over(&redis), json!({ "quota": 1, "recheck_after": 60 })).await;
+async fn a_fresh_admitted_ticket_passes_without_the_store_being_asked(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 1, "recheck_after": 60 })).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
-    let mut listener = Listener::to(&redis).await;
+    let mut listener = Listener::to(scene.keeper.own()).await;
     for number in 0..50 {
         assert!(visitor.fetch(&format!("/{number}.png")).await.text().contains("origin /"));
     }
-    assert_eq!(listener.heard(&redis).await, scripts(0), "a page of fifty files costs one visit");
+    assert_eq!(listener.heard(scene.keeper.own()).await, scripts(0), "a page of fifty files costs one visit");
     let passes = scene.origin.requests().into_iter().filter(|request| request.headers.contains_key("x-vestibule-pass"));
     assert_eq!(passes.count(), 51);
     visitor.keepalive(scene.queue.as_str()).await;
-    assert_eq!(listener.heard(&redis).await, scripts(1), "a keepalive always asks");
+    assert_eq!(listener.heard(scene.keeper.own()).await, scripts(1), "a keepalive always asks");
 }
 
 async fn an_operator_s_end_bites_once_the_ticket_is_looked_at_again(keeper: Keeper) {
@@ -125,16 +128,14 @@ async fn an_operator_s_end_bites_at_once_where_every_request_asks(keeper: Keeper
     assert_eq!(visitor.fetch("/page").await.status.as_u16(), 429);
 }
 
-#[tokio::test]
-async fn a_fresh_ticket_says_nothing_to_a_gate_that_never_asked_the_store() {
-    let redis = Redis::start().await;
-    let scene = Scene::open(Keeper::over(&redis), json!({ "quota": 1, "recheck_after": 60 })).await;
+async fn a_fresh_ticket_says_nothing_to_a_gate_that_never_asked_the_store(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 1, "recheck_after": 60 })).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
     let session = session_in(&visitor.keepalive(scene.queue.as_str()).await);
     scene.gate.store().end(&scene.queue, session).await.unwrap();
     let none = json!({ "tenants": [], "queues": [] });
-    let other = vestibule_tests::GateUnderTest::start(Arc::clone(&scene.keeper.store), &none).await;
+    let other = scene.keeper.gate(&none, GateOptions::default()).await;
     let mut elsewhere = Visitor::new(other.address(), &scene.host);
     elsewhere.set_cookie(&scene.cookie_name(), visitor.cookie(&scene.cookie_name()).unwrap());
     assert_eq!(elsewhere.fetch("/").await.status.as_u16(), 429, "it does not know the store's time yet");

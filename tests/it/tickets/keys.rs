@@ -1,7 +1,5 @@
 //! Keys rotate and settings change, and nobody loses a place over it.
 
-use std::sync::Arc;
-
 use serde_json::json;
 use vestibule_core::KeyList;
 use vestibule_tests::{GateOptions, GateUnderTest, Origin, Visitor};
@@ -33,7 +31,7 @@ async fn keys_rotate_without_dropping_anybody(keeper: Keeper) {
     let document = document_of(&id, &host, &origin.url(), &json!({}));
     let gate = async |ticket_keys| {
         let options = GateOptions { ticket_keys, ..GateOptions::default() };
-        GateUnderTest::start_with(Arc::clone(&keeper.store), &document, options).await
+        keeper.gate(&document, options).await
     };
     let old = gate(keys(&[("k1", OLD)])).await;
     let both = gate(keys(&[("k2", NEW), ("k1", OLD)])).await;
@@ -92,6 +90,6 @@ async fn a_change_of_settings_holds_on_the_next_request(keeper: Keeper) {
 async fn a_change_of_settings_holds_on_the_next_request_to_another_gate(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let none = json!({ "tenants": [], "queues": [] });
-    let other = GateUnderTest::start(Arc::clone(&scene.keeper.store), &none).await;
+    let other = scene.keeper.gate(&none, GateOptions::default()).await;
     assert_follows(&scene, other.address()).await;
 }

@@ -1,0 +1,185 @@
+mod way;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use tempfile::TempDir;
+use vestibule_themes::S3Server;
+
+use crate::process::Process;
+use crate::{Answer, Visitor, free_port, wait_until};
+
+use self::way::Way;
+
+/// How long the server may take to be ready: it is a Python program that reads all of its services first.
+const PATIENCE: Duration = Duration::from_mins(1);
+const ACCESS_KEY: &str = "AKIAVESTIBULETESTKEY";
+const SECRET_KEY: &str = "a-secret-that-no-log-may-show";
+const REGION: &str = "eu-west-1";
+
+/// A server of S3's API with one bucket of a name of its own. What it holds lies in its memory.
+///
+/// The address that a test hands on is that of a way to the server, which the test can make slow, and which records what
+/// was asked.
+pub struct S3 {
+    bucket: String,
+    port: u16,
+    way: Way,
+    folder: TempDir,
+    process: Option<Process>,
+}
+
+impl S3 {
+    /// Starts a server with an empty bucket.
+    pub async fn start() -> Self {
+        let port = free_port();
+        let folder = tempfile::Builder::new().prefix("vestibule-s3-").tempdir().unwrap();
+        let mut s3 = Self { bucket: format!("themes-{port}"), port, way: Way::to(port).await, folder, process: None };
+        s3.restart().await;
+        s3
+    }
+
+    /// Starts the server again, after [`Self::kill`], with an empty bucket.
+    pub async fn restart(&mut self) {
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.tools/python/bin/moto_server");
+        let mut command = Command::new(program);
+        command.args(["-H", "127.0.0.1", "-p", &self.port.to_string()]).current_dir(self.folder.path());
+        let log = self.folder.path().join("log");
+        let mut process = Process::start(&mut command, &log, self.folder.path());
+        wait_until("the S3 server listens", PATIENCE, async || {
+            let said = || std::fs::read_to_string(&log).unwrap_or_default();
+            assert!(process.ended().is_none(), "the S3 server ended:\n{}", said());
+            self.client().try_get("/").await.is_ok()
+        })
+        .await;
+        self.process = Some(process);
+        let place = format!(
+            "<CreateBucketConfiguration><LocationConstraint>{REGION}</LocationConstraint></CreateBucketConfiguration>"
+        );
+        let made = self.send(Request::put(format!("/{}", self.bucket)), place).await;
+        assert_eq!(made.status, StatusCode::OK, "{}", made.text());
+    }
+
+    /// `s3://bucket/<prefix>`.
+    #[must_use]
+    pub fn themes(&self, prefix: &str) -> String {
+        format!("s3://{}/{prefix}", self.bucket)
+    }
+
+    /// The server, for a gate in the test's own process.
+    #[must_use]
+    pub fn server(&self) -> S3Server {
+        S3Server {
+            endpoint: self.endpoint(),
+            region: REGION.to_owned(),
+            access_key: ACCESS_KEY.to_owned(),
+            secret_key: SECRET_KEY.to_owned(),
+        }
+    }
+
+    /// The server, for a program: the usual variables of AWS.
+    #[must_use]
+    pub fn environment(&self) -> [(&'static str, String); 4] {
+        [
+            ("AWS_ENDPOINT_URL_S3", self.endpoint()),
+            ("AWS_REGION", REGION.to_owned()),
+            ("AWS_ACCESS_KEY_ID", ACCESS_KEY.to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", SECRET_KEY.to_owned()),
+        ]
+    }
+
+    /// The key that opens the bucket, which nobody writes down.
+    #[must_use]
+    pub fn secret_key(&self) -> String {
+        SECRET_KEY.to_owned()
+    }
+
+    fn endpoint(&self) -> String {
+        format!("http://127.0.0.1:{}", self.way.port())
+    }
+
+    /// Writes an object.
+    pub async fn put(&self, key: &str, content: impl Into<Bytes>) {
+        // A type that no asset of a theme has: nobody may take it for the answer's.
+        let request = Request::put(self.path(key)).header("content-type", "application/x-wrong");
+        let answer = self.send(request, content).await;
+        assert_eq!(answer.status, StatusCode::OK, "{key}: {}", answer.text());
+    }
+
+    /// Removes an object.
+    pub async fn delete(&self, key: &str) {
+        let answer = self.send(Request::delete(self.path(key)), "").await;
+        assert_eq!(answer.status, StatusCode::NO_CONTENT, "{key}: {}", answer.text());
+    }
+
+    /// Lets the server take connections and answer nothing.
+    pub fn freeze(&self) {
+        self.process.as_ref().expect("the server runs").signal("STOP");
+    }
+
+    /// Ends [`Self::freeze`].
+    pub fn thaw(&self) {
+        self.process.as_ref().expect("the server runs").signal("CONT");
+    }
+
+    /// Ends the server at once, and what it holds with it.
+    pub fn kill(&mut self) {
+        self.process = None;
+    }
+
+    /// Lets every answer take this long from now on.
+    pub fn delay(&self, time: Duration) {
+        self.way.delay(time);
+    }
+
+    /// How many connections the way could not carry on, because the server is gone.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.way.refused()
+    }
+
+    /// What was asked through the way, as `GET /bucket/key`, and what came behind it in the address.
+    #[must_use]
+    pub fn asked(&self) -> Vec<String> {
+        self.way.asked()
+    }
+
+    /// How often the files of a theme were listed. `prefix` is all that the keys begin with.
+    #[must_use]
+    pub fn listings(&self, prefix: &str) -> usize {
+        let prefix = format!("prefix={}", encoded(prefix).replace('/', "%2F"));
+        self.asked().iter().filter(|asked| asked.contains("list-type=2") && asked.contains(&prefix)).count()
+    }
+
+    /// How often an object was read.
+    #[must_use]
+    pub fn reads(&self, key: &str) -> usize {
+        let path = self.path(key);
+        self.asked().iter().filter(|asked| asked.split(['?', ' ']).nth(1) == Some(path.as_str())).count()
+    }
+
+    fn path(&self, key: &str) -> String {
+        format!("/{}/{}", self.bucket, encoded(key))
+    }
+
+    /// Past the way, so that what a test does itself is neither slow nor recorded.
+    fn client(&self) -> Visitor {
+        let address = format!("127.0.0.1:{}", self.port);
+        Visitor::new(&address, &address)
+    }
+
+    /// The server lets nobody without a key at what is there already, and believes every signature.
+    async fn send(&self, request: http::request::Builder, content: impl Into<Bytes>) -> Answer {
+        let scope = format!("{ACCESS_KEY}/20260101/{REGION}/s3/aws4_request");
+        let signed = format!("AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0");
+        self.client().request(request.header("authorization", signed), content).await
+    }
+}
+
+fn encoded(key: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    key.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}

@@ -1,0 +1,99 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+/// A way to a server on this machine: answers take as long as it is told, and requests are recorded. It carries bytes, so
+/// that a server which refuses, breaks off or says nothing does so to whoever comes this way.
+pub(super) struct Way {
+    port: u16,
+    heard: Arc<Heard>,
+    task: JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct Heard {
+    delay_ms: AtomicU64,
+    asked: Mutex<Vec<String>>,
+    refused: AtomicU64,
+}
+
+impl Way {
+    pub(super) async fn to(server: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let heard = Arc::<Heard>::default();
+        let task = tokio::spawn(accept(listener, server, Arc::clone(&heard)));
+        Self { port, heard, task }
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(super) fn delay(&self, time: Duration) {
+        self.heard.delay_ms.store(time.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn refused(&self) -> u64 {
+        self.heard.refused.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn asked(&self) -> Vec<String> {
+        self.heard.asked.lock().unwrap().clone()
+    }
+}
+
+impl Drop for Way {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, server: u16, heard: Arc<Heard>) {
+    while let Ok((client, _)) = listener.accept().await {
+        let Ok(server) = TcpStream::connect(("127.0.0.1", server)).await else {
+            heard.refused.fetch_add(1, Ordering::Relaxed);
+            continue;
+        };
+        let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());
+        tokio::spawn(carry(from_client, to_server, Arc::clone(&heard), Heard::note));
+        tokio::spawn(carry(from_server, to_client, Arc::clone(&heard), Heard::hold));
+    }
+}
+
+async fn carry(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    heard: Arc<Heard>,
+    meet: impl Fn(&Heard, &[u8]) -> Duration,
+) {
+    let mut buffer = vec![0; 65_536];
+    while let Ok(count @ 1..) = from.read(&mut buffer).await {
+        sleep(meet(&heard, &buffer[..count])).await;
+        if to.write_all(&buffer[..count]).await.is_err() {
+            return;
+        }
+    }
+}
+
+impl Heard {
+    /// Whoever reads from S3 sends a request in one piece, and no body.
+    fn note(&self, piece: &[u8]) -> Duration {
+        let line = piece.split(|byte| *byte == b'\r').next().unwrap_or_default();
+        let line = String::from_utf8_lossy(line);
+        if let Some(request) = line.strip_suffix(" HTTP/1.1") {
+            self.asked.lock().unwrap().push(request.to_owned());
+        }
+        Duration::ZERO
+    }
+
+    fn hold(&self, _: &[u8]) -> Duration {
+        Duration::from_millis(self.delay_ms.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,187 @@
+//! What a load balancer in front of a function does otherwise than a server that the visitor talks to. Each difference
+//! has a test here that shows what happens instead, and a row in README.md.
+
+use axum::Router;
+use http::{Request, StatusCode};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use vestibule_tests::{GateOptions, LARGEST_REQUEST};
+
+use crate::scene::{Keeper, Scene, navigation, raw, session_in, set_cookie};
+
+/// Why a test of the gate is not run through the load balancer.
+#[derive(Clone, Copy)]
+pub(crate) enum Difference {
+    /// It takes the query apart: an empty one, empty parts and the order of the names are lost.
+    Query,
+    /// It says itself by which scheme the visitor came.
+    Scheme,
+    /// It is a proxy that is trusted, so there is no gate behind it that trusts none.
+    Trust,
+    /// It takes a body of 1 MB at most, and an answer of 1 MB at most.
+    Size,
+    /// It hands an answer on when all of it is there.
+    Streaming,
+    /// It refuses upgrades.
+    WebSocket,
+}
+
+async fn open(changes: Value) -> Scene {
+    Scene::open(Keeper::function().await, changes).await
+}
+
+fn sorted(uri: &str) -> (String, Vec<String>) {
+    let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
+    let mut parts: Vec<String> = query.split('&').map(str::to_owned).collect();
+    parts.sort();
+    (path.to_owned(), parts)
+}
+
+/// Instead of `the_origin_gets_path_and_query_byte_for_byte` and its like for redirects.
+#[tokio::test]
+async fn path_and_query_arrive_undecoded_though_names_change_places() {
+    let scene = open(json!({ "quota": 9 })).await;
+    for (sent, arrives) in [
+        ("/echo?a=%20b+c&x=%C3%A4;1&a=%2B", "/echo?a=%20b+c&a=%2B&x=%C3%A4;1"),
+        ("/a%2Fb//c/./d", "/a%2Fb//c/./d"),
+        ("//x/y?next=https://evil.example/?b", "//x/y?next=https://evil.example/?b"),
+        ("/;x=1/a,b:c@d!$'()*~?=z&z", "/;x=1/a,b:c@d!$'()*~?=z&z="),
+        ("/?", "/"),
+        ("/?a=1&&b=2", "/?a=1&b=2"),
+    ] {
+        raw(scene.gate.address(), &navigation(sent, &scene.host, &[])).await;
+        let arrived = scene.origin.requests().pop().unwrap().uri.to_string();
+        assert_eq!(sorted(&arrived), sorted(arrives), "{sent}");
+    }
+    scene.change(&json!({ "handover": { "kind": "redirect", "origin": "https://www.example.com" } })).await;
+    scene.change(&json!({ "cookie_domain": "example.com" })).await;
+    let (head, _) = raw(scene.gate.address(), &navigation("/a%2Fb/%C3%A4?q=%20+x&y=1;2", &scene.host, &[])).await;
+    assert!(head.contains("\r\nlocation: https://www.example.com/a%2fb/%c3%a4?q=%20+x&y=1;2\r\n"), "{head}");
+}
+
+/// Instead of `the_ticket_cookie_is_secure_where_the_visitor_came_by_https`.
+#[tokio::test]
+async fn the_listener_and_nobody_else_says_whether_the_cookie_is_secure() {
+    for (keeper, secure) in [(Keeper::function().await, false), (Keeper::function().await.by_https(), true)] {
+        let scene = Scene::open(keeper, json!({})).await;
+        for claimed in ["https", "http"] {
+            let answer = scene.visitor().with_header("x-forwarded-proto", claimed).navigate("/").await;
+            let cookie = set_cookie(&answer, &scene.cookie_name()).unwrap();
+            assert_eq!(cookie.ends_with("; Secure"), secure, "{claimed}: {cookie}");
+        }
+    }
+}
+
+/// Instead of `what_only_the_gate_may_say_is_dropped_from_a_request`.
+#[tokio::test]
+async fn what_only_the_gate_and_the_load_balancer_may_say_is_said_by_them() {
+    let scene = open(json!({ "quota": 9 })).await;
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    let request = Request::get("/echo")
+        .header("x-vestibule-pass", "forged")
+        .header("x-vestibule-session", "forged")
+        .header("x_vestibule_pass", "forged")
+        .header("x-vestibule-ticket", "")
+        .header("x-forwarded-for", "203.0.113.9")
+        .header("x-forwarded-host", "evil.example")
+        .header("x-forwarded-proto", "https")
+        .header("x-real-ip", "203.0.113.9")
+        .header("forwarded", "for=203.0.113.9");
+    let headers = visitor.request(request, "").await.json()["headers"].clone();
+    assert!(headers["x-vestibule-pass"].as_str().unwrap().starts_with("ey"));
+    for dropped in ["x-vestibule-session", "x_vestibule_pass", "x-vestibule-ticket", "x-real-ip", "forwarded"] {
+        assert_eq!(headers[dropped], Value::Null, "{dropped}");
+    }
+    assert_eq!(headers["x-forwarded-for"], "203.0.113.9, 127.0.0.1", "the last is who called the load balancer");
+    assert_eq!(headers["x-forwarded-proto"], "http");
+    assert_eq!((&headers["x-forwarded-host"], &headers["host"]), (&json!(scene.host), &json!(scene.host)));
+}
+
+/// Instead of `a_body_reaches_the_origin_once_and_whole`.
+#[tokio::test]
+async fn a_body_that_the_load_balancer_takes_reaches_the_origin_once_and_whole() {
+    let scene = open(json!({ "quota": 9 })).await;
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    let body: Vec<u8> = (0..LARGEST_REQUEST).map(|n| (n % 251) as u8).collect();
+    let answer = visitor.request(Request::post("/status/201"), body.clone()).await;
+    assert_eq!(answer.status, StatusCode::CREATED);
+    let posts = || scene.origin.requests().into_iter().filter(|request| request.method == "POST").collect::<Vec<_>>();
+    assert_eq!((posts().len(), posts()[0].body == body), (1, true));
+    let larger = visitor.request(Request::post("/status/201"), vec![0; LARGEST_REQUEST + 1]).await;
+    assert_eq!((larger.status, posts().len()), (StatusCode::PAYLOAD_TOO_LARGE, 1));
+}
+
+/// An origin with an answer of this many bytes, each of which is one in JSON, or none that is text.
+async fn origin_of(bytes: usize, byte: u8) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let router = Router::new().fallback(move || async move { vec![byte; bytes] });
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    url
+}
+
+/// A browser is told by the gate, and not by an error page of the load balancer's that says nothing.
+#[tokio::test]
+async fn an_answer_that_is_larger_than_the_load_balancer_takes_is_a_502_that_says_so() {
+    for (bytes, byte, passes) in
+        [(1_000_000, b'x', true), (1 << 20, b'x', false), (700_000, 0xff, true), (900_000, 0xff, false)]
+    {
+        let origin = json!({ "kind": "proxy", "origin": origin_of(bytes, byte).await });
+        let scene = open(json!({ "quota": 9, "handover": origin })).await;
+        let answer = scene.visitor().navigate("/large").await;
+        let balancer = scene.gate.balancer().unwrap();
+        assert_eq!(balancer.complaints(), Vec::<String>::new(), "{bytes}");
+        if passes {
+            assert_eq!((answer.status, answer.body.len()), (StatusCode::OK, bytes));
+        } else {
+            assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
+            assert!(answer.text().contains("1 MB"), "{}", answer.text());
+            assert!(balancer.function().log().contains("/large"), "{}", balancer.function().log());
+        }
+        assert!(set_cookie(&answer, &scene.cookie_name()).is_some(), "the place is kept");
+    }
+}
+
+/// Instead of `an_answer_flows_while_the_origin_still_writes`.
+#[tokio::test]
+async fn an_answer_comes_whole_once_the_origin_has_written_it() {
+    let scene = open(json!({ "quota": 9 })).await;
+    let mut socket = TcpStream::connect(scene.gate.address()).await.unwrap();
+    socket.write_all(&navigation("/stream", &scene.host, &[])).await.unwrap();
+    let mut first = vec![0; 65_536];
+    let count = socket.read(&mut first).await.unwrap();
+    let mut rest = String::new();
+    socket.read_to_string(&mut rest).await.unwrap();
+    let answer = String::from_utf8_lossy(&first[..count]).into_owned() + &rest;
+    assert!(answer.contains("line 1") && answer.contains("line 5"), "{answer}");
+    assert!(!answer.to_ascii_lowercase().contains("transfer-encoding"), "its length is known");
+}
+
+/// Instead of `a_web_socket_of_an_admitted_visitor_works_and_of_a_waiting_one_does_not`.
+#[tokio::test]
+async fn a_web_socket_is_refused_before_the_gate_hears_of_it() {
+    let scene = open(json!({ "quota": 1 })).await;
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    let before = scene.origin.requests().len();
+    assert_eq!(visitor.web_socket("/ws").await.unwrap_err().status, StatusCode::BAD_REQUEST);
+    assert_eq!(scene.origin.requests().len(), before);
+    assert_eq!(session_in(&visitor.keepalive(scene.queue.as_str()).await).to_string().len(), 36, "the place is kept");
+}
+
+/// Not the load balancer's doing, but its owner's: without multi-value headers it hands one value on.
+#[tokio::test]
+async fn without_multi_value_headers_the_gate_works_and_the_ticket_gets_through() {
+    let keeper = Keeper::function().await.single_value();
+    let scene = Scene::open_with(keeper, json!({ "quota": 1 }), GateOptions::default()).await;
+    let (mut inside, mut waiting) = (scene.visitor(), scene.visitor());
+    let answer = inside.navigate("/cookies").await;
+    assert_eq!(answer.text(), "three cookies");
+    assert_eq!(inside.keepalive(scene.queue.as_str()).await.json()["state"], "admitted");
+    waiting.navigate("/").await;
+    assert_eq!(waiting.fetch("/?a=1&b=2").await.json()["position"], 1);
+    assert_eq!(scene.counts().await, (1, 1));
+}

@@ -1,0 +1,59 @@
+//! Who may scrape.
+
+use http::{Request, StatusCode, header};
+use vestibule_core::{MemoryStore, SystemClock};
+use vestibule_metrics::{Metrics, router};
+use vestibule_tests::Deployment;
+
+use super::ask;
+
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+fn guarded() -> axum::Router {
+    let store = std::sync::Arc::new(MemoryStore::new(SystemClock::new()));
+    router(Metrics::new(store), Some(TOKEN.parse().unwrap()))
+}
+
+#[tokio::test]
+async fn whoever_has_not_the_token_learns_nothing() {
+    let metrics = guarded();
+    for authorization in
+        [None, Some(""), Some("Bearer"), Some("Bearer 0123456789abcdef"), Some("Basic OjA="), Some(TOKEN)]
+    {
+        let mut request = Request::get("/metrics");
+        if let Some(value) = authorization {
+            request = request.header(header::AUTHORIZATION, value);
+        }
+        let response = ask(&metrics, request).await;
+        assert_eq!(response.status(), StatusCode::UNAUTHORIZED, "{authorization:?}");
+        assert!(response.headers()[header::WWW_AUTHENTICATE].to_str().unwrap().starts_with("Bearer "));
+        let body: serde_json::Value = serde_json::from_slice(&super::bytes_of(response).await).unwrap();
+        assert_eq!(body["error"]["code"], "unauthorized");
+        assert!(!body.to_string().contains("vestibule_"), "{body}");
+    }
+}
+
+#[tokio::test]
+async fn the_token_opens_the_metrics_and_nothing_else_is_there() {
+    let metrics = guarded();
+    let with = |request: http::request::Builder| request.header(header::AUTHORIZATION, format!("Bearer {TOKEN}"));
+    assert_eq!(ask(&metrics, with(Request::get("/metrics"))).await.status(), StatusCode::OK);
+    assert_eq!(ask(&metrics, with(Request::post("/metrics"))).await.status(), StatusCode::METHOD_NOT_ALLOWED);
+    for path in ["/", "/metrics/", "/metrics/x", "/_vestibule/health"] {
+        assert_eq!(ask(&metrics, with(Request::get(path))).await.status(), StatusCode::NOT_FOUND, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_function_without_a_token_refuses_to_start_and_names_the_variable() {
+    for (token, words) in [(None, "is not set"), (Some("short"), "16 to 1024")] {
+        let mut function = Deployment::of("metrics").env("VESTIBULE_REDIS_URL", "redis://127.0.0.1:1");
+        if let Some(token) = token {
+            function = function.env("VESTIBULE_METRICS_TOKEN", token);
+        }
+        let function = function.instances(1).await;
+        assert!(function.invoke("{}").await.is_err());
+        let log = function.log();
+        assert!(log.contains("VESTIBULE_METRICS_TOKEN") && log.contains(words) && !log.contains("panicked"), "{log}");
+    }
+}

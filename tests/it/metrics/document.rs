@@ -1,0 +1,66 @@
+//! The document names the metrics that there are.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+use vestibule_core::PurgeRecord;
+use vestibule_metrics::{CATALOGUE, Metrics, RequestMetrics, router};
+use vestibule_tests::{Exposition, promtool_check};
+
+use super::{scrape, text_of};
+use crate::room::Bench;
+
+/// Name, type and labels of each metric in the tables of the document.
+fn documented() -> Vec<[String; 3]> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/metrics.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let rows = text.lines().filter(|line| line.starts_with("| `vestibule_"));
+    let bare = |cell: &str| cell.replace('`', "").trim().to_owned();
+    rows.map(|row| {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').collect();
+        assert_eq!(cells.len(), 4, "{row}");
+        assert!(cells[3].trim().len() > 10, "no meaning: {row}");
+        [bare(cells[0]), bare(cells[1]), bare(cells[2])]
+    })
+    .collect()
+}
+
+/// A router with everything to say.
+async fn talkative(bench: &Bench) -> axum::Router {
+    let room = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
+    room.joiners(2).await;
+    bench.store.record_purge(&PurgeRecord::default()).await.unwrap();
+    router(Metrics::new(bench.store.clone()).with_requests(RequestMetrics::new()), None)
+}
+
+#[test]
+fn the_document_names_every_metric_with_its_type_and_its_labels() {
+    let catalogue = CATALOGUE.iter().map(|metric| {
+        let kind = format!("{:?}", metric.kind).to_lowercase();
+        [metric.name.to_owned(), kind, metric.labels.join(", ")]
+    });
+    assert_eq!(documented(), catalogue.collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_scrape_has_every_metric_and_no_other() {
+    let bench = Bench::memory();
+    let found: Exposition = scrape(&talkative(&bench).await).await;
+    let names: BTreeSet<&str> = found.types.keys().map(String::as_str).collect();
+    assert_eq!(names, CATALOGUE.iter().map(|metric| metric.name).collect());
+    for metric in CATALOGUE {
+        assert_eq!(found.types[metric.name], format!("{:?}", metric.kind).to_lowercase(), "{}", metric.name);
+        assert_eq!(found.help[metric.name], metric.help);
+        for sample in found.all(metric.name) {
+            let labels: BTreeSet<&str> = sample.labels.keys().map(String::as_str).collect();
+            assert_eq!(labels, metric.labels.iter().copied().collect(), "{}", metric.name);
+        }
+    }
+}
+
+#[tokio::test]
+async fn promtool_has_nothing_against_them() {
+    let bench = Bench::memory();
+    assert_eq!(promtool_check(&text_of(&talkative(&bench).await).await), "");
+    assert!(promtool_check("# TYPE bad_total gauge\nbad_total 1\n").contains("bad_total"), "it looks");
+}

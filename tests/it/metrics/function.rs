@@ -1,0 +1,86 @@
+//! The function as it is deployed: the program behind a load balancer.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use serde_json::json;
+use vestibule_tests::{
+    Answer, Balancer, BalancerOptions, Deployment, Exposition, Function, Redis, Visitor, promtool_check,
+};
+
+use super::{metrics_of, scrape, unzipped};
+use crate::room::Bench;
+
+pub(super) const TOKEN: &str = "a-token-of-the-tests-0123456789";
+
+/// The function over this Redis.
+pub(super) fn deployed(redis: &Redis) -> Deployment {
+    Deployment::of("metrics").env("VESTIBULE_REDIS_URL", &redis.url()).env("VESTIBULE_METRICS_TOKEN", TOKEN)
+}
+
+pub(super) async fn behind_a_balancer(function: Function) -> Balancer {
+    Balancer::before(function, BalancerOptions::default()).await
+}
+
+async fn get(balancer: &Balancer, headers: &[(&str, &str)]) -> Answer {
+    let mut visitor = Visitor::new(balancer.address(), "metrics.example.com");
+    for (name, value) in headers {
+        visitor = visitor.with_header(name, value);
+    }
+    visitor.fetch("/metrics").await
+}
+
+fn bearer() -> (&'static str, &'static str) {
+    ("authorization", concat!("Bearer ", "a-token-of-the-tests-0123456789"))
+}
+
+/// What does not change from one scrape to the next while nothing happens: times that are still running do.
+fn standing(found: &Exposition) -> Vec<String> {
+    let running = ["_seconds", "_per_second"];
+    let still = found.samples.iter().filter(|it| !running.iter().any(|ending| it.name.ends_with(ending)));
+    still.map(|it| format!("{it:?}")).collect()
+}
+
+#[tokio::test]
+async fn the_function_says_what_the_router_says() {
+    let redis = Redis::start().await;
+    let bench = Bench::at(&redis.url());
+    let room = bench.open(json!({ "quota": 2, "admissions_per_minute": 600 })).await;
+    room.joiners(5).await;
+    let here = scrape(&metrics_of(&bench.store)).await;
+
+    let balancer = behind_a_balancer(deployed(&redis).emulated().await).await;
+    let answer = get(&balancer, &[bearer()]).await;
+    assert_eq!(answer.status, StatusCode::OK, "{:?}\n{}", balancer.complaints(), balancer.function().log());
+    assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    assert_eq!(standing(&Exposition::of(answer.text())), standing(&here));
+    assert_eq!(promtool_check(answer.text()), "");
+
+    let zipped = get(&balancer, &[bearer(), ("accept-encoding", "gzip")]).await;
+    assert_eq!(standing(&Exposition::of(&unzipped(&zipped.body))), standing(&here));
+    assert_eq!(get(&balancer, &[]).await.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(get(&balancer, &[("authorization", "Bearer wrong-wrong-wrong")]).await.status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_function_whose_store_is_away_says_so() {
+    let redis = Redis::start().await;
+    let balancer = behind_a_balancer(deployed(&redis).instances(1).await).await;
+    assert_eq!(get(&balancer, &[bearer()]).await.status, StatusCode::OK);
+    redis.kill();
+    let answer = get(&balancer, &[bearer()]).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    let found = Exposition::of(answer.text());
+    assert_eq!((found.value("vestibule_up", &[]), found.value("vestibule_store_up", &[])), (Some(0.0), Some(0.0)));
+}
+
+#[tokio::test]
+async fn a_function_reports_a_queue_that_it_never_saw_before() {
+    let redis = Redis::start().await;
+    let bench = Arc::new(Bench::at(&redis.url()));
+    let balancer = behind_a_balancer(deployed(&redis).instances(1).await).await;
+    let queues = async || Exposition::of(get(&balancer, &[bearer()]).await.text()).value("vestibule_queues", &[]);
+    assert_eq!(queues().await, Some(0.0));
+    bench.open(json!({})).await;
+    assert_eq!(queues().await, Some(1.0));
+}

@@ -1,0 +1,78 @@
+//! Scraped by a real Prometheus.
+
+use serde_json::json;
+use vestibule_tests::{Prometheus, Redis, wait_until};
+
+use super::function::{TOKEN, behind_a_balancer, deployed};
+use super::requests::Watched;
+use crate::room::Bench;
+use crate::scene::PATIENCE;
+
+/// The one value that an expression has, if it has one.
+async fn value(prometheus: &Prometheus, expression: &str) -> Option<f64> {
+    let found = prometheus.query(expression).await;
+    assert!(found.len() < 2, "{expression}: {found:?}");
+    found.first().map(|series| series.value)
+}
+
+async fn until(prometheus: &Prometheus, expression: &str, expected: f64) {
+    wait_until(&format!("{expression} is {expected}"), PATIENCE, async || {
+        value(prometheus, expression).await == Some(expected)
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn it_finds_the_program_and_its_numbers() {
+    let watched = Watched::start(&["--metrics-token", TOKEN]).await;
+    let (mut first, mut second) = (watched.visitor(), watched.visitor());
+    first.navigate("/").await;
+    for _ in 0..3 {
+        second.navigate("/").await;
+    }
+    watched.visitor().navigate("/").await;
+    let prometheus = Prometheus::scraping("gate", &watched.admin, TOKEN).await;
+    until(&prometheus, "up{job=\"gate\"}", 1.0).await;
+    until(&prometheus, "vestibule_up", 1.0).await;
+    until(&prometheus, "vestibule_queue_waiting{tenant=\"default\",queue=\"default\"}", 2.0).await;
+    until(&prometheus, "vestibule_queue_active", 1.0).await;
+    until(&prometheus, "vestibule_queue_joined_total", 3.0).await;
+    until(&prometheus, "vestibule_queue_mode == 1", 1.0).await;
+    until(&prometheus, "vestibule_requests_total{outcome=\"waiting\"}", 4.0).await;
+    assert!(
+        value(&prometheus, "histogram_quantile(0.99, sum by (le) (vestibule_request_duration_seconds_bucket))").await
+            > Some(0.0)
+    );
+    assert_eq!(prometheus.query("vestibule_queue_mode").await.len(), 4);
+    assert_eq!(
+        prometheus.query("{__name__=~\"vestibule_.*\",exported_job!=\"\"}").await,
+        [],
+        "no label gets in the way"
+    );
+}
+
+#[tokio::test]
+async fn it_finds_the_function_and_its_numbers() {
+    let redis = Redis::start().await;
+    let bench = Bench::at(&redis.url());
+    let room = bench.open(json!({ "quota": 2, "tenant": "acme" })).await;
+    room.joiners(5).await;
+    let balancer = behind_a_balancer(deployed(&redis).instances(2).await).await;
+    let prometheus = Prometheus::scraping("function", balancer.address(), TOKEN).await;
+    until(&prometheus, "up", 1.0).await;
+    let of = format!("{{tenant=\"acme\",queue=\"{}\"}}", room.queue);
+    until(&prometheus, &format!("vestibule_queue_waiting{of}"), 3.0).await;
+    until(&prometheus, &format!("vestibule_queue_wait_seconds_count{of}"), 2.0).await;
+    redis.kill();
+    until(&prometheus, "vestibule_up", 0.0).await;
+    until(&prometheus, "up", 1.0).await;
+    assert!(balancer.complaints().is_empty(), "{:?}", balancer.complaints());
+}
+
+#[tokio::test]
+async fn it_is_told_that_its_token_is_wrong() {
+    let watched = Watched::start(&["--metrics-token", TOKEN]).await;
+    let prometheus = Prometheus::scraping("gate", &watched.admin, "another-token-0123456789").await;
+    until(&prometheus, "up", 0.0).await;
+    assert!(prometheus.target().await["lastError"].as_str().unwrap().contains("401"));
+}

@@ -1,0 +1,218 @@
+//! Every sample is what the store holds.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use vestibule_core::PurgeRecord;
+use vestibule_core::line::{Mode, Stats, WAIT_BUCKETS};
+use vestibule_tests::{Exposition, Sample, sample};
+
+use super::{metrics_of, scrape};
+use crate::room::{Bench, Room};
+
+/// A queue in which everything that is counted has happened, and a line stands.
+async fn eventful(bench: &Bench) -> Room<'_> {
+    let room = bench.open(json!({ "quota": 3, "admissions_per_minute": 6000, "tenant": "acme" })).await;
+    let mut guests = room.arrivals(12).await;
+    room.pass(4);
+    room.leave(&guests[0]).await;
+    room.end(&guests[1]).await;
+    room.away(&guests[11]).await;
+    room.pass(2);
+    let mut back = guests.pop().unwrap();
+    room.visit(&mut back).await;
+    assert_eq!(room.release(2).await, 2);
+    // Those in line lapse but for three of them, and then all who are in.
+    for _ in 0..3 {
+        room.pass(25);
+        room.visit_all(&mut guests[7..10]).await;
+        room.visit(&mut back).await;
+    }
+    room.purge().await;
+    for _ in 0..25 {
+        room.pass(25);
+        room.visit_all(&mut guests[7..10]).await;
+        room.visit(&mut back).await;
+    }
+    room.purge().await;
+    room.joiners(8).await;
+    room.pass_micros(1_500_000);
+    room
+}
+
+/// What the metrics must say of a queue, by the words of the store.
+fn samples_of(tenant: &str, queue: &str, stats: &Stats) -> Vec<Sample> {
+    let of = [("tenant", tenant), ("queue", queue)];
+    let one = |name: &str, value: f64| sample(&format!("vestibule_queue_{name}"), &of, value);
+    let labelled = |name: &str, label: (&'static str, &str), value: f64| {
+        sample(&format!("vestibule_queue_{name}"), &[of[0], of[1], label], value)
+    };
+    let seconds = |micros: u64| micros as f64 / 1_000_000.0;
+    let (admissions, over) = stats.pace.observed(stats.now);
+    let counters = stats.counters;
+    let mut all = vec![
+        one("up", 1.0),
+        one("waiting", stats.waiting as f64),
+        one("active", stats.active as f64),
+        one("quota", stats.rules.quota as f64),
+        one("oldest_wait_seconds", stats.oldest_arrival.map_or(0.0, |arrival| seconds(stats.now.since(arrival)))),
+        one("admissions_per_second", admissions / over.max(1.0)),
+        one("recovering", f64::from(u8::from(stats.recovering))),
+        one("joined_total", counters.joined as f64),
+        one("returned_total", counters.returned as f64),
+        one("admitted_total", counters.admitted as f64),
+        one("released_total", counters.released as f64),
+        labelled("expired_total", ("state", "line"), counters.expired_in_line as f64),
+        labelled("expired_total", ("state", "places"), counters.expired_in_places as f64),
+        one("left_total", counters.left as f64),
+        one("ended_total", counters.ended as f64),
+        one("went_away_total", counters.went_away as f64),
+        one("wait_seconds_sum", seconds(stats.waits.sum_us)),
+        one("wait_seconds_count", stats.waits.buckets.iter().sum::<u64>() as f64),
+    ];
+    for (mode, name) in
+        [(Mode::Open, "open"), (Mode::Bypass, "bypass"), (Mode::Paused, "paused"), (Mode::Closed, "closed")]
+    {
+        all.push(labelled("mode", ("mode", name), f64::from(u8::from(stats.rules.mode == mode))));
+    }
+    if let Some(per_minute) = stats.rules.admissions_per_minute {
+        all.push(one("admissions_per_second_limit", per_minute as f64 / 60.0));
+    }
+    let bounds = WAIT_BUCKETS.iter().map(u64::to_string).chain(["+Inf".to_owned()]);
+    for (upto, bound) in bounds.enumerate() {
+        let counted: u64 = stats.waits.buckets[..=upto].iter().sum();
+        all.push(labelled("wait_seconds_bucket", ("le", &bound), counted as f64));
+    }
+    all
+}
+
+/// By series, as floating point has no order of its own; what no test can foretell is left out.
+fn by_series(samples: impl IntoIterator<Item = Sample>) -> BTreeMap<String, f64> {
+    let ours = samples.into_iter().filter(|it| it.name != "vestibule_store_ping_seconds");
+    ours.map(|it| (format!("{}{:?}", it.name, it.labels), it.value)).collect()
+}
+
+async fn every_sample_is_what_the_store_holds(bench: &Bench) {
+    let metrics = metrics_of(&bench.store);
+    let room = eventful(bench).await;
+    let paused = bench.open(json!({ "quota": 0, "tenant": "other", "mode": "paused" })).await;
+    paused.join().await;
+    let record = PurgeRecord {
+        took_ms: 1250,
+        queues: 2,
+        failed: 1,
+        expired: 30,
+        tombstones: 4,
+        admitted: 5,
+        unfinished: true,
+        ..Default::default()
+    };
+    bench.store.record_purge(&record).await.unwrap();
+
+    let found = scrape(&metrics).await;
+    let stats = room.stats().await;
+    for (name, count) in stats.counters.named() {
+        assert!(count > 0, "{name} never happened");
+    }
+    assert!(stats.waiting > 0 && stats.active > 0 && stats.waits.sum_us > 0, "{stats:?}");
+    let mut expected = vec![
+        sample("vestibule_up", &[], 1.0),
+        sample("vestibule_store_up", &[], 1.0),
+        sample("vestibule_queues", &[], 2.0),
+        sample(
+            "vestibule_build_info",
+            &[("version", env!("CARGO_PKG_VERSION")), ("architecture", std::env::consts::ARCH)],
+            1.0,
+        ),
+        sample("vestibule_purge_timestamp_seconds", &[], room.now().0 as f64 / 1e6),
+        sample("vestibule_purge_duration_seconds", &[], 1.25),
+        sample("vestibule_purge_queues", &[], 2.0),
+        sample("vestibule_purge_failed_queues", &[], 1.0),
+        sample("vestibule_purge_expired_sessions", &[], 30.0),
+        sample("vestibule_purge_tombstones", &[], 4.0),
+        sample("vestibule_purge_admitted_sessions", &[], 5.0),
+        sample("vestibule_purge_unfinished", &[], 1.0),
+    ];
+    expected.extend(samples_of("acme", room.queue.as_str(), &stats));
+    expected.extend(samples_of("other", paused.queue.as_str(), &paused.stats().await));
+    assert_eq!(by_series(found.samples), by_series(expected));
+    assert!(found_ping(&scrape(&metrics).await));
+}
+
+fn found_ping(found: &Exposition) -> bool {
+    found.value("vestibule_store_ping_seconds", &[]).is_some_and(|seconds| (0.0..10.0).contains(&seconds))
+}
+
+/// A process answers many scrapes, and what changed between two of them is in the second.
+async fn the_next_scrape_finds_what_changed_since(bench: &Bench) {
+    let metrics = metrics_of(&bench.store);
+    let room = bench.open(json!({ "quota": 1, "tenant": "acme" })).await;
+    scrape(&metrics).await;
+    room.join().await;
+    room.change(|settings| settings.tenant = "other".parse().unwrap()).await;
+    let found = scrape(&metrics).await;
+    let of = [("tenant", "other"), ("queue", room.queue.as_str())];
+    assert_eq!(found.value("vestibule_queue_active", &of), Some(1.0), "{found:?}");
+    assert_eq!(found.all("vestibule_queue_up").count(), 1);
+
+    // Removed and made anew: the same id and the same revision, but another brand's.
+    room.pass(1);
+    bench.store.remove_queue(&room.queue).await.unwrap();
+    assert_eq!(scrape(&metrics).await.all("vestibule_queue_up").count(), 0);
+    let mut again = crate::room::settings_of(&room.queue, &json!({ "tenant": "first" }));
+    bench.store.put_settings(&again, vestibule_core::PutMode::Always).await.unwrap();
+    assert_eq!(scrape(&metrics).await.all("vestibule_queue_up").next().unwrap().labels["tenant"], "first");
+    room.pass(1);
+    bench.store.remove_queue(&room.queue).await.unwrap();
+    again.tenant = "second".parse().unwrap();
+    bench.store.put_settings(&again, vestibule_core::PutMode::Always).await.unwrap();
+    assert_eq!(scrape(&metrics).await.all("vestibule_queue_up").next().unwrap().labels["tenant"], "second");
+}
+
+/// Nothing has happened yet: no line, no purge.
+async fn a_queue_in_which_nothing_happened_is_all_zeroes(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 7, "tenant": "acme" })).await;
+    let found = scrape(&metrics_of(&bench.store)).await;
+    assert_eq!(found.all("vestibule_purge_timestamp_seconds").count(), 0, "there was no purge");
+    let of = [("tenant", "acme"), ("queue", room.queue.as_str())];
+    for name in ["waiting", "oldest_wait_seconds", "admissions_per_second", "joined_total", "wait_seconds_count"] {
+        assert_eq!(found.value(&format!("vestibule_queue_{name}"), &of), Some(0.0), "{name}");
+    }
+    assert_eq!(found.all("vestibule_queue_admissions_per_second_limit").count(), 0, "there is no limit");
+}
+
+/// A state that was lost is taken back, and the metrics say that nobody new is let in meanwhile.
+async fn a_lost_state_shows_while_it_is_taken_back(bench: &Bench) {
+    let room = bench.open(json!({ "tenant": "acme" })).await;
+    room.lose(vestibule_core::PutMode::Restore).await;
+    let metrics = metrics_of(&bench.store);
+    let of = [("tenant", "acme"), ("queue", room.queue.as_str())];
+    assert_eq!(scrape(&metrics).await.value("vestibule_queue_recovering", &of), Some(1.0));
+    room.pass(61);
+    assert_eq!(scrape(&metrics).await.value("vestibule_queue_recovering", &of), Some(0.0));
+}
+
+macro_rules! on_each_store {
+    ($($behaviour:ident,)+) => {
+        mod memory {
+            $(#[tokio::test]
+            async fn $behaviour() {
+                super::$behaviour(&crate::room::Bench::memory()).await;
+            })+
+        }
+        mod redis {
+            $(#[tokio::test]
+            async fn $behaviour() {
+                let redis = vestibule_tests::Redis::start().await;
+                super::$behaviour(&crate::room::Bench::at(&redis.url())).await;
+            })+
+        }
+    };
+}
+
+on_each_store! {
+    every_sample_is_what_the_store_holds,
+    the_next_scrape_finds_what_changed_since,
+    a_queue_in_which_nothing_happened_is_all_zeroes,
+    a_lost_state_shows_while_it_is_taken_back,
+}

@@ -1,0 +1,133 @@
+//! `vestibule apply`.
+
+use vestibule_core::settings::Settings;
+use vestibule_core::{PutMode, QueueId, SessionId, Store};
+use vestibule_store_redis::{RedisOptions, RedisStore};
+use vestibule_tests::{Program, Redis};
+
+use super::{SettingsFile, run, settings};
+
+/// A Redis of the test's own, since applying with `--remove` looks at every queue there is.
+struct Shared {
+    redis: Redis,
+    store: RedisStore,
+    file: SettingsFile,
+}
+
+impl Shared {
+    async fn with(lines: &str) -> Self {
+        let redis = Redis::start().await;
+        let store = RedisStore::connect(&redis.url(), RedisOptions::default()).unwrap();
+        Self { redis, store, file: SettingsFile::of(&settings("https://www.example.com", lines)) }
+    }
+
+    async fn apply(&self, more: &[&str]) -> (i32, String) {
+        let (shown, url) = (self.file.shown(), self.redis.url());
+        let mut arguments = vec!["apply", &shown, "--to", &url];
+        arguments.extend(more);
+        run(&arguments).await
+    }
+
+    fn change(&self, lines: &str) {
+        self.file.write(&settings("https://www.example.com", lines));
+    }
+
+    async fn tour(&self) -> Settings {
+        self.store.settings(&tour()).await.unwrap().unwrap()
+    }
+}
+
+fn tour() -> QueueId {
+    "tour".parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_new_queue_is_written_and_a_second_time_changes_nothing() {
+    let shared = Shared::with("quota = 500").await;
+    let (status, said) = shared.apply(&["--yes"]).await;
+    assert_eq!(status, 0, "{said}");
+    for words in ["+ tenant acme", "+ queue tour", "queue tour: written, revision 1"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert_eq!(shared.tour().await.line.quota, 500);
+    let (status, said) = shared.apply(&["--yes"]).await;
+    assert_eq!((status, said.contains("nothing to change")), (0, true), "{said}");
+    assert_eq!(shared.tour().await.line.revision, 1);
+}
+
+#[tokio::test]
+async fn a_change_is_shown_before_and_after_and_keeps_the_line() {
+    let shared = Shared::with("quota = 500").await;
+    shared.apply(&["--yes"]).await;
+    let visit = vestibule_core::line::Visit { ticket: None, join: Some(SessionId::random()) };
+    shared.store.visit(&tour(), visit).await.unwrap();
+    shared.change("quota = 700\nmode = \"paused\"");
+
+    let (status, said) = shared.apply(&["--dry-run"]).await;
+    assert_eq!(status, 0, "{said}");
+    for words in ["~ queue tour", "quota: 500 -> 700", "mode: \"open\" -> \"paused\"", "nothing was written"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert_eq!(shared.tour().await.line.quota, 500);
+
+    let (status, said) = shared.apply(&["--yes"]).await;
+    assert_eq!((status, shared.tour().await.line.quota), (0, 700), "{said}");
+    assert_eq!(shared.store.stats(&tour()).await.unwrap().active, 1, "who was in stays in");
+}
+
+#[tokio::test]
+async fn what_the_file_does_not_name_stays_unless_it_is_to_be_removed() {
+    let shared = Shared::with("quota = 1").await;
+    let mut other = vestibule_core::settings::parse_document(&serde_json::json!({
+        "tenants": [{ "id": "acme", "name": "Acme" }],
+        "queues": [{ "id": "old", "tenant": "acme", "hosts": ["old.example.com"], "quota": 1, "handover": { "kind": "check" } }],
+    }))
+    .unwrap();
+    shared.store.put_settings(&other.queues.remove(0), PutMode::Always).await.unwrap();
+    let old: QueueId = "old".parse().unwrap();
+
+    let (_, said) = shared.apply(&["--yes"]).await;
+    assert!(said.contains("queue old is not named in the file and stays"), "{said}");
+    assert!(shared.store.settings(&old).await.unwrap().is_some());
+    let (status, said) = shared.apply(&["--yes", "--remove"]).await;
+    assert!(said.contains("queue old: removed"), "{said}");
+    assert_eq!(status, 0);
+    assert!(shared.store.settings(&old).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn a_reset_since_is_not_undone() {
+    let shared = Shared::with("quota = 1").await;
+    shared.apply(&["--yes"]).await;
+    let epoch = shared.store.reset(&tour()).await.unwrap();
+    shared.change("quota = 2");
+    shared.apply(&["--yes"]).await;
+    assert_eq!((shared.tour().await.line.quota, shared.tour().await.line.epoch), (2, epoch));
+}
+
+#[tokio::test]
+async fn nobody_to_ask_and_nowhere_to_write_are_told() {
+    let shared = Shared::with("quota = 1").await;
+    let (status, said) = shared.apply(&[]).await;
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("--dry-run") && said.contains("--yes"), "{said}");
+    assert!(shared.store.settings(&tour()).await.unwrap().is_none());
+
+    let shown = shared.file.shown();
+    for (to, words) in
+        [("memory", "takes a Redis"), ("http://x", "redis://"), ("redis://:secret@127.0.0.1:1", "could not be read")]
+    {
+        let mut program = Program::vestibule(&["apply", &shown, "--to", to, "--yes"]).start();
+        assert_eq!(program.end().await.code(), Some(1), "{to}");
+        assert!(program.log().contains(words) && !program.log().contains("secret"), "{to}: {}", program.log());
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_file_is_told_by_line_and_writes_nothing() {
+    let shared = Shared::with("quota = \"many\"").await;
+    let (status, said) = shared.apply(&["--yes"]).await;
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("queues[0].quota: takes"), "{said}");
+    assert!(shared.store.settings(&tour()).await.unwrap().is_none());
+}

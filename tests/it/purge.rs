@@ -1,0 +1,146 @@
+//! The purge over a real Redis.
+
+mod function;
+mod interrupted;
+
+use std::sync::Arc;
+
+use serde_json::json;
+use vestibule_core::line::{Counters, Mode};
+use vestibule_core::{PutMode, QueueId, Store};
+use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
+use vestibule_tests::{Redis, Value};
+
+use crate::room::settings_of;
+use crate::scene::PATIENCE;
+
+/// Puts sessions into a queue's keys that lapsed long ago: `ARGV[1]` in places and `ARGV[2]` in line.
+const FILL: &str = "
+    local admitted, waiting = tonumber(ARGV[1]), tonumber(ARGV[2])
+    for i = 1, admitted + waiting do
+        local session = string.format('%016d', i)
+        redis.call('ZADD', i <= admitted and KEYS[1] or KEYS[2], 1000000 + i, session)
+        redis.call('ZADD', KEYS[3], 2000000 + i, session)
+    end
+    return admitted + waiting";
+
+/// Queues on a Redis, all of whose sessions have lapsed.
+struct Lapsed {
+    redis: Redis,
+    store: Arc<dyn Store>,
+    queues: Vec<QueueId>,
+    sessions: u64,
+}
+
+impl Lapsed {
+    /// This many queues with so many sessions in places and in line.
+    async fn fill(queues: usize, admitted: u64, waiting: u64) -> Self {
+        let redis = Redis::start().await;
+        let options = RedisOptions { timeout: PATIENCE, ..RedisOptions::default() };
+        let store = Arc::new(RedisStore::connect(&redis.url(), options).unwrap());
+        let queues: Vec<QueueId> = (0..queues).map(|number| format!("q-{number:03}").parse().unwrap()).collect();
+        for queue in &queues {
+            let settings = settings_of(queue, &json!({ "quota": admitted }));
+            store.put_settings(&settings, PutMode::Always).await.unwrap();
+            let keys = Keys::of(queue);
+            let words = [&keys.places(), &keys.line(), &keys.pool(), &admitted.to_string(), &waiting.to_string()];
+            let words: Vec<&str> = ["EVAL", FILL, "3"].into_iter().chain(words.map(String::as_str)).collect();
+            assert_eq!(redis.command(&words).await.integer() as u64, admitted + waiting);
+        }
+        let sessions = queues.len() as u64 * (admitted + waiting);
+        Self { redis, store, queues, sessions }
+    }
+
+    async fn count(&self, key: String) -> u64 {
+        self.redis.command(&["ZCARD", &key]).await.integer() as u64
+    }
+
+    /// How many sessions are still there. In every queue, at any instant, each of them is in the pool and in exactly one
+    /// of line and places.
+    async fn left(&self) -> u64 {
+        let mut left = 0;
+        for queue in &self.queues {
+            let keys = Keys::of(queue);
+            let [line, places, pool] =
+                [self.count(keys.line()).await, self.count(keys.places()).await, self.count(keys.pool()).await];
+            assert_eq!(line + places, pool, "{queue}");
+            for (key, members) in [(keys.line(), line), (keys.places(), places)] {
+                let both = self.redis.command(&["ZINTERCARD", "2", &key, &keys.pool()]).await;
+                assert_eq!(both, Value::Integer(members.cast_signed()), "{queue}: all of {key} are in the pool");
+            }
+            left += pool;
+        }
+        left
+    }
+
+    /// What the queues counted, all together.
+    async fn counted(&self) -> Counters {
+        let mut sum = [0; 9];
+        for queue in &self.queues {
+            let counters = self.store.stats(queue).await.unwrap().counters;
+            sum = std::array::from_fn(|index| sum[index] + counters.named()[index].1);
+        }
+        Counters::from_values(sum)
+    }
+
+    async fn assert_all_lapsed(&self) {
+        assert_eq!(self.left().await, 0);
+        let counted = self.counted().await;
+        assert_eq!(counted.expired_in_line + counted.expired_in_places, self.sessions, "each is counted once");
+        assert_eq!(counted.admitted, 0, "nobody who lapsed is let in");
+    }
+}
+
+#[tokio::test]
+async fn two_at_once_remove_each_session_once() {
+    let lapsed = Lapsed::fill(20, 1500, 1500).await;
+    let other = RedisStore::connect(&lapsed.redis.url(), RedisOptions { timeout: PATIENCE, clock: None }).unwrap();
+    let (first, second) =
+        tokio::join!(vestibule_purge::run(lapsed.store.as_ref(), PATIENCE), vestibule_purge::run(&other, PATIENCE));
+    lapsed.assert_all_lapsed().await;
+    for round in [&first, &second] {
+        assert_eq!((round.queues, round.failed, round.unfinished), (20, 0, false));
+        assert!(round.expired > 0, "both had a share: {first:?} {second:?}");
+    }
+    assert!(first.expired + second.expired <= lapsed.sessions, "none is told twice");
+}
+
+#[tokio::test]
+async fn two_at_once_tell_the_whole_between_them() {
+    // While a queue is paused nobody is let in on the way, and all that lapse are told by the purge itself.
+    let lapsed = Lapsed::fill(20, 1500, 1500).await;
+    for queue in &lapsed.queues {
+        let mut settings = lapsed.store.settings(queue).await.unwrap().unwrap();
+        settings.line.mode = Mode::Paused;
+        lapsed.store.put_settings(&settings, PutMode::Always).await.unwrap();
+    }
+    let before = lapsed.left().await;
+    let other = RedisStore::connect(&lapsed.redis.url(), RedisOptions { timeout: PATIENCE, clock: None }).unwrap();
+    let (first, second) =
+        tokio::join!(vestibule_purge::run(lapsed.store.as_ref(), PATIENCE), vestibule_purge::run(&other, PATIENCE));
+    assert_eq!(first.expired + second.expired, before);
+    lapsed.assert_all_lapsed().await;
+}
+
+#[tokio::test]
+async fn a_broken_queue_does_not_stop_the_others() {
+    let lapsed = Lapsed::fill(5, 10, 1000).await;
+    let broken = Keys::of(&lapsed.queues[2]);
+    lapsed.redis.command(&["SET", &broken.ended(), "nonsense"]).await;
+    let round = vestibule_purge::run(lapsed.store.as_ref(), PATIENCE).await;
+    assert_eq!((round.queues, round.failed, round.unfinished), (5, 1, false));
+    assert!(round.of[&lapsed.queues[2]].failed);
+    lapsed.redis.command(&["DEL", &broken.ended()]).await;
+    vestibule_purge::run(lapsed.store.as_ref(), PATIENCE).await;
+    lapsed.assert_all_lapsed().await;
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_ends_the_round() {
+    let lapsed = Lapsed::fill(40, 1, 1).await;
+    let store = RedisStore::connect(&lapsed.redis.url(), RedisOptions::default()).unwrap();
+    assert_eq!(vestibule_purge::run(&store, PATIENCE).await.queues, 40);
+    lapsed.redis.freeze();
+    let round = vestibule_purge::run(&store, PATIENCE).await;
+    assert_eq!((round.queues, round.failed), (0, 1), "it was not even told which queues there are");
+}

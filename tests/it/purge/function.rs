@@ -1,0 +1,117 @@
+//! The function as it is deployed, called by a schedule.
+
+use serde_json::{Value, json};
+use vestibule_tests::{Deployment, Function, Redis};
+
+use super::Lapsed;
+
+/// As the schedule of `EventBridge` sends it; from its documentation.
+const SCHEDULED: &str = r#"{
+    "version": "0", "id": "53dc4d37-cffa-4f76-80c9-8b7d4a4d2eaa", "detail-type": "Scheduled Event",
+    "source": "aws.events", "account": "123456789012", "time": "2015-10-08T16:53:06Z", "region": "us-east-1",
+    "resources": ["arn:aws:events:us-east-1:123456789012:rule/my-scheduled-rule"], "detail": {}
+}"#;
+
+pub(super) fn deployed(url: &str) -> Deployment {
+    Deployment::of("purge").env("VESTIBULE_REDIS_URL", url)
+}
+
+async fn call(function: &Function, event: &str) -> Value {
+    let answer = function.invoke(event.to_owned()).await.unwrap_or_else(|error| panic!("{error}\n{}", function.log()));
+    serde_json::from_slice(&answer).unwrap()
+}
+
+/// The lines of the log about a round, as they are at the usual level.
+fn rounds(log: &str) -> Vec<Value> {
+    let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    lines.filter(|line| line["message"] == "purged").collect()
+}
+
+#[tokio::test]
+async fn a_scheduled_call_purges_every_queue_and_says_what_it_did() {
+    let lapsed = Lapsed::fill(8, 100, 1900).await;
+    let function = deployed(&lapsed.redis.url()).emulated().await;
+    let round = call(&function, SCHEDULED).await;
+    lapsed.assert_all_lapsed().await;
+    assert_eq!((&round["queues"], &round["failed"], &round["unfinished"]), (&json!(8), &json!(0), &json!(false)));
+    let of = round["of"].as_array().unwrap();
+    assert_eq!(of.len(), 8);
+    let sum: u64 = of.iter().map(|queue| queue["expired"].as_u64().unwrap()).sum();
+    assert_eq!(round["expired"], sum);
+
+    let told = rounds(&function.log());
+    assert_eq!(told.len(), 1, "one line a round, at the level that is the default:\n{}", function.log());
+    for field in ["queues", "failed", "expired", "tombstones", "admitted", "unfinished", "took_ms"] {
+        assert_eq!(told[0][field], round[field], "{field}");
+    }
+    let record = lapsed.store.last_purge().await.unwrap().expect("it is recorded");
+    assert_eq!((record.queues, record.expired, record.unfinished), (8, sum, false));
+
+    let again = call(&function, SCHEDULED).await;
+    assert_eq!((&again["expired"], &again["of"]), (&json!(0), &json!([])));
+    assert_eq!(lapsed.store.last_purge().await.unwrap().unwrap().expired, 0);
+}
+
+#[tokio::test]
+async fn whatever_event_calls_it_is_fine_and_what_is_no_event_is_a_clear_error() {
+    let lapsed = Lapsed::fill(1, 1, 1).await;
+    let function = deployed(&lapsed.redis.url()).instances(1).await;
+    for event in [SCHEDULED, "{}", "null", "[]", "\"text\"", "17", r#"{"requestContext":{"elb":{}}}"#] {
+        assert_eq!(call(&function, event).await["queues"], 1, "{event}");
+    }
+    for no_event in ["", "{", "nonsense", "{\"a\":}", "\u{0}"] {
+        let error = function.invoke(no_event.to_owned()).await.unwrap_err();
+        assert!(error.contains("deserialize"), "{no_event:?}: {error}");
+        assert_eq!(call(&function, "{}").await["queues"], 1, "the next call is served by the same process");
+    }
+    assert_eq!(function.each()[0].starts(), 1);
+    assert!(!function.log().contains("panicked"), "{}", function.log());
+}
+
+#[tokio::test]
+async fn a_round_ends_short_of_its_budget_and_the_next_goes_on() {
+    let lapsed = Lapsed::fill(30, 0, 20_000).await;
+    let function = deployed(&lapsed.redis.url()).env("VESTIBULE_PURGE_BUDGET_MS", "100").instances(1).await;
+    let first = call(&function, "{}").await;
+    assert_eq!(first["unfinished"], true, "{first}");
+    assert!(lapsed.store.last_purge().await.unwrap().unwrap().unfinished);
+    let mut sum = first["expired"].as_u64().unwrap();
+    assert!(sum > 0 && sum < lapsed.sessions);
+    while sum < lapsed.sessions {
+        let next = call(&function, "{}").await["expired"].as_u64().unwrap();
+        assert!(next > 0, "every round gets on");
+        sum += next;
+    }
+    lapsed.assert_all_lapsed().await;
+}
+
+#[tokio::test]
+async fn a_wrong_budget_or_no_store_is_refused_by_name() {
+    for (variable, value, words) in [
+        ("VESTIBULE_PURGE_BUDGET_MS", "soon", "100 to 890000"),
+        ("VESTIBULE_PURGE_BUDGET_MS", "99", "100 to 890000"),
+        ("VESTIBULE_REDIS_URL", "", "is not set"),
+        ("VESTIBULE_REDIS_URL", "http://x", "redis://"),
+    ] {
+        let function = deployed("redis://127.0.0.1:1").env(variable, value).instances(1).await;
+        assert!(function.invoke("{}").await.is_err());
+        let log = function.log();
+        assert!(log.contains(variable) && log.contains(words) && !log.contains("panicked"), "{value:?}: {log}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_while_the_store_is_away_is_an_error_and_the_next_is_not() {
+    let redis = Redis::start().await;
+    let function = deployed(&redis.url()).instances(1).await;
+    assert_eq!(call(&function, "{}").await["queues"], 0);
+    redis.kill();
+    let error = function.invoke("{}").await.unwrap_err();
+    assert!(error.contains("nothing was purged"), "{error}");
+    redis.restart_empty().await;
+    vestibule_tests::wait_until("it purges again", crate::scene::PATIENCE, async || {
+        function.invoke("{}").await.is_ok()
+    })
+    .await;
+    assert_eq!(function.each()[0].starts(), 1);
+}

@@ -1,0 +1,121 @@
+//! S3 gone, silent or slow.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+use vestibule_tests::{S3, wait_until};
+use vestibule_themes::{ThemeError, Themes, ThemesAway};
+
+use super::{AT_ONCE, NEVER, address, asset, fresh, page, saying, theme, until_looked, until_says};
+use crate::scene::PATIENCE;
+
+const PAGE: &str = "themes/acme/queue.html";
+const LOGO: &str = "themes/acme/logo.svg";
+/// Far less than if each of a hundred requests waited for S3, and far more than any machine takes.
+const SOON: Duration = Duration::from_secs(20);
+
+/// A bucket with one theme that is shown, one of its two assets kept.
+async fn shown() -> (S3, Themes) {
+    let s3 = S3::start().await;
+    s3.put(PAGE, saying("first")).await;
+    s3.put(LOGO, "<svg/>").await;
+    s3.put("themes/acme/other.svg", "<svg/>").await;
+    let themes = fresh(&s3, AT_ONCE);
+    until_says(&themes, "acme", "first").await;
+    assert!(asset(&themes, "acme", "logo.svg").await.is_some());
+    until_looked(&s3, &themes, "acme").await;
+    (s3, themes)
+}
+
+async fn assert_what_was_read_is_served(themes: &Themes) {
+    let served = timeout(SOON, async {
+        for _ in 0..100 {
+            assert_eq!(page(themes, "acme").await, "first");
+            assert_eq!(&themes.asset(&theme("acme"), "logo.svg").await.unwrap().unwrap().bytes[..], b"<svg/>");
+            assert_eq!(themes.asset(&theme("acme"), "none.svg").await, Ok(None));
+        }
+    });
+    served.await.expect("requests waited for S3");
+    let unread = timeout(SOON, themes.asset(&theme("acme"), "other.svg")).await;
+    assert_eq!(unread.expect("a request waited for S3 without end"), Err(ThemesAway));
+}
+
+#[tokio::test]
+async fn while_s3_is_gone_what_was_read_is_served() {
+    let (mut s3, themes) = shown().await;
+    s3.kill();
+    assert_what_was_read_is_served(&themes).await;
+    s3.restart().await;
+    s3.put(PAGE, saying("second")).await;
+    until_says(&themes, "acme", "second").await;
+}
+
+#[tokio::test]
+async fn while_s3_says_nothing_what_was_read_is_served() {
+    let (s3, themes) = shown().await;
+    s3.freeze();
+    assert_what_was_read_is_served(&themes).await;
+    s3.thaw();
+    s3.put(PAGE, saying("second")).await;
+    until_says(&themes, "acme", "second").await;
+}
+
+#[tokio::test]
+async fn without_s3_from_the_start_the_built_in_page_is_shown_and_nothing_said_of_assets() {
+    let mut s3 = S3::start().await;
+    s3.kill();
+    let themes = fresh(&s3, NEVER);
+    assert_eq!(page(&themes, "acme").await, "built-in");
+    assert_eq!(themes.asset(&theme("acme"), "logo.svg").await, Err(ThemesAway));
+    s3.restart().await;
+    s3.put(PAGE, saying("there")).await;
+    until_says(&themes, "acme", "there").await;
+}
+
+#[tokio::test]
+async fn with_a_silent_s3_from_the_start_only_the_first_requests_wait() {
+    let s3 = S3::start().await;
+    s3.put(PAGE, saying("there")).await;
+    s3.freeze();
+    let themes = fresh(&s3, NEVER);
+    let shown = timeout(SOON, async {
+        for _ in 0..100 {
+            assert_eq!(page(&themes, "acme").await, "built-in");
+        }
+    });
+    shown.await.expect("every request waited");
+    s3.thaw();
+    until_says(&themes, "acme", "there").await;
+}
+
+#[tokio::test]
+async fn a_slow_s3_is_waited_for_beside_the_requests() {
+    let s3 = S3::start().await;
+    s3.put(PAGE, saying("there")).await;
+    s3.delay(Duration::from_millis(1200));
+    let themes = fresh(&s3, NEVER);
+    assert_eq!(page(&themes, "acme").await, "built-in");
+    until_says(&themes, "acme", "there").await;
+}
+
+#[tokio::test]
+async fn a_bucket_that_is_not_there_is_named() {
+    let s3 = S3::start().await;
+    let themes = Themes::on_server(s3.server(), address("s3://no-such-bucket/themes"), AT_ONCE);
+    assert_eq!(page(&themes, "acme").await, "built-in");
+    let Err(ThemeError::Read { file, message }) = themes.check(&theme("acme")).await else { panic!("found nothing") };
+    assert_eq!(file.to_str(), Some("s3://no-such-bucket/themes/acme"));
+    assert!(message.contains("404 NoSuchBucket"), "{message}");
+}
+
+#[tokio::test]
+async fn a_server_that_nobody_listens_at_is_named() {
+    let mut s3 = S3::start().await;
+    let mut server = s3.server();
+    server.endpoint = format!("http://127.0.0.1:{}", vestibule_tests::free_port());
+    s3.kill();
+    let themes = Themes::on_server(server, address("s3://themes"), AT_ONCE);
+    let Err(ThemeError::Read { message, .. }) = themes.check(&theme("acme")).await else { panic!("found nothing") };
+    assert!(message.contains("refused"), "{message}");
+    wait_until("the built-in page is shown", PATIENCE, async || page(&themes, "acme").await == "built-in").await;
+}

@@ -1,0 +1,244 @@
+//! The program over a bucket, found by the usual environment of AWS.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use http::StatusCode;
+use tempfile::TempDir;
+use tokio::time::sleep;
+use vestibule_tests::{Answer, Launch, Program, S3, Visitor, free_port, wait_until};
+
+use super::saying;
+use crate::scene::PATIENCE;
+
+const PAGE: &str = "themes/acme/queue.html";
+const ASSETS: &str = "/_vestibule/theme/tour";
+
+/// A program whose one queue lets nobody in.
+struct Served {
+    s3: S3,
+    address: String,
+    program: Program,
+    _settings: TempDir,
+}
+
+impl Served {
+    async fn over(s3: S3) -> Self {
+        // Every second is the most often there is.
+        Self::with(s3, &["--themes-recheck", "1"]).await
+    }
+
+    async fn with(s3: S3, more: &[&str]) -> Self {
+        Self::launched(s3, more, |launch| launch).await
+    }
+
+    async fn launched(s3: S3, more: &[&str], change: impl FnOnce(Launch) -> Launch) -> Self {
+        let (settings, file) = settings();
+        let address = format!("127.0.0.1:{}", free_port());
+        let themes = s3.themes("themes/");
+        let mut arguments = vec!["serve", "--listen", &address, "--settings", &file, "--state", "state"];
+        arguments.extend(["--themes", &themes]);
+        arguments.extend(more);
+        let mut program = change(by_environment(&s3, Program::vestibule(&arguments))).start();
+        program.until_healthy(&address).await;
+        Self { s3, address, program, _settings: settings }
+    }
+
+    async fn page(&self) -> String {
+        super::said(Visitor::new(&self.address, "tickets.example.com").navigate("/").await.text())
+    }
+
+    async fn until_says(&self, text: &str) {
+        wait_until(&format!("the page says {text}"), PATIENCE, async || self.page().await == text).await;
+    }
+
+    async fn asset(&self, path: &str, etag: &str) -> Answer {
+        let visitor = Visitor::new(&self.address, "tickets.example.com");
+        visitor.with_header("if-none-match", etag).fetch(&format!("{ASSETS}/{path}")).await
+    }
+}
+
+fn settings() -> (TempDir, String) {
+    let text = "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n[[queues]]\nid = \"tour\"\ntenant = \"acme\"\nquota = 0\n\
+                hosts = [\"tickets.example.com\"]\ntheme = \"acme\"\nhandover = { kind = \"check\" }\n";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("vestibule.toml");
+    std::fs::write(&file, text).unwrap();
+    (folder, file.display().to_string())
+}
+
+fn by_environment(s3: &S3, launch: Launch) -> Launch {
+    s3.environment().iter().fold(launch, |launch, (name, value)| launch.env(name, value))
+}
+
+#[tokio::test]
+async fn a_gate_finds_its_bucket_by_the_usual_environment() {
+    let s3 = S3::start().await;
+    s3.put(PAGE, saying("first")).await;
+    let served = Served::over(s3).await;
+    served.until_says("first").await;
+    served.s3.put(PAGE, saying("second")).await;
+    served.until_says("second").await;
+}
+
+#[tokio::test]
+async fn a_broken_upload_is_told_once_by_file_and_line() {
+    let s3 = S3::start().await;
+    s3.put(PAGE, saying("first")).await;
+    let mut served = Served::over(s3).await;
+    served.until_says("first").await;
+    served.s3.put(PAGE, "{{ script_tags }}\n\n{{ positon }}").await;
+    let file = format!("{}/acme/queue.html:3:", served.s3.themes("themes"));
+    wait_until("the fault is logged", PATIENCE, async || {
+        served.page().await == "first" && served.program.log().contains(&file)
+    })
+    .await;
+    let looks = served.s3.listings("themes/acme/");
+    wait_until("it was looked at again", PATIENCE, async || {
+        served.page().await == "first" && served.s3.listings("themes/acme/") >= looks + 2
+    })
+    .await;
+    served.program.terminate().await;
+    let log = served.program.log();
+    assert_eq!(log.matches("a theme is broken").count(), 1, "{log}");
+    assert!(log.contains("the last that worked"), "{log}");
+}
+
+#[tokio::test]
+async fn while_s3_is_gone_one_line_is_logged() {
+    let s3 = S3::start().await;
+    s3.put(PAGE, saying("first")).await;
+    let mut served = Served::over(s3).await;
+    served.until_says("first").await;
+    served.s3.kill();
+    // A look tries twice.
+    wait_until("it was looked at three times", PATIENCE, async || {
+        assert_eq!(served.page().await, "first");
+        served.s3.refused() > 2 * 3
+    })
+    .await;
+    served.program.terminate().await;
+    let log = served.program.log();
+    assert_eq!(log.matches("a theme can't be read").count(), 1, "{log}");
+}
+
+#[tokio::test]
+async fn assets_are_served_from_a_bucket_as_from_a_folder() {
+    let s3 = S3::start().await;
+    s3.put("themes/acme/logo.svg", "<svg/>").await;
+    s3.put("themes/acme/logo.3f2a9c1b.svg", "<svg/>").await;
+    s3.put("themes/acme/unread.svg", "<svg/>").await;
+    let mut served = Served::with(s3, &["--themes-recheck", "3600"]).await;
+    for path in ["logo.svg", "logo.3f2a9c1b.svg"] {
+        wait_until("it is read", PATIENCE, async || served.asset(path, "\"other\"").await.status == StatusCode::OK)
+            .await;
+    }
+    let logo = served.asset("logo.svg", "\"other\"").await;
+    assert_eq!((logo.status, logo.text()), (StatusCode::OK, "<svg/>"));
+    assert_eq!(logo.header("content-type"), Some("image/svg+xml"));
+    assert_eq!(logo.header("cache-control"), Some("public, max-age=300"));
+    let again = served.asset("logo.svg", logo.header("etag").unwrap()).await;
+    assert_eq!((again.status, again.body.len()), (StatusCode::NOT_MODIFIED, 0));
+    let hashed = served.asset("logo.3f2a9c1b.svg", "\"other\"").await;
+    assert_eq!(hashed.header("cache-control"), Some("public, max-age=31536000, immutable"));
+
+    served.s3.kill();
+    assert_eq!(served.asset("logo.svg", "\"other\"").await.text(), "<svg/>");
+    assert_eq!(served.asset("none.svg", "\"other\"").await.status, StatusCode::NOT_FOUND);
+    let away = served.asset("unread.svg", "\"other\"").await;
+    assert_eq!((away.status, away.header("cache-control")), (StatusCode::SERVICE_UNAVAILABLE, Some("no-store")));
+    assert!(away.header("retry-after").is_some());
+}
+
+#[tokio::test]
+async fn a_program_that_is_frozen_while_it_looks_goes_on_where_it_was() {
+    let s3 = S3::start().await;
+    s3.put(PAGE, saying("first")).await;
+    let mut served = Served::over(s3).await;
+    served.until_says("first").await;
+    served.s3.put(PAGE, saying("second")).await;
+    served.s3.delay(Duration::from_millis(500));
+    let looks = served.s3.listings("themes/acme/");
+    wait_until("it is looking", PATIENCE, async || {
+        served.page().await;
+        served.s3.listings("themes/acme/") > looks
+    })
+    .await;
+    served.program.signal("STOP");
+    // Longer than S3 may ever take.
+    sleep(Duration::from_secs(6)).await;
+    served.program.signal("CONT");
+    served.until_says("second").await;
+    served.program.terminate().await;
+    assert!(!served.program.log().contains("WARN"), "{}", served.program.log());
+}
+
+#[tokio::test]
+async fn no_key_is_logged_at_any_level() {
+    let s3 = S3::start().await;
+    s3.put(PAGE, saying("first")).await;
+    let (secret, token) = (s3.secret_key(), "a-token-that-is-nobody-elses-business");
+    let launched = |launch: Launch| launch.env("AWS_SESSION_TOKEN", token);
+    let mut served = Served::launched(s3, &["--log", "trace"], launched).await;
+    served.until_says("first").await;
+    served.program.terminate().await;
+    let log = served.program.log();
+    assert!(log.contains("TRACE"), "{log}");
+    for private in [secret.as_str(), token] {
+        assert!(!log.contains(private), "{private} is in the log:\n{log}");
+    }
+}
+
+#[tokio::test]
+async fn themes_that_are_nowhere_are_refused_in_words() {
+    let (_folder, file) = settings();
+    for (themes, words) in [
+        ("s3://", "--themes: s3:// names no bucket"),
+        ("s3://A_bucket/x", "--themes: s3://A_bucket/x names no bucket"),
+        ("s3://bucket//x", "has a prefix with an empty part"),
+        ("https://bucket.s3.amazonaws.com", "takes a folder of themes or s3://bucket/prefix"),
+        ("no/such/folder", "--themes: no/such/folder is no folder"),
+    ] {
+        let mut program =
+            Program::vestibule(&["serve", "--settings", &file, "--state", "state", "--themes", themes]).start();
+        assert!(!program.end().await.success(), "{themes}");
+        assert!(program.log().contains(words), "{themes}: {}", program.log());
+    }
+}
+
+#[tokio::test]
+async fn a_function_refuses_a_time_that_is_none() {
+    let key = format!("k1:{}", base64::engine::general_purpose::STANDARD.encode([7; 32]));
+    for seconds in ["0", "ten", "3601"] {
+        let mut gate = Program::named("gate", &[])
+            .env("VESTIBULE_REDIS_URL", "redis://127.0.0.1:1")
+            .env("VESTIBULE_TICKET_KEYS", &key)
+            .env("VESTIBULE_PASS_KEYS", &key)
+            .env("VESTIBULE_THEMES_RECHECK", seconds)
+            .start();
+        assert!(!gate.end().await.success(), "{seconds}");
+        assert!(gate.log().contains("VESTIBULE_THEMES_RECHECK takes a whole number from 1 to 3600"), "{}", gate.log());
+    }
+}
+
+#[tokio::test]
+async fn checking_reads_the_bucket() {
+    let s3 = S3::start().await;
+    let (_folder, file) = settings();
+    let check = async |themes: &str| {
+        let launch = Program::vestibule(&["check", &file, "--themes", themes]);
+        let mut program = by_environment(&s3, launch).start();
+        (program.end().await.success(), program.log())
+    };
+    let themes = s3.themes("themes");
+    let (good, said) = check(&themes).await;
+    assert!(!good && said.contains("theme acme is not there"), "{said}");
+    s3.put(PAGE, saying("first")).await;
+    let (good, said) = check(&themes).await;
+    assert!(good && !said.contains("error"), "{said}");
+    s3.put(PAGE, "{{ script_tags }}\n{% if %}").await;
+    let (good, said) = check(&themes).await;
+    assert!(!good && said.contains(&format!("{themes}/acme/queue.html:2:")), "{said}");
+    let (good, said) = check("s3://no-such-bucket").await;
+    assert!(!good && said.contains("NoSuchBucket"), "{said}");
+}

@@ -36,9 +36,10 @@ async fn main() {
     let redis = Redis::start().await;
     settle(&redis).await;
     let functions = functions(&redis);
-    print_sizes(&functions);
+    let too_large = print_sizes(&functions);
     print_starts(&functions).await;
     print_drops(&redis).await;
+    assert!(too_large.is_empty(), "larger than they may be: {too_large:?}");
 }
 
 /// A function, and what it is asked.
@@ -104,16 +105,21 @@ fn request(path: &str, mut headers: Value) -> Value {
     })
 }
 
-fn print_sizes(functions: &[Measured]) {
+/// Returns the functions whose zip is larger than it may be.
+fn print_sizes(functions: &[Measured]) -> Vec<&'static str> {
     println!("\n## Size\n\n| function | program | zip | may be |\n| --- | ---: | ---: | ---: |");
     let folder = tempfile::tempdir().unwrap();
+    let mut too_large = Vec::new();
     for (name, limit) in LIMITS {
         let program = &functions.iter().find(|function| function.name == name).unwrap().program;
         let zip = zipped(program, folder.path());
         let size = std::fs::metadata(program).unwrap().len();
         println!("| {name} | {} | {} | {} |", megabytes(size), megabytes(zip), megabytes(limit));
-        assert!(zip <= limit, "the zip of {name} has {zip} bytes, {limit} may be");
+        if zip > limit {
+            too_large.push(name);
+        }
     }
+    too_large
 }
 
 fn megabytes(bytes: u64) -> String {

@@ -106,7 +106,8 @@ pub(crate) struct ServeOptions {
 
 #[derive(Args, Clone)]
 pub(crate) struct LogOptions {
-    /// How much is logged: error, warn, info or debug, or levels per module as module=level, with commas between them
+    /// How much is logged: error, warn, info or debug, or levels per module as module=level, with commas between them;
+    /// request=info adds a line a request
     #[arg(long = "log", env = "VESTIBULE_LOG", default_value = "info", value_name = "LEVELS")]
     pub(crate) levels: String,
 

@@ -19,7 +19,8 @@ demo: ## a shop, a crowd in front of it, and you in the line; more: make demo AR
 test: setup lint build rust-tests browser-tests ## all checks and tests; installs what they need
 
 bench: ## how fast the rules, the tickets and the gate are
-	cargo bench --workspace
+	cargo build --release -p vestibule-gate -p vestibule-metrics -p vestibule-purge --bins
+	cargo bench --workspace --no-fail-fast
 
 lint: format clippy docs scripts types dependencies template containers pipelines ## formatting, clippy, docs, template, ..
 

@@ -1,6 +1,6 @@
 //! How long until it is one's turn: the wait as two points of its predictive distribution.
 
-use crate::line::{LineRules, Mode, Pace};
+use crate::line::{LineRules, Pace};
 use crate::standing::WaitSeconds;
 use crate::time::Micros;
 
@@ -21,7 +21,7 @@ const WAIT_MAX: f64 = 604_800.0;
 /// `None` while nobody is admitted: in `paused` and `closed`, and with nothing to go by.
 #[must_use]
 pub fn wait_estimate(rules: &LineRules, pace: &Pace, now: Micros, position: u64) -> Option<WaitSeconds> {
-    if rules.mode != Mode::Open {
+    if !rules.mode.admits() {
         return None;
     }
     let places = rules.quota as f64 / rules.active_ttl as f64;
@@ -58,6 +58,7 @@ mod tests {
     use rand::{Rng as _, SeedableRng as _};
 
     use super::*;
+    use crate::line::Mode;
 
     fn rules(quota: u64) -> LineRules {
         LineRules {

@@ -133,7 +133,8 @@ pub async fn notice_minute(store: &dyn Store, records: &dyn Records) -> Result<u
     for (queue, _) in store.queues().await?.into_iter().filter(|(_, revision)| *revision > 0) {
         let stats = match store.stats(&queue).await {
             Ok(stats) if stats.waiting + stats.active > 0 => stats,
-            Ok(_) | Err(StoreError::UnknownQueue(_)) => continue,
+            // A queue that is damaged costs the others nothing.
+            Ok(_) | Err(StoreError::UnknownQueue(_) | StoreError::Corrupt(_)) => continue,
             Err(error) => return Err(error),
         };
         for (step, at) in &due {

@@ -116,7 +116,13 @@ impl Store for MemoryStore {
     }
 
     async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
-        self.on(queue, |line, now| line.purge(now, limit))
+        let entry = self.entry(queue).ok_or_else(|| StoreError::UnknownQueue(queue.clone()))?;
+        let mut entry = lock(&entry);
+        let report = entry.line.purge(self.clock.now(), limit);
+        if report.closed.is_some() {
+            entry.settings.line = entry.line.rules().clone();
+        }
+        Ok(report)
     }
 
     async fn stats(&self, queue: &QueueId) -> Result<Stats, StoreError> {

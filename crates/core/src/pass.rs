@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::keys::{KeyError, KeyList};
 use crate::time::Micros;
-use crate::{QueueId, SessionId};
+use crate::{QueueId, SessionId, token_crypto};
 
 /// Issuer that every pass names.
 pub const PASS_ISSUER: &str = "vestibule";
@@ -50,6 +50,7 @@ impl PassSigner {
     /// # Errors
     /// A key of the wrong length.
     pub fn new(keys: &KeyList) -> Result<Self, KeyError> {
+        token_crypto::install();
         let keys = keys.for_passes()?.iter().map(|key| {
             let wrong = || KeyError::Length(key.kid.clone());
             let seed: [u8; 32] = key.secret.as_slice().try_into().map_err(|_| wrong())?;
@@ -94,6 +95,7 @@ impl PassSigner {
 /// # Errors
 /// In plain words, why it is not good.
 pub fn verify_pass(jwks: &Value, token: &str, now: Micros) -> Result<PassClaims, String> {
+    token_crypto::install();
     let kid = jsonwebtoken::decode_header(token).map_err(|error| error.to_string())?.kid;
     let keys = jwks["keys"].as_array().ok_or("not a key set")?;
     let key = keys.iter().find(|key| key["kid"].as_str() == kid.as_deref()).ok_or("unknown key")?;

@@ -26,6 +26,10 @@ pub enum RecordKind {
     Operators,
     /// The API tokens, by their public half.
     Tokens,
+    /// The queues of a settings file as it was last written to the store, by their ids.
+    FileQueues,
+    /// The tenants of that file, by their ids.
+    FileTenants,
 }
 
 impl RecordKind {
@@ -35,6 +39,8 @@ impl RecordKind {
         match self {
             Self::Operators => "operators",
             Self::Tokens => "tokens",
+            Self::FileQueues => "file-queues",
+            Self::FileTenants => "file-tenants",
         }
     }
 }
@@ -136,6 +142,10 @@ pub struct Entry {
 pub enum NoteKind {
     /// An operator who signed in, by the hash of what their browser was given.
     SignIn,
+    /// A sign-in under way at an identity provider, by the hash of what the browser was given.
+    SignInAttempt,
+    /// A preview of a theme, by the hash of what its files are asked for with.
+    Preview,
     /// An address from which a name has signed in before.
     KnownAddress,
     /// How often a sign-in failed.
@@ -156,6 +166,8 @@ impl NoteKind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SignIn => "sign-in",
+            Self::SignInAttempt => "sign-in-attempt",
+            Self::Preview => "preview",
             Self::KnownAddress => "known-address",
             Self::Failures => "failures",
             Self::Slowed => "slowed",

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::keys::{KeyError, KeyList};
 use crate::line::Place;
 use crate::time::Micros;
-use crate::{QueueId, SessionId};
+use crate::{QueueId, SessionId, token_crypto};
 
 /// Longest ticket that is looked at, in bytes. Our own have some 300.
 pub const TICKET_MAX: usize = 1024;
@@ -126,6 +126,7 @@ impl TicketSigner {
     /// # Errors
     /// A key of the wrong length.
     pub fn new(keys: &KeyList) -> Result<Self, KeyError> {
+        token_crypto::install();
         let keys = keys.for_tickets()?.iter().map(|key| {
             let header = Header { kid: Some(key.kid.clone()), ..Header::new(Algorithm::HS256) };
             SigningKey {

@@ -32,7 +32,11 @@ fn every_field_says_what_it_takes() {
         ("name", json!("\u{7}"), "name: takes 1 to 120 characters"),
         ("hosts", json!([]), "hosts: takes 1 to 100 host names"),
         ("hosts", json!(["https://x"]), "without scheme or port"),
-        ("mode", json!("shut"), "mode: takes one of \"open\", \"bypass\", \"paused\", \"closed\", not \"shut\""),
+        (
+            "mode",
+            json!("shut"),
+            "mode: takes one of \"open\", \"bypass\", \"paused\", \"closed\", \"draining\", not \"shut\"",
+        ),
         ("quota", json!(1.5), "quota: takes a whole number from 0 to 10000000, not 1.5"),
         ("admissions_per_minute", json!(0), "admissions_per_minute: takes a whole number from 1"),
         ("waiting_ttl", json!(2), "waiting_ttl: takes a whole number from 3 to 3600"),

@@ -110,7 +110,7 @@ async fn ask(
         answer = gate.store.visit(id, visit.clone()).await;
     }
     let mut answer = answer?;
-    let refused = answer.presentation == Presentation::Absent && !matches!(answer.mode, Mode::Bypass | Mode::Closed);
+    let refused = answer.presentation == Presentation::Absent && answer.mode.takes_newcomers();
     if refused && join.is_some() {
         visit.join = Some(SessionId::random());
         answer = gate.store.visit(id, visit).await?;
@@ -150,7 +150,7 @@ fn outcome_of(answer: &VisitAnswer, admitted: bool) -> Outcome {
     match (answer.mode, &answer.place) {
         (Mode::Bypass, _) => Outcome::Bypassed,
         _ if admitted => Outcome::Admitted,
-        (Mode::Closed, _) => Outcome::Closed,
+        (Mode::Closed, _) | (Mode::Draining, None) => Outcome::Closed,
         (_, Some(_)) => Outcome::Waiting,
         (_, None) => Outcome::Outside,
     }

@@ -10,8 +10,13 @@ use crate::family::{Family, flag, histogram_of};
 use crate::scrape::{Reading, Scrape};
 
 const MICROS_PER_SECOND: f64 = vestibule_core::MICROS_PER_SECOND as f64;
-const MODES: [(Mode, &str); 4] =
-    [(Mode::Open, "open"), (Mode::Bypass, "bypass"), (Mode::Paused, "paused"), (Mode::Closed, "closed")];
+const MODES: [(Mode, &str); 5] = [
+    (Mode::Open, "open"),
+    (Mode::Bypass, "bypass"),
+    (Mode::Paused, "paused"),
+    (Mode::Closed, "closed"),
+    (Mode::Draining, "draining"),
+];
 
 /// What is read off a queue; `None` where it has no value.
 type Gauge = (&'static Metric, fn(&Stats) -> Option<f64>);

@@ -17,7 +17,7 @@ codes! {
     // What became of the operation.
     DONE = 0, UNKNOWN_QUEUE = 1,
     // Modes of a queue.
-    OPEN = 0, BYPASS = 1, PAUSED = 2, CLOSED = 3,
+    OPEN = 0, BYPASS = 1, PAUSED = 2, CLOSED = 3, DRAINING = 4,
     // By what a visitor is there.
     NOBODY = 0, BY_TICKET = 1, BY_JOINING = 2,
     // Presentations, and where a session was found.
@@ -39,8 +39,13 @@ const _: () = assert!(ADVANCE_BATCH <= 1000 && REAP_BATCH <= 1000 && PURGE_BATCH
 const _: () = assert!(PAGE_MAX <= 1000);
 
 /// The modes with their codes.
-pub(crate) const MODES: [(Mode, i64); 4] =
-    [(Mode::Open, OPEN), (Mode::Bypass, BYPASS), (Mode::Paused, PAUSED), (Mode::Closed, CLOSED)];
+pub(crate) const MODES: [(Mode, i64); 5] = [
+    (Mode::Open, OPEN),
+    (Mode::Bypass, BYPASS),
+    (Mode::Paused, PAUSED),
+    (Mode::Closed, CLOSED),
+    (Mode::Draining, DRAINING),
+];
 
 /// Names and values in front of every script.
 pub(crate) fn as_lua() -> String {

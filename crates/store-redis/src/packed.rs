@@ -115,7 +115,7 @@ mod tests {
         let good = pack_rules(&rules());
         let with_mode = |mode: f64| [&mode.to_be_bytes(), &good[8..]].concat();
         for bad in
-            [vec![], good[1..].to_vec(), [&good[..], &[0]].concat(), with_mode(4.0), with_mode(0.5), with_mode(-1.0)]
+            [vec![], good[1..].to_vec(), [&good[..], &[0]].concat(), with_mode(5.0), with_mode(0.5), with_mode(-1.0)]
         {
             assert!(matches!(unpack_rules(&bad), Err(StoreError::Corrupt(_))), "{bad:?}");
         }

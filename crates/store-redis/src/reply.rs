@@ -153,6 +153,7 @@ impl Reply {
             tombstones: self.whole()?,
             admitted: self.whole()?,
             more: self.flag()?,
+            closed: self.number()?,
         })
     }
 

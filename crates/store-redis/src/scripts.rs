@@ -56,6 +56,7 @@ const REAP: &str = include_str!("lua/shared/reap.lua");
 const ADVANCE: &str = include_str!("lua/shared/advance.lua");
 const TOMBSTONES: &str = include_str!("lua/shared/tombstones.lua");
 const END_SESSION: &str = include_str!("lua/shared/end_session.lua");
+const KEEP_RULES: &str = include_str!("lua/shared/keep_rules.lua");
 const BEGIN: &str = include_str!("lua/shared/begin.lua");
 
 /// One script an operation.
@@ -90,12 +91,12 @@ pub(crate) static SCRIPTS: LazyLock<Scripts> = LazyLock::new(|| {
         end: script(Frees, &[&end_session, include_str!("lua/end.lua")]),
         release: script(Writes, &[&advance, include_str!("lua/release.lua")]),
         admit: script(Writes, &[&advance, include_str!("lua/admit.lua")]),
-        purge: script(Frees, &[&advance, TOMBSTONES, include_str!("lua/purge.lua")]),
+        purge: script(Frees, &[&advance, TOMBSTONES, KEEP_RULES, include_str!("lua/purge.lua")]),
         stats: script(Reads, &[&stats, include_str!("lua/stats.lua")]),
         find: script(Reads, &[PRESENT, include_str!("lua/find.lua")]),
         page: script(Reads, &[include_str!("lua/page.lua")]),
-        reset: script(Writes, &[BEGIN, include_str!("lua/reset.lua")]),
-        put_settings: script(Creates, &[&advance, BEGIN, include_str!("lua/put_settings.lua")]),
+        reset: script(Writes, &[KEEP_RULES, BEGIN, include_str!("lua/reset.lua")]),
+        put_settings: script(Creates, &[&advance, KEEP_RULES, BEGIN, include_str!("lua/put_settings.lua")]),
         list_queue: Script::beside_queues(include_str!("lua/list_queue.lua")),
         record_purge: Script::beside_queues(include_str!("lua/record_purge.lua")),
     }

@@ -127,7 +127,11 @@ impl Store for RedisStore {
     }
 
     async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
-        self.run(queue, &SCRIPTS.purge, [text(limit)], Repeat::Harmless).await?.purge()
+        let report = self.run(queue, &SCRIPTS.purge, [text(limit)], Repeat::Harmless).await?.purge()?;
+        if let Some(revision) = report.closed {
+            self.list(queue, revision, codes::STORED).await?;
+        }
+        Ok(report)
     }
 
     async fn stats(&self, queue: &QueueId) -> Result<Stats, StoreError> {

@@ -4,7 +4,7 @@ use serde_json::json;
 use vestibule_core::line::{Counters, FoundState, PAGE_MAX, Visit, WAIT_BUCKETS};
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{
-    Clock, MICROS_PER_SECOND, Micros, PurgeRecord, PutMode, PutOutcome, QueueId, SessionId, StoreError,
+    Clock, MICROS_PER_SECOND, Micros, PurgeRecord, PutMode, PutOutcome, QueueId, SessionId, StoreError, TenantId,
 };
 
 use crate::room::{Bench, random_queue, sessions, settings_of};
@@ -145,6 +145,20 @@ pub(super) async fn tenants_are_kept_by_id(bench: &Bench) {
     assert!(found.is_sorted_by_key(|tenant| tenant.id.clone()));
     found.retain(|tenant| tenant.id.as_str().ends_with(&unique.to_string()));
     assert_eq!(found, [tenant('a', "Acme"), tenant('b', "Bölt & Sons")]);
+}
+
+pub(super) async fn a_removed_tenant_is_gone_and_its_queues_stay(bench: &Bench) {
+    let id: TenantId = format!("t-{}", SessionId::random()).parse().unwrap();
+    let tenant = Tenant { id: id.clone(), name: "Acme".to_owned(), colour: None, logo: None };
+    bench.store.put_tenant(&tenant).await.unwrap();
+    let room = bench.open(json!({ "tenant": id })).await;
+    let listed = async || bench.store.tenants().await.unwrap().into_iter().any(|tenant| tenant.id == id);
+    assert!(listed().await);
+    for _ in 0..2 {
+        bench.store.remove_tenant(&id).await.unwrap();
+        assert!(!listed().await);
+    }
+    assert_eq!(room.settings().await.tenant, id);
 }
 
 pub(super) async fn a_session_is_found_wherever_it_is(bench: &Bench) {

@@ -1,11 +1,10 @@
 //! Rules 9 to 11: modes, releases and resets.
 
 use serde_json::json;
-use vestibule_core::PutMode;
-use vestibule_core::SessionId;
 use vestibule_core::line::{Counters, Mode, Presentation, RELEASE_BATCH, Waits};
+use vestibule_core::{PutMode, PutOutcome, SessionId, StoreError};
 
-use crate::room::{Bench, sessions};
+use crate::room::{Bench, random_queue, sessions};
 
 pub(super) async fn rule_09_open_admits_while_there_are_places(bench: &Bench) {
     let room = bench.open(json!({ "quota": 2, "mode": "open" })).await;
@@ -64,6 +63,113 @@ pub(super) async fn rule_09_closed_lets_nobody_join_and_who_is_in_stays(bench: &
     assert_eq!(room.counts().await, (1, 0), "nobody is let in, and the line stands");
 }
 
+pub(super) async fn rule_09_draining_lets_nobody_join_and_those_who_wait_in_by_order(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let guests = room.arrivals(3).await;
+    room.change(|settings| settings.line.mode = Mode::Draining).await;
+    let answer = room.visit_as(SessionId::random()).await;
+    assert_eq!((answer.mode, answer.presentation, answer.place), (Mode::Draining, Presentation::Absent, None));
+    room.leave(&guests[0]).await;
+    assert_eq!(room.line().await, [guests[2].session]);
+    room.change(|settings| settings.line.quota = 5).await;
+    assert!(room.is_in(&guests[2]).await);
+    let answer = room.visit_as(SessionId::random()).await;
+    assert_eq!((answer.place, answer.waiting, answer.active), (None, 0, 2), "places are free, and newcomers stay out");
+}
+
+pub(super) async fn rule_09_draining_takes_back_who_was_away(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let inside = room.arrive().await;
+    let (mut away, waiting) = (room.arrive().await, room.arrive().await);
+    room.away(&away).await;
+    room.change(|settings| settings.line.mode = Mode::Draining).await;
+    assert_eq!(room.visit(&mut away).await.presentation, Presentation::Returned);
+    assert_eq!(room.line().await, [away.session, waiting.session]);
+    room.leave(&inside).await;
+    assert!(room.is_in(&away).await);
+}
+
+pub(super) async fn rule_09_a_drained_queue_closes_once_no_ticket_holds_a_place(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1, "hold_ttl": 100, "active_ttl": 1000 })).await;
+    let mut inside = room.arrive().await;
+    let gone = room.arrive().await;
+    room.change(|settings| settings.line.mode = Mode::Draining).await;
+    room.purge().await;
+    room.away(&gone).await;
+    room.purge().await;
+    room.pass(99);
+    assert_eq!(room.store().purge(&room.queue, 500).await.unwrap().closed, None);
+    assert_eq!(room.settings().await.line.mode, Mode::Draining, "a ticket still holds a place");
+    room.pass(1);
+    assert_eq!(room.store().purge(&room.queue, 500).await.unwrap().closed, Some(3));
+    let settings = room.settings().await;
+    assert_eq!((settings.line.mode, settings.line.revision), (Mode::Closed, 3));
+    let listed = room.store().queues().await.unwrap();
+    assert!(listed.contains(&(room.queue.clone(), 3)), "the index says so too");
+    assert_eq!(room.store().purge(&room.queue, 500).await.unwrap().closed, None, "written once");
+    let stale = room.store().put_settings(&settings, PutMode::IfRevision(2)).await.unwrap();
+    assert_eq!(stale, PutOutcome::Conflict(3), "who has not seen it close does not undo it");
+    let answer = room.visit(&mut inside).await;
+    assert_eq!((answer.mode, answer.revision), (Mode::Closed, 3));
+    assert!(room.is_in(&inside).await, "who is in stays");
+}
+
+pub(super) async fn rule_09_who_comes_back_to_a_drained_queue_keeps_it_from_closing(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0, "hold_ttl": 100 })).await;
+    let mut guest = room.arrive().await;
+    room.change(|settings| settings.line.mode = Mode::Draining).await;
+    room.away(&guest).await;
+    room.purge().await;
+    room.pass(99);
+    assert_eq!(room.visit(&mut guest).await.presentation, Presentation::Returned);
+    room.away(&guest).await;
+    room.pass(1);
+    room.purge().await;
+    assert_eq!(room.settings().await.line.mode, Mode::Draining, "the hold begins anew");
+    room.pass(98);
+    assert_eq!(room.visit(&mut guest).await.presentation, Presentation::Returned);
+    room.purge().await;
+    room.pass(59);
+    room.purge().await;
+    assert_eq!(room.line().await, [guest.session]);
+    assert_eq!(room.settings().await.line.mode, Mode::Draining, "somebody waits");
+}
+
+pub(super) async fn rule_09_a_drain_that_was_called_off_begins_anew(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1, "hold_ttl": 100 })).await;
+    room.change(|settings| settings.line.mode = Mode::Draining).await;
+    room.purge().await;
+    room.pass(90);
+    room.change(|settings| settings.line.mode = Mode::Open).await;
+    room.purge().await;
+    room.change(|settings| settings.line.mode = Mode::Draining).await;
+    room.pass(10);
+    room.purge().await;
+    room.pass(99);
+    room.purge().await;
+    assert_eq!(room.settings().await.line.mode, Mode::Draining);
+    room.pass(1);
+    room.purge().await;
+    assert_eq!(room.settings().await.line.mode, Mode::Closed);
+    room.pass(1000);
+    room.purge().await;
+    assert_eq!(room.settings().await.line.revision, 5, "written once");
+}
+
+pub(super) async fn rule_09_a_queue_that_lost_its_state_while_it_drained_waits_for_its_tickets(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0, "hold_ttl": 100 })).await;
+    let mut guest = room.arrive().await;
+    room.change(|settings| settings.line.mode = Mode::Draining).await;
+    room.purge().await;
+    room.lose(PutMode::Restore).await;
+    room.purge().await;
+    room.pass(99);
+    room.purge().await;
+    assert_eq!(room.visit(&mut guest).await.presentation, Presentation::Returned);
+    room.change(|settings| settings.line.quota = 1).await;
+    assert!(room.is_in(&guest).await);
+}
+
 pub(super) async fn rule_10_a_release_ignores_quota_rate_and_pause(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0, "admissions_per_minute": 1, "mode": "paused" })).await;
     let guests = room.arrivals(6).await;
@@ -112,6 +218,35 @@ pub(super) async fn rule_10_after_a_release_the_quota_holds_again(bench: &Bench)
         room.leave(&guests[leaver]).await;
         assert_eq!(room.counts().await, counts);
     }
+}
+
+pub(super) async fn rule_10_an_operator_admits_one_whatever_quota_rate_pause_or_order_say(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0, "admissions_per_minute": 1, "mode": "paused" })).await;
+    let guests = room.arrivals(3).await;
+    assert!(room.store().admit(&room.queue, guests[1].session).await.unwrap());
+    assert!(room.is_in(&guests[1]).await);
+    assert_eq!(room.line().await, [guests[0].session, guests[2].session], "the others keep their order");
+    assert_eq!(room.expires_in(&guests[1]).await, 30_000_000, "who is away has to show up");
+    let stats = room.stats().await;
+    assert_eq!(stats.counters, Counters { joined: 3, released: 1, ..Counters::default() });
+    assert_eq!(stats.waits.buckets.iter().sum::<u64>(), 1);
+    assert!(!room.store().admit(&room.queue, guests[1].session).await.unwrap(), "who is in waits no more");
+}
+
+pub(super) async fn rule_10_only_who_waits_is_admitted_by_name(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0 })).await;
+    let (gone, away, lapsed) = (room.arrive().await, room.arrive().await, room.join().await);
+    room.leave(&gone).await;
+    room.away(&away).await;
+    room.pass(30);
+    for session in [gone.session, away.session, lapsed.session, SessionId::random()] {
+        assert!(!room.store().admit(&room.queue, session).await.unwrap());
+    }
+    assert_eq!(room.counts().await, (0, 0));
+    let unknown = random_queue();
+    assert!(
+        matches!(room.store().admit(&unknown, gone.session).await, Err(StoreError::UnknownQueue(id)) if id == unknown)
+    );
 }
 
 pub(super) async fn rule_11_a_reset_empties_the_line_and_voids_older_tickets(bench: &Bench) {

@@ -18,6 +18,7 @@ on_each_store! {
     bypass_lets_everyone_pass_and_keeps_nothing,
     paused_lets_people_join_and_nobody_in,
     closed_shows_the_closed_page_and_lets_who_is_in_stay,
+    draining_shows_newcomers_the_closed_page_and_lets_in_who_waits,
     a_host_without_a_queue_is_not_found,
     a_host_that_is_none_is_a_bad_request,
     two_people_get_pages_that_no_cache_may_mix_up,
@@ -185,6 +186,25 @@ async fn closed_shows_the_closed_page_and_lets_who_is_in_stay(keeper: Keeper) {
     assert!(set_cookie(&newcomer, &scene.cookie_name()).is_none());
     assert_eq!(scene.visitor().fetch("/").await.json()["state"], "closed");
     assert_eq!(scene.stats().await.counters.joined, 2, "a newcomer joined a closed queue");
+}
+
+async fn draining_shows_newcomers_the_closed_page_and_lets_in_who_waits(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
+    let (mut inside, mut waiting) = (scene.visitor(), scene.visitor());
+    inside.navigate("/").await;
+    waiting.navigate("/").await;
+    scene.change(&json!({ "mode": "draining" })).await;
+    let standing = waiting.fetch("/").await.json();
+    assert_eq!((&standing["state"], &standing["position"]), (&json!("waiting"), &json!(1)));
+    assert!(standing["wait_seconds"]["p90"].is_u64(), "the line goes on: {standing}");
+    let newcomer = scene.visitor().navigate("/").await;
+    assert!(newcomer.text().contains("Closed for now"), "{}", newcomer.text());
+    assert!(set_cookie(&newcomer, &scene.cookie_name()).is_none());
+    assert_eq!(scene.visitor().fetch("/").await.json()["state"], "closed");
+    inside.leave(scene.queue.as_str()).await;
+    assert!(waiting.navigate("/tour").await.text().contains("origin /tour"), "the next is let in");
+    assert_eq!(scene.visitor().fetch("/").await.json()["state"], "closed", "places are free, and it is shut");
+    assert_eq!(scene.stats().await.counters.joined, 2, "a newcomer joined a draining queue");
 }
 
 async fn a_host_without_a_queue_is_not_found(keeper: Keeper) {

@@ -70,9 +70,13 @@ fn samples_of(tenant: &str, queue: &str, stats: &Stats) -> Vec<Sample> {
         one("wait_seconds_sum", seconds(stats.waits.sum_us)),
         one("wait_seconds_count", stats.waits.buckets.iter().sum::<u64>() as f64),
     ];
-    for (mode, name) in
-        [(Mode::Open, "open"), (Mode::Bypass, "bypass"), (Mode::Paused, "paused"), (Mode::Closed, "closed")]
-    {
+    for (mode, name) in [
+        (Mode::Open, "open"),
+        (Mode::Bypass, "bypass"),
+        (Mode::Paused, "paused"),
+        (Mode::Closed, "closed"),
+        (Mode::Draining, "draining"),
+    ] {
         all.push(labelled("mode", ("mode", name), f64::from(u8::from(stats.rules.mode == mode))));
     }
     if let Some(per_minute) = stats.rules.admissions_per_minute {

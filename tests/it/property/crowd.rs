@@ -39,7 +39,7 @@ pub(super) fn settings(rng: &mut SmallRng, queue: &QueueId) -> Settings {
     settings_of(
         queue,
         &json!({
-            "mode": one_of(rng, &["open", "open", "open", "open", "open", "open", "paused", "closed", "bypass"]),
+            "mode": one_of(rng, &["open", "open", "open", "open", "open", "draining", "paused", "closed", "bypass"]),
             "quota": one_of(rng, &[0, 1, 2, 3, 5, 8, 8, 20, 400]),
             "admissions_per_minute": rate,
             "waiting_ttl": waiting_ttl,
@@ -77,6 +77,12 @@ impl Crowd {
     fn session(&self, rng: &mut SmallRng) -> SessionId {
         let known = self.ticket(rng).filter(|_| rng.random_bool(0.9));
         known.map_or_else(|| new_session(rng), |ticket| ticket.session())
+    }
+
+    /// Whom an operator admits by name: mostly somebody who waits.
+    fn called(&self, rng: &mut SmallRng, seen: &Snapshot) -> SessionId {
+        let waiting = seen.line.choose(rng).filter(|_| rng.random_bool(0.8));
+        waiting.map_or_else(|| self.session(rng), |entry| entry.session)
     }
 
     fn newcomer(&mut self, rng: &mut SmallRng) -> Operation {
@@ -122,7 +128,8 @@ impl Crowd {
             0..250 => self.newcomer(rng),
             250..680 => self.visit(rng),
             680..800 => self.departure(rng),
-            800..900 => look_after(rng, seen),
+            800..810 => Operation::Admit(self.called(rng, seen)),
+            810..900 => look_after(rng, seen),
             900..904 => {
                 self.rush = one_of(rng, &[40, 70, 150]);
                 self.newcomer(rng)

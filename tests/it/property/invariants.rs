@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use vestibule_core::line::{ADMISSION_COST, ADVANCE_BATCH, Counters, Mode, Presentation};
+use vestibule_core::line::{ADMISSION_COST, ADVANCE_BATCH, Counters, Mode, Presentation, PurgeReport};
 use vestibule_core::{MICROS_PER_SECOND, Micros, SessionId};
 
 use super::operation::{Answer, Operation};
@@ -15,6 +15,8 @@ pub(super) struct Memory {
     /// What the admissions of late cost, less what was earned since: never more than a bucket holds.
     spent: u64,
     spent_at: Micros,
+    /// When somebody waited last.
+    waited_at: Micros,
 }
 
 pub(super) struct Step<'a> {
@@ -41,6 +43,7 @@ impl Step<'_> {
         self.nobody_overtakes(&admitted)?;
         self.quota_holds()?;
         self.rate_holds(memory)?;
+        self.closes_when_drained(memory)?;
         self.no_place_stays_empty()
     }
 
@@ -136,7 +139,7 @@ impl Step<'_> {
     fn nobody_overtakes(&self, admitted: &[(SessionId, Option<Micros>)]) -> Result<(), String> {
         let present = self.after.line.iter().find(|entry| entry.expires_at > self.now());
         let Some(head) = present else { return Ok(()) };
-        for (session, arrival) in admitted {
+        for (session, arrival) in admitted.iter().filter(|(session, _)| !self.is_called(*session)) {
             hold!(
                 arrival.is_some_and(|arrival| (arrival, *session) < (head.arrival, head.session)),
                 "{session} of {arrival:?} overtook {head:?}"
@@ -145,13 +148,18 @@ impl Step<'_> {
         Ok(())
     }
 
+    /// Whether an operator admitted this very session, whoever stands before it.
+    fn is_called(&self, session: SessionId) -> bool {
+        matches!((self.operation, self.answer), (Operation::Admit(called), Answer::Admitted(true)) if *called == session)
+    }
+
     /// Rules 3, 7 and 9.
     fn quota_holds(&self) -> Result<(), String> {
         let (before, after) = (&self.before.stats, &self.after.stats);
         let admitted = after.counters.admitted - self.counters_before().admitted;
-        let shut = after.rules.mode != Mode::Open || after.recovering;
+        let shut = !after.rules.mode.admits() || after.recovering;
         hold!(admitted == 0 || !shut, "{admitted} were admitted to a shut queue");
-        let exempt = after.recovering || matches!(self.operation, Operation::Release(_));
+        let exempt = after.recovering || matches!(self.operation, Operation::Release(_) | Operation::Admit(_));
         let inside_before = if self.is_new_state() { 0 } else { before.active };
         let most = after.rules.quota.max(inside_before);
         hold!(exempt || after.active <= most, "{} are let in, at most {most} may", after.active);
@@ -174,11 +182,29 @@ impl Step<'_> {
         Ok(())
     }
 
+    /// Rule 9: a draining queue takes nobody, and closes by itself once the line was empty for as long as a ticket holds
+    /// a place.
+    fn closes_when_drained(&self, memory: &mut Memory) -> Result<(), String> {
+        let (before, after) = (&self.before.stats, &self.after.stats);
+        let joined = after.counters.joined - self.counters_before().joined;
+        hold!(joined == 0 || after.rules.mode.takes_newcomers(), "{joined} joined a shut queue");
+        if before.waiting + after.waiting > 0 {
+            memory.waited_at = self.now();
+        }
+        let Answer::Purge(PurgeReport { closed: Some(revision), .. }) = self.answer else { return Ok(()) };
+        hold!(before.rules.mode == Mode::Draining, "closed by itself, from {:?}", before.rules.mode);
+        hold!(after.rules.mode == Mode::Closed && after.rules.revision == *revision, "closed, but not written");
+        hold!(*revision == before.rules.revision + 1, "written more than once");
+        let empty_for = self.now().since(memory.waited_at);
+        hold!(empty_for >= after.rules.hold_ttl * MICROS_PER_SECOND, "closed while tickets held places");
+        Ok(())
+    }
+
     /// Rule 2: an operation admits all that fit.
     fn no_place_stays_empty(&self) -> Result<(), String> {
         let stats = &self.after.stats;
         let rules = &stats.rules;
-        let free = rules.mode == Mode::Open && !stats.recovering && rules.admissions_per_minute.is_none();
+        let free = rules.mode.admits() && !stats.recovering && rules.admissions_per_minute.is_none();
         let refused = matches!(self.answer, Answer::Put(vestibule_core::PutOutcome::Conflict(_)));
         if !free || stats.active >= rules.quota || !self.operation.advances(rules.epoch) || refused {
             return Ok(());

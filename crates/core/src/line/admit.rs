@@ -2,7 +2,7 @@
 
 use super::presence::Presence;
 use super::state::Line;
-use super::{ADVANCE_BATCH, Mode, REAP_BATCH};
+use super::{ADVANCE_BATCH, REAP_BATCH};
 use crate::SessionId;
 use crate::time::Micros;
 
@@ -21,7 +21,7 @@ impl Line {
     /// Rule 2: while there are places, the rate allows it and the line is not empty, the lowest arrival moves to places.
     pub(super) fn advance(&mut self, now: Micros, caller: Option<Caller>) -> u64 {
         let free = self.rules.quota.saturating_sub(self.active());
-        if self.rules.mode != Mode::Open || free == 0 || self.order.is_empty() || self.recovering(now) {
+        if !self.rules.mode.admits() || free == 0 || self.order.is_empty() || self.recovering(now) {
             return 0;
         }
         let paid = match self.rules.admissions_per_minute {

@@ -91,6 +91,8 @@ pub struct PurgeReport {
     pub admitted: u64,
     /// Whether more is left for another batch.
     pub more: bool,
+    /// The revision with which a draining queue closed by itself; `None` unless this purge closed it.
+    pub closed: Option<u64>,
 }
 
 /// A queue at a glance.

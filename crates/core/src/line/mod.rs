@@ -5,6 +5,7 @@
 
 mod admit;
 mod answers;
+mod drain;
 mod pace;
 mod presence;
 mod rate;

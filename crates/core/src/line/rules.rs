@@ -11,6 +11,23 @@ pub enum Mode {
     Paused,
     /// Nobody joins; who is admitted stays.
     Closed,
+    /// Nobody joins; who waits is admitted in order. Once the line has been empty for `hold_ttl`, so that no ticket can
+    /// bring anybody back to it, the queue closes by itself.
+    Draining,
+}
+
+impl Mode {
+    /// Whether those who wait are admitted.
+    #[must_use]
+    pub const fn admits(self) -> bool {
+        matches!(self, Self::Open | Self::Draining)
+    }
+
+    /// Whether newcomers join the line.
+    #[must_use]
+    pub const fn takes_newcomers(self) -> bool {
+        matches!(self, Self::Open | Self::Paused)
+    }
 }
 
 /// The settings that a line goes by. Times in seconds.

@@ -20,6 +20,8 @@ pub struct Line {
     pub(super) began: Micros,
     pub(super) lost: bool,
     pub(super) last_arrival: Micros,
+    /// Since when the line of a draining queue is empty, as far as a purge has seen.
+    pub(super) drained_since: Option<Micros>,
     pub(super) present: HashMap<SessionId, Presence>,
     pub(super) order: OSBTreeSet<(Micros, SessionId)>,
     pub(super) pool: BTreeSet<(Micros, SessionId)>,
@@ -49,6 +51,7 @@ impl Line {
             began: now,
             lost,
             last_arrival: Micros(0),
+            drained_since: None,
             present: HashMap::new(),
             order: OSBTreeSet::new(),
             pool: BTreeSet::new(),
@@ -76,6 +79,7 @@ impl Line {
                 self.bucket.refill(now, per_minute);
             }
             self.rules = rules;
+            self.drained_since = None;
             self.advance(now, None);
             self.pace = Pace::start(now);
         } else {
@@ -142,6 +146,9 @@ impl Line {
             }
             _ => return false,
         };
+        if presence.admitted_at().is_none() {
+            self.drained_since = None;
+        }
         self.insert(ticket.session(), presence);
         self.last_arrival = self.last_arrival.max(ticket.arrival());
         self.counters.returned += 1;
@@ -155,7 +162,7 @@ impl Line {
             return Some(visitor(Some(presence.since()), Presentation::Present));
         }
         let ended = self.ended.get(&session).is_some_and(|until| *until > now);
-        if ended || self.rules.mode == Mode::Closed {
+        if ended || !self.rules.mode.takes_newcomers() {
             return None;
         }
         let arrival = now.max(Micros(self.last_arrival.0 + 1));
@@ -271,6 +278,7 @@ impl Line {
     }
 
     /// Rule 6: removes up to `limit` (at most [`PURGE_BATCH`]) lapsed sessions and as many old tombstones, and advances.
+    /// Closes a draining queue whose time has come.
     pub fn purge(&mut self, now: Micros, limit: usize) -> PurgeReport {
         let limit = limit.min(PURGE_BATCH);
         let expired = self.reap(now, limit);
@@ -278,7 +286,7 @@ impl Line {
         let admitted = self.advance(now, None);
         let due = |set: &BTreeSet<(Micros, SessionId)>| set.first().is_some_and(|(at, _)| *at <= now);
         let more = due(&self.pool) || due(&self.tombstones);
-        PurgeReport { expired, tombstones, admitted, more }
+        PurgeReport { expired, tombstones, admitted, more, closed: self.close_if_drained(now) }
     }
 
     /// The queue at a glance. Changes nothing.

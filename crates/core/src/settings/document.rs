@@ -47,8 +47,13 @@ impl<T: Copy + PartialEq> Words<T> {
     }
 }
 
-pub(super) const MODES: Words<Mode> =
-    Words(&[("open", Mode::Open), ("bypass", Mode::Bypass), ("paused", Mode::Paused), ("closed", Mode::Closed)]);
+pub(super) const MODES: Words<Mode> = Words(&[
+    ("open", Mode::Open),
+    ("bypass", Mode::Bypass),
+    ("paused", Mode::Paused),
+    ("closed", Mode::Closed),
+    ("draining", Mode::Draining),
+]);
 pub(super) const HANDOVERS: Words<HandoverKind> =
     Words(&[("redirect", HandoverKind::Redirect), ("proxy", HandoverKind::Proxy), ("check", HandoverKind::Check)]);
 pub(super) const STORE_FAILURES: Words<StoreFailure> =

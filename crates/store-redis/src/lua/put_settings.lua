@@ -11,14 +11,10 @@
 -- Rules      2, 3, 11
 local wanted = tonumber(ARGV[2])
 
-local function keep(rules)
-  call('HSET', SETTINGS, 'rules', rules, 'document', ARGV[5])
-end
-
 if not packed then
   if wanted == IF_REVISION then return { UNKNOWN_QUEUE } end
   begin(wanted == RESTORE)
-  keep(ARGV[4])
+  call('HSET', SETTINGS, 'rules', ARGV[4], 'document', ARGV[5])
   local given = { struct.unpack(RULES_FORMAT, ARGV[4]) }
   return { DONE, CREATED, given[10] }
 end
@@ -32,11 +28,10 @@ local epoch_before, revision_before = epoch, revision
 mode, quota, per_minute, waiting_ttl, active_ttl, claim_ttl, hold_ttl, max_session, epoch =
   struct.unpack(RULES_FORMAT, ARGV[4])
 revision = revision_before + 1
-keep(struct.pack(
-  RULES_FORMAT,
-  mode, quota, per_minute, waiting_ttl, active_ttl, claim_ttl, hold_ttl, max_session, epoch, revision
-))
+keep_rules()
+call('HSET', SETTINGS, 'document', ARGV[5])
 if epoch == epoch_before then
+  call('HDEL', STATE, 'drained')
   recovering = lost and now < began + waiting_ttl * SECOND
   measure()
   advance()

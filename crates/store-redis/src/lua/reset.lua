@@ -7,9 +7,6 @@
 -- Rules      11
 epoch = math.max(math.floor(now / SECOND), epoch + 1)
 revision = revision + 1
-call('HSET', SETTINGS, 'rules', struct.pack(
-  RULES_FORMAT,
-  mode, quota, per_minute, waiting_ttl, active_ttl, claim_ttl, hold_ttl, max_session, epoch, revision
-))
+keep_rules()
 begin(false)
 return { DONE, epoch, revision }

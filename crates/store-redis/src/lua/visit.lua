@@ -41,6 +41,7 @@ if ARGV[2] ~= '' then
       else
         call('ZADD', LINE, ticket_arrival, bearer)
         waiting = waiting + 1
+        if mode == DRAINING then call('HDEL', STATE, 'drained') end
       end
       if ticket_arrival > last_arrival() then call('HSET', STATE, 'arrival', ticket_arrival) end
       count('returned', 1)
@@ -56,7 +57,7 @@ if who == NOBODY and newcomer ~= '' then
     -- The same id joins only once.
     who, how, session = BY_JOINING, PRESENT, newcomer
     arrival = admitted_at or tonumber(call('ZSCORE', LINE, newcomer))
-  elseif mode ~= CLOSED and not ended_until(newcomer) then
+  elseif mode ~= CLOSED and mode ~= DRAINING and not ended_until(newcomer) then
     -- Rule 1: to the end of the line.
     who, how, session = BY_JOINING, JOINED, newcomer
     arrival = math.max(now, last_arrival() + 1)

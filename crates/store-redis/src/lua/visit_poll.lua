@@ -11,7 +11,7 @@ repeat
   if ARGV[2] == '' then break end
   local bearer, ticket_epoch, arrival, admitted_at, signed_at = struct.unpack(TICKET_FORMAT, ARGV[2])
   if ticket_epoch ~= epoch or (not lost and signed_at < began) then break end
-  if mode == OPEN and active < quota and waiting > 0 and not recovering
+  if (mode == OPEN or mode == DRAINING) and active < quota and waiting > 0 and not recovering
     and (per_minute < 0 or credit_now() >= ADMISSION_COST) then break end
   if #call('ZRANGE', POOL, '0', now_text, 'BYSCORE', 'LIMIT', '0', '1') > 0 then break end
 

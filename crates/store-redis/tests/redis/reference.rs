@@ -68,7 +68,7 @@ impl Pair {
         let waiting_ttl = self.pick(&[3, 10, 60, 60, 300]);
         let mut document = json!({
             "quota": self.pick(&[0, 1, 2, 3, 5, 8, 20, 200]),
-            "mode": self.pick(&["open", "open", "open", "open", "paused", "closed", "bypass"]),
+            "mode": self.pick(&["open", "open", "open", "open", "paused", "closed", "draining", "draining", "bypass"]),
             "waiting_ttl": waiting_ttl, "active_ttl": self.pick(&[2, 20, 100, 100]),
             "claim_ttl": self.pick(&[20, 30]).max(waiting_ttl / 3),
             "hold_ttl": self.pick(&[60, 120]).max(waiting_ttl), "epoch": epoch,
@@ -108,7 +108,8 @@ impl Pair {
                 let count = self.rng.random_range(0..5);
                 both!(self, release(&queue, count)).ok();
             }
-            85..90 => {
+            85..86 => drop(both!(self, admit(&queue, session))),
+            86..90 => {
                 let limit = self.pick(&[0, 1, 3, 1000]);
                 both!(self, purge(&queue, limit)).ok();
             }

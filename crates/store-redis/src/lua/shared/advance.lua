@@ -99,7 +99,7 @@ end
 -- `newly` says that `own` came to the line just now, so that it did not wait. Returns the same as promote.
 local function advance(own, confirmed, newly)
   local most = math.min(quota - active, ADVANCE_BATCH)
-  if mode ~= OPEN or most <= 0 or waiting == 0 or recovering then return 0, 0, nil end
+  if (mode ~= OPEN and mode ~= DRAINING) or most <= 0 or waiting == 0 or recovering then return 0, 0, nil end
   local credit, at
   if per_minute >= 0 then
     credit, at = credit_now()

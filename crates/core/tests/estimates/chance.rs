@@ -1,0 +1,38 @@
+//! Chance, from a seed.
+
+use std::f64::consts::TAU;
+
+use rand::rngs::SmallRng;
+use rand::{Rng as _, SeedableRng as _};
+use vestibule_core::SessionId;
+
+pub(crate) struct Chance(SmallRng);
+
+impl Chance {
+    pub(crate) fn of(seed: u64) -> Self {
+        Self(SmallRng::seed_from_u64(seed))
+    }
+
+    pub(crate) fn happens(&mut self, probability: f64) -> bool {
+        self.0.random_bool(probability)
+    }
+
+    pub(crate) fn between(&mut self, least: f64, most: f64) -> f64 {
+        self.0.random_range(least..most)
+    }
+
+    pub(crate) fn session(&mut self) -> SessionId {
+        SessionId::from_bytes(self.0.random())
+    }
+
+    /// An exponential time with this mean.
+    pub(crate) fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * (1.0 - self.0.random::<f64>()).ln()
+    }
+
+    /// A log-normal time with this mean and shape.
+    pub(crate) fn log_normal(&mut self, mean: f64, shape: f64) -> f64 {
+        let (radius, angle) = ((-2.0 * (1.0 - self.0.random::<f64>()).ln()).sqrt(), self.between(0.0, TAU));
+        (mean.ln() - shape * shape / 2.0 + shape * radius * angle.cos()).exp()
+    }
+}

@@ -1,10 +1,12 @@
 //! Logging: levels per module, text or JSON.
 
+use tracing::level_filters::LevelFilter;
 use tracing::subscriber::Interest;
 use tracing::{Level, Metadata, Subscriber};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, fmt};
 
 use crate::log_line::WithRequest;
 
@@ -42,8 +44,11 @@ impl std::str::FromStr for LogFormat {
 /// # Errors
 /// Levels that are none, in words.
 pub fn init_telemetry(levels: &str, format: LogFormat) -> Result<(), String> {
-    let levels = EnvFilter::try_new(with_default(levels))
-        .map_err(|error| format!("takes levels per module such as info,vestibule_gate=debug: {error}"))?;
+    let levels = parsed(&with_default(levels)).map_err(|directive| {
+        format!(
+            "takes levels per module such as info,vestibule_gate=debug: \"{directive}\" is neither module nor level"
+        )
+    })?;
     let registry = tracing_subscriber::registry().with(levels).with(NoMessages);
     let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let started = match format {
@@ -60,6 +65,35 @@ pub fn init_telemetry(levels: &str, format: LogFormat) -> Result<(), String> {
 fn with_default(levels: &str) -> String {
     let named = levels.split(',').any(|directive| directive.trim().starts_with("request"));
     if named { levels.to_owned() } else { format!("request=off,{levels}") }
+}
+
+/// Levels per module; the error is what is none. A module without a level is shown whole, spaces and empty parts count
+/// for nothing. A filter that also knew fields of spans would bring an engine of regular expressions along.
+fn parsed(levels: &str) -> Result<Targets, String> {
+    let directives = levels.split(',').map(str::trim).filter(|directive| !directive.is_empty());
+    directives.into_iter().try_fold(Targets::new(), |targets, directive| {
+        let none = || directive.to_owned();
+        match directive.split_once('=') {
+            Some((module, level)) => {
+                Ok(targets.with_target(name(module).ok_or_else(none)?, one(level).ok_or_else(none)?))
+            }
+            None => match one(directive) {
+                Some(level) => Ok(targets.with_default(level)),
+                None => Ok(targets.with_target(name(directive).ok_or_else(none)?, LevelFilter::TRACE)),
+            },
+        }
+    })
+}
+
+fn name(module: &str) -> Option<&str> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b':' | b'.');
+    let module = module.trim();
+    (!module.is_empty() && module.bytes().all(plain)).then_some(module)
+}
+
+fn one(level: &str) -> Option<LevelFilter> {
+    let level = level.trim();
+    if level.is_empty() { None } else { level.parse().ok() }
 }
 
 /// Keeps what no log may hold from being logged, whatever levels are asked for.
@@ -95,6 +129,39 @@ mod tests {
             (DEFAULT_LEVELS, DEFAULT_LEVELS),
         ] {
             assert_eq!(with_default(asked), meant);
+        }
+    }
+
+    #[test]
+    fn levels_are_read_by_module() {
+        let levels = parsed("warn, vestibule_gate=debug,vestibule_gate::proxy=off,request = Info,,fred").unwrap();
+        for (module, level, shown) in [
+            ("hyper", Level::WARN, true),
+            ("hyper", Level::INFO, false),
+            ("vestibule_gate", Level::DEBUG, true),
+            ("vestibule_gate::judge", Level::DEBUG, true),
+            ("vestibule_gate::judge", Level::TRACE, false),
+            ("vestibule_gate::proxy::connector", Level::ERROR, false),
+            ("request", Level::INFO, true),
+            ("request", Level::DEBUG, false),
+            ("fred::router", Level::TRACE, true),
+        ] {
+            assert_eq!(levels.would_enable(module, &level), shown, "{module} {level}");
+        }
+    }
+
+    #[test]
+    fn levels_that_are_none_are_named() {
+        for (levels, named) in [
+            ("info,=", "="),
+            ("info,vestibule_gate=loud", "vestibule_gate=loud"),
+            ("vestibule_gate=", "vestibule_gate="),
+            ("=debug", "=debug"),
+            ("info,a=debug=info", "a=debug=info"),
+            ("info,[span]=debug", "[span]=debug"),
+            ("info;warn", "info;warn"),
+        ] {
+            assert_eq!(parsed(levels).unwrap_err(), named);
         }
     }
 }

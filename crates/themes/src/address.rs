@@ -90,7 +90,12 @@ impl BucketAddress {
 
     /// What the keys of a theme's files begin with.
     pub(crate) fn prefix_of(&self, theme: &str) -> String {
-        if self.prefix.is_empty() { format!("{theme}/") } else { format!("{}/{theme}/", self.prefix) }
+        self.key_of(theme) + "/"
+    }
+
+    /// The key of a path at this place.
+    pub(crate) fn key_of(&self, path: &str) -> String {
+        if self.prefix.is_empty() { path.to_owned() } else { format!("{}/{path}", self.prefix) }
     }
 }
 

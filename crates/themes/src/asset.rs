@@ -35,7 +35,16 @@ impl Asset {
 
 /// The first 64 bits of the content's SHA-256, in hex.
 pub(crate) fn content_hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().take(8).fold(String::with_capacity(16), |mut hex, byte| {
+    hex(&Sha256::digest(bytes)[..8])
+}
+
+/// All of it.
+pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
         // Writing to a String doesn't fail.
         let _ = write!(hex, "{byte:02x}");
         hex

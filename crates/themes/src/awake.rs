@@ -5,8 +5,6 @@
 
 use std::time::Duration;
 
-use aws_sdk_s3::config::{AsyncSleep, Sleep};
-
 /// The most of a freeze that counts.
 const SLICE: Duration = Duration::from_millis(50);
 
@@ -29,16 +27,6 @@ pub(crate) async fn within<T>(limit: Duration, work: impl Future<Output = T>) ->
     }
 }
 
-/// The same for the time limits of the SDK.
-#[derive(Debug)]
-pub(crate) struct AwakeSleep;
-
-impl AsyncSleep for AwakeSleep {
-    fn sleep(&self, duration: Duration) -> Sleep {
-        Sleep::new(sleep_awake(duration))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,7 +36,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_freeze_is_not_counted() {
-        let sleeping = tokio::spawn(AwakeSleep.sleep(LIMIT));
+        let sleeping = tokio::spawn(sleep_awake(LIMIT));
         tokio::task::yield_now().await;
         advance(Duration::from_hours(1)).await;
         tokio::task::yield_now().await;

@@ -1,32 +1,42 @@
 //! Themes in a bucket of S3: `prefix/<theme>/` and the files' paths behind it.
 
 mod client;
+mod credentials;
 mod error;
+mod listing;
+mod server;
+mod wire;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use aws_sdk_s3::Client;
-use aws_sdk_s3::primitives::ByteStream;
-use aws_sdk_s3::types::{EncodingType, Object};
-use bytes::{Bytes, BytesMut};
-use percent_encoding::percent_decode_str;
+use bytes::Bytes;
+use http::Method;
+use http::header::ETAG;
 use tokio::sync::OnceCell;
 
-pub use self::client::S3Server;
-use self::error::{away, is_changed};
+use self::client::{Ask, Client};
+use self::listing::Page;
+pub use self::server::S3Server;
+use self::wire::content;
 use crate::ThemeError;
 use crate::address::BucketAddress;
-use crate::asset::is_safe_path;
-use crate::awake::within;
+use crate::asset::{content_type, is_safe_path};
 use crate::source::{Files, Listing, SourceError, Stamp};
 
 /// Most files of a theme in a bucket, templates and assets together.
 pub const FILES_MAX: usize = 1000;
 /// Most answers that one listing may come in. S3 puts a thousand keys into one; others may put less.
 const ANSWERS_MAX: usize = 10;
-/// How long the content of one file may take to arrive once S3 has begun to send it.
-const CONTENT_MAX: Duration = Duration::from_secs(3);
+
+/// When an object is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum If {
+    Always,
+    /// If there is none of that key.
+    None,
+    /// If it is of this version.
+    Is(String),
+}
 
 /// A bucket of themes.
 pub(crate) struct Bucket {
@@ -50,19 +60,25 @@ impl Bucket {
         let prefix = self.address.prefix_of(theme);
         let (mut files, mut next) = (Files::new(), None);
         for _ in 0..ANSWERS_MAX {
-            let request = self.client().await.list_objects_v2().bucket(self.address.bucket()).prefix(&prefix);
-            // As they are, some characters of a key would break the whole answer.
-            let request = request.encoding_type(EncodingType::Url).set_continuation_token(next);
-            let answer = Box::pin(request.send()).await.map_err(|error| away(&error))?;
-            let encoded = answer.encoding_type() == Some(&EncodingType::Url);
-            files.extend(answer.contents().iter().filter_map(|object| file(object, encoded, &prefix)));
-            next = answer.next_continuation_token;
+            let page = self.page(&prefix, next.as_deref(), &[]).await?;
+            let path = |key: &str| Some(key.strip_prefix(&prefix).filter(|path| is_safe_path(path))?.to_owned());
+            files.extend(page.objects.into_iter().filter_map(|(key, stamp)| Some((path(&key)?, stamp))));
+            next = page.next;
             if next.is_none() || files.len() > FILES_MAX {
                 break;
             }
         }
         let cut_off = next.is_some() || files.len() > FILES_MAX;
         Ok((!files.is_empty()).then_some(Listing { files, cut_off }))
+    }
+
+    /// As they are, some characters of a key would break the whole answer: so they are asked for encoded.
+    async fn page(&self, prefix: &str, from: Option<&str>, more: &[(&str, &str)]) -> Result<Page, SourceError> {
+        let mut query = vec![("encoding-type", "url"), ("list-type", "2"), ("prefix", prefix)];
+        query.extend(more);
+        query.extend(from.map(|from| ("continuation-token", from)));
+        let ask = Ask { query: &query, ..Ask::default() };
+        Page::read(&Box::pin(self.client().await?.ask_for_text(&ask)).await?)
     }
 
     /// A file's content: that of the version `listed`, if any is named.
@@ -73,43 +89,75 @@ impl Bucket {
         listed: Option<&Stamp>,
         max: u64,
     ) -> Result<Bytes, SourceError> {
-        let request = self.client().await.get_object().bucket(self.address.bucket());
-        let request = request.key(self.address.prefix_of(theme) + path);
-        let request = request.set_if_match(listed.map(|stamp| stamp.tag.to_string()));
-        // The SDK's futures are large, and every request for a page or an asset carries one.
-        let answer = Box::pin(request.send()).await;
-        let answer = answer.map_err(|error| if is_changed(&error) { SourceError::Changed } else { away(&error) })?;
-        let content = within(CONTENT_MAX, content(answer.body, max)).await;
-        let content =
-            content.unwrap_or_else(|| Err(SourceError::Away("the content didn't come in time".to_owned())))?;
+        let key = self.address.prefix_of(theme) + path;
+        let ask = Ask { key: &key, if_match: listed.map(|stamp| &*stamp.tag), ..Ask::default() };
+        // Every request for a page or an asset carries this future; the ones inside are large.
+        let answer = Box::pin(self.client().await?.ask(&ask)).await?;
+        let content = content(answer.into_body(), max).await.map_err(SourceError::Away)?;
         content.ok_or_else(|| SourceError::Fault(ThemeError::TooLarge { file: self.place(theme).join(path), max }))
     }
 
-    async fn client(&self) -> &Client {
-        self.client.get_or_init(|| Box::pin(client::connect(self.server.as_ref()))).await
-    }
-}
-
-/// An object as one of the theme's files; `None` for a key that no path names.
-fn file(object: &Object, encoded: bool, prefix: &str) -> Option<(String, Stamp)> {
-    let key = object.key()?;
-    let key = if encoded {
-        percent_decode_str(&key.replace('+', " ")).decode_utf8().ok()?.into_owned()
-    } else {
-        key.to_owned()
-    };
-    let path = key.strip_prefix(prefix).filter(|path| is_safe_path(path))?.to_owned();
-    Some((path, Stamp { bytes: object.size()?.try_into().ok()?, tag: object.e_tag()?.into() }))
-}
-
-/// The whole content, or `None` if it is more than `max` bytes.
-async fn content(mut body: ByteStream, max: u64) -> Result<Option<Bytes>, SourceError> {
-    let mut content = BytesMut::new();
-    while let Some(part) = body.try_next().await.map_err(|error| SourceError::Away(error.to_string()))? {
-        if (content.len() + part.len()) as u64 > max {
-            return Ok(None);
+    /// What follows `prefix`, itself behind the place's own, in the keys of all objects.
+    pub(crate) async fn keys(&self, prefix: &str) -> Result<Vec<String>, SourceError> {
+        let (prefix, mut keys, mut next) = (self.address.key_of(prefix), Vec::new(), None);
+        for _ in 0..ANSWERS_MAX {
+            let page = self.page(&prefix, next.as_deref(), &[]).await?;
+            keys.extend(page.objects.iter().filter_map(|(key, _)| key.strip_prefix(&prefix)).map(str::to_owned));
+            next = page.next;
+            if next.is_none() {
+                return Ok(keys);
+            }
         }
-        content.extend_from_slice(&part);
+        Err(SourceError::Away(format!("more objects than {ANSWERS_MAX} answers name begin with {prefix}")))
     }
-    Ok(Some(content.freeze()))
+
+    /// The next part of these keys, of all that go on behind it.
+    pub(crate) async fn folders(&self, prefix: &str) -> Result<Vec<String>, SourceError> {
+        let prefix = self.address.key_of(prefix);
+        let page = self.page(&prefix, None, &[("delimiter", "/")]).await?;
+        let name = |found: &String| Some(found.strip_prefix(&prefix)?.strip_suffix('/')?.to_owned());
+        Ok(page.prefixes.iter().filter_map(name).collect())
+    }
+
+    /// An object's content and version, if there is one.
+    pub(crate) async fn get(&self, path: &str, max: u64) -> Result<Option<(Bytes, String)>, SourceError> {
+        let ask = Ask { key: &self.address.key_of(path), ..Ask::default() };
+        let answer = match Box::pin(self.client().await?.ask(&ask)).await {
+            Ok(answer) => answer,
+            Err(SourceError::Changed) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let tag = answer.headers().get(ETAG).and_then(|tag| tag.to_str().ok()).unwrap_or_default().to_owned();
+        let content = content(answer.into_body(), max).await.map_err(SourceError::Away)?;
+        let file = || PathBuf::from(self.address.to_string()).join(path);
+        content
+            .map(|content| Some((content, tag)))
+            .ok_or_else(|| SourceError::Fault(ThemeError::TooLarge { file: file(), max }))
+    }
+
+    /// Writes an object; [`SourceError::Changed`] if the condition doesn't hold.
+    pub(crate) async fn put(&self, path: &str, content: Bytes, condition: &If) -> Result<(), SourceError> {
+        let ask = Ask {
+            method: Method::PUT,
+            key: &self.address.key_of(path),
+            if_match: if let If::Is(tag) = condition { Some(tag) } else { None },
+            if_none: *condition == If::None,
+            content: Some((content, content_type(path).unwrap_or("text/html; charset=utf-8"))),
+            ..Ask::default()
+        };
+        Box::pin(self.client().await?.ask_for_text(&ask)).await.map(drop)
+    }
+
+    /// Removes an object, if there is one.
+    pub(crate) async fn delete(&self, path: &str) -> Result<(), SourceError> {
+        let ask = Ask { method: Method::DELETE, key: &self.address.key_of(path), ..Ask::default() };
+        match Box::pin(self.client().await?.ask_for_text(&ask)).await {
+            Ok(_) | Err(SourceError::Changed) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn client(&self) -> Result<&Client, SourceError> {
+        self.client.get_or_try_init(async || Client::new(self.address.bucket(), self.server.as_ref())).await
+    }
 }

@@ -10,9 +10,6 @@ use crate::texts::{TextSet, fill, texts};
 use crate::view::{PageView, PlainPage};
 use crate::{Colour, Language, WaitWords};
 
-/// Letters of a session's id that a visitor reads to the support.
-const SUPPORT_CODE_LETTERS: usize = 8;
-
 #[derive(Serialize)]
 pub(crate) struct Queue {
     id: String,
@@ -77,7 +74,7 @@ impl Context {
             keep: texts.keep.count(language, hold_minutes.max(1)),
             no_script: texts.no_script.count(language, view.refresh_seconds),
             enter_url: view.enter_url().to_owned(),
-            support_code: standing.session.map(|id| id.to_string().chars().take(SUPPORT_CODE_LETTERS).collect()),
+            support_code: standing.session.map(|id| id.support_code()),
             refresh_seconds: view.refresh_seconds,
             asset_base: view.asset_base.to_owned(),
             script_tags: Value::from_safe_string(script::tags(view)),

@@ -46,6 +46,18 @@ pub enum ThemeError {
         /// The limit.
         max: usize,
     },
+    /// A draft without a file.
+    #[error("takes at least one file")]
+    Empty,
+    /// A file of a draft that no gate would read.
+    #[error(
+        "{}: takes templates (.html, in no folder) and assets (.css, .js, .svg, .png, .woff2 and the like), no name beginning with a dot",
+        file.display()
+    )]
+    Kind {
+        /// Which.
+        file: PathBuf,
+    },
     /// A template that doesn't compile, or fails when it is rendered.
     #[error("{}:{line}: {message}", file.display())]
     Template {

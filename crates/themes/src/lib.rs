@@ -48,6 +48,7 @@ mod folder;
 mod language;
 mod loaded;
 mod look;
+mod publish;
 mod script;
 mod shelf;
 mod slot;
@@ -68,6 +69,9 @@ pub use colour::{Colour, ColourError};
 pub use error::ThemeError;
 pub use language::{Language, negotiate};
 pub use loaded::{TEMPLATE_MAX, TEMPLATES_MAX};
+pub use publish::{
+    Draft, PublishError, Publisher, THEME_MAX, ThemeFiles, ThemeVersion, VERSIONS_KEPT_MAX, VersionId, VersionIdError,
+};
 pub use script::{keepalive_script, queue_script};
 pub use shelf::THEMES_KEPT_MAX;
 pub use slot::FIRST_LOAD_MAX;

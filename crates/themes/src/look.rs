@@ -136,7 +136,12 @@ fn sorted(texts: Vec<(String, Result<String, ThemeError>)>) -> (Vec<(String, Str
     (good, faults)
 }
 
-fn compile_and_try(place: &Path, templates: Files, texts: Vec<(String, String)>) -> Result<Loaded, Vec<ThemeError>> {
+/// Templates that compile, and whose pages can be drawn.
+pub(crate) fn compile_and_try(
+    place: &Path,
+    templates: Files,
+    texts: Vec<(String, String)>,
+) -> Result<Loaded, Vec<ThemeError>> {
     let loaded = Loaded::compile(place, templates, texts)?;
     try_out(&loaded).map_err(|fault| vec![fault])?;
     Ok(loaded)

@@ -1,86 +1,156 @@
-//! How S3 is reached: region, credentials and endpoint from the usual AWS environment.
+//! Signed requests to one bucket, and their answers.
 
-use std::fmt;
 use std::time::Duration;
 
-use aws_config::retry::RetryConfig;
-use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
-use aws_config::timeout::TimeoutConfig;
-use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
-use aws_sdk_s3::Client;
-use aws_sdk_s3::config::{Builder, Credentials};
-use aws_smithy_http_client::tls;
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
+use http::{HeaderName, Method, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqsign_aws_v4::{Credential, RequestSigner};
+use reqsign_core::{Context, Error, FileRead, HttpSend, OsEnv, Signer};
 
-use crate::awake::AwakeSleep;
+use super::credentials::Credentials;
+use super::error::refused;
+use super::server::{Place, S3Server};
+use super::wire::{Wire, content};
+use crate::asset::sha256_hex;
+use crate::awake::{sleep_awake, within};
+use crate::source::SourceError;
 
-const CONNECT_MAX: Duration = Duration::from_secs(1);
-/// From the request to the first byte of the answer.
-const FIRST_BYTE_MAX: Duration = Duration::from_secs(2);
-/// One try, and all tries of one request together.
-const TRY_MAX: Duration = Duration::from_secs(3);
+/// All tries of one request together, keys that have to be asked for included.
 const REQUEST_MAX: Duration = Duration::from_secs(5);
-const TRIES_MAX: u32 = 2;
+const TRIES_MAX: usize = 2;
 /// Between two tries.
-const PAUSE_MAX: Duration = Duration::from_millis(200);
+const PAUSE: Duration = Duration::from_millis(100);
+/// Most bytes of an answer that is no file: a thousand keys, each a kilobyte of three letters a byte, fit into it.
+const ANSWER_MAX: u64 = 4 * 1024 * 1024;
+/// The same of one that gives keys out.
+const KEYS_MAX: u64 = 64 * 1024;
+const CONTENT_HASH: HeaderName = HeaderName::from_static("x-amz-content-sha256");
 
-/// A server of S3 that is not the environment's: where, and the keys to it.
-#[derive(Clone)]
-pub struct S3Server {
-    /// `http://127.0.0.1:9000`.
-    pub endpoint: String,
-    /// `us-east-1` where a server has none.
-    pub region: String,
-    /// Which key.
-    pub access_key: String,
-    /// The key itself.
-    pub secret_key: String,
+/// What signatures leave as it is in a query.
+const PLAIN: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+/// In a key, what parts it too.
+const PLAIN_IN_KEYS: AsciiSet = PLAIN.remove(b'/');
+
+/// One question.
+#[derive(Debug, Default)]
+pub(super) struct Ask<'a> {
+    pub(super) method: Method,
+    /// Empty for the bucket itself.
+    pub(super) key: &'a str,
+    /// Names and values, not encoded.
+    pub(super) query: &'a [(&'a str, &'a str)],
+    /// Only if the object is of this version.
+    pub(super) if_match: Option<&'a str>,
+    /// Only if there is no such object.
+    pub(super) if_none: bool,
+    /// What is written, and its type.
+    pub(super) content: Option<(Bytes, &'static str)>,
 }
 
-impl fmt::Debug for S3Server {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("S3Server")
-            .field("endpoint", &self.endpoint)
-            .field("region", &self.region)
-            .finish_non_exhaustive()
+/// A bucket's server.
+pub(super) struct Client {
+    wire: Wire,
+    signer: Signer<Credential>,
+    base: String,
+}
+
+impl Client {
+    /// Reads the configuration. Nothing is asked of S3 yet.
+    pub(super) fn new(bucket: &str, server: Option<&S3Server>) -> Result<Self, SourceError> {
+        let place = Place::of(bucket, server, |name| std::env::var(name).ok())?;
+        let wire = Wire::new(place.foreign).map_err(SourceError::Away)?;
+        let context = Context::new().with_env(OsEnv).with_file_read(Disk).with_http_send(wire.clone());
+        let credentials = server.map_or_else(Credentials::of_environment, Credentials::of);
+        let signer = Signer::new(context, credentials, RequestSigner::new("s3", &place.region));
+        Ok(Self { wire, signer, base: place.base })
+    }
+
+    /// A successful answer, whose content is still to come.
+    pub(super) async fn ask(&self, ask: &Ask<'_>) -> Result<Response<Incoming>, SourceError> {
+        let answer = within(REQUEST_MAX, self.tries(ask)).await;
+        let answer = answer.unwrap_or_else(|| Err(SourceError::Away("no answer in time".to_owned())))?;
+        if answer.status().is_success() {
+            return Ok(answer);
+        }
+        let (head, body) = answer.into_parts();
+        let said = content(body, ANSWER_MAX).await.ok().flatten().unwrap_or_default();
+        Err(refused(&head, &said))
+    }
+
+    /// The same with its content, of an answer that is no file.
+    pub(super) async fn ask_for_text(&self, ask: &Ask<'_>) -> Result<String, SourceError> {
+        let answer = content(self.ask(ask).await?.into_body(), ANSWER_MAX).await.map_err(SourceError::Away)?;
+        let odd = || SourceError::Away("S3 answered what is no text, or far too much".to_owned());
+        String::from_utf8(answer.ok_or_else(odd)?.into()).map_err(|_| odd())
+    }
+
+    async fn tries(&self, ask: &Ask<'_>) -> Result<Response<Incoming>, SourceError> {
+        let mut tries = 1;
+        loop {
+            let answer = self.wire.send(self.signed(ask).await?).await;
+            let again = answer.as_ref().map_or(true, |answer| is_passing(answer.status()));
+            if !again || tries == TRIES_MAX {
+                return answer.map_err(SourceError::Away);
+            }
+            tries += 1;
+            sleep_awake(PAUSE).await;
+        }
+    }
+
+    async fn signed(&self, ask: &Ask<'_>) -> Result<Request<Full<Bytes>>, SourceError> {
+        let failed = |error: &dyn std::error::Error| SourceError::Away(error.to_string());
+        let (mut head, body) = unsigned(&self.base, ask).map_err(|error| failed(&error))?.into_parts();
+        self.signer.sign(&mut head, None).await.map_err(|error| failed(&error))?;
+        Ok(Request::from_parts(head, body))
     }
 }
 
-/// Reads the configuration. Nothing is asked of S3 yet.
-pub(super) async fn connect(server: Option<&S3Server>) -> Client {
-    let config = match server {
-        Some(server) => loader()
-            .credentials_provider(credentials(server))
-            .endpoint_url(&server.endpoint)
-            .region(Region::new(server.region.clone())),
-        None => loader(),
-    };
-    let config = config.load().await;
-    let by_path = by_path(&config);
-    Client::from_conf(Builder::from(&config).force_path_style(by_path).build())
+fn unsigned(base: &str, ask: &Ask<'_>) -> Result<Request<Full<Bytes>>, http::Error> {
+    let mut uri = format!("{base}/{}", utf8_percent_encode(ask.key, &PLAIN_IN_KEYS));
+    for (index, (name, value)) in ask.query.iter().enumerate() {
+        uri.push(if index == 0 { '?' } else { '&' });
+        uri.extend([*name, "="].into_iter().chain(utf8_percent_encode(value, &PLAIN)));
+    }
+    let mut request = Request::builder().method(&ask.method).uri(uri);
+    if let Some(version) = ask.if_match {
+        request = request.header(IF_MATCH, version);
+    }
+    if ask.if_none {
+        request = request.header(IF_NONE_MATCH, "*");
+    }
+    let (content, kind) = ask.content.clone().unzip();
+    if let Some(kind) = kind {
+        request = request.header(CONTENT_TYPE, kind);
+    }
+    let content = content.unwrap_or_default();
+    request.header(CONTENT_HASH, sha256_hex(&content)).body(Full::new(content))
 }
 
-fn loader() -> ConfigLoader {
-    let ring = tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring);
-    let timeouts = TimeoutConfig::builder()
-        .connect_timeout(CONNECT_MAX)
-        .read_timeout(FIRST_BYTE_MAX)
-        .operation_attempt_timeout(TRY_MAX)
-        .operation_timeout(REQUEST_MAX);
-    aws_config::defaults(BehaviorVersion::latest())
-        .http_client(aws_smithy_http_client::Builder::new().tls_provider(ring).build_https())
-        .timeout_config(timeouts.build())
-        .retry_config(RetryConfig::standard().with_max_attempts(TRIES_MAX).with_initial_backoff(PAUSE_MAX))
-        .sleep_impl(AwakeSleep)
-        // It would take a freeze for a stream that stands still; `CONTENT_MAX` does not.
-        .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
+/// Whether the same request may do better in a moment.
+fn is_passing(status: StatusCode) -> bool {
+    status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
 }
 
-fn credentials(server: &S3Server) -> Credentials {
-    Credentials::new(&server.access_key, &server.secret_key, None, None, "vestibule")
+/// How the library that signs asks for keys.
+impl HttpSend for Wire {
+    async fn http_send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, Error> {
+        let answer = self.send(request.map(Full::new)).await.map_err(Error::unexpected)?;
+        let (head, body) = answer.into_parts();
+        let body = content(body, KEYS_MAX).await.map_err(Error::unexpected)?;
+        Ok(Response::from_parts(head, body.ok_or_else(|| Error::unexpected("a very long answer"))?))
+    }
 }
 
-/// Whether buckets stand in the path and not in the host's name: there is no variable for it, and servers other than
-/// AWS's own seldom have a host's name for every bucket.
-fn by_path(config: &SdkConfig) -> bool {
-    config.endpoint_url().is_some() || std::env::var_os("AWS_ENDPOINT_URL_S3").is_some_and(|url| !url.is_empty())
+/// How it reads profiles and tokens.
+#[derive(Debug)]
+struct Disk;
+
+impl FileRead for Disk {
+    async fn file_read(&self, path: &str) -> Result<Vec<u8>, Error> {
+        Ok(tokio::fs::read(path).await?)
+    }
 }

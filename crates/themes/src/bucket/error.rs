@@ -1,38 +1,32 @@
 //! What S3 says when it doesn't do what it was asked, in one line.
 
-use std::error::Error;
-
-use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
-use aws_sdk_s3::operation::RequestId;
-use aws_sdk_s3::operation::get_object::GetObjectError;
+use http::StatusCode;
+use http::response::Parts;
+use serde::Deserialize;
 
 use crate::source::SourceError;
 
-/// No object of that key any more (404), or another version of it (412).
-pub(super) fn is_changed(error: &SdkError<GetObjectError>) -> bool {
-    let status = error.raw_response().map(|answer| answer.status().as_u16());
-    status == Some(412) || error.as_service_error().is_some_and(GetObjectError::is_no_such_key)
+/// The code of an object that is not there; a bucket that isn't is another matter.
+const NO_SUCH_KEY: &str = "NoSuchKey";
+/// The answer's own name, by which AWS finds it.
+const REQUEST_ID: &str = "x-amz-request-id";
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+struct Said {
+    code: Option<String>,
+    message: Option<String>,
 }
 
-/// The cause without headers and addresses, which the SDK's own texts have.
-pub(super) fn away<E: ProvideErrorMetadata + Error + 'static>(error: &SdkError<E>) -> SourceError {
-    SourceError::Away(match error.as_service_error() {
-        Some(said) => {
-            let status = error.raw_response().map(|answer| answer.status().as_u16()).unwrap_or_default();
-            let (code, message) = (said.code().unwrap_or("no code"), said.message().unwrap_or("no message"));
-            let request = said.meta().request_id().unwrap_or("unknown");
-            format!("S3 answered {status} {code}: {message} (request {request})")
-        }
-        None => causes(error),
-    })
-}
-
-fn causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        text = format!("{text}: {next}");
-        cause = next.source();
+/// What an answer that is no success means.
+pub(super) fn refused(head: &Parts, body: &[u8]) -> SourceError {
+    let said: Said = quick_xml::de::from_reader(body).unwrap_or_default();
+    let gone = head.status == StatusCode::NOT_FOUND && said.code.as_deref() == Some(NO_SUCH_KEY);
+    // 409: two wrote at once, each on a condition.
+    if gone || matches!(head.status, StatusCode::PRECONDITION_FAILED | StatusCode::CONFLICT) {
+        return SourceError::Changed;
     }
-    text
+    let id = head.headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or("unknown");
+    let (code, message) = (said.code.as_deref().unwrap_or("no code"), said.message.as_deref().unwrap_or("no message"));
+    SourceError::Away(format!("S3 answered {} {code}: {message} (request {id})", head.status.as_u16()))
 }

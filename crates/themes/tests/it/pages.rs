@@ -51,13 +51,14 @@ fn every_state_is_shown_in_every_language() {
 fn a_waiting_visitor_sees_place_wait_and_who_is_behind() {
     let standing = standing(StandingState::Waiting);
     let page = page(&view(&standing));
+    let code = format!("<code>{}</code>", standing.session.unwrap().support_code());
     for told in [
         ">1,234</p>",
         ">about 4 to 6 minutes<",
         ">4,444 people<",
         "<title>1,234 · Acme</title>",
         "come back within 10 minutes",
-        "<code>6f1c2a54</code>",
+        &code,
         "<noscript><meta http-equiv=\"refresh\" content=\"20\"></noscript>",
     ] {
         assert!(page.contains(told), "{told}");

@@ -1,0 +1,139 @@
+//! What is known of a version without reading its files.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use vestibule_core::Micros;
+
+use super::draft::ThemeFiles;
+use crate::asset::{content_hash, sha256_hex};
+
+/// Digits of the time in a version's name.
+const TIME_DIGITS: usize = 16;
+/// Letters of the content's hash behind it.
+const HASH_DIGITS: usize = 8;
+
+/// A version's name: when it was published, and what it holds. Sorts by time.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct VersionId(String);
+
+/// A name that is none of a version.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("takes a version's name as it is listed")]
+pub struct VersionIdError;
+
+impl VersionId {
+    pub(super) fn of(now: Micros, files: &ThemeFiles) -> Self {
+        let mut all = Vec::new();
+        for (path, content) in files {
+            all.extend_from_slice(format!("{path}\0{}\0", sha256_hex(content)).as_bytes());
+        }
+        Self(format!("{:0TIME_DIGITS$}-{}", now.0, &content_hash(&all)[..HASH_DIGITS]))
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for VersionId {
+    type Err = VersionIdError;
+
+    fn from_str(text: &str) -> Result<Self, VersionIdError> {
+        let (time, hash) = text.split_once('-').ok_or(VersionIdError)?;
+        let is_time = time.len() == TIME_DIGITS && time.bytes().all(|b| b.is_ascii_digit());
+        let is_hash = hash.len() == HASH_DIGITS && hash.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        if is_time && is_hash { Ok(Self(text.to_owned())) } else { Err(VersionIdError) }
+    }
+}
+
+impl TryFrom<String> for VersionId {
+    type Error = VersionIdError;
+
+    fn try_from(text: String) -> Result<Self, VersionIdError> {
+        text.parse()
+    }
+}
+
+impl From<VersionId> for String {
+    fn from(id: VersionId) -> Self {
+        id.0
+    }
+}
+
+impl fmt::Display for VersionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A version as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ThemeVersion {
+    /// Its name.
+    pub id: VersionId,
+    /// When it was published.
+    pub at: Micros,
+    /// Who published it; `None` for what was there before, put there by hand.
+    pub by: Option<String>,
+    /// How many files it has.
+    pub files: u64,
+    /// How many bytes they have together.
+    pub bytes: u64,
+    /// Whether it is the one that was made live last.
+    pub live: bool,
+}
+
+/// What is written beside the files of a version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Manifest {
+    at: Micros,
+    by: Option<String>,
+    /// Bytes of each file.
+    pub(super) files: BTreeMap<String, u64>,
+}
+
+impl Manifest {
+    pub(super) fn of(files: &ThemeFiles, by: Option<&str>, at: Micros) -> Self {
+        let size = |(path, content): (&String, &Bytes)| (path.clone(), content.len() as u64);
+        Self { at, by: by.map(str::to_owned), files: files.iter().map(size).collect() }
+    }
+
+    pub(super) fn version(&self, id: VersionId, live: Option<&VersionId>) -> ThemeVersion {
+        ThemeVersion {
+            at: self.at,
+            by: self.by.clone(),
+            files: self.files.len() as u64,
+            bytes: self.files.values().sum(),
+            live: live == Some(&id),
+            id,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_sort_by_time_and_differ_by_content() {
+        let files = |content: &'static str| ThemeFiles::from([("queue.html".to_owned(), content.into())]);
+        let (old, new) = (VersionId::of(Micros(9), &files("b")), VersionId::of(Micros(10), &files("a")));
+        assert!(old < new, "{old} {new}");
+        assert_ne!(VersionId::of(Micros(9), &files("a")), old);
+        assert_eq!(old.as_str().parse(), Ok(old.clone()));
+    }
+
+    #[test]
+    fn whatever_is_no_name_of_a_version_is_refused() {
+        for text in ["", "..", ".live", "1-2", "0000000000000009-0123456G", "0000000000000009-01234567/..", "x"] {
+            assert_eq!(text.parse::<VersionId>(), Err(VersionIdError), "{text}");
+        }
+    }
+}

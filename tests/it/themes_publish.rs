@@ -1,0 +1,148 @@
+//! Publishing themes: what operators upload becomes a version, and what visitors see.
+
+mod live;
+mod outages;
+mod versions;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use vestibule_core::{Micros, Standing, StandingState, ThemeId};
+use vestibule_tests::S3;
+use vestibule_themes::{Draft, Language, PageView, Publisher, ThemeFiles, Themes, ThemesAddress};
+
+/// Every request looks again.
+const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
+
+/// A place with themes in it, and who publishes there.
+enum Place {
+    Folder(TempDir),
+    Bucket(S3),
+}
+
+/// Runs each of these tests on a folder and on a bucket.
+macro_rules! on_each_place {
+    ($($behaviour:ident),+ $(,)?) => {
+        mod folder {
+            $(#[tokio::test] async fn $behaviour() { super::$behaviour(super::super::Place::folder()).await; })+
+        }
+        mod bucket {
+            $(#[tokio::test] async fn $behaviour() { super::$behaviour(super::super::Place::bucket().await).await; })+
+        }
+    };
+}
+use on_each_place;
+
+impl Place {
+    fn folder() -> Self {
+        Self::Folder(tempfile::tempdir().unwrap())
+    }
+
+    async fn bucket() -> Self {
+        Self::Bucket(S3::start().await)
+    }
+
+    fn publisher(&self) -> Publisher {
+        match self {
+            Self::Folder(folder) => Publisher::at(ThemesAddress::Folder(folder.path().to_owned())),
+            Self::Bucket(s3) => Publisher::on_server(s3.server(), s3.themes("themes").parse().unwrap()),
+        }
+    }
+
+    /// What a gate shows.
+    fn themes(&self) -> Themes {
+        match self {
+            Self::Folder(folder) => Themes::at(ThemesAddress::Folder(folder.path().to_owned()), AT_ONCE),
+            Self::Bucket(s3) => Themes::on_server(s3.server(), s3.themes("themes").parse().unwrap(), AT_ONCE),
+        }
+    }
+
+    /// Writes a file as somebody does who has no dashboard.
+    async fn write(&self, path: &str, content: &str) {
+        match self {
+            Self::Folder(folder) => {
+                let path: PathBuf = folder.path().join(path);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, content).unwrap();
+            }
+            Self::Bucket(s3) => s3.put(&format!("themes/{path}"), content.to_owned()).await,
+        }
+    }
+
+    async fn remove(&self, path: &str) {
+        match self {
+            Self::Folder(folder) => std::fs::remove_file(folder.path().join(path)).unwrap(),
+            Self::Bucket(s3) => s3.delete(&format!("themes/{path}")).await,
+        }
+    }
+}
+
+fn acme() -> ThemeId {
+    "acme".parse().unwrap()
+}
+
+/// A second of the day on which all of this happens.
+fn at(second: u64) -> Micros {
+    Micros(1_800_000_000_000_000).plus_seconds(second)
+}
+
+fn files<const N: usize>(files: [(&str, &str); N]) -> ThemeFiles {
+    files.map(|(path, content)| (path.to_owned(), content.to_owned().into())).into()
+}
+
+/// A theme whose pages say `text`, by way of a part.
+fn saying(text: &str) -> ThemeFiles {
+    files([
+        ("queue.html", "{% include \"part.html\" %}.{{ script_tags }}"),
+        ("part.html", text),
+        ("img/logo.svg", &format!("<svg id=\"{text}\"/>")),
+    ])
+}
+
+async fn draft(files: ThemeFiles) -> Draft {
+    Draft::check(files).await.unwrap_or_else(|faults| panic!("{faults:?}"))
+}
+
+/// What visitors see of the theme.
+async fn page(themes: &Themes) -> String {
+    let standing = standing();
+    let page = themes.queue_page(Some(&acme()), &view(&standing)).await;
+    if page.contains("<main class=\"card\">") {
+        "built-in".to_owned()
+    } else {
+        page.split('.').next().unwrap().to_owned()
+    }
+}
+
+fn standing() -> Standing {
+    Standing {
+        queue: "acme-tour".parse().unwrap(),
+        session: None,
+        state: StandingState::Waiting,
+        position: Some(7),
+        waiting: Some(9),
+        active: None,
+        wait_seconds: None,
+        joined_at: None,
+        expires_in: None,
+        poll_after: 5,
+        enter_url: None,
+        revision: None,
+    }
+}
+
+fn view(standing: &Standing) -> PageView<'_> {
+    PageView {
+        standing,
+        queue_name: "World tour",
+        brand_name: "Acme",
+        colour: None,
+        logo: None,
+        language: Language::English,
+        nonce: "n0nce",
+        asset_base: "/_vestibule/theme/acme-tour/",
+        refresh_seconds: 20,
+        hold_seconds: 600,
+    }
+}

@@ -6,10 +6,11 @@ use http::request::Builder;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use vestibule_admin::{AdminParts, bootstrap};
+use vestibule_admin::{AdminParts, NewOperator, ProviderConfig, bootstrap};
 use vestibule_core::Store;
 use vestibule_core::records::Records;
 use vestibule_http::Directory;
+use vestibule_themes::Publisher;
 
 use crate::{Answer, Visitor};
 
@@ -26,12 +27,41 @@ pub struct AdminUnderTest {
 impl AdminUnderTest {
     /// Starts one with a superuser in it.
     pub async fn start(store: Arc<dyn Store>, records: Arc<dyn Records>) -> Self {
+        Self::start_with(store, records, |_| None, None).await
+    }
+
+    /// Starts one whose operators may sign in through an identity provider.
+    pub async fn start_with_provider(store: Arc<dyn Store>, records: Arc<dyn Records>, issuer: &str) -> Self {
+        let client = ("vestibule", "a-secret-of-the-tests");
+        let provider = |own: &str| ProviderConfig::new(issuer, client, None, &format!("http://{own}")).unwrap();
+        Self::start_with(store, records, |own| Some(provider(own)), None).await
+    }
+
+    /// Starts one that publishes themes.
+    pub async fn start_with_themes(store: Arc<dyn Store>, records: Arc<dyn Records>, themes: Publisher) -> Self {
+        Self::start_with(store, records, |_| None, Some(themes)).await
+    }
+
+    async fn start_with(
+        store: Arc<dyn Store>,
+        records: Arc<dyn Records>,
+        provider: impl FnOnce(&str) -> Option<ProviderConfig>,
+        themes: Option<Publisher>,
+    ) -> Self {
         let (name, password) = ROOT;
-        bootstrap(&*records, &format!("{name}:{password}")).await.unwrap();
+        bootstrap(&*records, &NewOperator::superuser(name, password).unwrap()).await.unwrap();
         let directory = Arc::new(Directory::new(Arc::clone(&store), Vec::new(), Vec::new()));
-        let parts = AdminParts { store, records: Arc::clone(&records), directory, trusted_proxies: 1, streams: true };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
+        let parts = AdminParts {
+            store,
+            records: Arc::clone(&records),
+            directory,
+            trusted_proxies: 1,
+            provider: provider(&address),
+            themes,
+            streams: true,
+        };
         let router = vestibule_admin::router(parts);
         let server = tokio::spawn(async move { axum::serve(listener, router).await });
         Self { address, records, server }
@@ -52,7 +82,7 @@ impl AdminUnderTest {
     /// Somebody at the door, who has not signed in.
     #[must_use]
     pub fn desk(&self) -> Desk {
-        Desk { visitor: Visitor::new(&self.address, "admin.example.com").with_header("x-vestibule-request", "1") }
+        Desk::at(&self.address)
     }
 
     /// The superuser, signed in.
@@ -76,6 +106,12 @@ pub struct Desk {
 }
 
 impl Desk {
+    /// Somebody at the door of a backoffice at `127.0.0.1:<port>`, who has not signed in.
+    #[must_use]
+    pub fn at(address: &str) -> Self {
+        Self { visitor: Visitor::new(address, "admin.example.com").with_header("x-vestibule-request", "1") }
+    }
+
     /// The same as a script with this token.
     #[must_use]
     pub fn with_token(mut self, token: &str) -> Self {

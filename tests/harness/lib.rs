@@ -7,11 +7,13 @@
 #![expect(clippy::missing_panics_doc, reason = "everything here panics where a test would fail")]
 
 mod admin;
+mod alertmanager;
 mod balancer;
 mod cluster;
 mod compose;
 mod faketime;
 mod gate;
+mod identity_provider;
 mod lambda;
 mod nginx;
 mod origin;
@@ -28,11 +30,13 @@ mod wait;
 mod wire;
 
 pub use admin::{AdminUnderTest, Desk};
+pub use alertmanager::{Alertmanager, Told};
 pub use balancer::{Balancer, BalancerOptions, LARGEST_ANSWER, LARGEST_REQUEST};
 pub use cluster::Cluster;
 pub use compose::{Composition, Dockerfile, yaml};
 pub use faketime::StandingTime;
 pub use gate::{GateOptions, GateUnderTest};
+pub use identity_provider::IdentityProvider;
 pub use lambda::{Deployment, Emulator, Function, Instance, Instances, RuntimeApi};
 pub use nginx::Nginx;
 pub use origin::{Origin, Recorded};

@@ -24,9 +24,16 @@ pub struct Prometheus {
 impl Prometheus {
     /// Starts the server with one job: `target` is `127.0.0.1:<port>`, and `token` the bearer token that it sends.
     pub async fn scraping(job: &str, target: &str, token: &str) -> Self {
+        Self::start(&settings(job, target), &[("token", token)]).await
+    }
+
+    /// Starts the server with these settings, and these files beside them.
+    pub async fn start(settings: &str, files: &[(&str, &str)]) -> Self {
         let folder = tempfile::Builder::new().prefix("vestibule-prometheus-").tempdir().unwrap();
-        std::fs::write(folder.path().join("token"), token).unwrap();
-        std::fs::write(folder.path().join("prometheus.yml"), settings(job, target)).unwrap();
+        for (name, text) in files {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        std::fs::write(folder.path().join("prometheus.yml"), settings).unwrap();
         let address = format!("127.0.0.1:{}", free_port());
         let mut command = Command::new("prometheus");
         command

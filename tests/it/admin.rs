@@ -2,10 +2,12 @@
 
 mod audit;
 mod document;
+mod function;
 mod history;
 mod levers;
 mod numbers;
-mod office;
+pub(crate) mod office;
+mod provider;
 mod queues;
 mod records;
 mod roles;
@@ -13,3 +15,4 @@ mod sessions;
 mod settings;
 mod sign_in;
 mod tenants;
+mod themes;

@@ -12,6 +12,7 @@ use vestibule_core::{QueueId, StoreError, TenantId};
 use crate::access::Caller;
 use crate::change::FieldChange;
 use crate::state::Admin;
+use crate::themes::OwnedTheme;
 
 /// Most bytes of a value in an entry; what is longer is cut, so that a hundred rules don't fill the log.
 const VALUE_MAX: usize = 2000;
@@ -39,7 +40,7 @@ pub(crate) struct AuditEntry {
     /// The queue that it is about.
     #[schema(value_type = Option<String>)]
     pub(crate) queue: Option<QueueId>,
-    /// What else it is about: a session, an operator's name, a token's public half.
+    /// What else it is about: a session, an operator's name, a token's public half, a theme.
     pub(crate) subject: Option<String>,
     /// Revision of the queue's settings afterwards.
     pub(crate) revision: Option<u64>,
@@ -74,6 +75,11 @@ impl Deed {
         self.0.queue = Some(settings.id.clone());
         self.0.revision = Some(settings.line.revision);
         self.tenant(&settings.tenant)
+    }
+
+    pub(crate) fn theme(mut self, theme: &OwnedTheme) -> Self {
+        self.0.tenant = theme.tenant_id().cloned();
+        self.subject(&theme.id)
     }
 
     pub(crate) fn subject(mut self, subject: &impl ToString) -> Self {

@@ -9,6 +9,9 @@
 //!
 //! - `access`: operators, sign-ins, API tokens, roles, and what slows down who guesses passwords.
 //! - `api`: one file an operation: what it takes, what it answers, what it does.
+//! - `provider`: signing in through an identity provider.
+//! - `dashboard`: the files of the dashboard.
+//! - `themes`: whose a theme is, uploads and previews.
 //! - `problem`: the one table of errors.
 //!
 //! Try it: `cargo nextest run -p vestibule-tests admin::`; the document is `openapi.json` at the root.
@@ -18,41 +21,51 @@ mod api;
 mod audit;
 mod body;
 mod change;
+mod compress;
+mod config;
 mod confirmation;
 mod conflict;
 mod contradictions;
+mod dashboard;
 mod docs;
 mod live;
 mod numbers;
 mod openapi;
 mod peer;
 mod problem;
+mod provider;
 mod query;
 mod queues;
 mod request_id;
 mod schema;
 mod secret;
 mod state;
+mod themes;
 mod toml;
 
 use axum::Router;
 use axum::middleware::from_fn;
+use axum::routing::get;
 
-pub use access::{BootstrapError, bootstrap};
+pub use access::{NewOperator, NewOperatorError, bootstrap, create_operator, has_superuser, replace_operator};
+pub use config::{AdminConfig, AdminConfigError};
 pub use openapi::openapi_json;
 pub use peer::PeerAddress;
+pub use provider::{ProviderConfig, ProviderConfigError};
 pub use state::AdminParts;
 
 use problem::Problem;
 use state::Admin;
 
-/// Everything that the backoffice answers: `/api/v1/..`, `/api/docs`.
+/// Everything that the backoffice answers: `/api/v1/..`, `/api/docs`, and the dashboard everywhere else.
 pub fn router(parts: AdminParts) -> Router {
     let (router, document) = openapi::operations().split_for_parts();
     router
         .merge(docs::routes(&document))
-        .fallback(async || Problem::NotFound)
+        .route(&format!("{}{}", openapi::PREFIX, themes::PREVIEW_FILES), get(themes::preview_file))
+        .fallback(dashboard::serve)
         .method_not_allowed_fallback(async || Problem::MethodNotAllowed)
+        .layer(from_fn(compress::compress))
         .layer(from_fn(request_id::dress))
         .with_state(Admin::new(parts))
 }

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use vestibule_core::history::{Step, rates, samples};
 use vestibule_core::line::Stats;
 use vestibule_core::settings::{Mode, Settings};
-use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId, wait_estimate};
+use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId, WaitSeconds, wait_estimate};
 
 use crate::state::Admin;
 
@@ -43,8 +43,11 @@ pub(crate) struct QueueStats {
     joined_per_minute: Option<f64>,
     /// How many were admitted a minute, of late; `null` while that is not known.
     admitted_per_minute: Option<f64>,
-    /// Expected wait of whoever joins now; `null` while nobody is admitted.
+    /// Expected wait of whoever joins now; `null` while nobody joins or nobody is admitted.
     wait_seconds: Option<Wait>,
+    /// While the queue is draining: expected time until the last who waits is let in, 0 for nobody; `null` in every other
+    /// mode, and while nobody is admitted. Once nobody can come back to the line either, `hold_ttl` later, it closes.
+    drained_in_seconds: Option<Wait>,
     /// Seconds since the longest waiting joined; `null` while nobody waits.
     oldest_wait_seconds: Option<u64>,
     /// Whether the store lost the line, and takes tickets back before it admits anybody new.
@@ -60,17 +63,29 @@ struct Wait {
     p90: u64,
 }
 
+impl Wait {
+    const fn of(wait: WaitSeconds) -> Self {
+        Self { p50: wait.p50, p90: wait.p90 }
+    }
+}
+
 impl QueueStats {
     /// Asks the store.
     pub(crate) async fn of(admin: &Admin, settings: &Settings) -> Result<Self, StoreError> {
         let stats = admin.store.stats(&settings.id).await?;
         let rates = rates(&*admin.records, &settings.id, &stats).await?;
-        let wait = wait_estimate(&stats.rules, &stats.pace, stats.now, stats.waiting + 1);
+        let mode = stats.rules.mode;
+        let wait_at = |position| wait_estimate(&stats.rules, &stats.pace, stats.now, position);
+        let wait = wait_at(stats.waiting + 1).filter(|_| mode.takes_newcomers());
+        let drained = match stats.waiting {
+            0 => Some(Wait { p50: 0, p90: 0 }),
+            last => wait_at(last).map(Wait::of),
+        };
         Ok(Self {
             queue: settings.id.clone(),
             tenant: settings.tenant.clone(),
             name: settings.name.clone(),
-            mode: mode_name(stats.rules.mode),
+            mode: mode_name(mode),
             revision: stats.rules.revision,
             at: stats.now.seconds(),
             waiting: stats.waiting,
@@ -79,7 +94,8 @@ impl QueueStats {
             places_used: (stats.rules.quota > 0).then(|| stats.active as f64 / stats.rules.quota as f64),
             joined_per_minute: rates.map(|rates| rates.joined),
             admitted_per_minute: rates.map(|rates| rates.admitted),
-            wait_seconds: wait.map(|wait| Wait { p50: wait.p50, p90: wait.p90 }),
+            wait_seconds: wait.map(Wait::of),
+            drained_in_seconds: drained.filter(|_| mode == Mode::Draining),
             oldest_wait_seconds: oldest(&stats),
             recovering: stats.recovering,
         })
@@ -130,5 +146,6 @@ const fn mode_name(mode: Mode) -> &'static str {
         Mode::Bypass => "bypass",
         Mode::Paused => "paused",
         Mode::Closed => "closed",
+        Mode::Draining => "draining",
     }
 }

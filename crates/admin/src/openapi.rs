@@ -74,6 +74,7 @@ fn tags() -> Vec<Tag> {
         ("tokens", "API tokens"),
         ("audit", "Who changed what"),
         ("settings", "All settings as one document"),
+        ("themes", "What visitors see"),
     ]
     .into_iter()
     .map(|(name, description)| TagBuilder::new().name(name).description(Some(description)).build())

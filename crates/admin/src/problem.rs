@@ -64,6 +64,12 @@ pub(crate) enum Problem {
     NoStreams,
     #[error("too many follow the numbers; try again, or ask for /api/v1/stats now and then")]
     Crowded,
+    #[error("themes are kept nowhere: VESTIBULE_THEMES names a folder or a bucket for them")]
+    NoThemes,
+    #[error("{}", listed(.0))]
+    BrokenTheme(Vec<FieldError>),
+    #[error("the place of the themes gives no answer; try again")]
+    ThemesAway(String),
     #[error("the store gives no answer; try again")]
     Store(StoreError),
 }
@@ -142,6 +148,9 @@ impl Problem {
             Self::ConfirmationRequired(_) => (StatusCode::PRECONDITION_REQUIRED, "confirmation_required"),
             Self::NoStreams => (StatusCode::NOT_FOUND, "no_streams"),
             Self::Crowded => (StatusCode::SERVICE_UNAVAILABLE, "crowded"),
+            Self::NoThemes => (StatusCode::CONFLICT, "no_themes"),
+            Self::BrokenTheme(_) => (StatusCode::UNPROCESSABLE_ENTITY, "broken_theme"),
+            Self::ThemesAway(_) => (StatusCode::SERVICE_UNAVAILABLE, "themes_unavailable"),
             Self::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable"),
         }
     }
@@ -149,7 +158,7 @@ impl Problem {
     fn retry_after(&self) -> Option<u64> {
         match self {
             Self::Slowed(seconds) => Some(*seconds),
-            Self::Store(_) | Self::Crowded => Some(STORE_RETRY),
+            Self::Store(_) | Self::ThemesAway(_) | Self::Crowded => Some(STORE_RETRY),
             _ => None,
         }
     }
@@ -163,7 +172,7 @@ impl Problem {
         };
         let (mut field, mut errors, mut conflict, mut confirmation) = (None, Vec::new(), None, None);
         match self {
-            Self::WrongFields(wrong) | Self::Contradiction(wrong) => {
+            Self::WrongFields(wrong) | Self::Contradiction(wrong) | Self::BrokenTheme(wrong) => {
                 errors = wrong.iter().map(detail).collect();
                 field = wrong.into_iter().next().map(|error| error.field);
             }
@@ -179,6 +188,9 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         if let Self::Store(error) = &self {
             warn!(%error, "the backoffice could not ask the store");
+        }
+        if let Self::ThemesAway(cause) = &self {
+            warn!(cause, "the backoffice could not read or write themes");
         }
         let retry_after = self.retry_after();
         let (status, body) = self.body();

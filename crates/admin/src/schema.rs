@@ -71,7 +71,7 @@ fn settings() -> Vec<Setting> {
         setting("name", json!({ "type": "string", "maxLength": 120, "description": "What visitors read." })),
         setting("hosts", hosts()).required(),
         setting("rules", rules()),
-        setting("mode", word("Whether and whom it admits.", &["open", "bypass", "paused", "closed"])),
+        setting("mode", word("Whether and whom it admits.", &["open", "bypass", "paused", "closed", "draining"])),
         setting("quota", whole("Most visitors that are let in at once.", 0, 10_000_000)).required(),
         setting("admissions_per_minute", whole("Most admissions a minute; `null` is no limit.", 1, RATE_MAX)).nullable(),
         setting("waiting_ttl", whole("Seconds for which a visit keeps somebody in line.", 3, 3600)),

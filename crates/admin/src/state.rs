@@ -6,10 +6,13 @@ use std::sync::Arc;
 use vestibule_core::records::Records;
 use vestibule_core::{Micros, QueueId, Store, StoreError};
 use vestibule_http::Directory;
+use vestibule_themes::Publisher;
 
 use crate::access::Passwords;
 use crate::live::Live;
 use crate::problem::Problem;
+use crate::provider::{Provider, ProviderConfig};
+use crate::themes::Previews;
 
 /// What the backoffice is made of.
 pub struct AdminParts {
@@ -21,6 +24,10 @@ pub struct AdminParts {
     pub directory: Arc<Directory>,
     /// How many proxies in front are believed when they say where a request came from.
     pub trusted_proxies: usize,
+    /// The identity provider that operators may sign in through.
+    pub provider: Option<ProviderConfig>,
+    /// Where themes are kept; `None` if nowhere.
+    pub themes: Option<Publisher>,
     /// Whether answers can be streamed, so that numbers can be followed. A function's answers can't.
     pub streams: bool,
 }
@@ -33,11 +40,20 @@ pub(crate) struct Inner {
     parts: AdminParts,
     pub(crate) passwords: Passwords,
     pub(crate) live: Live,
+    pub(crate) provider: Option<Provider>,
+    pub(crate) previews: Previews,
 }
 
 impl Admin {
     pub(crate) fn new(parts: AdminParts) -> Self {
-        Self(Arc::new(Inner { parts, passwords: Passwords::default(), live: Live::default() }))
+        let provider = parts.provider.clone().map(Provider::new);
+        Self(Arc::new(Inner {
+            parts,
+            passwords: Passwords::default(),
+            live: Live::default(),
+            provider,
+            previews: Previews::default(),
+        }))
     }
 
     /// The store's clock.

@@ -12,6 +12,7 @@ over_both_stores! {
     a_release_admits_and_a_large_one_says_first_what_it_does,
     a_reset_is_confirmed_and_begins_anew,
     levers_pulled_at_once_all_hold,
+    a_sale_that_is_drained_lets_everybody_in_and_then_closes,
 }
 
 async fn a_lever_is_in_force_on_the_next_visit(office: Office) {
@@ -98,6 +99,35 @@ async fn levers_pulled_at_once_all_hold(office: Office) {
     for (name, value) in pulls {
         assert_eq!(settings[name], value, "{name}");
     }
+}
+
+async fn a_sale_that_is_drained_lets_everybody_in_and_then_closes(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "quota": 1 })).await;
+    office.join("tour", 3).await;
+    let mut root = office.root();
+    let stats = root.get("/queues/tour/stats").await.json();
+    assert_eq!(stats["drained_in_seconds"], json!(null), "it is not draining");
+    assert!(stats["wait_seconds"]["p50"].is_u64(), "{stats}");
+
+    let drained = root.send(Method::POST, "/queues/tour/drain", &[], None).await;
+    assert_eq!((drained.status.as_u16(), &drained.json()["mode"]), (200, &json!("draining")), "{}", drained.text());
+    assert_eq!(drained.header("etag"), Some("\"2\""));
+    let stats = root.get("/queues/tour/stats").await.json();
+    assert_eq!((&stats["mode"], &stats["wait_seconds"]), (&json!("draining"), &json!(null)), "nobody joins");
+    let time = |stats: &serde_json::Value| stats["drained_in_seconds"]["p50"].as_u64().unwrap();
+    assert!(time(&stats) > 0, "{stats}");
+
+    assert_eq!(root.patch("/queues/tour/levers", json!({ "quota": 3 })).await.status, 200);
+    let stats = root.get("/queues/tour/stats").await.json();
+    assert_eq!((&stats["waiting"], time(&stats)), (&json!(0), 0), "{stats}");
+    let tour = "tour".parse().unwrap();
+    office.store.purge(&tour, 100).await.unwrap();
+    office.pass(600);
+    office.store.purge(&tour, 100).await.unwrap();
+    assert_eq!(root.get("/queues/tour").await.json()["mode"], "closed");
+    let entry = root.get("/audit?action=queue.drain").await.json()["entries"][0].clone();
+    assert_eq!(entry["changes"], json!([{ "field": "mode", "from": "open", "to": "draining" }]));
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use vestibule_core::line::Visit;
 use vestibule_core::{Clock as _, ManualClock, MemoryRecords, MemoryStore, Micros, SessionId, Store};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{AdminUnderTest, Desk, Redis};
+use vestibule_themes::Publisher;
 
 /// When the tests' time begins.
 pub(crate) const START: Micros = Micros(1_700_000_100_000_000);
@@ -30,6 +31,19 @@ impl Office {
         let store = Arc::new(MemoryStore::new(clock.clone()));
         let admin = AdminUnderTest::start(store.clone(), Arc::new(MemoryRecords::new(clock.clone()))).await;
         Self { root: admin.root().await, admin, store, clock, redis: None }
+    }
+
+    /// One that publishes themes.
+    pub(crate) async fn memory_with_themes(themes: Publisher) -> Self {
+        let clock = Arc::new(ManualClock::at(START));
+        let (store, records) = (Arc::new(MemoryStore::new(clock.clone())), Arc::new(MemoryRecords::new(clock.clone())));
+        let admin = AdminUnderTest::start_with_themes(store.clone(), records, themes).await;
+        Self { root: admin.root().await, admin, store, clock, redis: None }
+    }
+
+    /// Another backoffice over the same store and records.
+    pub(crate) async fn another_process(&self, themes: Publisher) -> AdminUnderTest {
+        AdminUnderTest::start_with_themes(self.store.clone(), Arc::clone(self.admin.records()), themes).await
     }
 
     pub(crate) async fn redis() -> Self {

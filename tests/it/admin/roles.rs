@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use http::Method;
 use serde_json::{Value, json};
 use vestibule_tests::{Answer, Desk};
+use vestibule_themes::{Publisher, ThemesAddress};
 
 use super::office::{Office, PASSWORD, queue};
 
@@ -35,6 +36,9 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
     let settings = || json!({ "tenants": [{ "id": "acme", "name": "acme" }], "queues": [] });
     vec![
         ("sign_in", Anybody, Some(json!({ "name": "nobody", "password": "not the password" }))),
+        ("list_sign_in_ways", Anybody, None),
+        ("begin_at_provider", Anybody, None),
+        ("end_at_provider", Anybody, None),
         ("who_am_i", Known, None),
         ("change_password", SignedIn, Some(json!({ "current": "not the password", "new": PASSWORD }))),
         ("list_tenants", Known, None),
@@ -51,6 +55,7 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
         ("test_url", Known, Some(json!({ "url": "https://tour.example.com/" }))),
         ("set_levers", Operators, Some(json!({ "quota": 3 }))),
         ("release", Operators, Some(json!({ "count": 1 }))),
+        ("drain_queue", Operators, None),
         ("reset_queue", Operators, None),
         ("list_sessions", Viewers, None),
         ("find_session", Viewers, None),
@@ -75,10 +80,20 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
         ("export_audit", Known, None),
         ("export_settings", Known, None),
         ("import_settings", Superusers, Some(settings())),
+        ("list_themes", Known, None),
+        ("list_theme_versions", Viewers, None),
+        ("upload_theme", Operators, Some(theme())),
+        ("download_theme", Viewers, None),
+        ("publish_theme", Operators, None),
+        ("preview_theme", Viewers, None),
         ("revoke_token", SuperusersOnly, None),
         // Last, as it ends a sign-in.
         ("sign_out", Known, None),
     ]
+}
+
+fn theme() -> Value {
+    json!({ "files": [{ "path": "a.txt", "base64": "YQ==" }] })
 }
 
 fn token(role: &str) -> Value {
@@ -180,7 +195,8 @@ async fn spent_tokens(office: &Office) -> (String, String) {
 
 #[tokio::test]
 async fn every_operation_answers_everybody_as_it_should() {
-    let office = Office::memory().await;
+    let folder = tempfile::tempdir().unwrap();
+    let office = Office::memory_with_themes(Publisher::at(ThemesAddress::Folder(folder.path().to_owned()))).await;
     for tenant in ["acme", "blue"] {
         office.tenant(tenant).await;
     }
@@ -194,8 +210,17 @@ async fn every_operation_answers_everybody_as_it_should() {
     root.create("/operators", victim).await;
     let spare = root.create("/tokens", token("viewer")).await;
     let spare = spare["token"]["id"].as_str().unwrap();
-    let variables =
-        [("queue", "tour"), ("tenant", "acme"), ("session", &session), ("operator", "victim"), ("token", spare)];
+    let version = root.create("/themes/acme/versions", theme()).await;
+    let version = version["id"].as_str().unwrap();
+    let variables = [
+        ("queue", "tour"),
+        ("tenant", "acme"),
+        ("session", &session),
+        ("operator", "victim"),
+        ("token", spare),
+        ("theme", "acme"),
+        ("version", version),
+    ];
     let addresses = addresses(&document, &variables);
     let known: BTreeSet<_> = operations().iter().map(|(id, _, _)| (*id).to_owned()).collect();
     let there: BTreeSet<_> = addresses.iter().map(|(id, _, _)| id.clone()).collect();

@@ -4,10 +4,13 @@ use http::Method;
 use serde_json::json;
 use vestibule_core::SessionId;
 
+use vestibule_tests::{GateUnderTest, Visitor};
+
 use super::office::{Office, over_both_stores};
 
 over_both_stores! {
     a_session_is_found_by_its_id_and_by_the_code_that_its_visitor_reads_out,
+    the_code_on_the_queue_page_leads_to_the_session,
     the_line_is_listed_page_by_page,
     a_session_is_ended_once_that_is_confirmed,
     a_session_is_admitted_before_its_turn,
@@ -32,6 +35,22 @@ async fn a_session_is_found_by_its_id_and_by_the_code_that_its_visitor_reads_out
     assert_eq!((&admitted["state"], &admitted["position"]), (&json!("admitted"), &json!(null)));
     for unknown in [SessionId::random().to_string(), "x".to_owned(), "5DZP6".to_owned()] {
         assert_eq!(root.get(&format!("/queues/tour/sessions/{unknown}")).await.status, 404, "{unknown}");
+    }
+}
+
+async fn the_code_on_the_queue_page_leads_to_the_session(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "quota": 0 })).await;
+    let gate = GateUnderTest::start(office.store.clone(), &json!({ "tenants": [], "queues": [] })).await;
+    let mut visitor = Visitor::new(gate.address(), "tour.example.com");
+    let page = visitor.navigate("/").await;
+    let code = page.text().split("<code>").nth(1).and_then(|rest| rest.split("</code>").next());
+    let code = code.unwrap_or_else(|| panic!("{}", page.text()));
+    let standing = visitor.status("tour").await.json();
+    let mut root = office.root();
+    for typed in [code.to_owned(), code.to_lowercase().replace('-', "")] {
+        let found = root.get(&format!("/queues/tour/sessions/{typed}")).await.json();
+        assert_eq!((&found["session"], &found["support_code"]), (&standing["session"], &json!(code)), "{typed}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use http::Method;
 use serde_json::json;
+use vestibule_admin::NewOperator;
 
 use super::office::{Office, PASSWORD, over_both_stores};
 
@@ -186,10 +187,11 @@ async fn nobody_hands_on_more_than_they_have(office: Office) {
 
 async fn the_first_superuser_is_made_once(office: Office) {
     let records = office.admin.records();
-    assert!(!vestibule_admin::bootstrap(&**records, "eve:a long password").await.unwrap());
+    let eve: NewOperator = "eve:a long password".parse().unwrap();
+    assert!(!vestibule_admin::bootstrap(&**records, &eve).await.unwrap());
     assert_eq!(office.root().get("/operators/eve").await.status, 404);
     for wrong in ["", "root", "root:short", "Root:a long password", ":a long password"] {
-        let error = vestibule_admin::bootstrap(&**records, wrong).await.unwrap_err().to_string();
+        let error = wrong.parse::<NewOperator>().unwrap_err().to_string();
         assert!(error.starts_with("takes name:password"), "{error}");
     }
 }

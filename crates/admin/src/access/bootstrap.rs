@@ -1,51 +1,151 @@
-//! The first superuser.
+//! Operators that are made beside the API: the first superuser, and those that somebody at the program makes.
+
+use std::fmt;
+use std::str::FromStr;
 
 use tracing::{info, warn};
-use vestibule_core::StoreError;
 use vestibule_core::records::Records;
+use vestibule_core::{StoreError, TenantId};
 
 use crate::access::{NAME_TAKES, Operator, OperatorName, PASSWORD_TAKES, Passwords, Role, Scope, is_password};
 use crate::problem::Problem;
 
-/// Why there is no first superuser.
-#[derive(Debug, thiserror::Error)]
-pub enum BootstrapError {
+/// An operator to be made. Prints its name only.
+#[derive(Clone)]
+pub struct NewOperator {
+    name: OperatorName,
+    password: String,
+    scope: Scope,
+}
+
+impl NewOperator {
+    /// A superuser.
+    ///
+    /// # Errors
+    /// A name or a password that is none; never repeats either.
+    pub fn superuser(name: &str, password: &str) -> Result<Self, NewOperatorError> {
+        Self::of(name, password, Scope { role: Role::Superuser, tenants: Vec::new() })
+    }
+
+    /// Somebody who changes the queues of these tenants.
+    ///
+    /// # Errors
+    /// A name or a password that is none, or no tenant.
+    pub fn operator(name: &str, password: &str, tenants: Vec<TenantId>) -> Result<Self, NewOperatorError> {
+        Self::of(name, password, Scope { role: Role::Operator, tenants })
+    }
+
+    /// Somebody who looks at the queues of these tenants.
+    ///
+    /// # Errors
+    /// A name or a password that is none, or no tenant.
+    pub fn viewer(name: &str, password: &str, tenants: Vec<TenantId>) -> Result<Self, NewOperatorError> {
+        Self::of(name, password, Scope { role: Role::Viewer, tenants })
+    }
+
+    fn of(name: &str, password: &str, scope: Scope) -> Result<Self, NewOperatorError> {
+        let name = name.parse().map_err(|_| NewOperatorError::Name)?;
+        if !is_password(password) {
+            return Err(NewOperatorError::Password);
+        }
+        if scope.role != Role::Superuser && scope.tenants.is_empty() {
+            return Err(NewOperatorError::Tenants);
+        }
+        Ok(Self { name, password: password.to_owned(), scope })
+    }
+
+    /// Writes the operator over a revision, 0 for a new one.
+    async fn store(&self, records: &dyn Records, over: u64) -> Result<(), Problem> {
+        let now = records.now().await?;
+        let password = Passwords::default().hash(&self.password).await?;
+        let operator =
+            Operator { scope: self.scope.clone(), password: Some(password), password_at: now, created_at: now };
+        operator.store(records, &self.name, over).await.map(drop)
+    }
+}
+
+impl fmt::Debug for NewOperator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NewOperator({})", self.name)
+    }
+}
+
+/// Reads `name:password` (`VESTIBULE_ADMIN_BOOTSTRAP`) as a superuser.
+impl FromStr for NewOperator {
+    type Err = NewOperatorError;
+
+    fn from_str(text: &str) -> Result<Self, NewOperatorError> {
+        let (name, password) = text.split_once(':').ok_or(NewOperatorError::Form)?;
+        Self::superuser(name, password).map_err(|_| NewOperatorError::Form)
+    }
+}
+
+/// What is wrong with an operator that is to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NewOperatorError {
     /// Not of the form `name:password`. Never repeats what was given.
     #[error("takes name:password, the name of {NAME_TAKES}, the password of {PASSWORD_TAKES}")]
     Form,
-    /// The store could not be asked.
-    #[error(transparent)]
-    Store(#[from] StoreError),
+    /// No name.
+    #[error("the name takes {NAME_TAKES}")]
+    Name,
+    /// No password.
+    #[error("the password takes {PASSWORD_TAKES}")]
+    Password,
+    /// A role that holds for tenants, without any.
+    #[error("name a tenant: this role holds for the tenants that it is given only")]
+    Tenants,
 }
 
-/// Makes the first superuser from `name:password` (`VESTIBULE_ADMIN_BOOTSTRAP`), unless there is a superuser already.
-/// Whether one was made.
+/// Makes the first superuser, unless there is a superuser already. Whether one was made.
 ///
 /// # Errors
-/// A text of another form, or the store's.
-pub async fn bootstrap(records: &dyn Records, text: &str) -> Result<bool, BootstrapError> {
-    let (name, password) = text.split_once(':').ok_or(BootstrapError::Form)?;
-    let name: OperatorName = name.parse().map_err(|_| BootstrapError::Form)?;
-    if !is_password(password) {
-        return Err(BootstrapError::Form);
-    }
-    if Operator::all(records).await?.iter().any(|(_, operator, _)| operator.scope.role == Role::Superuser) {
+/// The store's.
+pub async fn bootstrap(records: &dyn Records, first: &NewOperator) -> Result<bool, StoreError> {
+    if has_superuser(records).await? {
         return Ok(false);
     }
-    let password = Passwords::default().hash(password).await?;
-    let scope = Scope { role: Role::Superuser, tenants: Vec::new() };
-    let now = records.now().await?;
-    let operator = Operator { scope, password, password_at: now, created_at: now };
-    match operator.store(records, &name, 0).await {
-        Ok(_) => {
-            info!(operator = %name, "the first superuser was made");
+    let made = create_operator(records, first).await?;
+    if !made {
+        // Another process was faster, or the name is an operator's who is no superuser.
+        warn!(operator = %first.name, "the first superuser was not made: there is an operator of this name already");
+    }
+    Ok(made)
+}
+
+/// Whether anybody may do everything.
+///
+/// # Errors
+/// The store's.
+pub async fn has_superuser(records: &dyn Records) -> Result<bool, StoreError> {
+    Ok(Operator::all(records).await?.iter().any(|(_, operator, _)| operator.scope.role == Role::Superuser))
+}
+
+/// Makes an operator. `false` if the name is taken.
+///
+/// # Errors
+/// The store's.
+pub async fn create_operator(records: &dyn Records, new: &NewOperator) -> Result<bool, StoreError> {
+    written(new, new.store(records, 0).await)
+}
+
+/// Makes an operator, in place of one of the same name: whose password is lost gets in again, and every sign-in under
+/// the old password ends. `false` if somebody else changed that one meanwhile.
+///
+/// # Errors
+/// The store's.
+pub async fn replace_operator(records: &dyn Records, new: &NewOperator) -> Result<bool, StoreError> {
+    let before = Operator::load(records, &new.name).await?;
+    written(new, new.store(records, before.map_or(0, |(_, revision)| revision)).await)
+}
+
+fn written(new: &NewOperator, outcome: Result<(), Problem>) -> Result<bool, StoreError> {
+    match outcome {
+        Ok(()) => {
+            info!(operator = %new.name, role = ?new.scope.role, "an operator was made");
             Ok(true)
         }
-        Err(Problem::Store(error)) => Err(error.into()),
-        // Another process was faster, or the name is an operator's who is no superuser.
-        Err(_) => {
-            warn!(operator = %name, "the first superuser was not made: there is an operator of this name already");
-            Ok(false)
-        }
+        Err(Problem::Store(error)) => Err(error),
+        Err(_) => Ok(false),
     }
 }

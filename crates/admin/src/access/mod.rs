@@ -9,11 +9,11 @@ mod sign_in;
 mod throttle;
 mod token;
 
-pub use bootstrap::{BootstrapError, bootstrap};
+pub use bootstrap::{NewOperator, NewOperatorError, bootstrap, create_operator, has_superuser, replace_operator};
 pub(crate) use caller::Caller;
 pub(crate) use operator::{NAME_TAKES, Operator, OperatorName};
 pub(crate) use password::{PASSWORD_MAX, PASSWORD_TAKES, Passwords, is_password};
 pub(crate) use role::{Role, Scope, Tenants};
-pub(crate) use sign_in::{COOKIE, SignIn, set_cookie};
+pub(crate) use sign_in::{COOKIE, SignIn, cookie_of, set_cookie};
 pub(crate) use throttle::Throttle;
 pub(crate) use token::Token;

@@ -56,13 +56,14 @@ impl fmt::Display for OperatorName {
     }
 }
 
-/// An operator as kept. The password is there as its Argon2id hash only.
+/// An operator as kept. The password is there as its Argon2id hash only, and not at all for one who signs in through the
+/// identity provider.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Operator {
     #[serde(flatten)]
     pub(crate) scope: Scope,
-    pub(crate) password: String,
-    /// When the password was set. A sign-in that began under another one is good no more.
+    pub(crate) password: Option<String>,
+    /// When the password was set, or the operator made without one. A sign-in that began under another one is good no more.
     pub(crate) password_at: Micros,
     pub(crate) created_at: Micros,
 }

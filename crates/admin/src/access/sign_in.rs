@@ -47,7 +47,7 @@ impl SignIn {
 
     /// The sign-in of a request's cookie.
     pub(crate) async fn find(records: &dyn Records, headers: &HeaderMap) -> Result<Option<Self>, StoreError> {
-        let Some(secret) = cookie_of(headers) else { return Ok(None) };
+        let Some(secret) = cookie_of(headers, COOKIE) else { return Ok(None) };
         let id = hash(&secret);
         let Some(text) = records.note(&note(&id)).await? else { return Ok(None) };
         let kept: Self = serde_json::from_str(&text).map_err(|error| StoreError::Corrupt(error.to_string()))?;
@@ -84,9 +84,10 @@ fn note(id: &str) -> Note {
     Note::new(NoteKind::SignIn, id)
 }
 
-fn cookie_of(headers: &HeaderMap) -> Option<String> {
+/// The value of a request's cookie.
+pub(crate) fn cookie_of(headers: &HeaderMap, name: &str) -> Option<String> {
     let values = headers.get_all(http::header::COOKIE).into_iter().map(HeaderValue::as_bytes);
-    cookie_values(values, COOKIE)
+    cookie_values(values, name)
         .find_map(|value| String::from_utf8(value.to_vec()).ok())
         .filter(|value| !value.is_empty())
 }

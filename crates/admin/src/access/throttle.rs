@@ -32,15 +32,31 @@ pub(crate) struct Throttle {
     name: Limit,
 }
 
+impl Limit {
+    fn new(what: &str, free: u64, longest: u64) -> Self {
+        Self { id: hash(what), free, longest }
+    }
+
+    fn of_address(address: &str) -> Self {
+        Self::new(&format!("address {address}"), 30, 900)
+    }
+}
+
 impl Throttle {
+    /// Takes an attempt of anybody from an address, before it is known who, or says how long to wait.
+    pub(crate) async fn of_address(records: &dyn Records, address: Option<IpAddr>, now: Micros) -> Result<(), Problem> {
+        let limit = Limit::of_address(&written(address));
+        limit.check(records, now).await?;
+        limit.count(records, now).await
+    }
+
     /// Addresses are kept as hashes only. Those of nobody known count as one.
     pub(crate) fn of(name: &OperatorName, address: Option<IpAddr>) -> Self {
-        let address = address.map_or_else(|| "unknown".to_owned(), |address| address.to_string());
-        let limit = |what: &str, free, longest| Limit { id: hash(what), free, longest };
+        let address = written(address);
         Self {
-            pair: limit(&format!("pair {name} {address}"), 5, 900),
-            address: limit(&format!("address {address}"), 30, 900),
-            name: limit(&format!("name {name}"), 20, 30),
+            pair: Limit::new(&format!("pair {name} {address}"), 5, 900),
+            address: Limit::of_address(&address),
+            name: Limit::new(&format!("name {name}"), 20, 30),
         }
     }
 
@@ -49,9 +65,7 @@ impl Throttle {
         let known = records.note(&self.known()).await?.is_some();
         let limits = if known { vec![&self.pair, &self.address] } else { vec![&self.pair, &self.address, &self.name] };
         for limit in &limits {
-            if let Some(until) = records.note(&limit.slowed()).await? {
-                return Err(Problem::Slowed(left(&until, now)));
-            }
+            limit.check(records, now).await?;
         }
         for limit in limits {
             limit.count(records, now).await?;
@@ -80,6 +94,13 @@ impl Limit {
         Note::new(NoteKind::Slowed, &self.id)
     }
 
+    async fn check(&self, records: &dyn Records, now: Micros) -> Result<(), Problem> {
+        match records.note(&self.slowed()).await? {
+            Some(until) => Err(Problem::Slowed(left(&until, now))),
+            None => Ok(()),
+        }
+    }
+
     async fn count(&self, records: &dyn Records, now: Micros) -> Result<(), Problem> {
         let attempts = records.count(&self.failures(), COUNTED).await?;
         let Some(past) = attempts.checked_sub(self.free + 1) else { return Ok(()) };
@@ -87,6 +108,10 @@ impl Limit {
         let until = now.plus_seconds(delay).0.to_string();
         if records.claim(&self.slowed(), &until, delay).await? { Ok(()) } else { Err(Problem::Slowed(delay)) }
     }
+}
+
+fn written(address: Option<IpAddr>) -> String {
+    address.map_or_else(|| "unknown".to_owned(), |address| address.to_string())
 }
 
 fn left(until: &str, now: Micros) -> u64 {

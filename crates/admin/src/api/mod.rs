@@ -9,6 +9,7 @@ pub(crate) mod queues;
 pub(crate) mod sessions;
 pub(crate) mod settings;
 pub(crate) mod tenants;
+pub(crate) mod themes;
 pub(crate) mod tokens;
 
 use utoipa_axum::router::OpenApiRouter;
@@ -28,4 +29,5 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .merge(tokens::routes())
         .merge(audit::routes())
         .merge(settings::routes())
+        .merge(themes::routes())
 }

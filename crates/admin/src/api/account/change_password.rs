@@ -54,11 +54,11 @@ pub(crate) async fn change_password(
     throttle.attempt(records, now).await?;
     let found = Operator::load(records, &caller.operator).await?;
     let Some((mut operator, revision)) = found else { return Err(Problem::GoodNoMore) };
-    if !admin.passwords.matches(&current, Some(operator.password.clone())).await? {
+    if !admin.passwords.matches(&current, operator.password.clone()).await? {
         return Err(wrong("current", "is not the password of this operator"));
     }
     throttle.succeeded(records).await?;
-    operator.password = admin.passwords.hash(&new).await?;
+    operator.password = Some(admin.passwords.hash(&new).await?);
     operator.password_at = now;
     operator.store(records, &caller.operator, revision).await?;
     let secret = SignIn::begin(records, caller.operator.clone(), now, now).await?;

@@ -47,6 +47,11 @@ impl Whence {
     pub(crate) const fn https(&self) -> bool {
         self.https
     }
+
+    /// The id of the request.
+    pub(crate) fn request(&self) -> &str {
+        &self.request.0
+    }
 }
 
 impl FromRequestParts<Admin> for Whence {
@@ -85,7 +90,7 @@ pub(crate) async fn sign_in(
     let throttle = Throttle::of(&name, whence.address);
     throttle.attempt(records, now).await?;
     let found = Operator::load(records, &name).await?.map(|(operator, _)| operator);
-    let hash = found.as_ref().map(|operator| operator.password.clone());
+    let hash = found.as_ref().and_then(|operator| operator.password.clone());
     let right = admin.passwords.matches(&password, hash).await?;
     let Some(operator) = found.filter(|_| right) else {
         // Not in the audit log, which strangers could fill with this.

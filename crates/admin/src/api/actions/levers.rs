@@ -23,7 +23,7 @@ const LEVERS: [&str; 8] =
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes a body that is read as settings are")]
 pub(crate) struct Levers {
-    /// Whether and whom the queue admits: `open`, `bypass`, `paused`, `closed`.
+    /// Whether and whom the queue admits: `open`, `bypass`, `paused`, `closed`, `draining`.
     mode: Option<String>,
     /// Most visitors that are let in at once.
     #[schema(minimum = 0, maximum = 10_000_000, required = false, nullable = false)]

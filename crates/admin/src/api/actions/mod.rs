@@ -1,5 +1,6 @@
 //! What operators do in the heat of a sale: in force on the next request.
 
+mod drain;
 mod levers;
 mod release;
 mod reset;
@@ -14,4 +15,5 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .routes(routes!(levers::set_levers))
         .routes(routes!(release::release))
         .routes(routes!(reset::reset_queue))
+        .routes(routes!(drain::drain_queue))
 }

@@ -51,7 +51,7 @@ pub(crate) async fn change_operator(
     after.scope = scope;
     let mut changes = differences(&OperatorView::scope(Some(&before)), &OperatorView::scope(Some(&after)));
     if let Some(password) = password {
-        after.password = admin.passwords.hash(&password).await?;
+        after.password = Some(admin.passwords.hash(&password).await?);
         after.password_at = admin.now().await?;
         changes.push(password_set());
     }

@@ -20,9 +20,9 @@ pub(crate) struct OperatorDraft {
     /// The name to sign in with.
     #[schema(pattern = "^[a-z0-9][a-z0-9._@-]{0,62}$")]
     name: String,
-    /// The password to sign in with.
+    /// The password to sign in with. Without one the operator signs in through the identity provider, which there must be.
     #[schema(format = Password, min_length = 12, max_length = 256)]
-    password: String,
+    password: Option<String>,
     /// What they may.
     role: Role,
     /// The tenants that the role holds for; none for a superuser.
@@ -44,15 +44,18 @@ pub(crate) async fn create_operator(
     caller.at_least(Role::Superuser)?;
     let (name, password, scope) = read(&body, |fields| {
         let name = fields.required("name", NAME_TAKES, |value| value.as_str()?.parse::<OperatorName>().ok());
-        (name, password(fields, true), Scope::read(fields, None))
+        (name, password(fields, admin.provider.is_none()), Scope::read(fields, None))
     })?;
-    let (Some(name), Some(password)) = (name, password) else { return Err(Problem::Unknown("operator")) };
+    let Some(name) = name else { return Err(Problem::Unknown("operator")) };
     let now = admin.now().await?;
-    let password = admin.passwords.hash(&password).await?;
+    let password = match password {
+        Some(password) => Some(admin.passwords.hash(&password).await?),
+        None => None,
+    };
     let operator = Operator { scope, password, password_at: now, created_at: now };
     operator.store(&*admin.records, &name, 0).await?;
     let changes = differences(&Value::Null, &OperatorView::scope(Some(&operator)));
-    let changes = changes.into_iter().chain([password_set()]).collect();
+    let changes = changes.into_iter().chain(operator.password.as_ref().map(|_| password_set())).collect();
     Deed::of(&caller, "operator.create").subject(&name).changes(changes).log(&admin).await;
     Ok((StatusCode::CREATED, Json(OperatorView::of(&name, &operator))))
 }

@@ -37,8 +37,9 @@ pub(crate) struct OperatorView {
     tenants: Vec<String>,
     /// When they were created, in seconds since 1970.
     created_at: u64,
-    /// When their password was set, in seconds since 1970.
-    password_at: u64,
+    /// When their password was set, in seconds since 1970; `null` for one who has none and signs in through the identity
+    /// provider.
+    password_at: Option<u64>,
 }
 
 impl OperatorView {
@@ -48,7 +49,7 @@ impl OperatorView {
             role: operator.scope.role,
             tenants: operator.scope.tenants.iter().map(ToString::to_string).collect(),
             created_at: operator.created_at.seconds(),
-            password_at: operator.password_at.seconds(),
+            password_at: operator.password.as_ref().map(|_| operator.password_at.seconds()),
         }
     }
 

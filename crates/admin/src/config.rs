@@ -1,0 +1,95 @@
+//! What the backoffice's function reads from its environment. The stand-alone program has a flag for most of these.
+
+use std::sync::Arc;
+
+use tracing::{info, warn};
+use vestibule_core::StoreError;
+use vestibule_http::{
+    ConfigError, Directory, StoreConfig, TRUSTED_PROXIES_MAX, ThemesConfig, VariableError, number, open_publisher,
+    open_store_and_records, variable,
+};
+
+use crate::access::{NewOperator, bootstrap};
+use crate::provider::{ProviderConfig, ProviderConfigError};
+use crate::state::AdminParts;
+
+/// Proxies in front of a function unless `VESTIBULE_TRUSTED_PROXIES` says otherwise: the load balancer, the API gateway
+/// or the function URL, without which no request gets here.
+const TRUSTED_PROXIES: u64 = 1;
+const STORE: &str = "VESTIBULE_REDIS_URL";
+const THEMES: &str = "VESTIBULE_THEMES";
+const BOOTSTRAP: &str = "VESTIBULE_ADMIN_BOOTSTRAP";
+
+/// A backoffice as a function's environment describes it.
+pub struct AdminConfig {
+    /// `VESTIBULE_REDIS_URL`, `VESTIBULE_STORE_TIMEOUT_MS`.
+    pub store: StoreConfig,
+    /// `VESTIBULE_TRUSTED_PROXIES`: 0 to [`TRUSTED_PROXIES_MAX`], 1 if it is not set.
+    pub trusted_proxies: usize,
+    /// `VESTIBULE_OIDC_ISSUER` and those beside it.
+    pub provider: Option<ProviderConfig>,
+    /// `VESTIBULE_THEMES`: where themes are kept, to be published there.
+    pub themes: ThemesConfig,
+    /// `VESTIBULE_ADMIN_BOOTSTRAP`: `name:password` of the first superuser, who is made unless there is one.
+    pub first: Option<NewOperator>,
+}
+
+/// Why a backoffice does not start. Never repeats a secret.
+#[derive(Debug, thiserror::Error)]
+pub enum AdminConfigError {
+    /// A variable is missing, or says what it doesn't take.
+    #[error(transparent)]
+    Variable(#[from] VariableError),
+    /// A variable names what is none.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The identity provider.
+    #[error(transparent)]
+    Provider(#[from] ProviderConfigError),
+}
+
+impl AdminConfig {
+    /// Reads the variables.
+    ///
+    /// # Errors
+    /// A variable is missing, or says what it doesn't take. The message names it, and holds no secret.
+    pub fn from_env() -> Result<Self, AdminConfigError> {
+        let first = variable(BOOTSTRAP).map(|text| text.parse::<NewOperator>());
+        let first = first.transpose().map_err(|error| VariableError::new(BOOTSTRAP, error.to_string()))?;
+        let proxies = number("VESTIBULE_TRUSTED_PROXIES", 0..=TRUSTED_PROXIES_MAX as u64, TRUSTED_PROXIES)?;
+        Ok(Self {
+            store: StoreConfig::from_env()?,
+            trusted_proxies: proxies as usize,
+            provider: ProviderConfig::from_env()?,
+            themes: ThemesConfig::from_env()?,
+            first,
+        })
+    }
+
+    /// Makes what the router takes, and the first superuser where there is none. The store is connected to in the
+    /// background from here on, so this must be called within the program's runtime.
+    ///
+    /// # Errors
+    /// The address of the store or of the themes is none.
+    pub async fn open(self) -> Result<AdminParts, AdminConfigError> {
+        let (store, records) = open_store_and_records(STORE, &self.store.url, self.store.timeout)?;
+        if let Some(first) = &self.first {
+            // A store that is away now is there for the next start, and says so on every request until then.
+            let made: Result<bool, StoreError> = bootstrap(&*records, first).await;
+            match made {
+                Ok(true) => info!("the first superuser can sign in; {BOOTSTRAP} is not needed any more"),
+                Ok(false) => {}
+                Err(error) => warn!(%error, "it could not be seen whether there is a superuser"),
+            }
+        }
+        Ok(AdminParts {
+            directory: Arc::new(Directory::new(store.clone(), Vec::new(), Vec::new())),
+            store,
+            records,
+            trusted_proxies: self.trusted_proxies,
+            provider: self.provider,
+            themes: open_publisher(THEMES, &self.themes)?,
+            streams: false,
+        })
+    }
+}

@@ -1,0 +1,153 @@
+//! The dashboard: the files of `dashboard/dist`, within the program where it was released, read from the folder by one
+//! that was built to be worked on.
+//!
+//! They are kept as they are, and compressed on their way out as every other answer is: a browser asks for each of them
+//! once, as their names change with what is in them.
+
+use axum::response::{Html, IntoResponse, Response};
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use http::{HeaderMap, Method, StatusCode, Uri};
+use rust_embed::{Embed, EmbeddedFile};
+
+use crate::problem::Problem;
+
+/// What was built, or nothing.
+#[derive(Embed)]
+#[folder = "../../dashboard/dist"]
+#[allow_missing = true]
+struct Dist;
+
+const INDEX: &str = "index.html";
+/// Files below it have the hash of what is in them in their names.
+const HASHED: &str = "assets/";
+/// Scripts, styles and answers from here only. Previews of queue pages are frames of the same origin.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; \
+     connect-src 'self'; frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Vestibule</title></head><body>\
+     <h1>The dashboard is not built</h1><p>In the folder <code>dashboard</code>: <code>npm ci &amp;&amp; npm run build</code>. \
+     A released program is built again after that.</p><p>The API is there: <a href=\"/api/docs\">its documentation</a>.</p>\
+     </body></html>\n";
+
+/// Answers everything that is no operation: a file, or the page whose script knows the address.
+pub(crate) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    answer::<Dist>(&method, &uri, &headers)
+}
+
+fn answer<Files: Embed>(method: &Method, uri: &Uri, headers: &HeaderMap) -> Response {
+    let path = uri.path().trim_start_matches('/');
+    if path == "api" || path.starts_with("api/") {
+        return Problem::NotFound.into_response();
+    }
+    if method != Method::GET && method != Method::HEAD {
+        return Problem::MethodNotAllowed.into_response();
+    }
+    let is_page = !path.rsplit('/').next().unwrap_or_default().contains('.');
+    let path = if is_page { INDEX } else { path };
+    match Files::get(path) {
+        Some(file) => found(path, &file, headers),
+        None if path == INDEX => {
+            let policy = [(CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'")];
+            (StatusCode::NOT_FOUND, policy, Html(NOT_BUILT)).into_response()
+        }
+        None => Problem::NotFound.into_response(),
+    }
+}
+
+fn found(path: &str, file: &EmbeddedFile, headers: &HeaderMap) -> Response {
+    let hash: String = file.metadata.sha256_hash()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    // Weak, as it is the same for what is compressed.
+    let etag = format!("W/\"{hash}\"");
+    let kept = if path.starts_with(HASHED) { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let head = [(CACHE_CONTROL, kept.to_owned()), (ETAG, etag)];
+    let known = headers.get(IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    if known.is_some_and(|known| known.contains(&hash)) {
+        return (StatusCode::NOT_MODIFIED, head).into_response();
+    }
+    let body = file.data.clone().into_owned();
+    (head, [(CONTENT_TYPE, content_type(path)), (CONTENT_SECURITY_POLICY, POLICY)], body).into_response()
+}
+
+/// The types of what a build is made of.
+fn content_type(path: &str) -> &'static str {
+    match path.rsplit('.').next().unwrap_or_default() {
+        "html" => "text/html; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "json" | "map" => "application/json",
+        "webmanifest" => "application/manifest+json",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "ico" => "image/x-icon",
+        "woff2" => "font/woff2",
+        "txt" => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Embed)]
+    #[folder = "../../tests/fixtures/dashboard"]
+    struct Built;
+
+    #[derive(Embed)]
+    #[folder = "../../tests/fixtures/no-such-folder"]
+    #[allow_missing = true]
+    struct Missing;
+
+    fn get<Files: Embed>(path: &str, known: Option<&str>) -> Response {
+        let mut headers = HeaderMap::new();
+        if let Some(known) = known {
+            headers.insert(IF_NONE_MATCH, known.parse().unwrap());
+        }
+        answer::<Files>(&Method::GET, &path.parse().unwrap(), &headers)
+    }
+
+    fn header(response: &Response, name: http::HeaderName) -> &str {
+        response.headers().get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
+    }
+
+    #[test]
+    fn hashed_files_are_kept_for_ever_and_the_page_is_asked_for_anew() {
+        let script = get::<Built>("/assets/index-D4bX9_aQ.js", None);
+        assert_eq!(header(&script, CACHE_CONTROL), "public, max-age=31536000, immutable");
+        assert_eq!(header(&script, CONTENT_TYPE), "text/javascript; charset=utf-8");
+        for path in ["/", "/index.html", "/favicon.svg"] {
+            assert_eq!(header(&get::<Built>(path, None), CACHE_CONTROL), "no-cache", "{path}");
+        }
+        let page = get::<Built>("/", None);
+        let known = get::<Built>("/", Some(header(&page, ETAG)));
+        assert_eq!((known.status(), header(&known, ETAG)), (StatusCode::NOT_MODIFIED, header(&page, ETAG)));
+        assert_eq!(get::<Built>("/", Some("W/\"another\"")).status(), StatusCode::OK);
+    }
+
+    #[test]
+    fn an_address_of_the_dashboard_s_own_leads_to_its_page_and_a_missing_file_to_none() {
+        for path in ["/", "/queues", "/queues/acme-tour/history", "/sign-in?problem=wrong_state"] {
+            let page = get::<Built>(path, None);
+            assert_eq!(header(&page, CONTENT_TYPE), "text/html; charset=utf-8", "{path}");
+            let policy = header(&page, CONTENT_SECURITY_POLICY);
+            assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self';"), "{policy}");
+            assert!(!policy.contains("unsafe") && policy.contains("frame-ancestors 'none'"), "{policy}");
+        }
+        for path in
+            ["/assets/gone-AAAA.js", "/.env", "/../index.html", "/assets/..%2findex.html", "/api/v1/nothing", "/api"]
+        {
+            let refused = get::<Built>(path, None);
+            assert_eq!(refused.status(), StatusCode::NOT_FOUND, "{path}");
+            assert_eq!(header(&refused, CONTENT_TYPE), "application/json", "{path}");
+        }
+        let posted = answer::<Built>(&Method::POST, &"/queues".parse().unwrap(), &HeaderMap::new());
+        assert_eq!(posted.status(), StatusCode::METHOD_NOT_ALLOWED);
+    }
+
+    #[test]
+    fn what_is_not_built_says_which_command_builds_it() {
+        for path in ["/", "/queues"] {
+            assert_eq!(get::<Missing>(path, None).status(), StatusCode::NOT_FOUND);
+        }
+        assert!(NOT_BUILT.contains("npm ci &amp;&amp; npm run build"));
+    }
+}

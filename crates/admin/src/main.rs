@@ -1,0 +1,17 @@
+//! The backoffice as a Lambda: the API and the dashboard, behind a load balancer, an HTTP API or a function URL.
+
+use std::process::ExitCode;
+
+use vestibule_admin::{AdminConfig, router};
+use vestibule_http::{exit_code, init_telemetry_from_env, run_function};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    exit_code(run().await)
+}
+
+async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    init_telemetry_from_env()?;
+    let parts = AdminConfig::from_env()?.open().await?;
+    run_function(router(parts)).await
+}

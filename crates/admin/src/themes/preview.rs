@@ -1,0 +1,179 @@
+//! What visitors would see, for a frame in the dashboard. What a theme's author wrote runs nothing there, reaches nothing
+//! of the backoffice, and loads its own files only.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::extract::State;
+use axum::response::{Html, IntoResponse, Response};
+use http::header::{
+    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_FRAME_OPTIONS,
+};
+use serde::{Deserialize, Serialize};
+use vestibule_core::records::{Note, NoteKind};
+use vestibule_core::settings::Settings;
+use vestibule_core::{QueueId, SessionId, Standing, StandingState, StoreError, ThemeId, WaitSeconds};
+use vestibule_themes::{Draft, Language, PageView, Themes, VersionId};
+
+use crate::openapi::PREFIX;
+use crate::problem::Problem;
+use crate::query::Segments;
+use crate::secret::{hash, new_secret, random_hex};
+use crate::state::Admin;
+use crate::themes::{OwnedTheme, publisher};
+
+/// Route of a preview's files.
+pub(crate) const PREVIEW_FILES: &str = "/preview-files/{token}/{*path}";
+/// Seconds for which a preview's files are to be had.
+const FILES_TTL: u64 = 600;
+/// Most previews whose files are kept at hand.
+const KEPT_MAX: usize = 8;
+/// A frame of the dashboard, without scripts, without an origin, without a way out. An answer of the frame's own address
+/// is 'self' all the same, so it loads what lies there.
+const FRAME: &str = "img-src 'self' data:; font-src 'self'; media-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox";
+/// A picture that is opened by itself is a page, and may hold a script.
+const FILE: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+
+/// Previews whose files are kept at hand, the newest last, by the hash of what they are asked for with.
+#[derive(Default)]
+pub(crate) struct Previews(Mutex<VecDeque<(String, Arc<Draft>)>>);
+
+impl Previews {
+    fn keep(&self, id: String, draft: Arc<Draft>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() == KEPT_MAX {
+            kept.pop_front();
+        }
+        kept.push_back((id, draft));
+    }
+
+    fn find(&self, id: &str) -> Option<Arc<Draft>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|(kept, _)| kept == id).map(|(_, draft)| Arc::clone(draft))
+    }
+}
+
+/// What a preview shows, so that any process finds its files.
+#[derive(Serialize, Deserialize)]
+struct Shown {
+    theme: ThemeId,
+    /// What is live, without it.
+    version: Option<VersionId>,
+}
+
+/// A page of a theme with sample data, as a visitor of that language would see it.
+pub(crate) async fn preview_page(
+    admin: &Admin,
+    theme: &OwnedTheme,
+    version: Option<VersionId>,
+    state: StandingState,
+    language: Language,
+) -> Result<Response, Problem> {
+    let shown = Shown { theme: theme.id.clone(), version };
+    let draft = draft(admin, &shown).await?.map(Arc::new);
+    let token = new_secret();
+    if let Some(draft) = &draft {
+        let text = serde_json::to_string(&shown).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+        admin.records.put_note(&note(&token), &text, FILES_TTL).await?;
+        admin.previews.keep(hash(&token), Arc::clone(draft));
+    }
+    let standing = sample(state).ok_or(Problem::Unknown("theme"))?;
+    let queue_name = name_of_queue(admin, &shown.theme).await?;
+    let asset_base = format!("{PREFIX}/preview-files/{token}/");
+    let tenant = theme.tenant.as_ref();
+    let logo = tenant.and_then(|tenant| tenant.logo.as_ref()).map(|logo| format!("{asset_base}{logo}"));
+    let nonce = random_hex::<16>();
+    let view = PageView {
+        standing: &standing,
+        queue_name: &queue_name,
+        brand_name: tenant.map_or("", |tenant| &tenant.name),
+        colour: tenant.and_then(|tenant| tenant.colour.as_ref()?.parse().ok()),
+        logo: logo.as_deref(),
+        language,
+        nonce: &nonce,
+        asset_base: &asset_base,
+        refresh_seconds: 20,
+        hold_seconds: 600,
+    };
+    let page = match draft {
+        Some(draft) => draft.page(&view),
+        None => Themes::built_in().queue_page(None, &view).await,
+    };
+    let policy = format!("default-src 'none'; style-src 'self' 'nonce-{nonce}'; {FRAME}");
+    Ok(([(CONTENT_SECURITY_POLICY, policy), (X_FRAME_OPTIONS, "SAMEORIGIN".to_owned())], Html(page)).into_response())
+}
+
+/// A file of a preview. Asked for by a frame without an origin, which no cookie is sent with: knowing the preview's token,
+/// which lapses, is all it takes.
+pub(crate) async fn preview_file(
+    State(admin): State<Admin>,
+    Segments((token, path)): Segments<(String, String)>,
+) -> Result<Response, Problem> {
+    let id = hash(&token);
+    let Some(text) = admin.records.note(&note(&token)).await? else { return Err(Problem::NotFound) };
+    let draft = match admin.previews.find(&id) {
+        Some(draft) => draft,
+        // Another process showed the page.
+        None => {
+            let shown: Shown = serde_json::from_str(&text).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+            let draft = Arc::new(draft(&admin, &shown).await?.ok_or(Problem::NotFound)?);
+            admin.previews.keep(id, Arc::clone(&draft));
+            draft
+        }
+    };
+    let asset = draft.asset(&path).ok_or(Problem::NotFound)?;
+    let head = [
+        (CONTENT_TYPE, asset.content_type),
+        (CONTENT_SECURITY_POLICY, FILE),
+        (CACHE_CONTROL, "private, max-age=600"),
+        // Fonts are asked for by their page's origin, and it has none.
+        (ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+    ];
+    Ok((head, asset.bytes).into_response())
+}
+
+fn note(token: &str) -> Note {
+    Note::new(NoteKind::Preview, hash(token))
+}
+
+/// The files of a version, or of what is live; `None` where the built-in pages are.
+async fn draft(admin: &Admin, shown: &Shown) -> Result<Option<Draft>, Problem> {
+    let files = match (&shown.version, &admin.themes) {
+        (Some(version), _) => Some(publisher(admin)?.read(&shown.theme, version).await?),
+        (None, Some(publisher)) => publisher.live(&shown.theme).await?,
+        (None, None) => None,
+    };
+    match files {
+        Some(files) => Draft::check(files).await.map(Some).map_err(|faults| Problem::broken_theme(&faults)),
+        None => Ok(None),
+    }
+}
+
+/// The first queue that has the theme lends its name.
+async fn name_of_queue(admin: &Admin, theme: &ThemeId) -> Result<String, StoreError> {
+    admin.directory.refresh().await?;
+    let mut queues = admin.directory.queues();
+    queues.retain(|queue| queue.settings.theme.as_ref() == Some(theme));
+    let first = queues.iter().map(|queue| &queue.settings).min_by(|one, other| one.id.cmp(&other.id));
+    Ok(first.map_or_else(|| "World tour".to_owned(), |settings: &Settings| settings.name.clone()))
+}
+
+/// Somebody in the middle of a line, or whose turn it is.
+fn sample(state: StandingState) -> Option<Standing> {
+    let in_line = !matches!(state, StandingState::Admitted | StandingState::Closed);
+    let queue: QueueId = "sample".parse().ok()?;
+    Some(Standing {
+        queue,
+        session: Some(SessionId::from_bytes([0x5a; 16])),
+        state,
+        position: in_line.then_some(1234),
+        waiting: Some(5678),
+        active: Some(500),
+        wait_seconds: (state == StandingState::Waiting).then_some(WaitSeconds { p50: 240, p90: 360 }),
+        joined_at: None,
+        expires_in: None,
+        poll_after: 20,
+        enter_url: Some("/".to_owned()),
+        revision: None,
+    })
+}

@@ -1,0 +1,217 @@
+//! What is uploaded of a theme: a ZIP archive, or files in JSON.
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Read as _};
+
+use axum::extract::{FromRequest, Request};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::{HeaderMap, header};
+use serde::Deserialize;
+use utoipa::ToSchema;
+use vestibule_core::settings::FieldError;
+use vestibule_themes::{ASSET_MAX, FILES_MAX, THEME_MAX, ThemeError, ThemeFiles};
+use zip::ZipArchive as Archive;
+
+use crate::problem::Problem;
+
+/// Most bytes of an upload. A load balancer takes 1 MB for a function.
+pub(crate) const UPLOAD_MAX: usize = 16 * 1024 * 1024;
+const ZIP: &str = "application/zip";
+const TAKES: &str = "application/zip or application/json";
+/// What systems put into archives by themselves.
+const LITTER: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
+const LITTER_FOLDER: &str = "__MACOSX/";
+/// A folder in an archive that has one of these is the theme's own.
+const PAGES: [&str; 2] = ["queue.html", "closed.html"];
+
+/// The files of a theme.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ThemeUpload {
+    /// The files.
+    #[schema(min_items = 1, max_items = 1000)]
+    files: Vec<UploadedFile>,
+}
+
+/// A file of a theme.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct UploadedFile {
+    /// Its path within the theme: `queue.html`, `img/logo.svg`.
+    #[schema(max_length = 255)]
+    path: String,
+    /// Its content.
+    #[schema(content_encoding = "base64")]
+    base64: String,
+}
+
+/// The files of a theme as a ZIP archive; a folder around all of them is left out.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "describes a body")]
+pub(crate) struct ZipArchive(String);
+
+/// The body of an upload, unpacked, and not checked yet.
+pub(crate) struct Upload(pub(crate) ThemeFiles);
+
+impl<S: Send + Sync> FromRequest<S> for Upload {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let kind = essence(request.headers());
+        if kind != ZIP && kind != "application/json" {
+            return Err(Problem::WrongContentType(TAKES));
+        }
+        let body = axum::body::to_bytes(request.into_body(), UPLOAD_MAX).await;
+        let body = body.map_err(|_| Problem::TooLarge(UPLOAD_MAX))?;
+        let read = move || if kind == ZIP { unpacked(body) } else { decoded(&body) };
+        let read = tokio::task::spawn_blocking(read).await.map_err(|error| Problem::BadBody(error.to_string()))?;
+        read.map(Self)
+    }
+}
+
+fn essence(headers: &HeaderMap) -> String {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+fn decoded(body: &[u8]) -> Result<ThemeFiles, Problem> {
+    let upload: ThemeUpload = serde_json::from_slice(body).map_err(|error| Problem::BadBody(error.to_string()))?;
+    let (mut files, mut errors) = (ThemeFiles::new(), Vec::new());
+    for (index, UploadedFile { path, base64 }) in upload.files.into_iter().enumerate() {
+        match STANDARD.decode(base64) {
+            Ok(content) if !files.contains_key(&path) => drop(files.insert(path, content.into())),
+            Ok(_) => errors.push(wrong(format!("files[{index}].path"), "is there twice")),
+            Err(error) => errors.push(wrong(format!("files[{index}].base64"), format!("takes base64: {error}"))),
+        }
+    }
+    if errors.is_empty() { Ok(files) } else { Err(Problem::WrongFields(errors)) }
+}
+
+/// Unpacks an archive within the limits of a theme, however much it claims to hold.
+fn unpacked(body: Bytes) -> Result<ThemeFiles, Problem> {
+    let no_archive = |error: &dyn std::fmt::Display| Problem::BadBody(format!("it takes a ZIP archive: {error}"));
+    let mut archive = Archive::new(Cursor::new(body)).map_err(|error| no_archive(&error))?;
+    // Folders and litter are entries as well.
+    if archive.len() > 4 * FILES_MAX {
+        return Err(Problem::broken_theme(&[ThemeError::TooManyFiles { place: ".".into(), max: FILES_MAX }]));
+    }
+    let (mut files, mut total) = (BTreeMap::new(), 0);
+    for index in 0..archive.len() {
+        let entry = archive.by_index(index).map_err(|error| no_archive(&error))?;
+        let name = entry.name().map_err(|error| no_archive(&error))?.into_owned();
+        if entry.is_dir() || is_litter(&name) {
+            continue;
+        }
+        let mut content = Vec::new();
+        entry.take(ASSET_MAX + 1).read_to_end(&mut content).map_err(|error| no_archive(&error))?;
+        total += content.len() as u64;
+        if total > THEME_MAX {
+            return Err(Problem::broken_theme(&[ThemeError::TooLarge { file: ".".into(), max: THEME_MAX }]));
+        }
+        if files.insert(name.clone(), Bytes::from(content)).is_some() {
+            return Err(Problem::BrokenTheme(vec![wrong(name, "is there twice")]));
+        }
+    }
+    Ok(without_folder(files))
+}
+
+fn is_litter(name: &str) -> bool {
+    name.starts_with(LITTER_FOLDER) || LITTER.contains(&name.rsplit('/').next().unwrap_or_default())
+}
+
+/// Most archives have one folder around everything.
+fn without_folder(files: ThemeFiles) -> ThemeFiles {
+    let first = files.keys().next().and_then(|path| path.split_once('/')).map(|(folder, _)| format!("{folder}/"));
+    let Some(folder) = first.filter(|folder| files.keys().all(|path| path.starts_with(folder.as_str()))) else {
+        return files;
+    };
+    if !PAGES.iter().any(|page| files.contains_key(&format!("{folder}{page}"))) {
+        return files;
+    }
+    let within = |(path, content): (String, Bytes)| (path[folder.len()..].to_owned(), content);
+    files.into_iter().map(within).collect()
+}
+
+/// What is wrong, where: `queue.html:12`.
+pub(super) fn fault(fault: &ThemeError) -> FieldError {
+    let told = fault.to_string();
+    let place = match fault {
+        ThemeError::Template { file, line, .. } => format!("{}:{line}", file.display()),
+        ThemeError::Read { file, .. }
+        | ThemeError::TooLarge { file, .. }
+        | ThemeError::Kind { file }
+        | ThemeError::NoScript { file } => file.display().to_string(),
+        _ => ".".to_owned(),
+    };
+    let message = told.strip_prefix(&place).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&told).to_owned();
+    wrong(place, message)
+}
+
+fn wrong(field: impl Into<String>, message: impl Into<String>) -> FieldError {
+    FieldError { field: field.into(), message: message.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use zip::ZipWriter;
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+
+    fn archive(entries: &[(&str, &[u8])]) -> Bytes {
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, content) in entries {
+            writer.start_file(*name, SimpleFileOptions::default()).unwrap();
+            writer.write_all(content).unwrap();
+        }
+        writer.finish().unwrap().into_inner().into()
+    }
+
+    fn names(entries: &[(&str, &[u8])]) -> Vec<String> {
+        unpacked(archive(entries)).map(|files| files.into_keys().collect()).unwrap_or_default()
+    }
+
+    #[test]
+    fn an_archive_is_the_theme_with_or_without_a_folder_around_it() {
+        let page: &[u8] = b"page";
+        assert_eq!(names(&[("queue.html", page), ("img/a.svg", page)]), ["img/a.svg", "queue.html"]);
+        let litter = [
+            ("acme/queue.html", page),
+            ("acme/img/a.svg", page),
+            ("__MACOSX/acme/._x", page),
+            ("acme/.DS_Store", page),
+        ];
+        assert_eq!(names(&litter[..2]), ["img/a.svg", "queue.html"]);
+        assert_eq!(names(&litter), ["img/a.svg", "queue.html"]);
+        assert_eq!(names(&[("fonts/a.woff2", page)]), ["fonts/a.woff2"], "a folder of the theme's own stays");
+        assert_eq!(names(&[("../queue.html", page)]), ["../queue.html"], "what is no path of a theme is refused later");
+    }
+
+    #[test]
+    fn an_archive_that_grows_without_end_is_cut_off() {
+        let zeros = vec![0; 8 * 1024 * 1024];
+        let large = unpacked(archive(&[("a.png", &zeros)])).ok().unwrap();
+        assert_eq!(large["a.png"].len() as u64, ASSET_MAX + 1, "enough to be refused, and no more");
+        let many: Vec<_> = (0..40).map(|n| format!("{n}.png")).collect();
+        let many: Vec<_> = many.iter().map(|name| (name.as_str(), zeros.as_slice())).collect();
+        assert!(matches!(unpacked(archive(&many)), Err(Problem::BrokenTheme(_))));
+    }
+
+    #[test]
+    fn nothing_that_is_no_archive_panics() {
+        let whole = archive(&[("queue.html", b"page")]);
+        for cut in 0..whole.len() {
+            assert!(matches!(unpacked(whole.slice(..cut)), Err(Problem::BadBody(_))), "{cut}");
+        }
+        for position in 0..whole.len() {
+            let mut bent = whole.to_vec();
+            bent[position] ^= 0x55;
+            let _ = unpacked(bent.into());
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Signing in through an identity provider, a real one on loopback.
+
+use std::sync::{Arc, Mutex};
+
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::{Method, Request};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use tokio::net::TcpListener;
+use vestibule_core::{Clock as _, ManualClock, MemoryRecords, MemoryStore, SystemClock};
+use vestibule_tests::{AdminUnderTest, Answer, Desk, IdentityProvider, Redis};
+
+use super::office::{PASSWORD, redis_store};
+
+/// A backoffice with an identity provider. Its time begins now, as the provider goes by the machine's clock.
+struct Front {
+    provider: IdentityProvider,
+    admin: AdminUnderTest,
+    clock: Arc<ManualClock>,
+    root: Desk,
+    _redis: Option<Redis>,
+}
+
+impl Front {
+    async fn memory() -> Self {
+        let clock = Arc::new(ManualClock::at(SystemClock::new().now()));
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        Self::over(store, Arc::new(MemoryRecords::new(clock.clone())), clock, None).await
+    }
+
+    async fn redis() -> Self {
+        let (redis, clock) = (Redis::start().await, Arc::new(ManualClock::at(SystemClock::new().now())));
+        let store = redis_store(&redis, &clock);
+        Self::over(store.clone(), store, clock, Some(redis)).await
+    }
+
+    async fn over(
+        store: Arc<dyn vestibule_core::Store>,
+        records: Arc<dyn vestibule_core::records::Records>,
+        clock: Arc<ManualClock>,
+        redis: Option<Redis>,
+    ) -> Self {
+        let person =
+            |sub: &str, email: &str, verified: bool| json!({ "sub": sub, "email": email, "email_verified": verified });
+        let people = [
+            person("1", "Zoe@Example.com", true),
+            person("2", "eve@example.com", true),
+            person("3", "zoe@example.com", false),
+        ];
+        let provider = IdentityProvider::start(&people).await;
+        let admin = AdminUnderTest::start_with_provider(store, records, &provider.issuer()).await;
+        let mut root = admin.root().await;
+        root.create("/tenants", json!({ "id": "acme", "name": "Acme" })).await;
+        let zoe = json!({ "name": "zoe@example.com", "role": "operator", "tenants": ["acme"] });
+        let made = root.create("/operators", zoe).await;
+        assert_eq!(made["password_at"], json!(null));
+        Self { provider, admin, clock, root, _redis: redis }
+    }
+
+    /// Begins, and signs somebody in at the provider. Returns where the browser is sent to then.
+    async fn proven(&self, desk: &mut Desk, sub: &str) -> String {
+        self.provider.sign_in(&begun(desk).await, sub).await
+    }
+}
+
+/// Begins to sign in. Returns the provider's page.
+async fn begun(desk: &mut Desk) -> String {
+    let answer = desk.get("/sign-in/provider").await;
+    assert_eq!(answer.status, 303, "{}", answer.text());
+    answer.header("location").unwrap().to_owned()
+}
+
+/// Follows an address of the backoffice.
+async fn follow(desk: &mut Desk, address: &str) -> Answer {
+    let uri: http::Uri = address.parse().unwrap();
+    desk.visitor().request(Request::get(uri.path_and_query().unwrap().as_str()), "").await
+}
+
+fn assert_refused(answer: &Answer, problem: &str) {
+    assert_eq!(answer.status, 303, "{}", answer.text());
+    assert_eq!(answer.header("location"), Some(format!("/sign-in?problem={problem}").as_str()));
+    let cookies: Vec<_> = answer.headers.get_all("set-cookie").iter().collect();
+    assert!(cookies.iter().all(|cookie| !cookie.to_str().unwrap().starts_with("vestibule_admin")), "{cookies:?}");
+}
+
+async fn signs_in(front: Front) {
+    let mut desk = front.admin.desk();
+    let ways = desk.get("/sign-in/ways").await.json();
+    assert_eq!(ways["provider"], json!({ "name": "Single sign-on", "start": "/api/v1/sign-in/provider" }));
+    let callback = front.proven(&mut desk, "1").await;
+    let answer = follow(&mut desk, &callback).await;
+    assert_eq!((answer.status.as_u16(), answer.header("location")), (303, Some("/")), "{}", answer.text());
+    let who = desk.get("/sign-in").await.json();
+    assert_eq!((&who["operator"], &who["role"]), (&json!("zoe@example.com"), &json!("operator")));
+    let refused = desk.post("/tenants", json!({ "id": "blue", "name": "Blue" })).await;
+    assert_eq!(refused.code(), "not_allowed", "what they may is said here");
+    let log = front.root.clone().get("/audit").await.json();
+    let signed_in = log["entries"].as_array().unwrap().iter().find(|entry| entry["operator"] == "zoe@example.com");
+    let signed_in = signed_in.unwrap_or_else(|| panic!("{log}"));
+    assert_eq!(
+        (&signed_in["action"], &signed_in["changes"][0]["field"]),
+        (&json!("account.sign_in"), &json!("provider"))
+    );
+    assert_refused(&follow(&mut desk, &callback).await, "attempt_lapsed");
+    assert_eq!(desk.get("/sign-in").await.status, 200, "an address that was used changes nothing");
+}
+
+#[tokio::test]
+async fn whom_the_provider_proves_is_signed_in_as_the_operator_of_that_name() {
+    signs_in(Front::memory().await).await;
+}
+
+#[tokio::test]
+async fn whom_the_provider_proves_is_signed_in_over_redis_as_well() {
+    signs_in(Front::redis().await).await;
+}
+
+#[tokio::test]
+async fn the_cookie_of_an_attempt_is_out_of_reach_and_goes_to_one_place() {
+    let front = Front::memory().await;
+    let mut desk = front.admin.desk();
+    let plain = desk.get("/sign-in/provider").await;
+    let cookie = plain.header("set-cookie").unwrap();
+    assert!(cookie.starts_with("vestibule_sign_in="), "{cookie}");
+    assert!(cookie.ends_with("; Path=/api/v1/sign-in/provider; Max-Age=600; HttpOnly; SameSite=Lax"), "{cookie}");
+    let location = plain.header("location").unwrap();
+    for part in ["code_challenge_method=S256", "response_type=code", "state=", "nonce=", "scope=openid+email+profile"] {
+        assert!(location.contains(part), "{location}");
+    }
+    let secret = desk.visitor().cookie("vestibule_sign_in").unwrap().to_owned();
+    assert!(!location.contains(&secret), "{location}");
+    let secure = desk.send(Method::GET, "/sign-in/provider", &[("x-forwarded-proto", "https")], None).await;
+    assert!(secure.header("set-cookie").unwrap().ends_with("; SameSite=Lax; Secure"));
+}
+
+#[tokio::test]
+async fn who_is_no_operator_or_not_proven_stays_out() {
+    let front = Front::memory().await;
+    let mut desk = front.admin.desk();
+    for (sub, problem) in [("2", "unknown_operator"), ("3", "nameless")] {
+        let callback = front.proven(&mut desk, sub).await;
+        assert_refused(&follow(&mut desk, &callback).await, problem);
+    }
+    let log = front.root.clone().get("/audit").await.json();
+    let refused = log["entries"].as_array().unwrap().iter().find(|it| it["action"] == "account.sign_in_refused");
+    assert_eq!(refused.unwrap_or_else(|| panic!("{log}"))["subject"], "eve@example.com");
+    let page = begun(&mut desk).await;
+    let declined = front.provider.decline(&page).await;
+    // This provider leaves the state out where somebody declines.
+    let state = page.split('&').find(|part| part.starts_with("state=")).unwrap();
+    assert_refused(&follow(&mut desk, &format!("{declined}&{state}")).await, "provider_refused");
+}
+
+#[tokio::test]
+async fn an_answer_that_belongs_to_another_attempt_signs_nobody_in() {
+    let front = Front::memory().await;
+    let mut desk = front.admin.desk();
+    let callback = front.proven(&mut desk, "1").await;
+    let other = front.proven(&mut front.admin.desk(), "1").await;
+    assert_refused(&follow(&mut front.admin.desk(), &callback).await, "attempt_lapsed");
+    assert_refused(&follow(&mut desk, &other).await, "wrong_state");
+    assert_refused(&follow(&mut desk, &callback).await, "attempt_lapsed");
+
+    let page = begun(&mut desk).await;
+    let nonce = page.split('&').find(|part| part.starts_with("nonce=")).unwrap();
+    let replayed = front.provider.sign_in(&page.replace(nonce, "nonce=of-another-attempt"), "1").await;
+    assert_refused(&follow(&mut desk, &replayed).await, "not_proven");
+}
+
+/// A provider that records what it is asked for tokens with, and gives none.
+async fn recording() -> (String, Arc<Mutex<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let issuer = format!("http://{}", listener.local_addr().unwrap());
+    let document = json!({
+        "issuer": issuer, "authorization_endpoint": format!("{issuer}/authorize"), "jwks_uri": format!("{issuer}/keys"),
+        "token_endpoint": format!("{issuer}/token"), "response_types_supported": ["code"],
+        "subject_types_supported": ["public"], "id_token_signing_alg_values_supported": ["RS256"],
+    });
+    let asked = Arc::new(Mutex::new(String::new()));
+    let recorded = asked.clone();
+    let refuse = async move |body: String| {
+        *recorded.lock().unwrap() = body;
+        (http::StatusCode::BAD_REQUEST, Json(json!({ "error": "invalid_grant" })))
+    };
+    let router = Router::new()
+        .route("/.well-known/openid-configuration", get(async move || Json(document)))
+        .route("/keys", get(async || Json(json!({ "keys": [] }))))
+        .route("/token", post(refuse));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    (issuer, asked)
+}
+
+#[tokio::test]
+async fn a_code_is_redeemed_by_whoever_asked_for_it() {
+    let (issuer, asked) = recording().await;
+    let clock = Arc::new(ManualClock::at(SystemClock::new().now()));
+    let (store, records) = (Arc::new(MemoryStore::new(clock.clone())), Arc::new(MemoryRecords::new(clock)));
+    let admin = AdminUnderTest::start_with_provider(store, records, &issuer).await;
+    let mut desk = admin.desk();
+    let page = begun(&mut desk).await;
+    let part = |text: &str, name: &str| {
+        let all = text.split(['?', '&']).find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
+        all.unwrap_or_else(|| panic!("no {name} in {text}")).to_owned()
+    };
+    let state = part(&page, "state");
+    let answer = desk.get(&format!("/sign-in/provider/callback?code=c0de&state={state}")).await;
+    assert_refused(&answer, "provider_refused");
+    let asked = asked.lock().unwrap().clone();
+    assert_eq!(
+        (part(&asked, "grant_type"), part(&asked, "code")),
+        ("authorization_code".to_owned(), "c0de".to_owned())
+    );
+    let verifier = part(&asked, "code_verifier");
+    let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
+    assert_eq!(part(&page, "code_challenge"), challenge);
+    assert!(!page.contains(&verifier), "{page}");
+}
+
+#[tokio::test]
+async fn what_lapsed_signs_nobody_in() {
+    let front = Front::memory().await;
+    let mut desk = front.admin.desk();
+    let callback = front.proven(&mut desk, "1").await;
+    front.clock.advance((front.provider.proof_holds() + 60) * 1_000_000);
+    assert_refused(&follow(&mut desk, &callback).await, "not_proven");
+    let callback = front.proven(&mut desk, "1").await;
+    front.clock.advance(600 * 1_000_000);
+    assert_refused(&follow(&mut desk, &callback).await, "attempt_lapsed");
+}
+
+#[tokio::test]
+async fn while_the_provider_is_away_passwords_do() {
+    let mut front = Front::memory().await;
+    let mut desk = front.admin.desk();
+    let callback = front.proven(&mut desk, "1").await;
+    front.provider.kill();
+    assert_refused(&follow(&mut desk, &callback).await, "provider_unavailable");
+    assert_refused(&desk.get("/sign-in/provider").await, "provider_unavailable");
+    let wrong = json!({ "name": "zoe@example.com", "password": PASSWORD });
+    assert_eq!(desk.post("/sign-in", wrong).await.code(), "wrong_password", "she has none");
+    let set = front.root.patch("/operators/zoe@example.com", json!({ "password": PASSWORD })).await;
+    assert!(set.json()["password_at"].is_u64(), "{}", set.text());
+    desk.sign_in("zoe@example.com", PASSWORD).await;
+}
+
+#[tokio::test]
+async fn one_address_begins_thirty_times_and_then_slowly() {
+    let mut front = Front::memory().await;
+    front.provider.kill();
+    let mut desk = front.admin.desk().with_header("x-forwarded-for", "192.0.2.1");
+    for _ in 0..31 {
+        assert_refused(&desk.get("/sign-in/provider").await, "provider_unavailable");
+    }
+    assert_refused(&desk.get("/sign-in/provider").await, "slowed");
+    let mut other = front.admin.desk().with_header("x-forwarded-for", "192.0.2.2");
+    assert_refused(&other.get("/sign-in/provider").await, "provider_unavailable");
+}
+
+#[tokio::test]
+async fn without_a_provider_there_is_no_such_way() {
+    let office = super::office::Office::memory().await;
+    let mut desk = office.admin.desk();
+    assert_eq!(desk.get("/sign-in/ways").await.json(), json!({ "password": true, "provider": Value::Null }));
+    assert_refused(&desk.get("/sign-in/provider").await, "no_provider");
+    assert_refused(&desk.get("/sign-in/provider/callback?code=a&state=b").await, "no_provider");
+    let nobody = json!({ "name": "zoe", "role": "superuser" });
+    let refused = office.root().post("/operators", nobody).await;
+    assert_eq!(refused.wrong_fields(), ["password: is missing; it takes 12 to 256 characters"]);
+}

@@ -1,0 +1,315 @@
+//! Themes in the API.
+
+use std::io::{Cursor, Read as _, Write as _};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::Request;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use vestibule_tests::{Answer, Desk, GateUnderTest, S3, Visitor};
+use vestibule_themes::{BucketAddress, Publisher, ThemesAddress};
+use zip::write::SimpleFileOptions;
+use zip::{ZipArchive, ZipWriter};
+
+use super::office::Office;
+
+const LIVE: &str = "/themes/acme-summer";
+const VERSIONS: &str = "/themes/acme-summer/versions";
+
+/// An office with a folder for themes, and an operator of acme.
+struct Studio {
+    office: Office,
+    zoe: Desk,
+    folder: TempDir,
+}
+
+impl Studio {
+    async fn open() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let office = Office::memory_with_themes(Publisher::at(ThemesAddress::Folder(folder.path().to_owned()))).await;
+        Self::of(office, folder).await
+    }
+
+    async fn of(office: Office, folder: TempDir) -> Self {
+        let acme = json!({ "id": "acme", "name": "Acme & Sons", "colour": "#c2185b", "logo": "logo.svg" });
+        office.root().create("/tenants", acme).await;
+        office.tenant("blue").await;
+        office.queue("tour", "acme", json!({ "theme": "acme-summer", "name": "Summer tour" })).await;
+        let zoe = office.operator("zoe", "operator", &["acme"]).await;
+        Self { office, zoe, folder }
+    }
+
+    fn shown(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("acme-summer/queue.html")).unwrap_or_default()
+    }
+}
+
+/// A page that says a text.
+fn page(text: &str) -> String {
+    format!("<!doctype html><html lang=\"{{{{ lang }}}}\"><h1>{text}</h1>{{{{ heading }}}}{{{{ script_tags }}}}</html>")
+}
+
+fn upload(files: &[(&str, &str)]) -> Value {
+    let file = |(path, content): &(&str, &str)| json!({ "path": path, "base64": STANDARD.encode(content) });
+    json!({ "files": files.iter().map(file).collect::<Vec<_>>() })
+}
+
+/// Uploads what must work. Returns the version.
+async fn uploaded(desk: &mut Desk, text: &str) -> String {
+    desk.create(VERSIONS, upload(&[("queue.html", &page(text))])).await["id"].as_str().unwrap().to_owned()
+}
+
+async fn publish(desk: &mut Desk, version: &str) -> Answer {
+    desk.send(http::Method::POST, &format!("{VERSIONS}/{version}/publish"), &[], None).await
+}
+
+async fn send_zip(desk: &mut Desk, path: &str, bytes: Vec<u8>) -> Answer {
+    let request = Request::post(format!("/api/v1{path}")).header("content-type", "application/zip");
+    desk.visitor().request(request, bytes).await
+}
+
+fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, content) in files {
+        writer.start_file(*name, SimpleFileOptions::default()).unwrap();
+        writer.write_all(content).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+async fn a_version_is_looked_at_published_and_taken_back(mut studio: Studio, shown: impl AsyncFn(&Studio) -> String) {
+    let first = uploaded(&mut studio.zoe, "First").await;
+    let frame = studio.zoe.get(&format!("{LIVE}/preview?version={first}")).await;
+    assert!(frame.text().contains("<h1>First</h1>"), "{}", frame.text());
+    assert!(!shown(&studio).await.contains("First"), "no visitor sees it yet");
+    assert_eq!(publish(&mut studio.zoe, &first).await.json()["live"], true);
+    assert!(shown(&studio).await.contains("First"));
+
+    studio.office.pass(60);
+    let second = uploaded(&mut studio.zoe, "Second").await;
+    assert_eq!(publish(&mut studio.zoe, &second).await.status, 200);
+    assert!(shown(&studio).await.contains("Second"));
+    let versions = studio.zoe.get(VERSIONS).await.json();
+    let told = |index: usize, field: &str| versions["versions"][index][field].clone();
+    assert_eq!((told(0, "id"), told(0, "live"), told(0, "operator")), (json!(second), json!(true), json!("zoe")));
+    assert_eq!(
+        (told(1, "id"), told(1, "live"), told(1, "at")),
+        (json!(first), json!(false), json!(studio.office.now() - 60))
+    );
+
+    assert_eq!(publish(&mut studio.zoe, &first).await.status, 200);
+    assert!(shown(&studio).await.contains("First"), "and back again");
+    let log = studio.zoe.get("/audit?action=theme.").await.json();
+    let actions: Vec<_> = log["entries"].as_array().unwrap().iter().map(|it| it["action"].as_str().unwrap()).collect();
+    assert_eq!(actions, ["theme.publish", "theme.publish", "theme.upload", "theme.publish", "theme.upload"]);
+    let last = &log["entries"][0];
+    assert_eq!((&last["subject"], &last["tenant"]), (&json!("acme-summer"), &json!("acme")));
+    assert_eq!(last["changes"], json!([{ "field": "live", "from": second, "to": first }]));
+}
+
+#[tokio::test]
+async fn a_version_is_looked_at_published_and_taken_back_in_a_folder() {
+    a_version_is_looked_at_published_and_taken_back(Studio::open().await, async |studio| studio.shown()).await;
+}
+
+#[tokio::test]
+async fn a_version_is_looked_at_published_and_taken_back_in_a_bucket() {
+    let s3 = S3::start().await;
+    let ThemesAddress::Bucket(address) = s3.themes("themes").parse::<ThemesAddress>().unwrap() else { unreachable!() };
+    let address: BucketAddress = address;
+    let office = Office::memory_with_themes(Publisher::on_server(s3.server(), address.clone())).await;
+    let studio = Studio::of(office, tempfile::tempdir().unwrap()).await;
+    let reader = Publisher::on_server(s3.server(), address);
+    a_version_is_looked_at_published_and_taken_back(studio, async |_| {
+        let live = reader.live(&"acme-summer".parse().unwrap()).await.unwrap().unwrap_or_default();
+        live.get("queue.html").map_or_else(String::new, |page| String::from_utf8(page.to_vec()).unwrap())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_archive_goes_up_and_comes_down_again() {
+    let mut studio = Studio::open().await;
+    let text = page("Zipped");
+    let files: [(&str, &[u8]); 3] = [
+        ("summer/queue.html", text.as_bytes()),
+        ("summer/img/a.svg", b"<svg/>"),
+        ("__MACOSX/summer/._queue.html", b"x"),
+    ];
+    let checked = send_zip(&mut studio.zoe, &format!("{VERSIONS}?validate=true"), archive(&files)).await;
+    assert_eq!((checked.status.as_u16(), checked.json()["files"].clone()), (200, json!(2)), "{}", checked.text());
+    assert_eq!(studio.zoe.get(VERSIONS).await.json(), json!({ "versions": [] }), "nothing is kept");
+    let version = send_zip(&mut studio.zoe, VERSIONS, archive(&files)).await.json();
+    let id = version["id"].as_str().unwrap_or_else(|| panic!("{version}"));
+    let down = studio.zoe.get(&format!("{VERSIONS}/{id}/archive")).await;
+    assert_eq!(down.header("content-disposition"), Some("attachment; filename=\"acme-summer.zip\""));
+    let mut found = ZipArchive::new(Cursor::new(down.body.to_vec())).unwrap();
+    let mut page = String::new();
+    found.by_name("queue.html").unwrap().read_to_string(&mut page).unwrap();
+    assert_eq!((found.len(), page), (2, text));
+    let again = send_zip(&mut studio.zoe, VERSIONS, down.body.to_vec()).await;
+    assert_eq!(again.status, 201, "{}", again.text());
+}
+
+#[tokio::test]
+async fn what_is_broken_is_refused_by_file_and_line_and_shown_to_nobody() {
+    let mut studio = Studio::open().await;
+    let first = uploaded(&mut studio.zoe, "First").await;
+    publish(&mut studio.zoe, &first).await;
+    for (files, wrong) in [
+        (upload(&[("queue.html", "{{ script_tags }}\n{{ positon }}")]), "queue.html:2: "),
+        (upload(&[("queue.html", "{{ script_tags }}"), ("closed.html", "\n\n{% if %}")]), "closed.html:3: "),
+        (upload(&[("queue.html", "no script")]), "queue.html: leaves out {{ script_tags }}"),
+        (upload(&[("queue.html", "{{ script_tags }}"), ("../evil.css", "x")]), "../evil.css: takes templates"),
+        (upload(&[("page.php", "x")]), "page.php: takes templates"),
+        (upload(&[]), ".: takes at least one file"),
+    ] {
+        let refused = studio.zoe.post(VERSIONS, files).await;
+        assert_eq!((refused.status.as_u16(), refused.code()), (422, "broken_theme".to_owned()), "{}", refused.text());
+        assert!(refused.wrong_fields()[0].starts_with(wrong), "{wrong}: {:?}", refused.wrong_fields());
+    }
+    let large = "x".repeat(256 * 1024 + 1);
+    let refused = studio.zoe.post(VERSIONS, upload(&[("queue.html", &large)])).await;
+    assert_eq!(refused.wrong_fields(), ["queue.html: takes at most 262144 bytes"]);
+    let twice = upload(&[("queue.html", "a"), ("queue.html", "b")]);
+    assert_eq!(studio.zoe.post(VERSIONS, twice).await.wrong_fields(), ["files[1].path: is there twice"]);
+    let no_base64 = json!({ "files": [{ "path": "queue.html", "base64": "?" }] });
+    assert!(studio.zoe.post(VERSIONS, no_base64).await.wrong_fields()[0].starts_with("files[0].base64: takes base64"));
+    assert_eq!(send_zip(&mut studio.zoe, VERSIONS, b"no archive".to_vec()).await.code(), "bad_body");
+    let tar = Request::post(format!("/api/v1{VERSIONS}")).header("content-type", "application/x-tar");
+    let refused = studio.zoe.visitor().request(tar, "x").await;
+    assert_eq!((refused.status.as_u16(), refused.code()), (415, "wrong_content_type".to_owned()));
+    assert!(studio.shown().contains("First"), "visitors see what worked");
+    assert_eq!(studio.zoe.get(VERSIONS).await.json()["versions"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn every_state_and_language_is_looked_at_with_the_brand_and_sample_data() {
+    let mut studio = Studio::open().await;
+    let listed = studio.zoe.get("/themes").await.json();
+    let each = |name: &str| -> Vec<String> {
+        listed[name].as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect()
+    };
+    for state in each("states") {
+        for language in each("languages") {
+            let frame = studio.zoe.get(&format!("{LIVE}/preview?state={state}&language={language}")).await;
+            assert_eq!(frame.status, 200, "{state} {language}: {}", frame.text());
+            let text = frame.text();
+            assert!(text.contains(&format!("lang=\"{language}\"")) && text.contains("Acme &amp; Sons"), "{text}");
+            assert_eq!(text.contains("Summer tour"), true, "{state} {language}: {text}");
+            assert!(text.contains("/api/v1/preview-files/") || !text.contains("logo.svg"), "{text}");
+        }
+    }
+    for wrong in ["state=asleep", "language=tlh", "version=1", "v=1"] {
+        assert_eq!(studio.zoe.get(&format!("{LIVE}/preview?{wrong}")).await.status, 422, "{wrong}");
+    }
+    let unknown = "0000000000000009-01234567";
+    assert_eq!(studio.zoe.get(&format!("{LIVE}/preview?version={unknown}")).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_preview_reaches_nothing_of_the_backoffice() {
+    let mut studio = Studio::open().await;
+    let text = "<img src=\"{{ asset_base }}img/a.svg\">{{ script_tags }}";
+    let evil = "<svg xmlns=\"http://www.w3.org/2000/svg\"><script>alert(1)</script></svg>";
+    let files = upload(&[("queue.html", text), ("img/a.svg", evil), ("fonts/a.woff2", "font")]);
+    let version = studio.zoe.create(VERSIONS, files).await["id"].as_str().unwrap().to_owned();
+    let frame = studio.zoe.get(&format!("{LIVE}/preview?version={version}")).await;
+    let policy = frame.header("content-security-policy").unwrap();
+    for part in ["default-src 'none'", "frame-ancestors 'self'", "form-action 'none'", "base-uri 'none'"] {
+        assert!(policy.contains(part), "{policy}");
+    }
+    assert!(policy.ends_with("; sandbox") && !policy.contains("script"), "no origin, no script: {policy}");
+    assert_eq!(frame.header("x-frame-options"), Some("SAMEORIGIN"));
+    assert_eq!(frame.header("cache-control"), Some("no-store"));
+
+    let base = frame.text().split("src=\"").nth(1).unwrap().split("img/a.svg").next().unwrap().to_owned();
+    // The frame has no origin, so no cookie goes with what it loads.
+    let mut anybody = Visitor::new(studio.office.admin.address(), "admin.example.com");
+    let picture = anybody.request(Request::get(format!("{base}img/a.svg")), "").await;
+    assert_eq!((picture.status.as_u16(), picture.header("content-type")), (200, Some("image/svg+xml")));
+    let policy = picture.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'") && policy.ends_with("; sandbox"), "{policy}");
+    let font = anybody.request(Request::get(format!("{base}fonts/a.woff2")), "").await;
+    assert_eq!(font.header("access-control-allow-origin"), Some("*"));
+    for gone in ["queue.html", "img/b.svg", "..%2f..%2fqueue.html"] {
+        assert_eq!(anybody.request(Request::get(format!("{base}{gone}")), "").await.status, 404, "{gone}");
+    }
+    let guessed = "/api/v1/preview-files/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA/img/a.svg";
+    assert_eq!(anybody.request(Request::get(guessed), "").await.status, 404);
+
+    // Another process has the token's note and the files, and nothing else.
+    let publisher = Publisher::at(ThemesAddress::Folder(studio.folder.path().to_owned()));
+    let other = studio.office.another_process(publisher).await;
+    let mut elsewhere = Visitor::new(other.address(), "admin.example.com");
+    assert_eq!(elsewhere.request(Request::get(format!("{base}img/a.svg")), "").await.body, evil.as_bytes());
+    studio.office.pass(600);
+    assert_eq!(anybody.request(Request::get(format!("{base}img/a.svg")), "").await.status, 404, "it lapses");
+}
+
+#[tokio::test]
+async fn a_tenant_s_themes_are_those_that_begin_with_its_name() {
+    let mut studio = Studio::open().await;
+    let mut root = studio.office.root();
+    for theme in ["acme", "acme-summer", "blue-night", "default"] {
+        let made = root.post(&format!("/themes/{theme}/versions"), upload(&[("queue.html", &page(theme))])).await;
+        assert_eq!(made.status, 201, "{theme}: {}", made.text());
+    }
+    let ids = |listed: &Value| -> Vec<String> {
+        let all = listed["themes"].as_array().unwrap().iter();
+        all.map(|theme| theme["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let listed = studio.zoe.get("/themes").await.json();
+    assert_eq!(ids(&listed), ["acme", "acme-summer"]);
+    assert_eq!((&listed["themes"][1]["tenant"], &listed["themes"][1]["queues"]), (&json!("acme"), &json!(["tour"])));
+    assert_eq!(ids(&root.get("/themes").await.json()), ["acme", "acme-summer", "blue-night", "default"]);
+    for foreign in ["blue-night", "default", "acmeish", "%2e%2e"] {
+        let answer =
+            studio.zoe.post(&format!("/themes/{foreign}/versions"), upload(&[("queue.html", &page("x"))])).await;
+        assert_eq!(answer.status, 404, "{foreign}: {}", answer.text());
+    }
+    let mut viewer = studio.office.operator("vic", "viewer", &["acme"]).await;
+    assert_eq!(viewer.get(VERSIONS).await.status, 200);
+    assert_eq!(viewer.post(VERSIONS, upload(&[("queue.html", &page("x"))])).await.code(), "not_allowed");
+}
+
+#[tokio::test]
+async fn a_gate_shows_what_was_published_within_seconds() {
+    let mut studio = Studio::open().await;
+    let options = vestibule_tests::GateOptions { themes: Some(studio.folder.path().to_owned()), ..Default::default() };
+    let none = json!({ "tenants": [], "queues": [] });
+    let gate = GateUnderTest::start_with(studio.office.store.clone(), &none, options).await;
+    studio.office.root().patch("/queues/tour/levers", json!({ "quota": 0 })).await;
+    let mut visitor = Visitor::new(gate.address(), "tour.example.com");
+    assert!(visitor.navigate("/").await.text().contains("Summer tour"), "the built-in page");
+    let version = uploaded(&mut studio.zoe, "From the backoffice").await;
+    publish(&mut studio.zoe, &version).await;
+    vestibule_tests::wait_until("the gate shows it", std::time::Duration::from_secs(10), async || {
+        visitor.clone().navigate("/").await.text().contains("From the backoffice")
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn without_a_place_for_themes_the_api_says_so() {
+    let office = Office::memory().await;
+    let mut root = office.root();
+    for answer in [root.get("/themes").await, root.get("/themes/default/versions").await] {
+        assert_eq!((answer.status.as_u16(), answer.code()), (409, "no_themes".to_owned()), "{}", answer.text());
+    }
+    let refused = root.post("/themes/default/versions", upload(&[("queue.html", &page("x"))])).await;
+    assert_eq!(refused.code(), "no_themes");
+    assert_eq!(root.get("/themes/default/preview").await.status, 200, "the built-in page");
+}
+
+#[tokio::test]
+async fn while_the_place_of_themes_is_away_the_api_says_so() {
+    let mut s3 = S3::start().await;
+    let ThemesAddress::Bucket(address) = s3.themes("themes").parse::<ThemesAddress>().unwrap() else { unreachable!() };
+    let office = Office::memory_with_themes(Publisher::on_server(s3.server(), address)).await;
+    s3.kill();
+    let answer = office.root().get("/themes").await;
+    assert_eq!((answer.status.as_u16(), answer.code()), (503, "themes_unavailable".to_owned()), "{}", answer.text());
+    assert_eq!(office.root().get("/queues").await.status, 200, "everything else goes on");
+}

@@ -1,6 +1,8 @@
 //! The stand-alone program as people run it.
 
 mod apply;
+mod apply_to_backoffice;
+mod backoffice;
 mod check;
 mod lifetime;
 mod logging;

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use vestibule_core::{KeyError, KeyList, MemoryStore, Store, SystemClock};
+use vestibule_core::records::Records;
+use vestibule_core::{KeyError, KeyList, MemoryRecords, MemoryStore, Store, SystemClock};
 use vestibule_store_redis::{AddressError, RedisOptions, RedisStore};
-use vestibule_themes::{Themes, ThemesAddress, ThemesAddressError};
+use vestibule_themes::{Publisher, Themes, ThemesAddress, ThemesAddressError};
 
 use crate::environment::{VariableError, number, variable};
 
 /// How long the store may take for one operation.
 pub const STORE_TIMEOUT: Duration = Duration::from_millis(250);
+/// The address of a store within the process.
+const MEMORY: &str = "memory";
 /// Bounds of `VESTIBULE_THEMES_RECHECK`, in seconds.
 pub const THEMES_RECHECK: std::ops::RangeInclusive<u64> = 1..=3600;
 
@@ -50,12 +53,34 @@ pub enum ConfigError {
 /// # Errors
 /// An address that is none.
 pub fn open_store(variable: &'static str, address: &str, timeout: Duration) -> Result<Arc<dyn Store>, ConfigError> {
-    if address == "memory" {
+    if address == MEMORY {
         return Ok(Arc::new(MemoryStore::new(SystemClock::new())));
     }
+    Ok(Arc::new(connect(variable, address, timeout)?))
+}
+
+/// Opens the store at `address` as [`open_store`] does, with what the backoffice keeps beside the lines. In memory both
+/// end with the process.
+///
+/// # Errors
+/// An address that is none.
+pub fn open_store_and_records(
+    variable: &'static str,
+    address: &str,
+    timeout: Duration,
+) -> Result<(Arc<dyn Store>, Arc<dyn Records>), ConfigError> {
+    if address == MEMORY {
+        let records = MemoryRecords::new(SystemClock::new());
+        return Ok((Arc::new(MemoryStore::new(SystemClock::new())), Arc::new(records)));
+    }
+    let redis = Arc::new(connect(variable, address, timeout)?);
+    Ok((redis.clone(), redis))
+}
+
+fn connect(variable: &'static str, address: &str, timeout: Duration) -> Result<RedisStore, ConfigError> {
     let refuse = |error: AddressError| ConfigError::Store { variable, reason: error.to_string() };
     let options = RedisOptions { timeout, ..RedisOptions::default() };
-    Ok(Arc::new(RedisStore::connect(address, options).map_err(refuse)?))
+    RedisStore::connect(address, options).map_err(refuse)
 }
 
 /// Where themes are, and how often they are looked at.
@@ -87,7 +112,22 @@ impl ThemesConfig {
 /// # Errors
 /// An address that is none, or a folder that isn't there.
 pub fn open_themes(variable: &'static str, config: &ThemesConfig) -> Result<Themes, ConfigError> {
-    let Some(address) = &config.address else { return Ok(Themes::built_in()) };
+    match address_of_themes(variable, config)? {
+        Some(place) => Ok(Themes::at(place, config.recheck)),
+        None => Ok(Themes::built_in()),
+    }
+}
+
+/// Opens the same place to publish themes there; `None` if there is no such place. Nothing is asked of it yet.
+///
+/// # Errors
+/// An address that is none, or a folder that isn't there.
+pub fn open_publisher(variable: &'static str, config: &ThemesConfig) -> Result<Option<Publisher>, ConfigError> {
+    Ok(address_of_themes(variable, config)?.map(Publisher::at))
+}
+
+fn address_of_themes(variable: &'static str, config: &ThemesConfig) -> Result<Option<ThemesAddress>, ConfigError> {
+    let Some(address) = &config.address else { return Ok(None) };
     let refuse = |reason: String| ConfigError::Themes { variable, address: address.clone(), reason };
     let place: ThemesAddress = address.parse().map_err(|error: ThemesAddressError| refuse(error.to_string()))?;
     if let ThemesAddress::Folder(folder) = &place
@@ -95,7 +135,7 @@ pub fn open_themes(variable: &'static str, config: &ThemesConfig) -> Result<Them
     {
         return Err(refuse("is no folder; themes are in a folder, or at s3://bucket/prefix".to_owned()));
     }
-    Ok(Themes::at(place, config.recheck))
+    Ok(Some(place))
 }
 
 /// Reads keys (`VESTIBULE_TICKET_KEYS`, `VESTIBULE_PASS_KEYS`).

@@ -33,7 +33,10 @@ mod request_log;
 mod telemetry;
 
 pub use clock::StoreClock;
-pub use config::{ConfigError, STORE_TIMEOUT, THEMES_RECHECK, ThemesConfig, open_store, open_themes, parse_keys};
+pub use config::{
+    ConfigError, STORE_TIMEOUT, THEMES_RECHECK, ThemesConfig, open_publisher, open_store, open_store_and_records,
+    open_themes, parse_keys,
+};
 pub use decision::{Decision, Outcome};
 pub use directory::{Directory, Queue};
 pub use environment::{StoreConfig, VariableError, init_telemetry_from_env, number, required, variable};

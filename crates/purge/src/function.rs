@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tracing::{debug, info, warn};
+use vestibule_core::history::notice_minute;
+use vestibule_core::records::Records;
 use vestibule_core::{Clock, Store};
 use vestibule_http::{VariableError, number, variable};
 
@@ -25,14 +27,16 @@ pub struct NothingPurged;
 /// The purge between two calls. Whatever event it is called with, it does one round.
 pub struct Function {
     store: Arc<dyn Store>,
+    records: Arc<dyn Records>,
     clock: Box<dyn Clock>,
     most: Option<Duration>,
 }
 
 impl Function {
-    /// Over this store; `clock` is this machine's, by which the time of a call ends.
-    pub fn new(store: Arc<dyn Store>, clock: impl Clock + 'static) -> Self {
-        Self { store, clock: Box::new(clock), most: None }
+    /// Over this store, and what the backoffice keeps beside it; `clock` is this machine's, by which the time of a call
+    /// ends.
+    pub fn new(store: Arc<dyn Store>, records: Arc<dyn Records>, clock: impl Clock + 'static) -> Self {
+        Self { store, records, clock: Box::new(clock), most: None }
     }
 
     /// Takes at most `VESTIBULE_PURGE_BUDGET_MS` for a round; all of a call's time but [`RESERVE`] if it is not set.
@@ -47,11 +51,14 @@ impl Function {
         Ok(Self { most, ..self })
     }
 
-    /// One round, within what is left until `deadline_ms` since 1970; returns it as JSON ([`Round::to_value`]).
+    /// One round, and the numbers of this minute for the history, within what is left until `deadline_ms` since 1970; returns it as JSON ([`Round::to_value`]).
     ///
     /// # Errors
     /// The store did not say which queues there are. One that could not be purged is no error: the round counts it.
     pub async fn call(&self, deadline_ms: u64) -> Result<Value, NothingPurged> {
+        if let Err(error) = notice_minute(&*self.store, &*self.records).await {
+            warn!(%error, "this minute's numbers could not be noted");
+        }
         let round = run(self.store.as_ref(), self.budget(deadline_ms)).await;
         if round.queues == 0 && round.failed > 0 {
             return Err(NothingPurged);
@@ -81,13 +88,14 @@ fn tell(round: &Round) {
 
 #[cfg(test)]
 mod tests {
-    use vestibule_core::{ManualClock, MemoryStore, Micros, SystemClock};
+    use vestibule_core::{ManualClock, MemoryRecords, MemoryStore, Micros, SystemClock};
 
     use super::*;
 
     fn function(most: Option<u64>) -> Function {
         let clock = ManualClock::at(Micros(1_700_000_000_000_000));
-        let function = Function::new(Arc::new(MemoryStore::new(SystemClock::new())), clock);
+        let records = Arc::new(MemoryRecords::new(SystemClock::new()));
+        let function = Function::new(Arc::new(MemoryStore::new(SystemClock::new())), records, clock);
         Function { most: most.map(Duration::from_millis), ..function }
     }
 

@@ -27,7 +27,7 @@ use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom as _;
 use tokio::time::Instant;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 use vestibule_core::line::PURGE_BATCH;
 use vestibule_core::{Clock as _, QueueId, Store, StoreError, SystemClock};
 
@@ -69,6 +69,9 @@ async fn purge_in_turns(store: &dyn Store, mut turns: VecDeque<QueueId>, go_on: 
         unanswered = if matches!(report, Err(StoreError::Unavailable(_))) { unanswered + 1 } else { 0 };
         match report {
             Ok(report) => {
+                if let Some(revision) = report.closed {
+                    info!(%queue, revision, "drained, and closed by itself");
+                }
                 round.add(&queue, report);
                 if report.more {
                     turns.push_back(queue);

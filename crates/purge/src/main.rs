@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use serde_json::Value;
 use vestibule_core::SystemClock;
-use vestibule_http::{StoreConfig, VariableError, exit_code, init_telemetry_from_env, open_store, variable};
+use vestibule_http::{
+    StoreConfig, VariableError, exit_code, init_telemetry_from_env, open_store_and_records, variable,
+};
 use vestibule_purge::Function;
 
 #[tokio::main(flavor = "current_thread")]
@@ -19,8 +21,8 @@ const RUNTIME_API: &str = "AWS_LAMBDA_RUNTIME_API";
 async fn run() -> Result<(), Error> {
     init_telemetry_from_env()?;
     let store = StoreConfig::from_env()?;
-    let store = open_store("VESTIBULE_REDIS_URL", &store.url, store.timeout)?;
-    let function = &Function::new(store, SystemClock::new()).with_budget_from_env()?;
+    let (store, records) = open_store_and_records("VESTIBULE_REDIS_URL", &store.url, store.timeout)?;
+    let function = &Function::new(store, records, SystemClock::new()).with_budget_from_env()?;
     if variable(RUNTIME_API).is_none() {
         let reason = "is not set: this program is started by AWS Lambda; vestibule serve purges by itself";
         return Err(VariableError::new(RUNTIME_API, reason).into());

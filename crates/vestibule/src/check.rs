@@ -58,6 +58,9 @@ fn warnings(queue: &Settings, all: &[Settings]) -> Vec<String> {
         Mode::Open => {}
         Mode::Paused => found.push("mode is \"paused\": people join and nobody is admitted".to_owned()),
         Mode::Closed => found.push("mode is \"closed\": nobody joins and nobody is admitted".to_owned()),
+        Mode::Draining => {
+            found.push("mode is \"draining\": nobody joins, and once the line is empty the queue closes".to_owned());
+        }
         Mode::Bypass => found.push("mode is \"bypass\": everyone passes, quota or not".to_owned()),
     }
     for host in &queue.hosts {

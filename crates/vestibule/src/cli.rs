@@ -4,8 +4,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use vestibule_core::TenantId;
 use vestibule_core::settings::Origin;
 use vestibule_http::{LogFormat, THEMES_RECHECK, TRUSTED_PROXIES_MAX};
+
+use crate::plan::PlanOptions;
+use crate::rehearse::RehearseOptions;
 
 /// A virtual waiting room: visitors wait in an orderly line, see where they stand, and are let in first come, first
 /// served, so that the site never carries more than it can.
@@ -18,7 +22,7 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Run the gate and the purge in front of a site
+    /// Run the gate in front of a site, with purge, backoffice and metrics beside it
     Serve(Box<ServeOptions>),
     /// Show it all: a sample shop, a crowd before it, and a moving line to stand in
     Demo(DemoOptions),
@@ -26,6 +30,42 @@ pub(crate) enum Command {
     Check(CheckOptions),
     /// Write a settings file into the Redis that the gates share, after showing what changes
     Apply(ApplyOptions),
+    /// Make the people who may sign in to the backoffice
+    #[command(subcommand)]
+    Admin(AdminCommand),
+    /// Play a crowd against a running gate over HTTP, and say whether it held
+    Rehearse(Box<RehearseOptions>),
+    /// Play a crowd on the rules in virtual time: how long people will wait, and what it costs
+    Plan(Box<PlanOptions>),
+}
+
+#[derive(Subcommand)]
+pub(crate) enum AdminCommand {
+    /// Make an operator of the backoffice. Asks for the password, or reads it from VESTIBULE_ADMIN_PASSWORD
+    CreateUser(CreateUserOptions),
+}
+
+#[derive(Args)]
+pub(crate) struct CreateUserOptions {
+    /// The name to sign in with
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+
+    /// What they may do: everything (superuser), change the queues of their tenants (operator) or look at them (viewer)
+    #[arg(long, default_value = "superuser", value_parser = ["superuser", "operator", "viewer"], value_name = "ROLE")]
+    pub(crate) role: String,
+
+    /// A tenant of theirs; may be given several times. Needed unless they are a superuser, who has all
+    #[arg(long = "tenant", value_name = "ID")]
+    pub(crate) tenants: Vec<TenantId>,
+
+    /// Make them anew if the name is taken: their old password and their sign-ins are good no more
+    #[arg(long)]
+    pub(crate) replace: bool,
+
+    /// Where the lines are kept: redis://.., rediss://.., redis-cluster://.. or redis-sentinel://..
+    #[arg(long, env = "VESTIBULE_REDIS_URL", hide_env_values = true, value_name = "URL")]
+    pub(crate) store: String,
 }
 
 #[derive(Args, Clone)]
@@ -34,7 +74,8 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "VESTIBULE_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDR")]
     pub(crate) listen: Listen,
 
-    /// Where to answer those who watch over it, at /metrics: an address and port, or unix:PATH. Nowhere unless it is given
+    /// Where the backoffice is, for those who run the site, with its API at /api/docs and metrics at /metrics: an address
+    /// and port, or unix:PATH. Nowhere unless it is given
     #[arg(long, env = "VESTIBULE_ADMIN_LISTEN", value_name = "ADDR")]
     pub(crate) admin_listen: Option<Listen>,
 
@@ -42,6 +83,10 @@ pub(crate) struct ServeOptions {
     /// loopback address nor a socket file
     #[arg(long, env = "VESTIBULE_METRICS_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     pub(crate) metrics_token: Option<String>,
+
+    /// Name and password of the first superuser, who is made unless there is one: name:password
+    #[arg(long, env = "VESTIBULE_ADMIN_BOOTSTRAP", hide_env_values = true, value_name = "NAME:PASSWORD")]
+    pub(crate) admin_bootstrap: Option<String>,
 
     /// Settings file: tenants and queues. Read again on SIGHUP
     #[arg(long, env = "VESTIBULE_SETTINGS", value_name = "FILE")]
@@ -134,6 +179,10 @@ pub(crate) struct DemoOptions {
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) seed: u64,
 
+    /// Where the backoffice listens; another free port if this one is taken
+    #[arg(long, default_value = "127.0.0.1:8081", value_name = "ADDR")]
+    pub(crate) admin_listen: SocketAddr,
+
     /// How much is logged: error, warn, info or debug, or levels per module as module=level, with commas between them
     #[arg(long, env = "VESTIBULE_LOG", default_value = "warn", value_name = "LEVELS")]
     pub(crate) log: String,
@@ -160,7 +209,8 @@ pub(crate) struct ApplyOptions {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Where it goes: redis://.., rediss://.., redis-cluster://.. or redis-sentinel://..
+    /// Where it goes: redis://.., rediss://.., redis-cluster://.. or redis-sentinel://.., or the backoffice at https://..,
+    /// for which VESTIBULE_ADMIN_TOKEN takes an API token of a superuser
     #[arg(long, env = "VESTIBULE_REDIS_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) to: String,
 
@@ -169,7 +219,7 @@ pub(crate) struct ApplyOptions {
     pub(crate) remove: bool,
 
     /// Show what would change, and write nothing
-    #[arg(long)]
+    #[arg(long, visible_alias = "plan")]
     pub(crate) dry_run: bool,
 
     /// Write without asking

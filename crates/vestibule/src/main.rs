@@ -8,8 +8,12 @@ mod admin;
 mod apply;
 mod check;
 mod cli;
+mod create_user;
 mod demo;
+mod file_record;
 mod keys;
+mod plan;
+mod rehearse;
 mod serve;
 mod server;
 mod settings_file;
@@ -30,6 +34,9 @@ fn main() -> ExitCode {
         cli::Command::Demo(options) => run(demo::demo(options)),
         cli::Command::Apply(options) => run(apply::apply(options)),
         cli::Command::Check(options) => run(check::check(options)),
+        cli::Command::Admin(cli::AdminCommand::CreateUser(options)) => run(create_user::create_user(options)),
+        cli::Command::Rehearse(options) => run(rehearse::rehearse(*options)),
+        cli::Command::Plan(options) => plan::plan(*options),
     };
     match outcome {
         Ok(code) => code,

@@ -1,4 +1,4 @@
-//! `vestibule serve`: gate and purge in one process.
+//! `vestibule serve`: the gate, the purge and, on an address of its own, the backoffice in one process.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,14 +9,20 @@ use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
+use vestibule_admin::{AdminParts, ProviderConfig};
+use vestibule_core::history::notice_minute;
+use vestibule_core::records::Records;
 use vestibule_core::settings::{Document, parse_document};
-use vestibule_core::{PassSigner, QueueId, Store, TicketSigner};
+use vestibule_core::{PassSigner, QueueId, Store, StoreError, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
-use vestibule_http::{Directory, ThemesConfig, init_telemetry, log_requests, open_store, open_themes};
+use vestibule_http::{
+    Directory, ThemesConfig, init_telemetry, log_requests, open_publisher, open_store_and_records, open_themes,
+};
 use vestibule_metrics::RequestMetrics;
 
 use crate::admin;
 use crate::cli::ServeOptions;
+use crate::file_record::FileRecord;
 use crate::keys::{load_keys, state_folder};
 use crate::server::Server;
 use crate::settings_file::read_settings;
@@ -36,24 +42,34 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     init_telemetry(&options.log.levels, options.log.format).map_err(|reason| anyhow::anyhow!("--log {reason}"))?;
     let document = first_settings(&options)?;
     let timeout = Duration::from_millis(options.store_timeout_ms);
-    let store = open_store("--store", &options.store, timeout)?;
+    let (store, records) = open_store_and_records("--store", &options.store, timeout)?;
     let directory = Arc::new(Directory::new(store.clone(), document.tenants.clone(), document.queues.clone()));
     let requests = RequestMetrics::new();
     let router = vestibule_gate::router(gate(&options, store.clone(), directory.clone())?);
     let router = log_requests(requests.around(router));
     let server = Server::bind(&options.listen).await?;
-    let admin = admin::bind(&options, store.clone(), requests).await?;
+    let parts = AdminParts {
+        store: store.clone(),
+        records: records.clone(),
+        directory: directory.clone(),
+        trusted_proxies: options.trusted_proxies,
+        provider: ProviderConfig::from_env()?,
+        themes: open_publisher("--themes", &themes_config(&options))?,
+        streams: true,
+    };
+    let admin = admin::bind(&options, parts, requests).await?;
 
     let unfinished = unfinished(&options, &store);
     if let Some(unfinished) = &unfinished {
         unfinished.take_up(&document.queues).await;
     }
     // Before the first request, so that no gate takes a queue that is about to be written for one that was lost.
-    if let Err(error) = directory.apply(&document.tenants, &document.queues, &[]).await {
+    let written = Written { directory, record: FileRecord::new(store.clone(), records.clone()) };
+    if let Err(error) = written.write(&document, &[]).await {
         warn!(%error, "the settings could not be written to the store yet");
     }
-    let settings = tokio::spawn(keep_settings(options.clone(), directory, document));
-    let purge = tokio::spawn(keep_purging(store));
+    let settings = tokio::spawn(keep_settings(options.clone(), written, document));
+    let purge = tokio::spawn(keep_purging(store, records));
     let writing = unfinished.clone().map(|unfinished| tokio::spawn(unfinished.keep_writing()));
     let admin = admin.map(|admin| tokio::spawn(admin.serve()));
     info!(address = server.address(), store = store_kind(&options.store), "serving");
@@ -84,6 +100,11 @@ fn store_kind(address: &str) -> &str {
     address.split("://").next().unwrap_or("memory")
 }
 
+fn themes_config(options: &ServeOptions) -> ThemesConfig {
+    let recheck = options.themes_recheck.map(Duration::from_secs);
+    ThemesConfig { address: options.themes.clone(), recheck }
+}
+
 fn gate(options: &ServeOptions, store: Arc<dyn Store>, directory: Arc<Directory>) -> anyhow::Result<Gate> {
     let (given_tickets, given_passes) = (options.ticket_keys.as_deref(), options.pass_keys.as_deref());
     let folder = if given_tickets.is_some() && given_passes.is_some() {
@@ -96,12 +117,10 @@ fn gate(options: &ServeOptions, store: Arc<dyn Store>, directory: Arc<Directory>
     if own && options.store != "memory" {
         warn!("this host's own keys sign the tickets: other gates over the same store need the same --ticket-keys");
     }
-    let recheck = options.themes_recheck.map(Duration::from_secs);
-    let themes = ThemesConfig { address: options.themes.clone(), recheck };
     Ok(Gate::new(GateParts {
         store,
         directory,
-        themes: open_themes("--themes", &themes)?,
+        themes: open_themes("--themes", &themes_config(options))?,
         tickets: TicketSigner::new(&tickets).context("--ticket-keys")?,
         passes: PassSigner::new(&passes).context("--pass-keys")?,
         trusted_proxies: options.trusted_proxies,
@@ -141,11 +160,11 @@ fn first_settings(options: &ServeOptions) -> anyhow::Result<Document> {
 }
 
 /// Writes the settings to the store, again until it takes them, and anew on SIGHUP.
-async fn keep_settings(options: ServeOptions, directory: Arc<Directory>, mut document: Document) {
+async fn keep_settings(options: ServeOptions, written: Written, mut document: Document) {
     let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
     let mut gone = Vec::new();
     loop {
-        write_settings(&directory, &document, &gone).await;
+        written.write_at_last(&document, &gone).await;
         gone.clear();
         hangup.recv().await;
         let Some(path) = &options.settings else { continue };
@@ -165,23 +184,40 @@ fn removed(before: &Document, after: &Document) -> Vec<QueueId> {
     before.queues.iter().map(|queue| queue.id.clone()).filter(|id| !named(id)).collect()
 }
 
-async fn write_settings(directory: &Directory, document: &Document, gone: &[QueueId]) {
-    let mut pause = Duration::from_millis(100);
-    while let Err(error) = directory.apply(&document.tenants, &document.queues, gone).await {
-        warn!(%error, "the settings could not be written to the store; trying again");
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_secs(5));
+/// Where a settings file goes.
+struct Written {
+    directory: Arc<Directory>,
+    record: FileRecord,
+}
+
+impl Written {
+    async fn write(&self, file: &Document, gone: &[QueueId]) -> Result<(), StoreError> {
+        let document = self.record.in_force(file).await?;
+        self.directory.apply(&document.tenants, &document.queues, gone).await?;
+        self.record.keep(file).await
+    }
+
+    async fn write_at_last(&self, file: &Document, gone: &[QueueId]) {
+        let mut pause = Duration::from_millis(100);
+        while let Err(error) = self.write(file, gone).await {
+            warn!(%error, "the settings could not be written to the store; trying again");
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_secs(5));
+        }
     }
 }
 
-/// Purges every few seconds, for ever.
-pub(crate) async fn keep_purging(store: Arc<dyn Store>) {
+/// Purges every few seconds and notes every minute's numbers, for ever.
+pub(crate) async fn keep_purging(store: Arc<dyn Store>, records: Arc<dyn Records>) {
     let mut ticks = tokio::time::interval(PURGE_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut recorded: Option<Instant> = None;
     loop {
         ticks.tick().await;
         let round = vestibule_purge::run(store.as_ref(), PURGE_BUDGET).await;
+        if let Err(error) = notice_minute(&*store, &*records).await {
+            debug!(%error, "this minute's numbers could not be noted");
+        }
         if round.was_idle() && recorded.is_some_and(|at| at.elapsed() < IDLE_RECORD_EVERY) {
             continue;
         }

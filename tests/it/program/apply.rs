@@ -115,7 +115,7 @@ async fn nobody_to_ask_and_nowhere_to_write_are_told() {
 
     let shown = shared.file.shown();
     for (to, words) in
-        [("memory", "takes a Redis"), ("http://x", "redis://"), ("redis://:secret@127.0.0.1:1", "could not be read")]
+        [("memory", "takes a Redis"), ("ftp://x", "redis://"), ("redis://:secret@127.0.0.1:1", "could not be read")]
     {
         let mut program = Program::vestibule(&["apply", &shown, "--to", to, "--yes"]).start();
         assert_eq!(program.end().await.code(), Some(1), "{to}");

@@ -41,6 +41,7 @@ async fn what_looks_as_if_it_were_not_meant_is_a_warning() {
         ("quota = 0", "quota is 0, so nobody is ever admitted"),
         ("quota = 5\nmode = \"paused\"", "nobody is admitted"),
         ("quota = 5\nmode = \"closed\"", "nobody joins"),
+        ("quota = 5\nmode = \"draining\"", "the queue closes"),
         ("quota = 5\nmode = \"bypass\"", "everyone passes"),
     ] {
         let file = SettingsFile::of(&settings("https://www.example.com", lines));

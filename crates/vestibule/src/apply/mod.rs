@@ -1,5 +1,7 @@
-//! `vestibule apply FILE --to URL`: writes a settings file into a store that gates share, after showing what changes.
+//! `vestibule apply FILE --to URL`: writes a settings file into a store that gates share, or hands it to the backoffice of
+//! one, after showing what changes.
 
+mod backoffice;
 mod plan;
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
@@ -21,7 +23,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
     let document = read_settings(&options.file, options.origin.as_ref())?;
     if options.to == "memory" {
-        bail!("--to takes a Redis that the gates share, such as rediss://:password@host:6379");
+        bail!("--to takes a Redis that the gates share, such as rediss://:password@host:6379, or a backoffice");
+    }
+    if backoffice::is_backoffice(&options.to) {
+        return backoffice::apply(&options, &document).await;
     }
     let store = open_store("--to", &options.to, PATIENCE)?;
     let plan = Plan::of(&*store, &document, options.remove).await.context("the store could not be read")?;

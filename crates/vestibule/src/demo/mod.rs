@@ -16,17 +16,25 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::task::JoinSet;
+use uuid::Uuid;
+use vestibule_admin::{AdminParts, NewOperator, bootstrap};
+use vestibule_core::records::Records;
 use vestibule_core::settings::Document;
-use vestibule_core::{MemoryStore, Store, SystemClock};
-use vestibule_http::{LogFormat, init_telemetry};
+use vestibule_core::{MemoryRecords, MemoryStore, Store, SystemClock};
+use vestibule_http::{Directory, LogFormat, init_telemetry};
 
 use self::habits::Habits;
+use crate::admin::backoffice;
 use crate::cli::{DemoOptions, Listen};
 use crate::serve::{keep_purging, stop_signal};
 use crate::server::Server;
 
 /// How long requests under way may take to end once the demo is told to stop.
 const DRAIN: Duration = Duration::from_secs(1);
+/// Name of the superuser.
+const SUPERUSER: &str = "admin";
+/// Letters of the superuser's password, which is drawn at every start.
+const PASSWORD_LEN: usize = 16;
 /// What to do about an address that can't be had.
 const ELSEWHERE: &str =
     "Give another address, such as --listen 127.0.0.1:8081, or --listen 127.0.0.1:0 for any port that is free";
@@ -39,9 +47,10 @@ pub(crate) async fn demo(options: DemoOptions) -> anyhow::Result<ExitCode> {
         Server::bind(&Listen::Tcp(options.listen)).await.map_err(|error| anyhow::anyhow!("{error:#}\n{ELSEWHERE}"))?;
     let address = reachable(gate.tcp_address().context("a socket file is no address for the demo")?);
     let habits = Habits::default();
-    report::introduce(&options, &habits, address);
-
     let mut demo = Demo::open(options.quota, |shop| queue::document(options.quota, shop)).await?;
+    let keys = demo.serve_backoffice(bind_or_any(options.admin_listen).await?).await?;
+    report::introduce(&options, &habits, address, &keys);
+
     demo.tasks.spawn(report::keep_reporting(demo.store.clone()));
     demo.tasks.spawn(crowd::gather(address, options.crowd, options.quota, options.seed, habits));
     gate.serve(demo.router.clone(), stop, DRAIN).await;
@@ -50,10 +59,18 @@ pub(crate) async fn demo(options: DemoOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// How to get into the backoffice.
+struct Keys {
+    address: SocketAddr,
+    name: &'static str,
+    password: String,
+}
+
 /// The shop and the gate's router before it. What runs beside them ends with it.
 struct Demo {
     store: Arc<dyn Store>,
     router: axum::Router,
+    backoffice: Option<AdminParts>,
     tasks: JoinSet<()>,
 }
 
@@ -63,11 +80,42 @@ impl Demo {
         let shop = Server::bind(&Listen::Tcp((Ipv4Addr::LOCALHOST, 0).into())).await?;
         let document = document(shop.tcp_address().context("the shop has no address")?)?;
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(SystemClock::new()));
-        let router = vestibule_gate::router(queue::gate(store.clone(), &document).await?);
+        let records: Arc<dyn Records> = Arc::new(MemoryRecords::new(SystemClock::new()));
+        let Document { tenants, queues, .. } = document;
+        let directory = Arc::new(Directory::new(store.clone(), tenants.clone(), queues.clone()));
+        directory.apply(&tenants, &queues, &[]).await?;
+        let router = vestibule_gate::router(queue::gate(store.clone(), directory.clone())?);
         let mut tasks = JoinSet::new();
         tasks.spawn(shop.serve(shop::shop(quota), std::future::pending(), DRAIN));
-        tasks.spawn(keep_purging(store.clone()));
-        Ok(Self { store, router, tasks })
+        tasks.spawn(keep_purging(store.clone(), records.clone()));
+        let backoffice = AdminParts {
+            store: store.clone(),
+            records,
+            directory,
+            trusted_proxies: 0,
+            provider: None,
+            themes: None,
+            streams: true,
+        };
+        Ok(Self { store, router, backoffice: Some(backoffice), tasks })
+    }
+
+    /// Serves the backoffice at this address, for one superuser. Returns how to sign in.
+    async fn serve_backoffice(&mut self, server: Server) -> anyhow::Result<Keys> {
+        let parts = self.backoffice.take().context("the backoffice is served already")?;
+        let address = reachable(server.tcp_address().context("a socket file is no address for the demo")?);
+        let password = Uuid::new_v4().simple().to_string()[..PASSWORD_LEN].to_owned();
+        bootstrap(&*parts.records, &NewOperator::superuser(SUPERUSER, &password)?).await?;
+        self.tasks.spawn(server.serve(backoffice(parts), std::future::pending(), DRAIN));
+        Ok(Keys { address, name: SUPERUSER, password })
+    }
+}
+
+/// Listens at this address, or at any free port of the same host if it is taken: nobody knows the address by heart.
+async fn bind_or_any(address: SocketAddr) -> anyhow::Result<Server> {
+    match Server::bind(&Listen::Tcp(address)).await {
+        Ok(server) => Ok(server),
+        Err(_) => Server::bind(&Listen::Tcp(SocketAddr::new(address.ip(), 0))).await,
     }
 }
 

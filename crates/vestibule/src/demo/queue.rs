@@ -41,9 +41,7 @@ pub(super) fn document(quota: u64, shop: SocketAddr) -> anyhow::Result<Document>
 }
 
 /// A gate over this store, with keys of its own: its tickets end with it.
-pub(super) async fn gate(store: Arc<dyn Store>, document: &Document) -> anyhow::Result<Gate> {
-    let directory = Arc::new(Directory::new(store.clone(), document.tenants.clone(), document.queues.clone()));
-    directory.apply(&document.tenants, &document.queues, &[]).await?;
+pub(super) fn gate(store: Arc<dyn Store>, directory: Arc<Directory>) -> anyhow::Result<Gate> {
     Ok(Gate::new(GateParts {
         store,
         directory,

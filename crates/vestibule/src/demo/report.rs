@@ -9,6 +9,7 @@ use std::time::Duration;
 use vestibule_core::line::Stats;
 use vestibule_core::{Store, wait_estimate};
 
+use super::Keys;
 use super::habits::Habits;
 use super::queue::{ACTIVE_TTL, queue_id};
 use crate::cli::DemoOptions;
@@ -27,12 +28,12 @@ fn write(text: &str) {
 }
 
 /// Says where to look and what one sees there.
-pub(super) fn introduce(options: &DemoOptions, habits: &Habits, address: SocketAddr) {
+pub(super) fn introduce(options: &DemoOptions, habits: &Habits, address: SocketAddr, keys: &Keys) {
     let wait = habits.expected_wait(options.crowd, options.quota, ACTIVE_TTL as f64);
-    write(&introduction(options, wait, address));
+    write(&introduction(options, wait, address, keys));
 }
 
-fn introduction(options: &DemoOptions, wait: Duration, address: SocketAddr) -> String {
+fn introduction(options: &DemoOptions, wait: Duration, address: SocketAddr, keys: &Keys) -> String {
     let (quota, crowd) = (options.quota, options.crowd);
     let mut text = format!("\n  Open  http://{address}/\n\n");
     let people = if crowd == 0 { "nobody else wants in".to_owned() } else { format!("a crowd of {crowd} wants in") };
@@ -47,6 +48,8 @@ fn introduction(options: &DemoOptions, wait: Duration, address: SocketAddr) -> S
         "In the shop, buy something or leave, and your place goes to the next in line. Nothing is really sold.\n\
          A private window is one more visitor. Ctrl-C ends it all.\n\n",
     );
+    let Keys { address, name, password } = keys;
+    let _ = writeln!(text, "  Run it  http://{address}/    name {name}, password {password}\n");
     text
 }
 
@@ -97,15 +100,18 @@ mod tests {
     use super::*;
 
     fn told(quota: u64, crowd: u64) -> String {
-        let options = DemoOptions { listen: ([127, 0, 0, 1], 0).into(), quota, crowd, seed: 1, log: "warn".into() };
+        let any = ([127, 0, 0, 1], 0).into();
+        let options = DemoOptions { listen: any, admin_listen: any, quota, crowd, seed: 1, log: "warn".into() };
         let wait = Habits::default().expected_wait(crowd, quota, ACTIVE_TTL as f64);
-        introduction(&options, wait, ([127, 0, 0, 1], 8080).into())
+        let keys = Keys { address: ([127, 0, 0, 1], 8081).into(), name: "admin", password: "0123456789abcdef".into() };
+        introduction(&options, wait, ([127, 0, 0, 1], 8080).into(), &keys)
     }
 
     #[test]
     fn the_first_thing_said_is_what_to_open() {
         assert!(told(20, 200).trim_start().starts_with("Open  http://127.0.0.1:8080/\n"));
         assert!(told(20, 200).contains("after about a minute."), "{}", told(20, 200));
+        assert!(told(20, 200).contains("http://127.0.0.1:8081/    name admin, password 0123456789abcdef"));
         assert!(told(20, 0).contains("in at once"), "{}", told(20, 0));
         assert!(told(1, 200).contains("minutes."), "{}", told(1, 200));
     }

@@ -1,0 +1,129 @@
+//! `vestibule plan`: plays a crowd on the rules in virtual time, and says how long people will wait.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use vestibule_core::line::{LineRules, Mode};
+use vestibule_core::settings::Origin;
+use vestibule_rehearsal::plan::plan as play;
+use vestibule_rehearsal::report::{Report, Scene, Sweep};
+use vestibule_rehearsal::{Crowd, Observation, account_of};
+
+use crate::rehearse::{CrowdOptions, OutputOptions, finish, status, write};
+use crate::settings_file::read_settings;
+
+/// Most quotas of one sweep.
+const QUOTAS_MAX: usize = 50;
+
+#[derive(Args)]
+pub(crate) struct PlanOptions {
+    /// The quota; several with commas between them are compared
+    #[arg(long, value_delimiter = ',', required_unless_present = "settings", value_name = "N")]
+    quota: Vec<u64>,
+
+    /// Settings file to take the queue's rules from
+    #[arg(long, requires = "queue", value_name = "FILE")]
+    settings: Option<PathBuf>,
+
+    /// The queue in it
+    #[arg(long, requires = "settings", value_name = "ID")]
+    queue: Option<String>,
+
+    /// Most admissions a minute
+    #[arg(long, value_name = "N")]
+    admissions_per_minute: Option<u64>,
+
+    /// How long a visit keeps one present in line, in seconds
+    #[arg(long, default_value_t = 60, conflicts_with = "settings", value_parser = clap::value_parser!(u64).range(3..=3600), value_name = "SECONDS")]
+    waiting_ttl: u64,
+
+    /// How long a visit keeps a place, in seconds
+    #[arg(long, default_value_t = 600, conflicts_with = "settings", value_parser = clap::value_parser!(u64).range(1..=86_400), value_name = "SECONDS")]
+    active_ttl: u64,
+
+    /// How long a place waits for who was let in while away, in seconds
+    #[arg(long, default_value_t = 30, conflicts_with = "settings", value_parser = clap::value_parser!(u64).range(1..=3600), value_name = "SECONDS")]
+    claim_ttl: u64,
+
+    #[command(flatten)]
+    crowd: CrowdOptions,
+
+    #[command(flatten)]
+    output: OutputOptions,
+}
+
+/// Plays the crowd before each of the quotas.
+pub(crate) fn plan(options: PlanOptions) -> anyhow::Result<ExitCode> {
+    Ok(status(run(&options)))
+}
+
+fn run(options: &PlanOptions) -> anyhow::Result<bool> {
+    let crowd = options.crowd.crowd()?;
+    let rules = rules(options)?;
+    let quotas = if options.quota.is_empty() { vec![rules.quota] } else { options.quota.clone() };
+    if quotas.len() > QUOTAS_MAX {
+        bail!("--quota: {} quotas are more than the {QUOTAS_MAX} that are compared at most", quotas.len());
+    }
+    let mut reports = Vec::new();
+    for quota in quotas {
+        reports.push(report(options, &crowd, &LineRules { quota, ..rules.clone() }));
+    }
+    if let [report] = &reports[..] {
+        return finish(report, &options.output);
+    }
+    let sweep = Sweep::new(reports);
+    print!("{}", sweep.to_text());
+    if let Some(path) = &options.output.json {
+        write(path, &sweep.to_json())?;
+    }
+    if let Some(path) = &options.output.html {
+        write(path, &sweep.to_html())?;
+    }
+    Ok(sweep.holds())
+}
+
+fn report(options: &PlanOptions, crowd: &Crowd, rules: &LineRules) -> Report {
+    let planned = play(crowd.clone(), rules);
+    let (stories, tally) = (&planned.stories, &planned.tally);
+    let quota = Some(rules.quota);
+    let account = account_of(stories, tally, quota, planned.lasted, planned.over, &Observation::default());
+    let ended = if planned.over { "everybody is gone" } else { "two days were over and some were still there" };
+    let target = format!("the rules of the line, quota {}", rules.quota);
+    let scene = Scene::of("plan", target, crowd, quota, planned.lasted, ended);
+    let mut report = Report::new(scene, &account, stories, tally, &options.output.fail_if);
+    report.remark();
+    report
+}
+
+fn rules(options: &PlanOptions) -> anyhow::Result<LineRules> {
+    let mut rules = match (&options.settings, &options.queue) {
+        (Some(path), Some(queue)) => rules_of(path, queue)?,
+        _ => LineRules {
+            mode: Mode::Open,
+            quota: 0,
+            admissions_per_minute: None,
+            waiting_ttl: options.waiting_ttl,
+            active_ttl: options.active_ttl,
+            claim_ttl: options.claim_ttl,
+            hold_ttl: options.waiting_ttl.max(600),
+            max_session: None,
+            epoch: 1,
+            revision: 1,
+        },
+    };
+    rules.mode = Mode::Open;
+    rules.admissions_per_minute = options.admissions_per_minute.or(rules.admissions_per_minute);
+    Ok(rules)
+}
+
+fn rules_of(path: &Path, queue: &str) -> anyhow::Result<LineRules> {
+    let nowhere: Option<Origin> = "http://127.0.0.1".parse().ok();
+    let document = read_settings(path, nowhere.as_ref())?;
+    let found = document.queues.iter().find(|settings| settings.id.as_str() == queue);
+    let names: Vec<&str> = document.queues.iter().map(|settings| settings.id.as_str()).collect();
+    let found =
+        found.with_context(|| format!("{} has no queue {queue:?}; it has {}", path.display(), names.join(", ")))?;
+    Ok(found.line.clone())
+}

@@ -1,0 +1,400 @@
+//! `vestibule rehearse`: plays a crowd against a running gate, and says whether it held.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use vestibule_rehearsal::report::{Report, Scene};
+use vestibule_rehearsal::verdict::FailIf;
+use vestibule_rehearsal::{
+    ARRIVALS_TAKE, Arrivals, Crowd, Curve, Ended, Habits, MetricsAddress, Observer, Played, Progress, RedisAddress,
+    Rehearsal, Shopping, Target, VISITORS_MAX, account_of, parse_faults, read_origin_log,
+};
+
+use crate::serve::stop_signal;
+
+/// Status of a run that found out nothing: wrong input, or a target that gives no answer.
+const NO_ANSWER: u8 = 2;
+/// Seconds between two lines of progress where there is no terminal.
+const LINE_EVERY: usize = 10;
+
+#[derive(Args)]
+pub(crate) struct RehearseOptions {
+    /// The page that the crowd wants to see, at the gate: http://127.0.0.1:8080/
+    #[arg(value_name = "URL")]
+    url: String,
+
+    /// The site is yours and those who run it know: needed for any that is not on this machine
+    #[arg(long)]
+    i_own_this_site: bool,
+
+    /// Host that requests name, where it is not that of the URL
+    #[arg(long, value_name = "HOST")]
+    host: Option<String>,
+
+    /// The queue's id; may be left out where the host has only one
+    #[arg(long, value_name = "ID")]
+    queue: Option<String>,
+
+    /// The quota that the queue has, to hold the crowd inside against. Read from --metrics if it is not given
+    #[arg(long, value_name = "N")]
+    quota: Option<u64>,
+
+    #[command(flatten)]
+    crowd: CrowdOptions,
+
+    /// Longest time that it lasts, in seconds
+    #[arg(long = "for", default_value_t = 3600, value_parser = clap::value_parser!(u32).range(1..=4_000_000), value_name = "SECONDS")]
+    lasts: u32,
+
+    /// Most requests that are made
+    #[arg(long, default_value_t = 20_000_000, value_name = "N")]
+    most_requests: u64,
+
+    /// Connections that the visitors share (1 to 20000)
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=20_000), value_name = "N")]
+    connections: u32,
+
+    /// Commands to run meanwhile, a line each: SECONDS NAME: COMMAND
+    #[arg(long, value_name = "FILE")]
+    faults: Option<PathBuf>,
+
+    /// The origin's access log in the Combined Log Format, which is written meanwhile: counts who was served
+    #[arg(long, value_name = "FILE")]
+    origin_log: Option<PathBuf>,
+
+    /// The gate's metrics: http://127.0.0.1:8081/metrics
+    #[arg(long, value_name = "URL")]
+    metrics: Option<String>,
+
+    /// Bearer token of the metrics
+    #[arg(long, env = "VESTIBULE_METRICS_TOKEN", hide_env_values = true, value_name = "TOKEN")]
+    metrics_token: Option<String>,
+
+    /// The store, to read its memory and commands from INFO: redis://127.0.0.1:6379
+    #[arg(long, value_name = "URL")]
+    redis: Option<RedisAddress>,
+
+    #[command(flatten)]
+    output: OutputOptions,
+}
+
+/// Where reports go, and what they are held against.
+#[derive(Args)]
+pub(crate) struct OutputOptions {
+    /// Write the report as a page of its own
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Write the report as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Exit with status 1 if a figure is beyond this: overshoot>0, use_of_places<0.9. Several with commas between them;
+    /// what the gate promises is held against its limits anyway
+    #[arg(long, value_delimiter = ',', value_name = "LIMIT")]
+    pub(crate) fail_if: Vec<FailIf>,
+}
+
+/// What a crowd is like.
+#[derive(Args)]
+pub(crate) struct CrowdOptions {
+    /// How many come (1 to 5000000); a curve from a file says itself
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=i64::from(VISITORS_MAX)), value_name = "N")]
+    visitors: u32,
+
+    /// When they come: burst:SECONDS, steady:SECONDS, ramp:SECONDS, or csv:FILE with rows of seconds,visitors
+    #[arg(long, default_value = "burst:10", value_name = "CURVE")]
+    arrivals: String,
+
+    /// Seed of all chance
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+
+    /// How long they shop: fixed:SECONDS, uniform:FROM..TO, exponential:MEAN or lognormal:MEAN
+    #[arg(long, default_value = "lognormal:180", value_name = "TIMES")]
+    pub(crate) shopping: Shopping,
+
+    /// Pages that somebody opens while shopping
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "N")]
+    pages: u32,
+
+    /// The site does not embed the gate's keepalive script
+    #[arg(long)]
+    no_keepalive: bool,
+
+    /// Share of shoppers who say that they leave, 0 to 1; the others just close the site
+    #[arg(long, default_value_t = 0.7, value_parser = share, value_name = "SHARE")]
+    leave: f64,
+
+    /// Share of those who close the queue page while they wait
+    #[arg(long, default_value_t = 0.05, value_parser = share, value_name = "SHARE")]
+    close: f64,
+
+    /// Mean time after which they do, in seconds
+    #[arg(long, default_value_t = 300.0, value_parser = seconds, value_name = "SECONDS")]
+    patience: f64,
+
+    /// Share of them whose browser tells the gate (the away beacon)
+    #[arg(long, default_value_t = 0.7, value_parser = share, value_name = "SHARE")]
+    beacon: f64,
+
+    /// Share of them who come back
+    #[arg(long, default_value_t = 0.5, value_parser = share, value_name = "SHARE")]
+    come_back: f64,
+
+    /// Mean time after which they come back, in seconds
+    #[arg(long, default_value_t = 60.0, value_parser = seconds, value_name = "SECONDS")]
+    away: f64,
+
+    /// Share of phones that fall asleep while their owners wait
+    #[arg(long, default_value_t = 0.05, value_parser = share, value_name = "SHARE")]
+    sleep: f64,
+
+    /// Mean time for which a phone is awake, in seconds
+    #[arg(long, default_value_t = 300.0, value_parser = seconds, value_name = "SECONDS")]
+    awake: f64,
+
+    /// Longest time for which a phone sleeps, in seconds; shorter than the queue's hold_ttl, or places are lost by right
+    #[arg(long, default_value_t = 120.0, value_parser = seconds, value_name = "SECONDS")]
+    asleep: f64,
+
+    /// Share of those who load the queue page anew now and then
+    #[arg(long, default_value_t = 0.03, value_parser = share, value_name = "SHARE")]
+    reload: f64,
+
+    /// Mean time between two such loads, in seconds
+    #[arg(long, default_value_t = 60.0, value_parser = seconds, value_name = "SECONDS")]
+    reload_every: f64,
+
+    /// Share of those who have the queue page open twice
+    #[arg(long, default_value_t = 0.05, value_parser = share, value_name = "SHARE")]
+    second_tab: f64,
+
+    /// Share of robots, which keep no cookie
+    #[arg(long, default_value_t = 0.0, value_parser = share, value_name = "SHARE")]
+    bots: f64,
+
+    /// Mean time between two requests of a robot, in seconds
+    #[arg(long, default_value_t = 10.0, value_parser = seconds, value_name = "SECONDS")]
+    bots_every: f64,
+
+    /// Share of those whose script asks all the time, whatever it is told
+    #[arg(long, default_value_t = 0.0, value_parser = share, value_name = "SHARE")]
+    flood: f64,
+
+    /// Time between an answer to such a script and its next request, in seconds
+    #[arg(long, default_value_t = 0.3, value_parser = seconds, value_name = "SECONDS")]
+    flood_every: f64,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    number.ok_or_else(|| "takes a share from 0 to 1, such as 0.05".to_owned())
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('s').parse().ok().filter(|seconds| (0.01..=86_400.0).contains(seconds));
+    number.ok_or_else(|| "takes seconds, from 0.01 to 86400".to_owned())
+}
+
+impl CrowdOptions {
+    /// The crowd, its curve read from the file that it names.
+    pub(crate) fn crowd(&self) -> anyhow::Result<Crowd> {
+        let (arrivals, visitors) = match self.arrivals.strip_prefix("csv:") {
+            Some(path) => curve(Path::new(path))?,
+            None => {
+                let arrivals: Arrivals =
+                    self.arrivals.parse().map_err(|takes| anyhow::anyhow!("--arrivals {takes}"))?;
+                (arrivals, self.visitors)
+            }
+        };
+        if self.bots + self.flood > 1.0 {
+            bail!("--bots and --flood are more than everybody together: give shares that sum to 1 at most");
+        }
+        let habits = Habits {
+            shopping: self.shopping.clone(),
+            pages: self.pages,
+            keepalive: !self.no_keepalive,
+            leave: self.leave,
+            close: self.close,
+            patience: self.patience,
+            beacon: self.beacon,
+            come_back: self.come_back,
+            away: self.away,
+            sleep: self.sleep,
+            awake: self.awake,
+            asleep: self.asleep,
+            reload: self.reload,
+            reload_every: self.reload_every,
+            second_tab: self.second_tab,
+            bots: self.bots,
+            bots_every: self.bots_every,
+            flood: self.flood,
+            flood_every: self.flood_every,
+        };
+        Ok(Crowd { visitors, arrivals, habits, seed: self.seed })
+    }
+}
+
+fn curve(path: &Path) -> anyhow::Result<(Arrivals, u32)> {
+    if path.as_os_str().is_empty() {
+        bail!("--arrivals {ARRIVALS_TAKE}");
+    }
+    let text = read("--arrivals", path)?;
+    let (curve, all) = Curve::parse(&text).with_context(|| format!("--arrivals {}", path.display()))?;
+    if all > VISITORS_MAX {
+        bail!(
+            "--arrivals {}: {all} visitors are more than the {VISITORS_MAX} that a crowd has at most",
+            path.display()
+        );
+    }
+    Ok((Arrivals::Curve(curve), all))
+}
+
+fn read(flag: &str, path: &Path) -> anyhow::Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("{flag}: {} can't be read", path.display()))
+}
+
+/// Plays, reports, and says by the status how it went: 0 if it held, 1 if it did not, 2 if nothing was found out.
+pub(crate) async fn rehearse(options: RehearseOptions) -> anyhow::Result<ExitCode> {
+    Ok(status(play(&options).await))
+}
+
+/// The status of a run that may have failed before anything was found out.
+pub(crate) fn status(held: anyhow::Result<bool>) -> ExitCode {
+    match held {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("vestibule: {error:#}");
+            ExitCode::from(NO_ANSWER)
+        }
+    }
+}
+
+async fn play(options: &RehearseOptions) -> anyhow::Result<bool> {
+    let crowd = options.crowd.crowd()?;
+    let target = Target::new(&options.url, options.host.as_deref(), options.queue.as_deref(), options.i_own_this_site)?;
+    let faults = match &options.faults {
+        Some(path) => parse_faults(&read("--faults", path)?).with_context(|| format!("--faults {}", path.display()))?,
+        None => Vec::new(),
+    };
+    let metrics =
+        options.metrics.as_ref().map(|url| MetricsAddress::new(url, options.metrics_token.clone())).transpose()?;
+    let observer = Observer { redis: options.redis.clone(), metrics, queue: options.queue.clone() };
+    // Lines of earlier days belong to nobody of this crowd.
+    let log_began = match &options.origin_log {
+        Some(path) => read("--origin-log", path)?.len(),
+        None => 0,
+    };
+    let (planned, shown) = (faults.len(), target.shown().to_owned());
+    let rehearsal = Rehearsal {
+        crowd: crowd.clone(),
+        target,
+        connections: options.connections as usize,
+        limit: Duration::from_secs(options.lasts.into()),
+        most_requests: options.most_requests,
+        faults,
+        observer,
+    };
+    let mut teller = Teller::new();
+    let played = rehearsal.play(stop_signal()?, |progress| teller.tell(progress)).await?;
+    teller.end();
+    let report = report(options, &crowd, shown, &played, planned, log_began)?;
+    finish(&report, &options.output)
+}
+
+fn report(
+    options: &RehearseOptions,
+    crowd: &Crowd,
+    target: String,
+    played: &Played,
+    planned: usize,
+    log_began: usize,
+) -> anyhow::Result<Report> {
+    let quota = options.quota.or(played.observed.quota);
+    let over = played.ended == Ended::Over;
+    let mut account = account_of(&played.stories, &played.tally, quota, played.lasted, over, &played.observed);
+    let origin = match &options.origin_log {
+        Some(path) => {
+            let log = read("--origin-log", path)?;
+            Some(read_origin_log(log.get(log_began..).unwrap_or(&log), &played.stories))
+        }
+        None => None,
+    };
+    if let Some(origin) = &origin {
+        let overshoot = quota.map(|quota| origin.most_at_once.saturating_sub(quota) as f64);
+        account.figures.note("origin_overshoot", overshoot);
+        account.figures.note("origin_uninvited", Some(origin.uninvited as f64));
+    }
+    if planned > 0 {
+        let failed = played.struck.iter().filter(|struck| !struck.done).count() + planned - played.struck.len();
+        account.figures.note("drill_failures", Some(failed as f64));
+    }
+    let scene = Scene::of("rehearse", target, crowd, quota, played.lasted, played.ended.says());
+    let mut report = Report::new(scene, &account, &played.stories, &played.tally, &options.output.fail_if);
+    report.drill.clone_from(&played.struck);
+    report.observed = played.observed.clone();
+    report.origin = origin;
+    report.remark();
+    Ok(report)
+}
+
+/// Writes the report where it was asked for, and says whether it holds.
+pub(crate) fn finish(report: &Report, output: &OutputOptions) -> anyhow::Result<bool> {
+    print!("{}", report.to_text());
+    for remark in &report.remarks {
+        println!("note: {remark}");
+    }
+    if let Some(path) = &output.json {
+        write(path, &report.to_json())?;
+    }
+    if let Some(path) = &output.html {
+        write(path, &report.to_html())?;
+    }
+    Ok(report.holds())
+}
+
+pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(path, text).with_context(|| format!("the report can't be written to {}", path.display()))?;
+    println!("written: {}", path.display());
+    Ok(())
+}
+
+/// Tells how it goes: one line that changes in a terminal, a line now and then elsewhere.
+struct Teller {
+    terminal: bool,
+    told: usize,
+}
+
+impl Teller {
+    fn new() -> Self {
+        Self { terminal: std::io::stderr().is_terminal(), told: 0 }
+    }
+
+    fn tell(&mut self, progress: &Progress) {
+        let Progress { now, waiting, inside, admitted, requests, failures } = *progress;
+        if !self.terminal && now.second() < self.told + LINE_EVERY {
+            return;
+        }
+        self.told = now.second();
+        let line = format!(
+            "{:>6} s   {waiting:>7} wait   {inside:>6} are in   {admitted:>7} were let in   {requests:>9} requests   {failures:>6} failed",
+            now.second()
+        );
+        // Where nobody reads it, nobody misses it.
+        let mut stderr = std::io::stderr().lock();
+        let _ = if self.terminal { write!(stderr, "\r{line}\x1b[K") } else { writeln!(stderr, "{line}") };
+        let _ = stderr.flush();
+    }
+
+    fn end(&self) {
+        if self.terminal {
+            eprintln!();
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! `vestibule apply --to https://..`: through the API of a backoffice.
+
+use serde_json::{Value, json};
+use vestibule_tests::Program;
+
+use super::{SettingsFile, settings};
+use crate::admin::office::Office;
+
+/// A backoffice, an API token of its superuser, and a file.
+struct Desk {
+    office: Office,
+    token: String,
+    file: SettingsFile,
+}
+
+impl Desk {
+    async fn with(lines: &str) -> Self {
+        let office = Office::memory().await;
+        let token = json!({ "name": "apply", "role": "superuser", "expires_in": 600 });
+        let token = office.root().create("/tokens", token).await["secret"].as_str().unwrap().to_owned();
+        Self { office, token, file: SettingsFile::of(&settings("https://www.example.com", lines)) }
+    }
+
+    async fn apply(&self, more: &[&str]) -> (i32, String) {
+        let url = format!("http://{}/", self.office.admin.address());
+        self.apply_to(&url, &self.token, more).await
+    }
+
+    async fn apply_to(&self, url: &str, token: &str, more: &[&str]) -> (i32, String) {
+        let shown = self.file.shown();
+        let mut arguments = vec!["apply", &shown, "--to", url];
+        arguments.extend(more);
+        let mut program = Program::vestibule(&arguments).env("VESTIBULE_ADMIN_TOKEN", token).start();
+        let status = program.end().await;
+        assert!(!program.log().contains("vestibule_"), "a token is told to nobody: {}", program.log());
+        (status.code().unwrap_or(-1), program.log())
+    }
+
+    fn change(&self, lines: &str) {
+        self.file.write(&settings("https://www.example.com", lines));
+    }
+
+    async fn tour(&self) -> Value {
+        self.office.root().get("/queues/tour").await.json()
+    }
+}
+
+#[tokio::test]
+async fn the_plan_is_shown_and_carried_out_and_a_second_time_changes_nothing() {
+    let desk = Desk::with("quota = 500").await;
+    for flag in ["--plan", "--dry-run"] {
+        let (status, said) = desk.apply(&[flag]).await;
+        assert_eq!(status, 0, "{said}");
+        assert!(said.contains("+ tenant acme") && said.contains("+ queue tour"), "{said}");
+        assert_eq!(desk.office.root().get("/queues/tour").await.status, 404, "{flag}");
+    }
+    let (status, said) = desk.apply(&["--yes"]).await;
+    assert_eq!((status, said.contains("queue tour: done")), (0, true), "{said}");
+    assert_eq!(desk.tour().await["quota"], 500);
+    let (status, said) = desk.apply(&["--yes"]).await;
+    assert_eq!((status, said.contains("nothing to change")), (0, true), "{said}");
+
+    desk.change("quota = 700");
+    let (status, said) = desk.apply(&["--yes"]).await;
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("~ queue tour") && said.contains("quota: 500 -> 700"), "{said}");
+    let log = desk.office.root().get("/audit?action=settings.import&limit=1").await.json();
+    assert_eq!(log["entries"][0]["operator"], "root", "{log}");
+    assert!(log["entries"][0]["token"].is_string(), "{log}");
+}
+
+#[tokio::test]
+async fn a_queue_that_the_file_does_not_name_stays_unless_it_is_told_to_go() {
+    let desk = Desk::with("quota = 1").await;
+    desk.apply(&["--yes"]).await;
+    desk.office.queue("old", "acme", json!({})).await;
+    desk.change("quota = 2");
+    let (_, said) = desk.apply(&["--yes"]).await;
+    assert!(said.contains("queue old is not named in the file and stays"), "{said}");
+    assert_eq!(desk.office.root().get("/queues/old").await.status, 200);
+    let (status, said) = desk.apply(&["--yes", "--remove"]).await;
+    assert_eq!(status, 0, "{said}");
+    assert!(said.contains("- queue old, with everybody who waits there"), "{said}");
+    assert_eq!(desk.office.root().get("/queues/old").await.status, 404);
+}
+
+#[tokio::test]
+async fn what_the_backoffice_refuses_is_told_and_nothing_is_written() {
+    let desk = Desk::with("quota = 1").await;
+    let at = format!("http://{}", desk.office.admin.address());
+    let (status, said) = desk.apply(&[]).await;
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("nobody is there to be asked"), "{said}");
+
+    desk.office.tenant("blue").await;
+    let mut zoe = desk.office.operator("zoe", "operator", &["blue"]).await;
+    let weak = json!({ "name": "weak", "role": "operator", "tenants": ["blue"], "expires_in": 600 });
+    let weak = zoe.create("/tokens", weak).await["secret"].as_str().unwrap().to_owned();
+    for (to, token, says) in [
+        (at.as_str(), weak.as_str(), "this takes the role superuser"),
+        (at.as_str(), "nonsense", "this sign-in or token is good no more"),
+        (at.as_str(), "", "VESTIBULE_ADMIN_TOKEN is not set"),
+        ("http://127.0.0.1:9", "nonsense", "the backoffice can't be reached"),
+        ("http://admin.example.com", "nonsense", "--to takes https://admin.example.com"),
+        ("https://user:word@admin.example.com", "nonsense", "--to takes https://admin.example.com"),
+    ] {
+        let (status, said) = desk.apply_to(to, token, &["--yes"]).await;
+        assert_eq!((status, said.contains(says)), (1, true), "{to}: {said}");
+    }
+    desk.office.tenant("acme").await;
+    desk.office.queue("a", "acme", json!({ "hosts": ["tickets.example.com"] })).await;
+    let (status, said) = desk.apply(&["--yes"]).await;
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("the backoffice refused the file:\n  tour.hosts[0]: is never asked"), "{said}");
+    assert_eq!(desk.office.root().get("/queues/tour").await.status, 404);
+}

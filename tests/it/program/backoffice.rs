@@ -1,0 +1,170 @@
+//! The backoffice of `vestibule serve --admin-listen`, and `vestibule admin create-user`.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use serde_json::json;
+use vestibule_tests::{Desk, Origin, Program, Redis, Visitor, free_port, wait_until};
+
+use super::{Served, run, settings};
+
+const FIRST: &str = "root:correct horse battery";
+
+/// One process over a store: a gate, and the backoffice beside it.
+struct Both {
+    gate: String,
+    admin: String,
+    program: Program,
+}
+
+impl Both {
+    async fn start(store: &str, origin: &Origin, first: Option<&str>) -> Self {
+        let (gate, admin) = (format!("127.0.0.1:{}", free_port()), format!("127.0.0.1:{}", free_port()));
+        let url = origin.url();
+        let mut arguments = vec!["serve", "--listen", &gate, "--admin-listen", &admin, "--state", "state"];
+        arguments.extend(["--store", store, "--origin", &url, "--quota", "1"]);
+        let launch = Program::vestibule(&arguments);
+        let launch = match first {
+            Some(first) => launch.env("VESTIBULE_ADMIN_BOOTSTRAP", first),
+            None => launch,
+        };
+        let mut program = launch.start();
+        program.until_healthy(&gate).await;
+        Self { gate, admin, program }
+    }
+
+    async fn stands(&self) -> Visitor {
+        let mut visitor = Visitor::new(&self.gate, "www.example.com");
+        visitor.navigate("/").await;
+        visitor
+    }
+}
+
+/// The first superuser, signed in as soon as there is one.
+async fn signed_in(admin: &str) -> Desk {
+    let mut desk = Desk::at(admin);
+    let root = json!({ "name": "root", "password": "correct horse battery" });
+    wait_until("the first superuser can sign in", Duration::from_secs(15), async || {
+        desk.clone().post("/sign-in", root.clone()).await.status == 200
+    })
+    .await;
+    desk.sign_in("root", "correct horse battery").await;
+    desk
+}
+
+/// Of two who came, the second waits until the quota is raised to 2 by `desk`.
+async fn a_raised_quota_rules_the_next_request(gate: &Both, desk: &mut Desk) {
+    let (_first, mut second) = (gate.stands().await, gate.stands().await);
+    assert_eq!(second.status("default").await.json()["state"], "waiting");
+    let answer = desk.patch("/queues/default", json!({ "quota": 2 })).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(second.status("default").await.json()["state"], "admitted");
+}
+
+#[tokio::test]
+async fn the_backoffice_rules_the_gate_beside_it() {
+    let origin = Origin::start();
+    let both = Both::start("memory", &origin, Some(FIRST)).await;
+    let mut desk = signed_in(&both.admin).await;
+    a_raised_quota_rules_the_next_request(&both, &mut desk).await;
+    assert!(both.program.log().contains("last until this program ends"), "{}", both.program.log());
+    assert!(!both.program.log().contains("correct horse"), "{}", both.program.log());
+}
+
+#[tokio::test]
+async fn the_backoffice_of_one_process_rules_the_gate_of_another() {
+    let (origin, redis) = (Origin::start(), Redis::start().await);
+    let one = Both::start(&redis.url(), &origin, Some(FIRST)).await;
+    let other = Both::start(&redis.url(), &origin, None).await;
+    let mut desk = signed_in(&one.admin).await;
+    a_raised_quota_rules_the_next_request(&other, &mut desk).await;
+}
+
+#[tokio::test]
+async fn where_nobody_can_sign_in_the_log_says_what_to_do() {
+    let (origin, redis) = (Origin::start(), Redis::start().await);
+    let mut both = Both::start(&redis.url(), &origin, None).await;
+    both.program.until_logged("vestibule admin create-user").await;
+    let answer = Desk::at(&both.admin).get("/queues").await;
+    assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_first_superuser_of_a_wrong_form_stops_the_start_without_being_told() {
+    let arguments = ["serve", "--origin", "http://127.0.0.1:1", "--listen", "127.0.0.1:0", "--state", "state"];
+    let bootstrap = ["--admin-listen", "127.0.0.1:0", "--admin-bootstrap", "root:short"];
+    let (status, said) = run(&[&arguments[..], &bootstrap].concat()).await;
+    assert_eq!(status, 1, "{said}");
+    assert!(said.contains("--admin-bootstrap takes name:password"), "{said}");
+    assert!(!said.contains("root:short"), "{said}");
+}
+
+/// `vestibule admin create-user`, with a password in the environment.
+async fn create(redis: &Redis, password: &str, more: &[&str]) -> (bool, String) {
+    let url = redis.url();
+    let mut arguments = vec!["admin", "create-user", "--store", &url];
+    arguments.extend(more);
+    let mut program = Program::vestibule(&arguments).env("VESTIBULE_ADMIN_PASSWORD", password).start();
+    let status = program.end().await;
+    (status.success(), program.log())
+}
+
+#[tokio::test]
+async fn somebody_made_by_the_program_signs_in_and_a_lost_password_is_replaced() {
+    let (origin, redis) = (Origin::start(), Redis::start().await);
+    assert_eq!(create(&redis, "a first long password", &["zoe"]).await, (true, "zoe: made, a superuser\n".into()));
+    let (made, said) = create(&redis, "a second long password", &["zoe"]).await;
+    assert!(!made && said.contains("--replace"), "{said}");
+    let both = Both::start(&redis.url(), &origin, None).await;
+    let mut desk = Desk::at(&both.admin);
+    desk.sign_in("zoe", "a first long password").await;
+    assert!(create(&redis, "a second long password", &["zoe", "--replace"]).await.0);
+    assert_eq!(desk.get("/queues").await.status, StatusCode::UNAUTHORIZED, "the old sign-in is over");
+    desk.sign_in("zoe", "a second long password").await;
+    let mut ben = Desk::at(&both.admin);
+    assert!(create(&redis, "a third long password", &["ben", "--role", "viewer", "--tenant", "default"]).await.0);
+    ben.sign_in("ben", "a third long password").await;
+    assert_eq!(ben.patch("/queues/default", json!({ "quota": 2 })).await.status, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn an_operator_that_can_not_be_made_is_refused_by_what_is_wrong() {
+    let redis = Redis::start().await;
+    for (arguments, password, why) in [
+        (&["Zoe"][..], "a long enough password", "the name takes"),
+        (&["zoe"], "short", "the password takes 12 to 256"),
+        (&["zoe", "--role", "viewer"], "a long enough password", "name a tenant"),
+        (&["zoe", "--tenant", "acme"], "a long enough password", "a superuser has all"),
+        (&["zoe", "--role", "king"], "a long enough password", "superuser, operator, viewer"),
+    ] {
+        let (made, said) = create(&redis, password, arguments).await;
+        assert!(!made && said.contains(why), "{arguments:?}: {said}");
+        assert!(!said.contains(password), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_backoffice_changed_outlives_a_restart_until_the_file_says_something_else() {
+    let redis = Redis::start().await;
+    let (url, admin) = (redis.url(), format!("127.0.0.1:{}", free_port()));
+    let more = ["--store", &url, "--admin-listen", &admin];
+    let mut served =
+        Served::launched("quota = 5", &more, |launch| launch.env("VESTIBULE_ADMIN_BOOTSTRAP", FIRST)).await;
+    let mut desk = signed_in(&admin).await;
+    assert_eq!(desk.patch("/queues/tour", json!({ "quota": 7 })).await.status, 200);
+    assert_eq!(desk.patch("/tenants/acme", json!({ "name": "Acme Live" })).await.status, 200);
+
+    served.program.restart();
+    served.program.until_healthy(&served.address).await;
+    served.program.until_logged("kept as the backoffice changed it").await;
+    assert_eq!(desk.get("/queues/tour").await.json()["quota"], 7);
+    assert_eq!(desk.get("/tenants/acme").await.json()["name"], "Acme Live");
+
+    served.file.write(&settings(&served.origin.url(), "quota = 9"));
+    served.program.signal("HUP");
+    wait_until("the file's quota is in force", Duration::from_secs(15), async || {
+        desk.clone().get("/queues/tour").await.json()["quota"] == 9
+    })
+    .await;
+    assert_eq!(desk.get("/tenants/acme").await.json()["name"], "Acme Live", "the file still says what it said of it");
+}

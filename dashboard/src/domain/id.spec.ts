@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest'
+
+import { idFrom } from './id'
+
+test('an id is made of what a name is made of', () => {
+  expect(['Acme Live!', 'Große Bühne Köln', 'Crème & Brûlée', '  ', '日本', 'x'.repeat(80)].map(idFrom)).toEqual([
+    'acme-live',
+    'grosse-buehne-koeln',
+    'creme-brulee',
+    '',
+    '',
+    'x'.repeat(63),
+  ])
+})

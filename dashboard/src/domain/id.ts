@@ -1,0 +1,9 @@
+/** Longest id that the API takes. */
+const ID_MAX = 63
+
+/** An id for something of this name: small letters, digits and hyphens. */
+export function idFrom(name: string): string {
+  const plain = name.toLowerCase().replaceAll('ß', 'ss').replaceAll(/[äöü]/g, (letter) => ({ ä: 'ae', ö: 'oe', ü: 'ue' })[letter] ?? letter)
+  const letters = plain.normalize('NFD').replaceAll(/\p{Mark}/gu, '')
+  return letters.replaceAll(/[^a-z0-9]+/g, '-').replace(/^-/, '').slice(0, ID_MAX).replace(/-$/, '')
+}

@@ -1,0 +1,35 @@
+import { computed } from 'vue'
+
+import { defineTexts } from '@/locale'
+import type { Role } from '@/services/types'
+
+/** What somebody may do; each may all that the one before may. */
+export const ROLES = ['viewer', 'operator', 'superuser'] as const satisfies readonly Role[]
+
+const t = defineTexts({
+  en: {
+    names: { viewer: 'Viewer', operator: 'Operator', superuser: 'Superuser' },
+    may: {
+      viewer: 'Looks at the queues, numbers and log of their tenants. Changes nothing.',
+      operator: 'Also runs the queues of their tenants: levers, settings, visitors, names and colours. Makes API tokens.',
+      superuser: 'Does everything, with all tenants: creates and removes tenants, and says who may sign in.',
+    },
+  },
+  de: {
+    names: { viewer: 'Nur lesen', operator: 'Bedienen', superuser: 'Verwalten' },
+    may: {
+      viewer: 'Sieht Warteschlangen, Zahlen und Protokoll der eigenen Mandanten. Ändert nichts.',
+      operator: 'Bedient dazu die Warteschlangen der eigenen Mandanten: Hebel, Einstellungen, Besucher, Namen und Farben. Stellt API-Tokens aus.',
+      superuser: 'Darf alles, bei allen Mandanten: legt Mandanten an, entfernt sie und bestimmt, wer sich anmelden darf.',
+    },
+  },
+})()
+
+/** What a role is called. */
+export const roleName = (role: Role) => t.value.names[role]
+
+/** The roles, each with what it may. */
+export const roleOptions = computed(() => ROLES.map((value) => ({ value, label: t.value.names[value], note: t.value.may[value] })))
+
+/** Whether a role is at most another. */
+export const isWithin = (role: Role, most: Role) => ROLES.indexOf(role) <= ROLES.indexOf(most)

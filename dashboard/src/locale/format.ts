@@ -1,0 +1,96 @@
+import { computed } from 'vue'
+
+import { defineTexts, locale, zone } from './locale'
+
+/** What stands where a value is not known. */
+export const NONE = '–'
+
+const MINUTE = 60
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+const tag = computed(() => (locale.value === 'en' ? 'en-GB' : locale.value))
+const numbers = computed(() => new Intl.NumberFormat(tag.value, { maximumFractionDigits: 0 }))
+const rates = computed(() => new Intl.NumberFormat(tag.value, { maximumFractionDigits: 1 }))
+const shares = computed(() => new Intl.NumberFormat(tag.value, { style: 'percent', maximumFractionDigits: 0 }))
+const signed = computed(() => new Intl.NumberFormat(tag.value, { signDisplay: 'exceptZero' }))
+const clock = computed(() => date({ hour: '2-digit', minute: '2-digit', second: '2-digit' }))
+const short = computed(() => date({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }))
+const full = computed(() => date({ dateStyle: 'full', timeStyle: 'long' }))
+const days = computed(() => date({ day: 'numeric', month: 'short', year: 'numeric' }))
+const relative = computed(() => new Intl.RelativeTimeFormat(tag.value, { numeric: 'auto' }))
+
+type Number = number | null | undefined
+type Unit = 'second' | 'minute' | 'hour' | 'day'
+
+const SIGNS = { second: 's', minute: 'min', hour: 'h' }
+const useSigns = defineTexts({ en: { day: 'd' }, de: { day: 'T' } })
+
+/** A whole number: `1,204`. */
+export const count = (value: Number) => (isNone(value) ? NONE : numbers.value.format(value))
+
+/** A rate, with one digit behind the point while it is small: `7.5`. */
+export const rate = (value: Number) => (isNone(value) ? NONE : (value < 10 ? rates : numbers).value.format(value))
+
+/** A share: `0.42` is `42%`. */
+export const percent = (value: Number) => (isNone(value) ? NONE : shares.value.format(value))
+
+/** A difference, with its sign: `+200`. */
+export const difference = (value: number) => signed.value.format(value)
+
+/** A time in seconds, in its two largest units: `4 min 20 s`. */
+export function duration(seconds: Number): string {
+  if (isNone(seconds)) return NONE
+  const whole = Math.round(seconds)
+  if (whole < MINUTE) return unit(whole, 'second')
+  if (whole < HOUR) return units(whole, MINUTE, 'minute', 'second')
+  return whole < DAY ? units(whole, HOUR, 'hour', 'minute') : units(whole, DAY, 'day', 'hour')
+}
+
+/** A wait, as coarse as one would say it: `12 min`. */
+export function wait(seconds: Number): string {
+  if (isNone(seconds)) return NONE
+  if (seconds < MINUTE) return unit(Math.round(seconds), 'second')
+  return seconds < HOUR ? unit(Math.round(seconds / MINUTE), 'minute') : duration(Math.round(seconds / MINUTE) * MINUTE)
+}
+
+/** The time of day: `19:00:05`. */
+export const time = (at: Number) => (isNone(at) ? NONE : clock.value.format(at * 1000))
+
+/** Day and time: `3 Nov, 19:00`. */
+export const dateTime = (at: Number) => (isNone(at) ? NONE : short.value.format(at * 1000))
+
+/** The day: `3 Nov 2026`. */
+export const day = (at: Number) => (isNone(at) ? NONE : days.value.format(at * 1000))
+
+/** All of a time, with its zone. */
+export const wholeTime = (at: Number) => (isNone(at) ? NONE : full.value.format(at * 1000))
+
+/** How long ago or ahead a time is: `5 minutes ago`. */
+export function fromNow(at: number, now: number): string {
+  const ahead = Math.round(at - now)
+  const size = Math.abs(ahead)
+  if (size < MINUTE) return relative.value.format(ahead, 'second')
+  if (size < HOUR) return relative.value.format(Math.trunc(ahead / MINUTE), 'minute')
+  if (size < DAY) return relative.value.format(Math.trunc(ahead / HOUR), 'hour')
+  return relative.value.format(Math.trunc(ahead / DAY), 'day')
+}
+
+function date(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat(tag.value, { timeZone: zone.value, ...options })
+}
+
+function units(seconds: number, size: number, large: Unit, small: Unit): string {
+  const rest = Math.floor((seconds % size) / (size === MINUTE ? 1 : size === HOUR ? MINUTE : HOUR))
+  const first = unit(Math.floor(seconds / size), large)
+  return rest === 0 ? first : `${first} ${unit(rest, small)}`
+}
+
+/** With the signs of the units, which are short in every language and do not bend with the number. */
+function unit(value: number, name: Unit): string {
+  return `${numbers.value.format(value)}\u00a0${name === 'day' ? useSigns().value.day : SIGNS[name]}`
+}
+
+function isNone(value: Number): value is null | undefined {
+  return value === null || value === undefined
+}

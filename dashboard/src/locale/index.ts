@@ -1,0 +1,2 @@
+export * from './format'
+export { defineTexts, locale, LOCALES, plural, zone, type Locale } from './locale'

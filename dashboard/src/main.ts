@@ -1,0 +1,20 @@
+import './styles/tokens.css'
+import './styles/base.css'
+
+import { createPinia } from 'pinia'
+import { createApp } from 'vue'
+
+import App from './App.vue'
+import { router } from './router'
+import { watch } from './services/http'
+import { useConnection } from './stores/connection'
+import { usePreferences } from './stores/preferences'
+import { useSession } from './stores/session'
+
+const app = createApp(App).use(createPinia())
+
+usePreferences()
+const connection = useConnection()
+watch({ answered: connection.answered, failed: connection.failed, expired: () => useSession().expired() })
+
+app.use(router).mount('#app')

@@ -1,0 +1,50 @@
+import { nextTick } from 'vue'
+import { createRouter, createWebHistory, type RouteLocationNormalized } from 'vue-router'
+
+import { defineTexts } from './locale'
+import { useSession } from './stores/session'
+import { views } from './views/view'
+
+const t = defineTexts({ en: { notFound: 'Not found' }, de: { notFound: 'Nicht gefunden' } })()
+
+export const router = createRouter({
+  history: createWebHistory(),
+  routes: [
+    ...views.flatMap(({ routes }) => routes),
+    {
+      path: '/:rest(.*)*',
+      name: 'not-found',
+      component: () => import('./shell/NotFound.vue'),
+      meta: { title: () => t.value.notFound },
+    },
+  ],
+  scrollBehavior: (to, from, before) => before ?? (to.path === from.path ? false : { top: 0 }),
+})
+
+router.beforeEach(async (to) => {
+  const session = useSession()
+  try {
+    await session.load()
+  } catch {
+    // The server can't be reached: the page stands, and says so by itself.
+  }
+  if (to.meta.isPublic) return session.account && to.name === 'sign-in' ? back(to) : true
+  if (session.account === null) return { name: 'sign-in', query: { next: to.fullPath } }
+  return !to.meta.needs || session.hasRole(to.meta.needs) || { name: 'not-found', params: { rest: to.path.split('/').slice(1) } }
+})
+
+router.afterEach(async (to, from, failure) => {
+  if (failure) return
+  document.title = `${to.meta.title()} · Vestibule`
+  // Whoever follows a link by keyboard or screen reader goes on from the top of the new page.
+  if (from.name && to.path !== from.path) {
+    await nextTick()
+    document.querySelector<HTMLElement>('h1')?.focus()
+  }
+})
+
+/** Where an operator was before they had to sign in. Only a path of this site: whoever made the link chose the rest. */
+export function back({ query }: Pick<RouteLocationNormalized, 'query'>): string {
+  const next = typeof query.next === 'string' ? query.next : '/'
+  return /^\/(?![/\\])/.test(next) ? next : '/'
+}

@@ -1,0 +1,59 @@
+import { send } from './http'
+import type { Levers, QueueClone, QueueDraft, QueuePatch, QueueSettings, UrlTest, Validated } from './types'
+
+/** Queues that are asked for at once. */
+const PAGE = 500
+
+export const readQueue = (queue: string, signal?: AbortSignal) =>
+  send('get', '/api/v1/queues/{queue}', { path: { queue }, signal })
+
+/** Every queue that the operator may see, with its settings. */
+export async function listQueues(tenant?: string): Promise<QueueSettings[]> {
+  const queues: QueueSettings[] = []
+  let after: string | undefined
+  do {
+    const page = await send('get', '/api/v1/queues', { query: { tenant, after, limit: PAGE } })
+    queues.push(...page.queues)
+    after = page.next ?? undefined
+  } while (after)
+  return queues
+}
+
+export const createQueue = (draft: QueueDraft) =>
+  send('post', '/api/v1/queues', { body: draft }) as Promise<QueueSettings>
+
+/** What `createQueue` would write. */
+export const tryQueue = (draft: QueueDraft) =>
+  send('post', '/api/v1/queues', { body: draft, query: { validate: true } }) as Promise<Validated>
+
+export const cloneQueue = (queue: string, clone: QueueClone) =>
+  send('post', '/api/v1/queues/{queue}/clone', { path: { queue }, body: clone }) as Promise<QueueSettings>
+
+export const changeQueue = (queue: string, revision: number, patch: QueuePatch) =>
+  send('patch', '/api/v1/queues/{queue}', change(queue, revision, patch)) as Promise<QueueSettings>
+
+/** What `changeQueue` would write. */
+export const tryChange = (queue: string, revision: number, patch: QueuePatch) =>
+  send('patch', '/api/v1/queues/{queue}', {
+    ...change(queue, revision, patch),
+    query: { validate: true },
+  }) as Promise<Validated>
+
+export const removeQueue = (queue: string, confirm?: string) =>
+  send('delete', '/api/v1/queues/{queue}', { path: { queue }, confirm })
+
+export const setLevers = (queue: string, levers: Levers) =>
+  send('patch', '/api/v1/queues/{queue}/levers', { path: { queue }, body: levers })
+
+export const release = (queue: string, count: number, confirm?: string) =>
+  send('post', '/api/v1/queues/{queue}/release', { path: { queue }, body: { count }, confirm })
+
+export const resetQueue = (queue: string, confirm?: string) =>
+  send('post', '/api/v1/queues/{queue}/reset', { path: { queue }, confirm })
+
+/** Which queue a request would meet, and why. */
+export const testUrl = (test: UrlTest) => send('post', '/api/v1/url-test', { body: test })
+
+function change(queue: string, revision: number, body: QueuePatch) {
+  return { path: { queue }, revision, body }
+}

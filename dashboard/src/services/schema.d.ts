@@ -1,0 +1,5100 @@
+// Made from openapi.json: npm run types
+
+export interface paths {
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Searches the audit log
+         * @description Who changed what, the newest first: the caller's own deeds and what was done with their tenants; a superuser sees all.
+         */
+        get: operations["search_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Exports the audit log
+         * @description All entries that a search finds, as a line each: JSON or CSV.
+         */
+        get: operations["export_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follows the numbers
+         * @description Server-sent events `stats`, every two seconds, with the numbers of every queue that the caller may see. A stream ends
+         *     after five minutes; browsers open the next by themselves. Where answers can't be streamed there is none: poll
+         *     `/stats` there.
+         */
+        get: operations["follow"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/operators": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists operators */
+        get: operations["list_operators"];
+        put?: never;
+        /** Creates an operator */
+        post: operations["create_operator"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/operators/{operator}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Reads an operator */
+        get: operations["read_operator"];
+        put?: never;
+        post?: never;
+        /**
+         * Removes an operator
+         * @description With their API tokens; their sign-ins end at once. Asks for a confirmation.
+         */
+        delete: operations["remove_operator"];
+        options?: never;
+        head?: never;
+        /**
+         * Changes an operator
+         * @description In force on their next request. A new password ends all their sign-ins.
+         */
+        patch: operations["change_operator"];
+        trace?: never;
+    };
+    "/api/v1/queues": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists queues
+         * @description Those that the caller may see, with all their settings, by id.
+         */
+        get: operations["list_queues"];
+        put?: never;
+        /**
+         * Creates a queue
+         * @description In force on the next request to its hosts. With `validate=true` nothing is written.
+         */
+        post: operations["create_queue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Reads a queue
+         * @description All its settings; their revision is the `ETag`.
+         */
+        get: operations["read_queue"];
+        put?: never;
+        post?: never;
+        /**
+         * Removes a queue
+         * @description With its line: whoever waits there or is in gets no more answer of it. Asks for a confirmation.
+         */
+        delete: operations["remove_queue"];
+        options?: never;
+        head?: never;
+        /**
+         * Changes a queue
+         * @description By a JSON merge patch over the revision that `If-Match` names; in force on the next request. If somebody else changed
+         *     it meanwhile, nothing is written and the answer shows what they changed. With `validate=true` nothing is written.
+         */
+        patch: operations["change_queue"];
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/clone": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Clones a queue
+         * @description The body is laid over the settings of the queue; it names at least an `id`, and hosts where both can't have the same.
+         *     The line is not cloned. With `validate=true` nothing is written.
+         */
+        post: operations["clone_queue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Drains a queue
+         * @description Ends a sale in good order: nobody joins any more, everybody who waits is let in, first come, first served, and then the
+         *     queue closes by itself. The mode `draining`; any other mode ends it. How long it takes stands in the queue's numbers.
+         */
+        post: operations["drain_queue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How it went
+         * @description A point for every minute of the last day, or for every five minutes of the last 30 days; as JSON or CSV.
+         */
+        get: operations["read_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/levers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Pulls levers
+         * @description Sets mode, quota, rate and times to what the body says, whatever they were: no `If-Match` is needed. Lowering the
+         *     quota sends nobody away.
+         */
+        patch: operations["set_levers"];
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Releases the next
+         * @description Admits the next `count` of the line now, whatever quota, rate or pause say. More than 100 are to be confirmed: they
+         *     can't be sent back.
+         */
+        post: operations["release"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resets a queue
+         * @description Begins a new epoch: the line is empty, nobody is in, and all tickets are void. Asks for a confirmation.
+         */
+        post: operations["reset_queue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists those who wait
+         * @description A page of the line in the order of arrival.
+         */
+        get: operations["list_sessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/sessions/{session}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Finds a session
+         * @description By its id, or by the support code that its visitor reads out from the queue page. A session that is away is not
+         *     found: its place is in the visitor's own ticket.
+         */
+        get: operations["find_session"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/sessions/{session}/admit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Admits a session
+         * @description Lets one session in now, before its turn, whatever quota, rate or pause say. Those who wait stand as before.
+         */
+        post: operations["admit_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/sessions/{session}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ends a session
+         * @description Its place is free at once, and its ticket can't return. Asks for a confirmation.
+         */
+        post: operations["end_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A queue now */
+        get: operations["read_stats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Exports all settings
+         * @description Every tenant and queue that the caller may see as one document, as `POST /settings` and `vestibule serve --settings`
+         *     take it; as JSON or TOML.
+         */
+        get: operations["export_settings"];
+        put?: never;
+        /**
+         * Imports settings
+         * @description Makes tenants and queues what the document says. With `validate=true` the answer is the plan, and nothing is written;
+         *     without, it is to be confirmed. With `remove=true` queues that the document does not name are removed.
+         */
+        post: operations["import_settings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who am I
+         * @description Says who asks and what they may.
+         */
+        get: operations["who_am_i"];
+        put?: never;
+        /**
+         * Signs in
+         * @description Answers with a cookie that a browser keeps. Whoever fails too often is slowed down.
+         */
+        post: operations["sign_in"];
+        /**
+         * Signs out
+         * @description Ends the sign-in of the cookie. With an API token nothing happens.
+         */
+        delete: operations["sign_out"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Changes the own password
+         * @description Ends all other sign-ins of this operator. API tokens can't do this.
+         */
+        put: operations["change_password"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/provider": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Begins at the provider
+         * @description For browsers: leads to the identity provider, or to `/sign-in?problem=<code>` of the dashboard.
+         */
+        get: operations["begin_at_provider"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/provider/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ends at the provider
+         * @description For browsers that the identity provider sends back: signs in and leads to `/`, or to `/sign-in?problem=<code>` of the
+         *     dashboard.
+         */
+        get: operations["end_at_provider"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/ways": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ways to sign in
+         * @description What a sign-in page is to offer.
+         */
+        get: operations["list_sign_in_ways"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All queues now
+         * @description The numbers of every queue that the caller may see.
+         */
+        get: operations["read_overview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists tenants
+         * @description Those that the caller may see, by id.
+         */
+        get: operations["list_tenants"];
+        put?: never;
+        /** Creates a tenant */
+        post: operations["create_tenant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenant}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Reads a tenant */
+        get: operations["read_tenant"];
+        put?: never;
+        post?: never;
+        /**
+         * Removes a tenant
+         * @description Only one without queues; asks for a confirmation.
+         */
+        delete: operations["remove_tenant"];
+        options?: never;
+        head?: never;
+        /**
+         * Changes a tenant
+         * @description By a JSON merge patch. Pages show it within seconds.
+         */
+        patch: operations["change_tenant"];
+        trace?: never;
+    };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists API tokens
+         * @description The caller's own; a superuser sees all.
+         */
+        get: operations["list_tokens"];
+        put?: never;
+        /**
+         * Creates an API token
+         * @description For scripts of the operator who signed in: a token can't make others, which would outlive it.
+         */
+        post: operations["create_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revokes an API token
+         * @description One of the caller's own; a superuser any. It is good no more at once.
+         */
+        delete: operations["revoke_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/url-test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tests an address
+         * @description Which queue would this request meet, and why.
+         */
+        post: operations["test_url"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description Who asks, and what they may. */
+        Account: {
+            /**
+             * Format: int64
+             * @description When the sign-in ends at the latest, in seconds since 1970; `null` with a token.
+             */
+            ends_at?: number | null;
+            /** @description Name of the operator. */
+            operator: string;
+            /** @description What they may; a token may less than its owner. */
+            role: components["schemas"]["Role"];
+            /** @description The tenants that the role holds for; `null` for all. */
+            tenants?: string[] | null;
+            /** @description Public half of the API token that was used. */
+            token?: string | null;
+        };
+        /** @description Whether a session was let in. */
+        Admitted: {
+            /** @description Whether it waited and is in now; `false` if it was in already, or ended. */
+            admitted: boolean;
+        };
+        /** @description A queue that was asked. */
+        Asked: {
+            /** @description Its host that fits. */
+            host?: string | null;
+            /** @description The queue; `null` for one that is not the caller's to see. */
+            queue?: string | null;
+            /** @description Why, as a sentence. */
+            reason: string;
+            /** @description Number of the rule that decides, from 0; `null` where none does. */
+            rule?: number | null;
+        };
+        /** @description An entry of the audit log. */
+        AuditEntry: {
+            /** @description What was done: `queue.change`. */
+            action: string;
+            /**
+             * Format: int64
+             * @description When, in seconds since 1970 by the store's clock.
+             */
+            at?: number;
+            /** @description Fields with their values before and after. */
+            changes: components["schemas"]["FieldChange"][];
+            /** @description Its id, which grows along the log. */
+            id?: string;
+            /** @description Name of the operator; `null` for a sign-in that failed under a name that nobody has. */
+            operator?: string | null;
+            /** @description The queue that it is about. */
+            queue?: string | null;
+            /** @description Id of the request. */
+            request: string;
+            /**
+             * Format: int64
+             * @description Revision of the queue's settings afterwards.
+             */
+            revision?: number | null;
+            /** @description What else it is about: a session, an operator's name, a token's public half. */
+            subject?: string | null;
+            /** @description The tenant that it is about. */
+            tenant?: string | null;
+            /** @description Public half of the API token that was used. */
+            token?: string | null;
+        };
+        /** @description A page of the audit log. */
+        AuditPage: {
+            /** @description The entries, the newest first. */
+            entries: components["schemas"]["AuditEntry"][];
+            /**
+             * @description What the next page comes `before`; `null` at the end. There may be a next page though this one has few entries:
+             *     a search looks through a part of the log at a time.
+             */
+            next?: string | null;
+        };
+        /** @description The settings, or with `validate=true` what would be written. */
+        Changed: components["schemas"]["QueueSettings"] | components["schemas"]["Validated"];
+        /** @description What is to be confirmed. */
+        Confirmation: {
+            /** @description What will happen, as a sentence. */
+            effect: string;
+            /**
+             * Format: int64
+             * @description Seconds for which the token is good.
+             */
+            expires_in: number;
+            /** @description Goes into the header `X-Vestibule-Confirm`; good for one request. */
+            token: string;
+        };
+        /** @description What changed meanwhile. */
+        Conflict: {
+            /** @description The fields that somebody else changed, and those that would be overwritten. */
+            fields: components["schemas"]["ConflictingField"][];
+            /**
+             * Format: int64
+             * @description The revision that is there now.
+             */
+            revision: number;
+        };
+        /** @description A field that changed meanwhile, or that both want to change. */
+        ConflictingField: {
+            /**
+             * Format: int64
+             * @description When, in seconds since 1970, if the audit log knows.
+             */
+            at?: number | null;
+            /** @description What it was before somebody changed it; `null` if that is not known. */
+            before: unknown;
+            /** @description Name of the field. */
+            field: string;
+            /** @description Who changed it, if the audit log knows. */
+            operator?: string | null;
+            /** @description What it is now. */
+            theirs: unknown;
+            /** @description What it would become; absent where it was not to be changed. */
+            yours?: unknown;
+        };
+        /** @description A new token with its secret, which is shown this once. */
+        CreatedToken: {
+            /** @description What to send as `Authorization: Bearer <secret>`. It is kept nowhere: who loses it makes another. */
+            secret: string;
+            /** @description The token. */
+            token: components["schemas"]["TokenView"];
+        };
+        /** @description Name and password. */
+        Credentials: {
+            /** @description Name of the operator. */
+            name: string;
+            /**
+             * Format: password
+             * @description Their password.
+             */
+            password: string;
+        };
+        /** @description What a session was before it was ended. */
+        Ended: {
+            /** @description What it was. */
+            was: components["schemas"]["Was"];
+        };
+        /** @description The body of every answer that is none of the wanted. */
+        ErrorBody: {
+            /** @description What is to be confirmed, for the code `confirmation_required`. */
+            confirmation?: components["schemas"]["Confirmation"];
+            /** @description What changed meanwhile, for the code `changed_meanwhile`. */
+            conflict?: components["schemas"]["Conflict"];
+            /** @description What went wrong. */
+            error: components["schemas"]["ErrorDetail"];
+            /** @description Every wrong field, where fields are wrong. */
+            errors?: components["schemas"]["ErrorDetail"][];
+        };
+        /** @description One error. */
+        ErrorDetail: {
+            /** @description A word for programs; it never changes. */
+            code: string;
+            /** @description Path of the field that is wrong, if it is one. */
+            field?: string | null;
+            /** @description A sentence for people. */
+            message: string;
+        };
+        /** @description A field with its values before and after. */
+        FieldChange: {
+            /** @description Name of the field. */
+            field: string;
+            /** @description What it was; `null` where there was nothing. */
+            from: unknown;
+            /** @description What it is; `null` where there is nothing. */
+            to: unknown;
+        };
+        /** @description A queue's numbers over time. */
+        History: {
+            /**
+             * @description What the numbers of a point are: `at` in seconds since 1970, how many were `waiting` and `active` then, the
+             *     `quota`, and how many `joined` and were `admitted` since the point before.
+             */
+            columns: string[];
+            /** @description The points, the oldest first. A step without a point had nobody in it; `null` is not known. */
+            points: (number | null)[][];
+            /**
+             * Format: int64
+             * @description Seconds between two points.
+             */
+            step_seconds: number;
+        };
+        /** @description What was done with a document. */
+        Imported: {
+            /** @description Whether it was done. */
+            applied: boolean;
+            /** @description Queues that somebody else changed meanwhile, and that were left as they are. */
+            left: string[];
+            /** @description What there was to do. */
+            plan: components["schemas"]["Plan"];
+        };
+        /**
+         * @description The levers of a queue. What is absent stays; `null` is the default again, for `admissions_per_minute` and
+         *     `max_session` no limit.
+         */
+        Levers: {
+            /**
+             * Format: int64
+             * @description Seconds for which a visit keeps a place.
+             */
+            active_ttl?: number | null;
+            /**
+             * Format: int64
+             * @description Most admissions a minute.
+             */
+            admissions_per_minute?: number | null;
+            /**
+             * Format: int64
+             * @description Seconds that a place waits for who was let in while away.
+             */
+            claim_ttl?: number | null;
+            /**
+             * Format: int64
+             * @description Seconds for which a ticket holds a place in line.
+             */
+            hold_ttl?: number | null;
+            /**
+             * Format: int64
+             * @description Seconds after which a place ends.
+             */
+            max_session?: number | null;
+            /** @description Whether and whom the queue admits: `open`, `bypass`, `paused`, `closed`, `draining`. */
+            mode?: string | null;
+            /**
+             * Format: int64
+             * @description Most visitors that are let in at once.
+             */
+            quota?: number;
+            /**
+             * Format: int64
+             * @description Seconds for which a visit keeps somebody in line.
+             */
+            waiting_ttl?: number | null;
+        };
+        /** @description The old password and the new one. */
+        NewPassword: {
+            /**
+             * Format: password
+             * @description The password until now.
+             */
+            current: string;
+            /**
+             * Format: password
+             * @description The password from now on.
+             */
+            new: string;
+        };
+        /** @description A new operator. */
+        OperatorDraft: {
+            /** @description The name to sign in with. */
+            name: string;
+            /**
+             * Format: password
+             * @description The password to sign in with. Without one the operator signs in through the identity provider, which there must be.
+             */
+            password?: string | null;
+            /** @description What they may. */
+            role: components["schemas"]["Role"];
+            /** @description The tenants that the role holds for; none for a superuser. */
+            tenants?: string[] | null;
+        };
+        /** @description What is to be changed of an operator. What is absent stays. */
+        OperatorPatch: {
+            /**
+             * Format: password
+             * @description A new password; ends all their sign-ins.
+             */
+            password?: string | null;
+            role?: components["schemas"]["Role"] | null;
+            /** @description The tenants that the role holds for. */
+            tenants?: string[] | null;
+        };
+        /** @description An operator. The password is never told. */
+        OperatorView: {
+            /**
+             * Format: int64
+             * @description When they were created, in seconds since 1970.
+             */
+            created_at: number;
+            /** @description Name of the operator. */
+            name: string;
+            /**
+             * Format: int64
+             * @description When their password was set, in seconds since 1970; `null` for one who has none and signs in through the identity
+             *     provider.
+             */
+            password_at?: number | null;
+            /** @description What they may. */
+            role: components["schemas"]["Role"];
+            /** @description The tenants that the role holds for; empty for a superuser, who has all. */
+            tenants: string[];
+        };
+        /** @description All operators. */
+        Operators: {
+            /** @description The operators by name. */
+            operators: components["schemas"]["OperatorView"][];
+        };
+        /**
+         * @description What would happen to a request.
+         * @enum {string}
+         */
+        Outcome: "queue" | "bypass" | "pass" | "unknown_host";
+        /** @description All queues at a glance. */
+        Overview: {
+            /** @description The queues by id. */
+            queues: components["schemas"]["OverviewQueue"][];
+        };
+        /** @description A queue at a glance, with how many waited of late. */
+        OverviewQueue: components["schemas"]["QueueStats"] & {
+            /**
+             * @description Points of the last minutes, the oldest first: seconds since 1970, and how many waited. A minute without a point
+             *     had nobody in it.
+             */
+            recent: number[][];
+        };
+        /** @description What would be written and removed. */
+        Plan: {
+            /** @description Queues that the document does not name, and that stay. */
+            kept: string[];
+            /** @description Queues that are new or differ. */
+            queues: components["schemas"]["PlannedChange"][];
+            /** @description Queues that the document does not name, and that are removed. */
+            removed: string[];
+            /** @description Tenants that are new or differ. */
+            tenants: components["schemas"]["PlannedChange"][];
+        };
+        /** @description Something that would be written. */
+        PlannedChange: {
+            /** @description Fields with their values before and after. */
+            changes: components["schemas"]["FieldChange"][];
+            /** @description Whether it is new. */
+            created: boolean;
+            /** @description Its id. */
+            id: string;
+        };
+        /** @description Signing in through an identity provider. */
+        ProviderWay: {
+            /** @description What a button says. */
+            name: string;
+            /** @description Where a browser is to go. */
+            start: string;
+        };
+        /** @description What is to differ from the queue that is cloned; `null` is the default. */
+        QueueClone: {
+            /**
+             * Format: int64
+             * @description Seconds for which a visit keeps a place.
+             */
+            active_ttl?: number | null;
+            /**
+             * Format: int64
+             * @description Most admissions a minute; `null` is no limit.
+             */
+            admissions_per_minute?: number | null;
+            /**
+             * Format: int64
+             * @description Seconds that a place waits for who was let in while away.
+             */
+            claim_ttl?: number | null;
+            /** @description Domain of the cookies; `null` is the very host. */
+            cookie_domain?: string | null;
+            /**
+             * Format: int64
+             * @description Tickets of another epoch are void.
+             */
+            epoch?: number | null;
+            /** @description How whoever is let in reaches the site. */
+            handover?: {
+                /** @enum {string} */
+                kind: "redirect" | "proxy" | "check";
+                /** @description Scheme, host and port; only `check` needs none. */
+                origin?: string;
+            };
+            /**
+             * Format: int64
+             * @description Seconds for which a ticket holds a place in line.
+             */
+            hold_ttl?: number | null;
+            /** @description Hosts it stands in front of: `tickets.example.com`, `*.example.com`, `*`. */
+            hosts?: string[];
+            /** @description Id of the queue. */
+            id: string;
+            /**
+             * Format: int64
+             * @description Seconds after which a place ends; `null` is never.
+             */
+            max_session?: number | null;
+            /**
+             * @description Whether and whom it admits.
+             * @enum {string|null}
+             */
+            mode?: "open" | "bypass" | "paused" | "closed" | "draining" | null;
+            /** @description What visitors read. */
+            name?: string | null;
+            /**
+             * @description Status of the queue page.
+             * @enum {integer|null}
+             */
+            queue_status?: 200 | 202 | 429 | 503 | null;
+            /**
+             * Format: int64
+             * @description Most visitors that are let in at once.
+             */
+            quota?: number;
+            /**
+             * Format: int64
+             * @description Seconds for which a fresh ticket passes unasked.
+             */
+            recheck_after?: number | null;
+            /**
+             * Format: int64
+             * @description Grows with every change.
+             */
+            revision?: number | null;
+            /** @description Which requests meet it; all conditions of a rule must hold. */
+            rules?: {
+                /** @enum {string} */
+                action: "queue" | "bypass";
+                cookie?: {
+                    name: string;
+                    value: string;
+                };
+                header?: {
+                    name: string;
+                    value: string;
+                };
+                method?: string[];
+                path?: string[];
+                source?: string[];
+            }[] | null;
+            /**
+             * @description What holds while the store is away.
+             * @enum {string|null}
+             */
+            store_failure?: "tickets" | "open" | "closed" | null;
+            /** @description Id of the tenant that it belongs to. */
+            tenant?: string;
+            /** @description Id of the theme; `null` is the built-in one. */
+            theme?: string | null;
+            /**
+             * Format: int64
+             * @description Seconds for which a visit keeps somebody in line.
+             */
+            waiting_ttl?: number | null;
+        };
+        /** @description The settings of a new queue; what is absent has its default. */
+        QueueDraft: {
+            /**
+             * Format: int64
+             * @description Seconds for which a visit keeps a place.
+             */
+            active_ttl?: number | null;
+            /**
+             * Format: int64
+             * @description Most admissions a minute; `null` is no limit.
+             */
+            admissions_per_minute?: number | null;
+            /**
+             * Format: int64
+             * @description Seconds that a place waits for who was let in while away.
+             */
+            claim_ttl?: number | null;
+            /** @description Domain of the cookies; `null` is the very host. */
+            cookie_domain?: string | null;
+            /**
+             * Format: int64
+             * @description Tickets of another epoch are void.
+             */
+            epoch?: number | null;
+            /** @description How whoever is let in reaches the site. */
+            handover: {
+                /** @enum {string} */
+                kind: "redirect" | "proxy" | "check";
+                /** @description Scheme, host and port; only `check` needs none. */
+                origin?: string;
+            };
+            /**
+             * Format: int64
+             * @description Seconds for which a ticket holds a place in line.
+             */
+            hold_ttl?: number | null;
+            /** @description Hosts it stands in front of: `tickets.example.com`, `*.example.com`, `*`. */
+            hosts: string[];
+            /** @description Id of the queue. */
+            id: string;
+            /**
+             * Format: int64
+             * @description Seconds after which a place ends; `null` is never.
+             */
+            max_session?: number | null;
+            /**
+             * @description Whether and whom it admits.
+             * @enum {string|null}
+             */
+            mode?: "open" | "bypass" | "paused" | "closed" | "draining" | null;
+            /** @description What visitors read. */
+            name?: string | null;
+            /**
+             * @description Status of the queue page.
+             * @enum {integer|null}
+             */
+            queue_status?: 200 | 202 | 429 | 503 | null;
+            /**
+             * Format: int64
+             * @description Most visitors that are let in at once.
+             */
+            quota: number;
+            /**
+             * Format: int64
+             * @description Seconds for which a fresh ticket passes unasked.
+             */
+            recheck_after?: number | null;
+            /**
+             * Format: int64
+             * @description Grows with every change.
+             */
+            revision?: number | null;
+            /** @description Which requests meet it; all conditions of a rule must hold. */
+            rules?: {
+                /** @enum {string} */
+                action: "queue" | "bypass";
+                cookie?: {
+                    name: string;
+                    value: string;
+                };
+                header?: {
+                    name: string;
+                    value: string;
+                };
+                method?: string[];
+                path?: string[];
+                source?: string[];
+            }[] | null;
+            /**
+             * @description What holds while the store is away.
+             * @enum {string|null}
+             */
+            store_failure?: "tickets" | "open" | "closed" | null;
+            /** @description Id of the tenant that it belongs to. */
+            tenant: string;
+            /** @description Id of the theme; `null` is the built-in one. */
+            theme?: string | null;
+            /**
+             * Format: int64
+             * @description Seconds for which a visit keeps somebody in line.
+             */
+            waiting_ttl?: number | null;
+        };
+        /** @description A page of queues. */
+        QueuePage: {
+            /** @description What the next page begins after; `null` at the end. */
+            next?: string | null;
+            /** @description The queues by id. */
+            queues: components["schemas"]["QueueSettings"][];
+        };
+        /** @description Settings that are to be changed (RFC 7396): what is absent stays, `null` is the default again. */
+        QueuePatch: {
+            /**
+             * Format: int64
+             * @description Seconds for which a visit keeps a place.
+             */
+            active_ttl?: number | null;
+            /**
+             * Format: int64
+             * @description Most admissions a minute; `null` is no limit.
+             */
+            admissions_per_minute?: number | null;
+            /**
+             * Format: int64
+             * @description Seconds that a place waits for who was let in while away.
+             */
+            claim_ttl?: number | null;
+            /** @description Domain of the cookies; `null` is the very host. */
+            cookie_domain?: string | null;
+            /** @description How whoever is let in reaches the site. */
+            handover?: {
+                /** @enum {string} */
+                kind: "redirect" | "proxy" | "check";
+                /** @description Scheme, host and port; only `check` needs none. */
+                origin?: string;
+            };
+            /**
+             * Format: int64
+             * @description Seconds for which a ticket holds a place in line.
+             */
+            hold_ttl?: number | null;
+            /** @description Hosts it stands in front of: `tickets.example.com`, `*.example.com`, `*`. */
+            hosts?: string[];
+            /**
+             * Format: int64
+             * @description Seconds after which a place ends; `null` is never.
+             */
+            max_session?: number | null;
+            /**
+             * @description Whether and whom it admits.
+             * @enum {string|null}
+             */
+            mode?: "open" | "bypass" | "paused" | "closed" | "draining" | null;
+            /** @description What visitors read. */
+            name?: string | null;
+            /**
+             * @description Status of the queue page.
+             * @enum {integer|null}
+             */
+            queue_status?: 200 | 202 | 429 | 503 | null;
+            /**
+             * Format: int64
+             * @description Most visitors that are let in at once.
+             */
+            quota?: number;
+            /**
+             * Format: int64
+             * @description Seconds for which a fresh ticket passes unasked.
+             */
+            recheck_after?: number | null;
+            /** @description Which requests meet it; all conditions of a rule must hold. */
+            rules?: {
+                /** @enum {string} */
+                action: "queue" | "bypass";
+                cookie?: {
+                    name: string;
+                    value: string;
+                };
+                header?: {
+                    name: string;
+                    value: string;
+                };
+                method?: string[];
+                path?: string[];
+                source?: string[];
+            }[] | null;
+            /**
+             * @description What holds while the store is away.
+             * @enum {string|null}
+             */
+            store_failure?: "tickets" | "open" | "closed" | null;
+            /** @description Id of the theme; `null` is the built-in one. */
+            theme?: string | null;
+            /**
+             * Format: int64
+             * @description Seconds for which a visit keeps somebody in line.
+             */
+            waiting_ttl?: number | null;
+        };
+        /** @description The settings of a queue. */
+        QueueSettings: {
+            /**
+             * Format: int64
+             * @description Seconds for which a visit keeps a place.
+             */
+            active_ttl: number;
+            /**
+             * Format: int64
+             * @description Most admissions a minute; `null` is no limit.
+             */
+            admissions_per_minute: number | null;
+            /**
+             * Format: int64
+             * @description Seconds that a place waits for who was let in while away.
+             */
+            claim_ttl: number;
+            /** @description Domain of the cookies; `null` is the very host. */
+            cookie_domain: string | null;
+            /**
+             * Format: int64
+             * @description Tickets of another epoch are void.
+             */
+            epoch: number;
+            /** @description How whoever is let in reaches the site. */
+            handover: {
+                /** @enum {string} */
+                kind: "redirect" | "proxy" | "check";
+                /** @description Scheme, host and port; only `check` needs none. */
+                origin?: string;
+            };
+            /**
+             * Format: int64
+             * @description Seconds for which a ticket holds a place in line.
+             */
+            hold_ttl: number;
+            /** @description Hosts it stands in front of: `tickets.example.com`, `*.example.com`, `*`. */
+            hosts: string[];
+            /** @description Id of the queue. */
+            id: string;
+            /**
+             * Format: int64
+             * @description Seconds after which a place ends; `null` is never.
+             */
+            max_session: number | null;
+            /**
+             * @description Whether and whom it admits.
+             * @enum {string}
+             */
+            mode: "open" | "bypass" | "paused" | "closed" | "draining";
+            /** @description What visitors read. */
+            name: string;
+            /**
+             * @description Status of the queue page.
+             * @enum {integer}
+             */
+            queue_status: 200 | 202 | 429 | 503;
+            /**
+             * Format: int64
+             * @description Most visitors that are let in at once.
+             */
+            quota: number;
+            /**
+             * Format: int64
+             * @description Seconds for which a fresh ticket passes unasked.
+             */
+            recheck_after: number;
+            /**
+             * Format: int64
+             * @description Grows with every change.
+             */
+            revision: number;
+            /** @description Which requests meet it; all conditions of a rule must hold. */
+            rules: {
+                /** @enum {string} */
+                action: "queue" | "bypass";
+                cookie?: {
+                    name: string;
+                    value: string;
+                };
+                header?: {
+                    name: string;
+                    value: string;
+                };
+                method?: string[];
+                path?: string[];
+                source?: string[];
+            }[];
+            /**
+             * @description What holds while the store is away.
+             * @enum {string}
+             */
+            store_failure: "tickets" | "open" | "closed";
+            /** @description Id of the tenant that it belongs to. */
+            tenant: string;
+            /** @description Id of the theme; `null` is the built-in one. */
+            theme: string | null;
+            /**
+             * Format: int64
+             * @description Seconds for which a visit keeps somebody in line.
+             */
+            waiting_ttl: number;
+        };
+        /** @description A queue at a glance. */
+        QueueStats: {
+            /**
+             * Format: int64
+             * @description How many are let in.
+             */
+            active: number;
+            /**
+             * Format: double
+             * @description How many were admitted a minute, of late; `null` while that is not known.
+             */
+            admitted_per_minute?: number | null;
+            /**
+             * Format: int64
+             * @description When these numbers were true, in seconds since 1970 by the store's clock.
+             */
+            at: number;
+            drained_in_seconds?: components["schemas"]["Wait"] | null;
+            /**
+             * Format: double
+             * @description How many joined a minute, of late; `null` while that is not known.
+             */
+            joined_per_minute?: number | null;
+            /** @description Whether and whom it admits. */
+            mode: string;
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: int64
+             * @description Seconds since the longest waiting joined; `null` while nobody waits.
+             */
+            oldest_wait_seconds?: number | null;
+            /**
+             * Format: double
+             * @description Share of the quota that is taken, 1 for all of it; `null` for a quota of 0. More than 1 after a release.
+             */
+            places_used?: number | null;
+            /** @description The queue. */
+            queue: string;
+            /**
+             * Format: int64
+             * @description Most that are let in.
+             */
+            quota: number;
+            /** @description Whether the store lost the line, and takes tickets back before it admits anybody new. */
+            recovering: boolean;
+            /**
+             * Format: int64
+             * @description Revision of the settings in force.
+             */
+            revision: number;
+            /** @description Its tenant. */
+            tenant: string;
+            wait_seconds?: components["schemas"]["Wait"] | null;
+            /**
+             * Format: int64
+             * @description How many wait.
+             */
+            waiting: number;
+        };
+        /** @description How many are to be released. */
+        Release: {
+            /**
+             * Format: int64
+             * @description How many.
+             */
+            count: number;
+        };
+        /** @description How many were released. */
+        Released: {
+            /**
+             * Format: int64
+             * @description How many were let in: fewer than asked for if fewer waited.
+             */
+            released: number;
+        };
+        /**
+         * @description What somebody may do; each may all that the one before may.
+         * @enum {string}
+         */
+        Role: "viewer" | "operator" | "superuser";
+        /** @description A page of a line. */
+        SessionPage: {
+            /** @description What the next page begins from; `null` at the end. */
+            next?: string | null;
+            /** @description Those who wait, in their order. */
+            sessions: components["schemas"]["Waiting"][];
+        };
+        /**
+         * @description Where a session is.
+         * @enum {string}
+         */
+        SessionState: "waiting" | "admitted" | "ended";
+        /** @description Where a session is. */
+        SessionView: {
+            /**
+             * Format: double
+             * @description When it was let in, in seconds since 1970; `null` unless it is in.
+             */
+            admitted_at?: number | null;
+            /**
+             * Format: double
+             * @description When it lapses unless it is heard of, or until when its ticket is void, in seconds since 1970.
+             */
+            expires_at: number;
+            /**
+             * Format: double
+             * @description When it joined, in seconds since 1970; `null` unless it waits.
+             */
+            joined_at?: number | null;
+            /**
+             * Format: double
+             * @description When it was heard of, in seconds since 1970. It may have been heard of a little later: not every visit is written
+             *     down. `null` once it ended.
+             */
+            last_seen?: number | null;
+            /**
+             * Format: int64
+             * @description Its rank in the line, from 1; `null` unless it waits.
+             */
+            position?: number | null;
+            /** @description The session. */
+            session: string;
+            /** @description Where it is. */
+            state: components["schemas"]["SessionState"];
+            /** @description The code that its visitor can read out. */
+            support_code: string;
+        };
+        /** @description All tenants and queues. */
+        SettingsDocument: {
+            /** @description The queues by id. */
+            queues: components["schemas"]["QueueSettings"][];
+            /** @description The tenants by id. */
+            tenants: components["schemas"]["TenantView"][];
+        };
+        /** @description Tenants and queues that are to be as they stand here. */
+        SettingsDraft: {
+            /** @description The queues; their tenants are among those above. */
+            queues?: components["schemas"]["QueueDraft"][];
+            /** @description The tenants. */
+            tenants?: components["schemas"]["TenantDraft"][];
+        };
+        /** @description The ways to sign in that there are. */
+        SignInWays: {
+            /** @description By name and password: `POST /sign-in`. */
+            password: boolean;
+            provider?: components["schemas"]["ProviderWay"] | null;
+        };
+        /** @description A new tenant. */
+        TenantDraft: {
+            /** @description The brand's colour. */
+            colour?: string | null;
+            /** @description Id of the tenant. */
+            id: string;
+            /** @description The brand's logo within its theme. */
+            logo?: string | null;
+            /** @description The brand as visitors know it. */
+            name: string;
+        };
+        /** @description What is to be changed of a tenant: a JSON merge patch. */
+        TenantPatch: {
+            /** @description The brand's colour. */
+            colour?: string | null;
+            /** @description The brand's logo within its theme. */
+            logo?: string | null;
+            /** @description The brand as visitors know it. */
+            name?: string;
+        };
+        /** @description A client brand. */
+        TenantView: {
+            /** @description The brand's colour as `#rrggbb`; `null` is the theme's own. */
+            colour?: string | null;
+            /** @description Id of the tenant. */
+            id: string;
+            /** @description The brand's logo within its theme; `null` shows the name. */
+            logo?: string | null;
+            /** @description The brand as visitors know it. */
+            name: string;
+        };
+        /** @description All tenants that the caller may see. */
+        Tenants: {
+            /** @description The tenants by id. */
+            tenants: components["schemas"]["TenantView"][];
+        };
+        /** @description A new token. */
+        TokenDraft: {
+            /**
+             * Format: int64
+             * @description Seconds after which it is good no more.
+             */
+            expires_in: number;
+            /** @description What it is for. */
+            name: string;
+            /** @description What it may: at most what its owner may. */
+            role: components["schemas"]["Role"];
+            /** @description The tenants that the role holds for: at most its owner's; none for a superuser. */
+            tenants?: string[] | null;
+        };
+        /** @description An API token, without its secret. */
+        TokenView: {
+            /**
+             * Format: int64
+             * @description When it was made, in seconds since 1970.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description When it is good no more, in seconds since 1970.
+             */
+            expires_at: number;
+            /** @description Its public half. */
+            id: string;
+            /** @description What it is for. */
+            name: string;
+            /** @description Whose it is. */
+            operator: string;
+            /** @description What it may, as long as its owner may. */
+            role: components["schemas"]["Role"];
+            /** @description The tenants that the role holds for; empty for all of its owner's. */
+            tenants: string[];
+        };
+        /** @description API tokens. */
+        Tokens: {
+            /** @description The tokens by their public half. */
+            tokens: components["schemas"]["TokenView"][];
+        };
+        /** @description What a request would meet. */
+        UrlMet: {
+            /** @description Every queue that is asked, in that order, with its reason. */
+            asked: components["schemas"]["Asked"][];
+            /** @description The host, as rules see it. */
+            host: string;
+            /** @description What would happen. */
+            outcome: components["schemas"]["Outcome"];
+            /** @description The path, as rules see it. */
+            path: string;
+            /** @description The queue that decides; `null` for none, or for one that is not the caller's to see. */
+            queue?: string | null;
+        };
+        /** @description A request that is to be tested. */
+        UrlTest: {
+            /** @description Cookies by name. */
+            cookies?: {
+                [key: string]: string;
+            };
+            /** @description Headers by name. */
+            headers?: {
+                [key: string]: string;
+            };
+            /** @description The method, GET by default. */
+            method?: string;
+            /** @description Address of the visitor. */
+            source?: string;
+            /**
+             * @description The address, with its host.
+             * @example https://tickets.example.com/shop/seats
+             */
+            url: string;
+        };
+        /** @description What would be written, if it were meant. */
+        Validated: {
+            /** @description What would change. */
+            changes: components["schemas"]["FieldChange"][];
+            /** @description The settings as they would be. */
+            settings: components["schemas"]["QueueSettings"];
+        };
+        /** @description An expected wait. */
+        Wait: {
+            /**
+             * Format: int64
+             * @description Half of those who join now wait less, in seconds.
+             */
+            p50: number;
+            /**
+             * Format: int64
+             * @description Nine of ten wait less, in seconds.
+             */
+            p90: number;
+        };
+        /** @description Somebody who waits. */
+        Waiting: {
+            /**
+             * Format: double
+             * @description When it lapses unless it is heard of, in seconds since 1970.
+             */
+            expires_at: number;
+            /**
+             * Format: double
+             * @description When it joined, in seconds since 1970.
+             */
+            joined_at: number;
+            /** @description The session. */
+            session: string;
+            /** @description The code that its visitor can read out. */
+            support_code: string;
+        };
+        /**
+         * @description What a session was.
+         * @enum {string}
+         */
+        Was: "waiting" | "admitted" | "absent";
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    search_audit: {
+        parameters: {
+            query?: {
+                /** @description Only about this tenant */
+                tenant?: string;
+                /** @description Only about this queue */
+                queue?: string;
+                /** @description Only by this operator */
+                operator?: string;
+                /** @description Only actions that begin with this: `queue.` */
+                action?: string;
+                /** @description Only entries with this text in them */
+                search?: string;
+                /** @description Only from this time on, in seconds since 1970 */
+                from?: number;
+                /** @description Only up to this time, in seconds since 1970 */
+                to?: number;
+                /** @description `next` of the page before */
+                before?: string;
+                /** @description At most this many */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entries */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    export_audit: {
+        parameters: {
+            query?: {
+                /** @description Only about this tenant */
+                tenant?: string;
+                /** @description Only about this queue */
+                queue?: string;
+                /** @description Only by this operator */
+                operator?: string;
+                /** @description Only actions that begin with this: `queue.` */
+                action?: string;
+                /** @description Only entries with this text in them */
+                search?: string;
+                /** @description Only from this time on, in seconds since 1970 */
+                from?: number;
+                /** @description Only up to this time, in seconds since 1970 */
+                to?: number;
+                /** @description Only before this entry */
+                before?: string;
+                /** @description `ndjson` or `csv` */
+                format?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entries, the newest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    follow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events `stats`; their data is a `LiveStats` */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Answers are not streamed here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_operators: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The operators */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Operators"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    create_operator: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OperatorDraft"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorView"];
+                };
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is an operator of this name already */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_operator: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the operator */
+                operator: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The operator */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorView"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    remove_operator: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The token that the first answer carried */
+                "X-Vestibule-Confirm"?: string | null;
+            };
+            path: {
+                /** @description Name of the operator */
+                operator: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It is the last superuser */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Is to be confirmed */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    change_operator: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the operator */
+                operator: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OperatorPatch"];
+            };
+        };
+        responses: {
+            /** @description The operator as it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorView"];
+                };
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It is the last superuser, or is changed by somebody else right now */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_queues: {
+        parameters: {
+            query?: {
+                /** @description Only this tenant's */
+                tenant?: string;
+                /** @description Only those with this in id, name or a host */
+                search?: string;
+                /** @description Begin after this id */
+                after?: string;
+                /** @description At most this many */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The queues */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueuePage"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    create_queue: {
+        parameters: {
+            query?: {
+                /** @description Only say what would be written */
+                validate?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QueueDraft"];
+            };
+        };
+        responses: {
+            /** @description What would be written */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Validated"];
+                };
+            };
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueSettings"];
+                };
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is one of this id, or another queue is in the way */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the queue */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its settings */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueSettings"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    remove_queue: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The token that the first answer carried */
+                "X-Vestibule-Confirm"?: string | null;
+            };
+            path: {
+                /** @description Id of the queue */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Is to be confirmed */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    change_queue: {
+        parameters: {
+            query?: {
+                /** @description Only say what would be written */
+                validate?: boolean;
+            };
+            header: {
+                /** @description The `ETag` that the change is meant for, or `*` */
+                "If-Match": string;
+            };
+            path: {
+                /** @description Id of the queue */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/merge-patch+json": components["schemas"]["QueuePatch"];
+            };
+        };
+        responses: {
+            /** @description Its settings as they are now, or would be */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changed"];
+                };
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Another queue is in the way */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody else changed it meanwhile */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description `If-Match` is missing */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    clone_queue: {
+        parameters: {
+            query?: {
+                /** @description Only say what would be written */
+                validate?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the queue */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QueueClone"];
+            };
+        };
+        responses: {
+            /** @description What would be written */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Validated"];
+                };
+            };
+            /** @description Created */
+            201: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueSettings"];
+                };
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is one of this id, or another queue is in the way */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    drain_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the queue */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings as they are now */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueSettings"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Others change it at this very moment */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_history: {
+        parameters: {
+            query?: {
+                /** @description `minute` or `five_minutes` */
+                step?: string;
+                /** @description Begin at this time, in seconds since 1970 */
+                from?: number;
+                /** @description `json` or `csv` */
+                format?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the queue */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The points */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["History"];
+                    "text/csv": string;
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    set_levers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the queue */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Levers"];
+            };
+        };
+        responses: {
+            /** @description The settings as they are now */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueSettings"];
+                };
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Others change it at this very moment */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    release: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The token that the first answer carried */
+                "X-Vestibule-Confirm"?: string | null;
+            };
+            path: {
+                /** @description Id of the queue */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Release"];
+            };
+        };
+        responses: {
+            /** @description How many were let in */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Released"];
+                };
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Is to be confirmed */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    reset_queue: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The token that the first answer carried */
+                "X-Vestibule-Confirm"?: string | null;
+            };
+            path: {
+                /** @description Id of the queue */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings as they are now */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueSettings"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Is to be confirmed */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_sessions: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before */
+                from?: string;
+                /** @description At most this many */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the queue */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the line */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionPage"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    find_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the queue */
+                queue: string;
+                /** @description Id or support code of the session */
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where it is */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    admit_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the queue */
+                queue: string;
+                /** @description Id or support code of the session */
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whether it was let in */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Admitted"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    end_session: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The token that the first answer carried */
+                "X-Vestibule-Confirm"?: string | null;
+            };
+            path: {
+                /** @description Id of the queue */
+                queue: string;
+                /** @description Id or support code of the session */
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What it was before */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ended"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Is to be confirmed */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_stats: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the queue */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its numbers */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueStats"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    export_settings: {
+        parameters: {
+            query?: {
+                /** @description `json` or `toml` */
+                format?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The document */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsDocument"];
+                    "application/toml": string;
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    import_settings: {
+        parameters: {
+            query?: {
+                /** @description Only say what would be done */
+                validate?: boolean;
+                /** @description Remove queues that the document does not name */
+                remove?: boolean;
+            };
+            header?: {
+                /** @description The token that the first answer carried */
+                "X-Vestibule-Confirm"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SettingsDraft"];
+            };
+        };
+        responses: {
+            /** @description What was done, or would be */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Imported"];
+                };
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Queues would be in each other's way */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Is to be confirmed */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    who_am_i: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Who asks */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    sign_in: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Credentials"];
+            };
+        };
+        responses: {
+            /** @description Signed in */
+            200: {
+                headers: {
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Name or password are wrong */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Failed too often; `Retry-After` says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    sign_out: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Signed out */
+            204: {
+                headers: {
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    change_password: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPassword"];
+            };
+        };
+        responses: {
+            /** @description Changed */
+            204: {
+                headers: {
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody else changed this operator at the same moment */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Failed too often; `Retry-After` says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    begin_at_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description `Location` is the provider's page, or `/sign-in?problem=<code>`: `no_provider`, `provider_unavailable`, `slowed`, `store_unavailable` */
+            303: {
+                headers: {
+                    Location?: string;
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    end_at_provider: {
+        parameters: {
+            query?: {
+                /** @description What the provider gave */
+                code?: string;
+                /** @description What it was given */
+                state?: string;
+                /** @description Why it refused */
+                error?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description `Location` is `/`, or `/sign-in?problem=<code>`: `no_provider`, `attempt_lapsed`, `wrong_state`, `provider_refused`, `provider_unavailable`, `not_proven`, `nameless`, `unknown_operator`, `store_unavailable` */
+            303: {
+                headers: {
+                    Location?: string;
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_sign_in_ways: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ways */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInWays"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_overview: {
+        parameters: {
+            query?: {
+                /** @description Minutes for which to tell how many waited */
+                recent?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Their numbers */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_tenants: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tenants */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tenants"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    create_tenant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TenantDraft"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantView"];
+                };
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is a tenant of this id already */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    read_tenant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the tenant */
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tenant */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantView"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    remove_tenant: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The token that the first answer carried */
+                "X-Vestibule-Confirm"?: string | null;
+            };
+            path: {
+                /** @description Id of the tenant */
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It has queues */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Is to be confirmed */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    change_tenant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the tenant */
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TenantPatch"];
+            };
+        };
+        responses: {
+            /** @description The tenant as it is now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TenantView"];
+                };
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_tokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tokens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tokens"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    create_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TokenDraft"];
+            };
+        };
+        responses: {
+            /** @description Created; the secret is shown this once */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedToken"];
+                };
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There are as many tokens as there may be */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    revoke_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Public half of the token */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Revoked */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    test_url: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UrlTest"];
+            };
+        };
+        responses: {
+            /** @description What it would meet */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UrlMet"];
+                };
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+}

@@ -1,0 +1,24 @@
+import { computed, watchEffect } from 'vue'
+import { defineStore } from 'pinia'
+
+import { kept } from '@/domain/kept'
+
+export const SCHEMES = ['system', 'light', 'dark'] as const
+export type Scheme = (typeof SCHEMES)[number]
+
+/** What an operator chose for themselves in this browser. */
+export const usePreferences = defineStore('preferences', () => {
+  const scheme = kept<Scheme>('scheme', 'system', (value) => (SCHEMES as readonly string[]).includes(value))
+  /** The one tenant whose things are shown; `null` for all. */
+  const tenant = kept<string | null>('tenant', null, () => true)
+  const dark = matchMedia('(prefers-color-scheme: dark)')
+
+  /** Charts are drawn in the colours of the moment. */
+  const isDark = computed(() => (scheme.value === 'system' ? dark.matches : scheme.value === 'dark'))
+
+  watchEffect(() => {
+    document.documentElement.dataset.scheme = scheme.value
+  })
+
+  return { scheme, tenant, isDark }
+})

@@ -1,0 +1,77 @@
+import { computed, ref } from 'vue'
+import { defineStore } from 'pinia'
+
+import * as service from '@/services/account'
+import { problemOf } from '@/services/problem'
+import type { Account, Role } from '@/services/types'
+
+const RANK: Record<Role, number> = { viewer: 0, operator: 1, superuser: 2 }
+
+/** Who is signed in, and what they may. */
+export const useSession = defineStore('session', () => {
+  /** `undefined` while that is not known, `null` for nobody. */
+  const account = ref<Account | null>()
+  /** Whether the sign-in ended by itself, so that the page for the next one says so. */
+  const lapsed = ref(false)
+
+  const isSuperuser = computed(() => hasRole('superuser'))
+  const isOperator = computed(() => hasRole('operator'))
+
+  function hasRole(role: Role): boolean {
+    return account.value ? RANK[account.value.role] >= RANK[role] : false
+  }
+
+  /** Whether they may change what is this tenant's. */
+  function operates(tenant: string): boolean {
+    const tenants = account.value?.tenants
+    return isOperator.value && (!tenants || tenants.includes(tenant))
+  }
+
+  /** Asks who is signed in, unless that is known. */
+  async function load(): Promise<void> {
+    if (account.value !== undefined) return
+    try {
+      account.value = await service.whoAmI()
+    } catch (error) {
+      const problem = problemOf(error)
+      if (!problem.isExpired) throw problem
+      account.value = null
+      // Nobody had been signed in on this page, so nothing lapsed.
+      lapsed.value = false
+    }
+  }
+
+  /** Asks anew, after a change that may be about oneself. */
+  async function reload(): Promise<void> {
+    account.value = await service.whoAmI()
+  }
+
+  /** Asks anew: a role may have changed, or somebody else have signed in on another page. */
+  async function refresh(): Promise<void> {
+    account.value = await service.whoAmI()
+  }
+
+  async function signIn(name: string, password: string): Promise<void> {
+    await service.signIn(name, password)
+    // The answer to a sign-in does not say when it ends.
+    await refresh()
+    lapsed.value = false
+  }
+
+  async function signOut(): Promise<void> {
+    try {
+      await service.signOut()
+    } finally {
+      account.value = null
+      lapsed.value = false
+    }
+  }
+
+  /** The sign-in is good no more. */
+  function expired(): void {
+    if (account.value) lapsed.value = true
+    account.value = null
+  }
+
+  return { account, lapsed, isSuperuser, isOperator, hasRole, operates, load, reload, signIn, signOut, expired }
+})

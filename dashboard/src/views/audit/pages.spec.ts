@@ -1,0 +1,48 @@
+import { effectScope, nextTick, ref } from 'vue'
+import { expect, test, vi } from 'vitest'
+
+import * as service from '@/services/audit'
+import type { AuditEntry } from '@/services/types'
+
+import { useAuditPages, type AuditPages, type Search } from './pages'
+
+const entry = (id: string) => ({ id, at: 1, action: 'queue.change', request: 'r', changes: [] }) as AuditEntry
+const settled = () => new Promise((resolve) => setTimeout(resolve))
+
+function pages(search: () => Search): AuditPages {
+  return effectScope().run(() => useAuditPages(search)) as AuditPages
+}
+
+test('a search goes on through parts of the log in which it found nothing', async () => {
+  const search = vi.spyOn(service, 'searchAudit')
+  search.mockResolvedValueOnce({ entries: [], next: '9-0' }).mockResolvedValueOnce({ entries: [entry('8-0')], next: null })
+  const found = pages(() => ({ search: 'x' }))
+  await settled()
+  expect(search.mock.calls[1]?.[0]).toMatchObject({ search: 'x', before: '9-0' })
+  expect(found.entries.value?.map(({ id }) => id)).toEqual(['8-0'])
+  expect(found.next.value).toBeNull()
+})
+
+test('older entries come after those that are there', async () => {
+  const search = vi.spyOn(service, 'searchAudit')
+  const full = Array.from({ length: 50 }, (_, index) => entry(`${100 - index}-0`))
+  search.mockResolvedValueOnce({ entries: full, next: '51-0' }).mockResolvedValueOnce({ entries: [entry('50-0')], next: null })
+  const found = pages(() => ({}))
+  await settled()
+  expect(search).toHaveBeenCalledTimes(1)
+  await found.older()
+  expect(found.entries.value).toHaveLength(51)
+  expect(found.entries.value?.at(-1)?.id).toBe('50-0')
+})
+
+test('another search begins with nothing', async () => {
+  const search = vi.spyOn(service, 'searchAudit').mockResolvedValueOnce({ entries: [entry('1-0')], next: null })
+  search.mockReturnValue(new Promise(() => undefined))
+  const text = ref('a')
+  const found = pages(() => ({ search: text.value }))
+  await settled()
+  expect(found.entries.value).toHaveLength(1)
+  text.value = 'b'
+  await nextTick()
+  expect(found.entries.value).toBeUndefined()
+})

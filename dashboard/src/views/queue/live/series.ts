@@ -1,0 +1,56 @@
+import type { History, QueueStats } from '@/services/types'
+
+/** Columns of a chart, of the same length; `null` where a number is not known. */
+export interface Series {
+  at: number[]
+  waiting: (number | null)[]
+  active: (number | null)[]
+  quota: (number | null)[]
+  joined: (number | null)[]
+  admitted: (number | null)[]
+  /** Seconds between two points. */
+  step: number
+}
+
+/** A history as columns. A step without a point had nobody in it: it gets one, so that no line is drawn through it. */
+export function series({ points, step_seconds: step }: History, from: number, now: number): Series {
+  const told = new Map(points.map((point) => [Math.floor((point[0] ?? 0) / step), point]))
+  const first = points[0]?.[0]
+  const rows: (readonly (number | null)[])[] = []
+  // Before the first point nothing is known: the queue may not have been there.
+  const begin = first === undefined || first === null ? Infinity : Math.floor(Math.max(from, first) / step)
+  let quota: number | null = null
+  for (let index = begin; index * step < now; index += 1) {
+    const point = told.get(index)
+    quota = point?.[3] ?? quota
+    rows.push(point ?? [index * step, 0, 0, quota, 0, 0])
+  }
+  const column = (index: number) => rows.map((row) => row[index] ?? null)
+  return {
+    at: rows.map((row) => row[0] ?? 0),
+    waiting: column(1),
+    active: column(2),
+    quota: column(3),
+    joined: column(4).map((value) => perMinute(value, step)),
+    admitted: column(5).map((value) => perMinute(value, step)),
+    step,
+  }
+}
+
+/** With the numbers of this moment as the last point. */
+export function withNow(series: Series, stats: QueueStats): Series {
+  if (stats.at <= (series.at.at(-1) ?? Infinity)) return series
+  return {
+    ...series,
+    at: [...series.at, stats.at],
+    waiting: [...series.waiting, stats.waiting],
+    active: [...series.active, stats.active],
+    quota: [...series.quota, stats.quota],
+    joined: [...series.joined, stats.joined_per_minute ?? null],
+    admitted: [...series.admitted, stats.admitted_per_minute ?? null],
+  }
+}
+
+function perMinute(value: number | null, step: number): number | null {
+  return value === null ? null : (value * 60) / step
+}

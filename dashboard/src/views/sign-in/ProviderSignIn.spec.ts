@@ -1,0 +1,33 @@
+import { flushPromises, mount } from '@vue/test-utils'
+import { expect, test, vi } from 'vitest'
+import { createMemoryHistory, createRouter } from 'vue-router'
+
+import * as account from '@/services/account'
+import type { SignInWays } from '@/services/types'
+
+import ProviderSignIn from './ProviderSignIn.vue'
+
+async function shown(ways: SignInWays, query = ''): Promise<ReturnType<typeof mount>> {
+  vi.spyOn(account, 'listSignInWays').mockResolvedValue(ways)
+  const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/sign-in', component: ProviderSignIn }] })
+  await router.push(`/sign-in${query}`)
+  const wrapper = mount(ProviderSignIn, { global: { plugins: [router] } })
+  await flushPromises()
+  return wrapper
+}
+
+test('a provider has a button that leads to it', async () => {
+  const page = await shown({ password: true, provider: { name: 'Acme', start: '/api/v1/sign-in/provider' } })
+  expect(page.get('a').text()).toBe('Sign in with Acme')
+  expect(page.get('a').attributes('href')).toBe('/api/v1/sign-in/provider')
+})
+
+test('without a provider there is nothing', async () => {
+  expect((await shown({ password: true, provider: null })).find('section').exists()).toBe(false)
+})
+
+test('who comes back with nothing is told why', async () => {
+  const page = await shown({ password: true, provider: null }, '?problem=unknown_operator')
+  expect(page.get('[role=alert]').text()).toContain('nobody made you an operator here')
+  expect((await shown({ password: true, provider: null }, '?problem=x')).get('[role=alert]').text()).toContain('came to nothing')
+})

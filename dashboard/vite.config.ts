@@ -1,0 +1,33 @@
+import vue from '@vitejs/plugin-vue'
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitest/config'
+
+/** Where the admin address of a running `vestibule serve` is, for `npm run dev` and `npm run preview`. */
+const api = process.env.VESTIBULE_ADMIN ?? 'http://127.0.0.1:9000'
+const proxy = { '/api': { target: api } }
+
+/** What the program sends with the dashboard, so that `npm run preview` shows what it would forbid. */
+const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+
+export default defineConfig({
+  plugins: [vue()],
+  resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
+  define: { __VUE_OPTIONS_API__: false },
+  build: {
+    target: 'es2022',
+    // The policy under which the dashboard is served allows neither data: addresses nor scripts in the page.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+  server: { proxy },
+  preview: { proxy, headers: { 'content-security-policy': policy } },
+  test: {
+    environment: 'jsdom',
+    include: ['src/**/*.spec.ts'],
+    setupFiles: ['src/testing/setup.ts'],
+    restoreMocks: true,
+    // Two cores are shared with whatever else is being built.
+    maxWorkers: 2,
+  },
+})

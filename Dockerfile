@@ -5,9 +5,18 @@
 #
 # Debian's C library and not musl or a distroless image: it is what the tests run on, a version can be named, and its
 # shell asks for the health. Nothing is installed in it.
+FROM node:24.19-bookworm-slim AS dashboard
+WORKDIR /dashboard
+COPY dashboard/package.json dashboard/package-lock.json ./
+RUN --mount=type=cache,target=/root/.npm npm ci
+COPY dashboard .
+RUN npm run build
+
 FROM rust:1.95-slim-bookworm AS build
 WORKDIR /build
 COPY . .
+# The program has the dashboard in it.
+COPY --from=dashboard /dashboard/dist dashboard/dist
 # The registry and what was compiled stay on the building machine, so that a change compiles what it changes.
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/build/target \

@@ -1,28 +1,31 @@
 # `make demo` and `make test` are all that a fresh machine with Rust and Node needs.
 
 browser_tests := cd tests/browser && npm run --silent
+dashboard := cd dashboard && npm run --silent
+# What the dashboard is built from. Programs that serve it have the built files in them.
+dashboard_sources := $(shell find dashboard/src dashboard/public dashboard/*.* -type f)
 # Programs in Python, the SAM command line among them: scripts/setup puts them there.
 tools := .tools/python/bin
 
 .DEFAULT_GOAL := help
 # One step after the other: cargo uses all cores by itself.
 .NOTPARALLEL:
-.PHONY: help demo test bench lint screenshots functions deploy setup build format clippy docs scripts types dependencies \
-  template containers pipelines rust-tests browser-tests
+.PHONY: help demo test bench lint screenshots functions build-Admin deploy setup build format clippy docs scripts types dependencies \
+  template containers pipelines dashboard dashboard-lint rust-tests dashboard-tests browser-tests
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-demo: ## a shop, a crowd in front of it, and you in the line; more: make demo ARGS=--help
+demo: dashboard/dist/index.html ## a shop, a crowd in front of it, and you in the line; more: make demo ARGS=--help
 	cargo run -p vestibule -- demo $(ARGS)
 
-test: setup lint build rust-tests browser-tests ## all checks and tests; installs what they need
+test: setup lint build rust-tests dashboard-tests browser-tests ## all checks and tests; installs what they need
 
 bench: ## how fast the rules, the tickets and the gate are
 	cargo build --release -p vestibule-gate -p vestibule-metrics -p vestibule-purge --bins
 	cargo bench --workspace --no-fail-fast
 
-lint: format clippy docs scripts types dependencies template containers pipelines ## formatting, clippy, docs, template, ..
+lint: format clippy docs scripts types dashboard-lint dependencies template containers pipelines ## formatting, clippy, docs, template, ..
 
 screenshots: setup build ## take the pictures of the documentation anew
 	$(browser_tests) screenshots
@@ -30,14 +33,23 @@ screenshots: setup build ## take the pictures of the documentation anew
 functions: $(tools) ## build the functions as they are deployed, into .aws-sam/build
 	PATH="$(CURDIR)/$(tools):$$PATH" SAM_CLI_TELEMETRY=0 sam build
 
+# SAM calls this for the backoffice, which is more than a program that cargo builds: the dashboard is in it.
+build-Admin:
+	scripts/build-admin "$(ARTIFACTS_DIR)"
+
 deploy: $(tools) ## build and deploy a stage of samconfig.toml: make deploy STAGE=staging
 	@scripts/deploy $(STAGE)
 
 setup: ## install what the tests need
 	@scripts/setup
 
+dashboard: dashboard/dist/index.html ## build the dashboard, which the programs that serve it have in them
+
+dashboard/dist/index.html: dashboard/node_modules $(dashboard_sources)
+	$(dashboard) build
+
 # With the tests' features and profile, so that nothing is built twice.
-build:
+build: dashboard/dist/index.html
 	cargo build --workspace --lib --bins --tests
 
 format:
@@ -56,8 +68,11 @@ scripts:
 types: tests/browser/node_modules
 	$(browser_tests) types
 
-tests/browser/node_modules:
-	cd tests/browser && npm ci
+dashboard-lint: dashboard/node_modules
+	$(dashboard) lint
+
+tests/browser/node_modules dashboard/node_modules:
+	cd $(@D) && npm ci
 
 dependencies:
 	@if cargo deny --version > /dev/null 2>&1; then cargo deny check --hide-inclusion-graph bans licenses sources; \
@@ -73,6 +88,7 @@ containers: $(tools)
 	  if $$compose version > /dev/null 2>&1; then echo $$compose config; $$compose config --quiet || exit 1; fi; \
 	done
 	promtool check config --syntax-only deploy/prometheus/prometheus.yml
+	amtool check-config deploy/prometheus/alertmanager.yml
 
 pipelines: $(tools)
 	$(tools)/check-jsonschema --quiet --builtin-schema vendor.bitbucket-pipelines bitbucket-pipelines.yml
@@ -83,6 +99,11 @@ $(tools):
 rust-tests:
 	cargo nextest run --workspace
 	cargo test --workspace --doc
+
+dashboard-tests:
+	$(dashboard) test
+	$(dashboard) size
+	$(dashboard) e2e
 
 browser-tests:
 	$(browser_tests) test

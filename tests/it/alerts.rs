@@ -1,5 +1,7 @@
 //! The alerts and the dashboards: every rule fires where it should, and every query asks for what there is.
 
+mod drill;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -47,6 +47,8 @@ mod store_failure;
 #[cfg(test)]
 mod template;
 #[cfg(test)]
+mod themes_publish;
+#[cfg(test)]
 mod themes_s3;
 #[cfg(test)]
 mod tickets;

@@ -43,7 +43,7 @@ async fn bytes_of(response: Response) -> Vec<u8> {
     to_bytes(response.into_body(), usize::MAX).await.unwrap().to_vec()
 }
 
-fn unzipped(bytes: &[u8]) -> String {
+pub(crate) fn unzipped(bytes: &[u8]) -> String {
     let mut text = String::new();
     flate2::read::GzDecoder::new(bytes).read_to_string(&mut text).unwrap();
     text

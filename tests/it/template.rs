@@ -8,6 +8,7 @@ mod load;
 mod permissions;
 mod reach;
 mod redis;
+mod resources;
 mod rules;
 mod stack;
 mod stages;

@@ -23,9 +23,27 @@ fn every_image_is_named_by_its_version() {
 #[test]
 fn the_image_is_built_with_the_workspace_s_rust() {
     let image = Dockerfile::read();
-    let from = image.all("FROM")[0];
+    let from = image.all("FROM").into_iter().find(|from| from.ends_with(" AS build")).unwrap();
     let wanted = format!("rust:{}-", rust_version());
     assert!(from.starts_with(&wanted), "{from} does not begin with {wanted}");
+}
+
+#[test]
+fn the_dashboard_is_built_before_the_program_that_it_goes_into() {
+    let text = read("Dockerfile");
+    let at = |line: &str| text.find(line).unwrap_or_else(|| panic!("{line} is missing"));
+    assert!(at("npm ci\n") < at("RUN npm run build\n"));
+    assert!(at("RUN npm run build\n") < at("COPY --from=dashboard /dashboard/dist dashboard/dist\n"));
+    assert!(at("COPY . .\n") < at("COPY --from=dashboard"), "what was built is not overwritten");
+    assert!(at("COPY --from=dashboard") < at("cargo build"));
+    let ignored = read(".dockerignore");
+    for line in ["!dashboard", "dashboard/dist", "dashboard/node_modules"] {
+        assert!(ignored.lines().any(|other| other == line), "{line} is not in .dockerignore");
+    }
+    let needed = serde_json::from_str::<serde_json::Value>(&read("dashboard/package.json")).unwrap();
+    let needed = needed["engines"]["node"].as_str().unwrap().trim_start_matches(">=").split('.').next().unwrap();
+    let node = text.split("FROM node:").nth(1).unwrap().split('.').next().unwrap();
+    assert!(node.parse::<u32>().unwrap() >= needed.parse().unwrap(), "node {node}, and {needed} is needed");
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn masked(scene: &Scene, answer: &Answer) -> String {
     without_secrets(&text)
 }
 
-/// Replaces every token, every session and its first digits, which are a support code, by a word.
+/// Replaces every token, every session and every support code by a word.
 fn without_secrets(text: &str) -> String {
     let part_of_word = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     let mut masked = String::new();
@@ -80,7 +80,7 @@ fn without_secrets(text: &str) -> String {
         let end = rest.find(|letter| !part_of_word(letter)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
         let is_session = word.len() == 36 && word.split('-').count() == 5;
-        let is_code = word.len() == 8 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_code = word.len() == 30 && word.split('-').count() == 5;
         let is_token = word.starts_with("ey") && word.split('.').count() == 3;
         masked.push_str(if is_session || is_code {
             "SESSION"

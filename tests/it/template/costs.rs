@@ -180,7 +180,9 @@ fn table(model: &Model, hours: &[Hour]) -> String {
     text += &row("secrets, alarms", &dollars(|hour| hour.kept));
     text += &row("**the hour**", &|hour| format!("**${:.2}**", hour.sum()));
     text += &row("with a log line a request, more", &dollars(|hour| hour.request_log));
-    text + &format!("\nIdle for a month: ${:.0}.\n", hours[0].sum() * MONTH)
+    let office = Model { stack: Stack::deploy_all(&[]), ..Model::new() };
+    let more = (office.kept() - model.kept()) * MONTH;
+    text + &format!("\nIdle for a month: ${:.0}; with the backoffice ${more:.2} more.\n", hours[0].sum() * MONTH)
 }
 
 #[tokio::test]

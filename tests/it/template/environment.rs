@@ -3,20 +3,29 @@
 use std::collections::BTreeSet;
 
 use http::StatusCode;
-use vestibule_tests::{Balancer, BalancerOptions, Deployment, Function, Redis, Visitor};
+use vestibule_tests::{Balancer, BalancerOptions, Deployment, Desk, Function, Redis, Visitor};
 
 use super::reach::variables;
-use super::stack::{Stack, text_of};
+use super::stack::{Stack, template, text_of};
 
-const FUNCTIONS: [&str; 3] = ["Gate", "Metrics", "Purge"];
+pub(crate) const FUNCTIONS: [&str; 4] = ["Admin", "Gate", "Metrics", "Purge"];
 
 fn set(function: &str) -> BTreeSet<String> {
-    Stack::deploy(&[]).environment(function).into_keys().collect()
+    Stack::deploy_all(&[]).environment(function).into_keys().collect()
 }
 
 #[test]
 fn there_are_no_other_functions() {
-    assert_eq!(Stack::deploy(&[]).resources("AWS::Serverless::Function"), FUNCTIONS);
+    assert_eq!(Stack::deploy_all(&[]).resources("AWS::Serverless::Function"), FUNCTIONS);
+}
+
+#[test]
+fn without_a_host_there_is_nothing_of_a_backoffice() {
+    let without = Stack::deploy(&[]);
+    let names = template()["Resources"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let left: Vec<_> = names.iter().filter(|name| name.contains("Admin") && without.has(name)).collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(without.resources("AWS::Serverless::Function"), FUNCTIONS[1..]);
 }
 
 #[test]
@@ -46,7 +55,7 @@ fn what_a_function_is_given_is_documented() {
 
 /// A function with the environment that the template gives it, over a Redis that is there.
 fn deployment(function: &str, redis: &str) -> Deployment {
-    let environment = Stack::deploy(&[("KeysInUse", "B+A")]).environment(function);
+    let environment = Stack::deploy_all(&[("KeysInUse", "B+A")]).environment(function);
     let given = environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     given.fold(Deployment::of(&function.to_lowercase()), |deployment, (name, value)| {
         deployment.env(name, if name == "VESTIBULE_REDIS_URL" { redis } else { value })
@@ -57,9 +66,14 @@ fn deployment(function: &str, redis: &str) -> Deployment {
 async fn each_variable_is_looked_at_by_the_program() {
     for function in FUNCTIONS {
         for variable in set(function) {
-            let wrong = deployment(function, "redis://127.0.0.1:1").env(&variable, "==").instances(1).await;
-            let error = wrong.invoke("{}").await.expect_err(&variable);
-            let said = format!("{error}\n{}", wrong.log());
+            let mut said = String::new();
+            // What takes nearly any text is missed at least, or shown to somebody.
+            for wrong in ["==", "", "\u{7}"] {
+                let wrong = deployment(function, "redis://127.0.0.1:1").env(&variable, wrong).instances(1).await;
+                if let Err(error) = wrong.invoke("{}").await {
+                    said += &format!("{error}\n{}", wrong.log());
+                }
+            }
             assert!(said.contains(&variable), "{function} does not look at {variable}: {said}");
         }
     }
@@ -79,7 +93,7 @@ async fn the_gate_runs_with_what_it_is_given_and_is_healthy() {
 
 #[tokio::test]
 async fn the_metrics_run_with_what_they_are_given_where_the_rule_sends_a_scrape() {
-    let stack = Stack::deploy(&[("KeysInUse", "B+A")]);
+    let stack = Stack::deploy_all(&[("KeysInUse", "B+A")]);
     let rule = stack.properties("MetricsRule");
     let path = rule["Conditions"][0]["PathPatternConfig"]["Values"][0].as_str().unwrap();
     let token = &stack.environment("Metrics")["VESTIBULE_METRICS_TOKEN"];
@@ -89,6 +103,19 @@ async fn the_metrics_run_with_what_they_are_given_where_the_rule_sends_a_scrape(
     let answer = prometheus.fetch(path).await;
     assert_eq!(answer.status, StatusCode::OK, "{}", balancer.function().log());
     assert!(answer.text().contains("vestibule_up"));
+}
+
+#[tokio::test]
+async fn the_admin_runs_with_what_it_is_given_and_lets_the_first_superuser_in() {
+    let redis = Redis::start().await;
+    let admin = deployment("Admin", &redis.url()).instances(1).await;
+    let bootstrap =
+        Stack::deploy_all(&[("KeysInUse", "B+A")]).environment("Admin")["VESTIBULE_ADMIN_BOOTSTRAP"].clone();
+    let (name, password) = bootstrap.split_once(':').unwrap();
+    let balancer = Balancer::before(admin, BalancerOptions::default()).await;
+    let mut desk = Desk::at(balancer.address());
+    desk.sign_in(name, password).await;
+    assert_eq!(desk.get("/sign-in").await.json()["role"], "superuser", "{}", balancer.function().log());
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::stack::{file, text_of};
+use super::stack::file;
 
 /// What more than one function uses, and no function all of.
 const SHARED: &str = "crates/http";
@@ -35,45 +35,50 @@ pub(crate) fn variables(function: &str) -> BTreeSet<String> {
     literals.filter(name).map(str::to_owned).collect()
 }
 
-/// The operations of S3 that a function may call.
-pub(crate) fn operations(function: &str) -> BTreeSet<String> {
-    if !program(function).contains("Themes::at") {
-        return BTreeSet::new();
+/// What a function does with the bucket of themes: the methods of the one type that speaks to S3.
+pub(crate) fn uses_of_s3(function: &str) -> BTreeSet<String> {
+    let program = program(function);
+    let mut uses = BTreeSet::new();
+    if program.contains("Themes::at") {
+        uses.extend(methods(&without(&file("crates/themes/src"), "publish")));
     }
-    let themes = sources("crates/themes");
-    let called = |name: &String| themes.contains(&format!(".{name}()"));
-    all_operations().into_iter().filter(called).collect()
+    if program.contains("Publisher::at") {
+        uses.extend(methods(&without(&file("crates/themes/src/publish"), "")));
+    }
+    uses
 }
 
-/// All that S3's client offers: the library has one file for each.
-fn all_operations() -> BTreeSet<String> {
-    let lock = text_of("Cargo.lock");
-    let (_, version) = lock.split_once("name = \"aws-sdk-s3\"\nversion = \"").expect("the library is in use");
-    let library = format!("aws-sdk-s3-{}", version.split('"').next().unwrap());
-    let home = std::env::var("CARGO_HOME")
-        .map_or_else(|_| Path::new(&std::env::var("HOME").unwrap()).join(".cargo"), Into::into);
-    let registries = std::fs::read_dir(home.join("registry/src")).unwrap();
-    let folder =
-        registries.map(|entry| entry.unwrap().path().join(&library).join("src/client")).find(|path| path.is_dir());
-    let files = std::fs::read_dir(folder.expect("the library's source")).unwrap();
-    files.map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned()).collect()
+/// What `bucket` is asked for in some code.
+fn methods(code: &str) -> BTreeSet<String> {
+    let calls = code.split("bucket.").skip(1);
+    let name = |call: &str| call.split_once('(').map(|(name, _)| name.to_owned());
+    let is_name = |name: &String| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    calls.filter_map(name).filter(is_name).collect()
+}
+
+fn without(folder: &Path, part: &str) -> String {
+    let mut text = String::new();
+    collect(folder, part, &mut text);
+    assert!(!text.is_empty(), "{}", folder.display());
+    text
 }
 
 /// A crate's code, without comments and tests.
 fn sources(package: &str) -> String {
-    let mut text = String::new();
-    collect(&file(package).join("src"), &mut text);
-    assert!(!text.is_empty(), "{package}");
-    text
+    without(&file(package).join("src"), "")
 }
 
-fn collect(folder: &Path, text: &mut String) {
+/// The code of a folder, but for what is in a module of that name.
+fn collect(folder: &Path, without: &str, text: &mut String) {
     let mut entries: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();
     for path in entries {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name.trim_end_matches(".rs") == without {
+            continue;
+        }
         if path.is_dir() && name != "tests" {
-            collect(&path, text);
+            collect(&path, without, text);
         } else if path.extension().is_some_and(|ending| ending == "rs") && name != "tests.rs" {
             let source = std::fs::read_to_string(&path).unwrap();
             let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap();

@@ -10,6 +10,7 @@ const PLATFORM: &str = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targ
 /// What a load balancer sees of a request.
 #[derive(Clone, Copy)]
 struct Request<'a> {
+    host: &'a str,
     path: &'a str,
     cookie: &'a str,
     from: &'a str,
@@ -17,7 +18,7 @@ struct Request<'a> {
 
 impl<'a> Request<'a> {
     fn of(path: &'a str) -> Self {
-        Self { path, cookie: "", from: "203.0.113.9" }
+        Self { host: "tour.tickets.example.com", path, cookie: "", from: "203.0.113.9" }
     }
 
     fn with(self, cookie: &'a str) -> Self {
@@ -44,13 +45,14 @@ fn holds(condition: &Value, request: Request<'_>) -> bool {
     };
     match condition["Field"].as_str().unwrap() {
         "path-pattern" => any(&condition["PathPatternConfig"]["Values"], request.path),
+        "host-header" => any(&condition["HostHeaderConfig"]["Values"], request.host),
         "http-header" => {
             assert_eq!(condition["HttpHeaderConfig"]["HttpHeaderName"], "Cookie");
             any(&condition["HttpHeaderConfig"]["Values"], request.cookie)
         }
         "source-ip" => condition["SourceIpConfig"]["Values"].as_array().unwrap().iter().any(|network| {
             let network = network.as_str().unwrap().split('.').next().unwrap();
-            network == "0" || request.from.starts_with(network)
+            network == "0" || request.from.split('.').next() == Some(network)
         }),
         other => panic!("{other}"),
     }
@@ -83,6 +85,19 @@ fn everything_goes_through_the_gate() {
     }
     assert_eq!(target(&stack, Request { from: "10.1.2.3", ..Request::of("/metrics") }), "metrics");
     assert_eq!(target(&Stack::deploy(&[]), Request::of("/metrics")), "metrics");
+}
+
+#[test]
+fn the_backoffice_is_reached_by_its_host_from_its_networks_alone() {
+    let stack = Stack::deploy_all(&[("AdminCidr", "10.0.0.0/8,192.168.0.0/16")]);
+    let office = Request { host: "admin.example.com", from: "10.1.2.3", ..Request::of("/") };
+    for path in ["/", "/api/v1/queues", "/metrics", "/_vestibule/status"] {
+        assert_eq!(target(&stack, Request { path, ..office }), "admin", "{path}");
+    }
+    assert_eq!(target(&stack, Request { from: "192.168.1.1", ..office }), "admin");
+    assert_eq!(target(&stack, Request { from: "203.0.113.9", ..office }), "gate");
+    assert_eq!(target(&stack, Request { host: "tour.tickets.example.com", ..office }), "gate");
+    assert_eq!(target(&Stack::deploy(&[]), office), "gate");
 }
 
 #[test]

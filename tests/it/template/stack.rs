@@ -43,6 +43,17 @@ fn long_form(value: yaml_serde::Value) -> Value {
     }
 }
 
+/// The parameters of a deployment with all that there may be.
+pub(crate) const WITH_ALL: [(&str, &str); 5] = [
+    ("AdminHost", "admin.example.com"),
+    ("CertificateArn", "arn:aws:acm:eu-west-1:123456789012:certificate/1"),
+    ("OidcIssuer", "https://id.example.com/staff"),
+    ("OidcClientId", "vestibule"),
+    ("OidcClientSecret", OIDC_CLIENT_SECRET),
+];
+/// A secret that is somebody else's: the template only names it.
+const OIDC_CLIENT_SECRET: &str = "arn:aws:secretsmanager:eu-west-1:123456789012:secret:oidc-AbCdEf";
+
 /// A deployed stack.
 pub(crate) struct Stack {
     template: Value,
@@ -57,6 +68,11 @@ impl Stack {
     pub(crate) fn deploy(parameters: &[(&str, &str)]) -> Self {
         let none = Self { template: template(), parameters: BTreeMap::new(), secrets: BTreeMap::new(), deployed: 0 };
         none.update(parameters)
+    }
+
+    /// The first deployment with all that there may be, and these parameters.
+    pub(crate) fn deploy_all(parameters: &[(&str, &str)]) -> Self {
+        Self::deploy(&[&WITH_ALL, parameters].concat())
     }
 
     /// The next deployment: what was not given now has its default.
@@ -129,6 +145,9 @@ impl Stack {
     pub(crate) fn resolved(&self, text: &str) -> String {
         let Some((before, rest)) = text.split_once("{{resolve:secretsmanager:") else { return text.to_owned() };
         let (arn, after) = rest.split_once("}}").unwrap();
+        if arn == OIDC_CLIENT_SECRET {
+            return format!("{before}the-client-s-secret{}", self.resolved(after));
+        }
         let name = self.secrets.keys().find(|name| self.reference(name) == arn);
         let name = name.unwrap_or_else(|| panic!("no secret is {arn}"));
         format!("{before}{}{}", self.secret(name), self.resolved(after))

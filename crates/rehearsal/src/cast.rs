@@ -1,0 +1,71 @@
+//! All visitors of a crowd, and whom to wake next.
+
+use crate::crowd::Crowd;
+use crate::moment::Moment;
+use crate::visitor::{Ask, Event, Next, Story, Visitor};
+use crate::wheel::Wheel;
+
+/// The visitors, on a timer wheel.
+pub(crate) struct Cast {
+    crowd: Crowd,
+    visitors: Vec<Visitor>,
+    pub(crate) wheel: Wheel,
+    /// People who are not gone yet; robots are not waited for.
+    left: u32,
+}
+
+impl Cast {
+    pub(crate) fn new(crowd: Crowd) -> Self {
+        let visitors: Vec<Visitor> = (0..crowd.visitors).map(|number| Visitor::new(&crowd, number)).collect();
+        let mut wheel = Wheel::default();
+        for (number, visitor) in visitors.iter().enumerate() {
+            wheel.put(visitor.wakes(), number as u32);
+        }
+        let left = visitors.iter().filter(|visitor| !visitor.is_endless()).count() as u32;
+        Self { crowd, visitors, wheel, left }
+    }
+
+    pub(crate) fn of(&self, number: u32) -> &Visitor {
+        &self.visitors[number as usize]
+    }
+
+    /// Whether somebody is still there whom it is all for.
+    pub(crate) const fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Steps a visitor. What they ask is for the caller to ask; if they rest, they are woken.
+    pub(crate) fn step(&mut self, number: u32, now: Moment, event: Event<'_>) -> Option<Ask> {
+        let visitor = &mut self.visitors[number as usize];
+        let was_gone = visitor.is_gone();
+        match visitor.step(now, event, &self.crowd.habits) {
+            Next::Ask(ask) => return Some(ask),
+            Next::Rest(until) if until < Moment::NEVER => self.wheel.put(until, number),
+            Next::Rest(_) | Next::Gone => {}
+        }
+        if self.visitors[number as usize].is_gone() && !was_gone && !self.visitors[number as usize].is_endless() {
+            self.left -= 1;
+        }
+        None
+    }
+
+    /// Whether a wake-up is still what the visitor waits for.
+    pub(crate) fn is_due(&self, number: u32, at: Moment) -> bool {
+        self.of(number).wakes() == at
+    }
+
+    /// Wakes a visitor earlier than they meant to.
+    pub(crate) fn hurry(&mut self, number: u32, at: Moment) {
+        let visitor = &mut self.visitors[number as usize];
+        visitor.hurry(at);
+        self.wheel.put(visitor.wakes(), number);
+    }
+
+    pub(crate) fn stories(&self) -> impl Iterator<Item = &Story> {
+        self.visitors.iter().map(Visitor::story)
+    }
+
+    pub(crate) fn into_stories(self) -> Vec<Story> {
+        self.visitors.into_iter().map(Visitor::into_story).collect()
+    }
+}

@@ -1,0 +1,282 @@
+//! The gate in virtual time: the line's own rules, and what a gate makes of its answers.
+
+use std::collections::{BTreeSet, HashMap};
+
+use vestibule_core::line::{FoundState, Line, LineRules, Place, Visit, VisitAnswer};
+use vestibule_core::{
+    KeyList, MICROS_PER_SECOND, Micros, QueueId, SessionId, StandingState, TicketSigner, VerifiedTicket, poll_after,
+    wait_estimate,
+};
+
+use crate::chance::Chance;
+use crate::crowd::Crowd;
+use crate::moment::Moment;
+use crate::visitor::{Heard, Question, Stretch, Told};
+
+/// When it all happens, as the line sees it.
+const START: Micros = Micros(1_700_000_000 * MICROS_PER_SECOND);
+/// For how long the line keeps those present who are not asked for: they are taken away when they would have lapsed.
+const KEPT: u64 = 30 * 86_400;
+/// Expected waits beyond this are looked at again after this, in seconds.
+const LOOK_AGAIN: f64 = 1800.0;
+/// Seconds between two polls near the front.
+const NEAR: f64 = 2.0;
+/// Polls that fit into the expected wait.
+const POLLS_PER_WAIT: f64 = 20.0;
+/// How much sooner than the longest time polls come on average, for their jitter.
+const JITTER: f64 = 0.875;
+
+/// What the gate knows of a visitor.
+#[derive(Clone)]
+struct Guest {
+    session: SessionId,
+    ticket: Option<VerifiedTicket>,
+    /// The wait that was told last, in seconds, and when.
+    told: (Moment, f32),
+}
+
+/// The gate.
+pub(super) struct VirtualGate {
+    line: Line,
+    /// The rules as they are; the line itself keeps people present for longer.
+    rules: LineRules,
+    signer: TicketSigner,
+    queue: QueueId,
+    guests: Vec<Guest>,
+    /// Who came to the line and was not seen to leave it.
+    order: BTreeSet<(Micros, u32)>,
+    /// Who fell silent, and when they lapse.
+    silent: HashMap<u32, Moment>,
+    chance: Chance,
+}
+
+impl VirtualGate {
+    #[expect(clippy::expect_used, reason = "the key and the name are constants")]
+    pub(super) fn new(crowd: &Crowd, rules: &LineRules) -> Self {
+        let mut chance = Chance::of(crowd.seed, u32::MAX);
+        let guest = |chance: &mut Chance| Guest {
+            session: SessionId::from_bytes(chance.bytes()),
+            ticket: None,
+            told: (Moment(0), 0.0),
+        };
+        Self {
+            line: Line::new(LineRules { waiting_ttl: KEPT, ..rules.clone() }, START, false),
+            rules: rules.clone(),
+            signer: TicketSigner::new(&KeyList::of_bytes("plan", [7; 32])).expect("a key of the right length"),
+            queue: "plan".parse().expect("an id"),
+            guests: (0..crowd.visitors).map(|_| guest(&mut chance)).collect(),
+            order: BTreeSet::new(),
+            silent: HashMap::new(),
+            chance,
+        }
+    }
+
+    /// Answers a question.
+    pub(super) fn ask(&mut self, now: Moment, number: u32, question: Question, is_robot: bool) -> Heard {
+        match question {
+            Question::Away => {
+                // The last poll was a moment ago, and signed the ticket anew.
+                self.visit(now, number);
+                self.renew(now, number);
+                self.go_away(now, number);
+                Heard::Done
+            }
+            Question::Leave => {
+                if let Some(ticket) = self.guest(number).ticket.clone() {
+                    self.line.leave(instant(now), &ticket);
+                }
+                Heard::Done
+            }
+            _ if is_robot => self.answer_robot(now),
+            _ => {
+                let answer = self.visit(now, number);
+                self.tell(now, number, question, &answer)
+            }
+        }
+    }
+
+    fn answer_robot(&mut self, now: Moment) -> Heard {
+        let join = Some(SessionId::from_bytes(self.chance.bytes()));
+        let answer = self.line.visit(instant(now), &Visit { ticket: None, join });
+        let is_in = answer.place.is_some_and(|place| place.admitted_at.is_some());
+        if is_in { Heard::Through } else { Heard::QueuePage { ask_after_ms: 2000 } }
+    }
+
+    fn guest(&self, number: u32) -> &Guest {
+        &self.guests[number as usize]
+    }
+
+    fn visit(&mut self, now: Moment, number: u32) -> VisitAnswer {
+        self.silent.remove(&number);
+        let guest = self.guest(number);
+        let visit = Visit { ticket: guest.ticket.clone(), join: Some(guest.session) };
+        let mut answer = self.line.visit(instant(now), &visit);
+        if answer.place.is_none() {
+            // The session ended, and its ticket is good no more: somebody new.
+            let guest = &mut self.guests[number as usize];
+            (guest.session, guest.ticket) = (SessionId::from_bytes(self.chance.bytes()), None);
+            let visit = Visit { ticket: None, join: Some(guest.session) };
+            answer = self.line.visit(instant(now), &visit);
+        }
+        if let Some(place) = &answer.place {
+            if place.admitted_at.is_none() {
+                self.order.insert((place.arrival, number));
+            }
+            let held = self.guest(number).ticket.as_ref();
+            if held.is_none_or(|ticket| ticket.admitted_at() != place.admitted_at) {
+                self.sign(now, number, place);
+            }
+        }
+        answer
+    }
+
+    fn sign(&mut self, now: Moment, number: u32, place: &Place) {
+        let position = (place.rank > 0).then_some(place.rank);
+        let token = self.signer.sign(&self.queue, self.rules.epoch, instant(now), place, position);
+        let ticket = token.and_then(|token| self.signer.verify(&self.queue, token.as_bytes()).ok());
+        self.guests[number as usize].ticket = ticket;
+    }
+
+    /// Signs the ticket anew, as every visit does; here only where it matters.
+    fn renew(&mut self, now: Moment, number: u32) {
+        let session = self.guest(number).session;
+        let Some(found) = self.line.find(instant(now), session) else { return };
+        if let (FoundState::Waiting { arrival, rank }, expires_at) = (found.state, found.expires_at) {
+            self.sign(now, number, &Place { session, arrival, admitted_at: None, rank, expires_at });
+        }
+    }
+
+    /// The visitor asks no more for a while. Returns when their presence lapses: so long after their last poll.
+    pub(super) fn falls_silent(&mut self, now: Moment, number: u32) -> Moment {
+        self.renew(now, number);
+        let since_poll = self.chance.between(0.0, self.interval(now, number));
+        let lapses = now.after((self.rules.waiting_ttl as f64 - since_poll).max(0.0));
+        self.silent.insert(number, lapses);
+        lapses
+    }
+
+    /// The presence of a visitor lapses who has not been heard of since.
+    pub(super) fn lapse(&mut self, now: Moment, number: u32, at: Moment) -> bool {
+        let is_silent = self.silent.get(&number) == Some(&at);
+        if is_silent {
+            self.silent.remove(&number);
+            self.go_away(now, number);
+        }
+        is_silent
+    }
+
+    fn go_away(&mut self, now: Moment, number: u32) {
+        if let Some(ticket) = self.guest(number).ticket.clone() {
+            self.line.away(instant(now), &ticket);
+        }
+    }
+
+    /// The visitor will not come back.
+    pub(super) fn forget(&mut self, number: u32) {
+        self.guests[number as usize].ticket = None;
+    }
+
+    pub(super) fn purge(&mut self, now: Moment) {
+        while self.line.purge(instant(now), vestibule_core::line::PURGE_BATCH).more {}
+    }
+
+    /// The next of the line who was let in, and when they hear of it.
+    pub(super) fn next_admitted(&mut self, now: Moment) -> Option<(u32, Moment)> {
+        loop {
+            let (arrival, number) = *self.order.first()?;
+            let found = self.line.find(instant(now), self.guest(number).session);
+            match found.map(|found| found.state) {
+                Some(FoundState::Waiting { .. }) => return None,
+                Some(FoundState::Admitted { .. }) => {
+                    self.order.remove(&(arrival, number));
+                    let notices = now.after(self.chance.between(0.0, self.interval(now, number)));
+                    return Some((number, notices));
+                }
+                Some(FoundState::Ended) | None => {
+                    self.order.remove(&(arrival, number));
+                }
+            }
+        }
+    }
+
+    /// Seconds between two polls of a visitor, by the wait that they were told and what has passed of it.
+    fn interval(&self, now: Moment, number: u32) -> f64 {
+        let (at, wait) = self.guest(number).told;
+        let left = (f64::from(wait) - now.since(at)).max(0.0);
+        (left / POLLS_PER_WAIT).clamp(NEAR, self.longest()) * JITTER
+    }
+
+    /// Longest seconds between two polls.
+    fn longest(&self) -> f64 {
+        (self.rules.waiting_ttl as f64 / 3.0).max(NEAR)
+    }
+
+    fn tell(&mut self, now: Moment, number: u32, question: Question, answer: &VisitAnswer) -> Heard {
+        let admitted = answer.place.is_some_and(|place| place.admitted_at.is_some());
+        let rank = answer.place.filter(|_| !admitted).map(|place| place.rank);
+        let wait = rank.and_then(|rank| wait_estimate(&self.rules, &answer.pace, answer.now, rank));
+        let full = if admitted { self.rules.active_ttl } else { self.rules.waiting_ttl };
+        let ask_after = poll_after(rank, wait.map(|wait| wait.p50), full, Some(full), answer.now);
+        let ask_after_ms = u32::try_from(ask_after * 1000).unwrap_or(u32::MAX);
+        self.guests[number as usize].told = (now, wait.map_or(0.0, |wait| wait.p50 as f32));
+        match question {
+            Question::Enter | Question::Page if admitted => Heard::Through,
+            Question::Enter | Question::Page => Heard::QueuePage { ask_after_ms },
+            _ => Heard::Standing(Told {
+                state: if admitted { StandingState::Admitted } else { StandingState::Waiting },
+                session: u64::from(number) + 1,
+                position: rank.map_or(0, |rank| u32::try_from(rank).unwrap_or(u32::MAX)),
+                joined_at: 0,
+                wait,
+                expires_in: Some(if admitted { full } else { KEPT }),
+                poll_after_ms: ask_after_ms,
+                stretch: wait
+                    .filter(|_| rank.is_some_and(|rank| rank > 10))
+                    .map(|wait| self.stretch(now, wait.p50 as f64)),
+            }),
+        }
+    }
+
+    /// Nothing changes for somebody with so long to wait before half of it is over.
+    fn stretch(&self, now: Moment, wait: f64) -> Stretch {
+        let half = (wait / 2.0).min(LOOK_AGAIN);
+        let questions = questions(wait - half, wait, self.longest()) as f32;
+        Stretch { until: now.after(half), questions }
+    }
+}
+
+/// How many polls somebody makes while the expected wait goes from `more` down to `less`: each comes after a twentieth
+/// of the wait, within `NEAR` and `longest`. The integral of the rate, in its three parts.
+fn questions(less: f64, more: f64, longest: f64) -> f64 {
+    let (near, far) = (NEAR * POLLS_PER_WAIT, longest * POLLS_PER_WAIT);
+    let part = |from: f64, until: f64| (more.min(until) - less.max(from)).max(0.0);
+    let middle = (less.clamp(near, far), more.clamp(near, far));
+    let polls = part(far, f64::INFINITY) / longest
+        + POLLS_PER_WAIT * (middle.1 / middle.0.max(f64::MIN_POSITIVE)).ln()
+        + part(0.0, near) / NEAR;
+    polls / JITTER
+}
+
+fn instant(at: Moment) -> Micros {
+    Micros(START.0 + u64::from(at.0) * 1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn polls_are_counted_as_they_are_made() {
+        for (less, more, longest) in
+            [(900.0, 1800.0, 20.0), (100.0, 200.0, 20.0), (5.0, 30.0, 20.0), (10.0, 3000.0, 20.0)]
+        {
+            let (mut wait, mut polls) = (more, 0.0);
+            while wait > less {
+                wait -= (wait / POLLS_PER_WAIT).clamp(NEAR, longest) * JITTER;
+                polls += 1.0;
+            }
+            let counted = questions(less, more, longest);
+            assert!((counted / polls - 1.0_f64).abs() < 0.06, "{less}..{more}: {counted} and {polls}");
+        }
+    }
+}

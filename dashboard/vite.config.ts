@@ -20,7 +20,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },
-  server: { proxy },
+  // The specs compare what the dashboard shows with what the documentation explains.
+  server: { proxy, fs: { allow: ['.', '../docs'] } },
   preview: { proxy, headers: { 'content-security-policy': policy } },
   test: {
     environment: 'jsdom',

@@ -97,7 +97,32 @@ impl S3 {
         SECRET_KEY.to_owned()
     }
 
-    fn endpoint(&self) -> String {
+    /// From now on only signed requests are answered: those of the key that this makes, which may do everything.
+    pub async fn require_signatures(&self) -> S3Server {
+        self.identity("CreateUser&UserName=anna").await;
+        let policy = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"*","Resource":"*"}]}"#;
+        let policy = format!("PutUserPolicy&UserName=anna&PolicyName=all&PolicyDocument={}", encoded(policy));
+        self.identity(&policy).await;
+        let made = self.identity("CreateAccessKey&UserName=anna").await;
+        let told = |name: &str| made.split(&format!("<{name}>")).nth(1).unwrap().split('<').next().unwrap().to_owned();
+        let on = self.client().request(Request::post("/moto-api/reset-auth"), "0").await;
+        assert_eq!(on.status, StatusCode::OK, "{}", on.text());
+        S3Server { access_key: told("AccessKeyId"), secret_key: told("SecretAccessKey"), ..self.server() }
+    }
+
+    async fn identity(&self, action: &str) -> String {
+        let signed =
+            format!("AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/20260101/us-east-1/iam/aws4_request, Signature=0");
+        let request = Request::post("/").header("authorization", signed);
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        let answer = self.client().request(request, format!("Action={action}&Version=2010-05-08")).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
+        answer.text().to_owned()
+    }
+
+    /// The address that programs are given.
+    #[must_use]
+    pub fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.way.port())
     }
 
@@ -145,6 +170,14 @@ impl S3 {
     #[must_use]
     pub fn asked(&self) -> Vec<String> {
         self.way.asked()
+    }
+
+    /// What a header said in every request through the way that had it.
+    #[must_use]
+    pub fn headers(&self, name: &str) -> Vec<String> {
+        let all = self.way.headers();
+        let pairs = all.iter().filter_map(|header| header.split_once(": "));
+        pairs.filter(|(its, _)| its.eq_ignore_ascii_case(name)).map(|(_, value)| value.to_owned()).collect()
     }
 
     /// How often the files of a theme were listed. `prefix` is all that the keys begin with.

@@ -3,6 +3,7 @@
 mod audit;
 mod document;
 mod function;
+mod fuzz;
 mod history;
 mod levers;
 mod numbers;

@@ -2,6 +2,7 @@
 
 mod assets;
 mod changes;
+mod keys;
 mod limits;
 mod loading;
 mod outages;

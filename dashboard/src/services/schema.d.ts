@@ -582,6 +582,115 @@ export interface paths {
         patch: operations["change_tenant"];
         trace?: never;
     };
+    "/api/v1/themes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists themes
+         * @description The themes that there are and that the caller may see, by id. `default` is for queues without one.
+         */
+        get: operations["list_themes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/themes/{theme}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Previews a theme
+         * @description The page that visitors would see, with sample data, for a frame: it runs no script and reaches nothing of the
+         *     backoffice. Of a theme that is not there it is the built-in page in the tenant's colours.
+         */
+        get: operations["preview_theme"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/themes/{theme}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists a theme's versions
+         * @description The newest first; the last 50 are kept, and the live one. What was put there by hand becomes one with the first upload.
+         */
+        get: operations["list_theme_versions"];
+        put?: never;
+        /**
+         * Uploads a theme
+         * @description Keeps the files as the theme's newest version, once every page of it was drawn in all states and languages. Visitors see
+         *     it when it is published. A theme that is broken is refused, each fault by file and line. At most 16 MB as a ZIP
+         *     archive or base64 (1 MB through a load balancer that calls a function), 64 MB unpacked in 1000 files, 2 MB a file,
+         *     256 KB a template. With `validate=true` nothing is kept.
+         */
+        post: operations["upload_theme"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/themes/{theme}/versions/{version}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Downloads a version
+         * @description Its files as a ZIP archive, as they can be uploaded again.
+         */
+        get: operations["download_theme"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/themes/{theme}/versions/{version}/publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publishes a version
+         * @description Makes a version what visitors see, the newest or an older one, once it was checked anew. Gates notice it within
+         *     seconds. It is undone by publishing the one before, so it asks for no confirmation.
+         */
+        post: operations["publish_theme"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -706,7 +815,7 @@ export interface components {
              * @description Revision of the queue's settings afterwards.
              */
             revision?: number | null;
-            /** @description What else it is about: a session, an operator's name, a token's public half. */
+            /** @description What else it is about: a session, an operator's name, a token's public half, a theme. */
             subject?: string | null;
             /** @description The tenant that it is about. */
             tenant?: string | null;
@@ -725,6 +834,13 @@ export interface components {
         };
         /** @description The settings, or with `validate=true` what would be written. */
         Changed: components["schemas"]["QueueSettings"] | components["schemas"]["Validated"];
+        /** @description What was checked, and not kept. */
+        CheckedTheme: {
+            /** @description How many bytes they have together. */
+            bytes: number;
+            /** @description How many files it has. */
+            files: number;
+        };
         /** @description What is to be confirmed. */
         Confirmation: {
             /** @description What will happen, as a sentence. */
@@ -1580,6 +1696,58 @@ export interface components {
             /** @description The tenants by id. */
             tenants: components["schemas"]["TenantView"][];
         };
+        /** @description The files of a theme. */
+        ThemeUpload: {
+            /** @description The files. */
+            files: components["schemas"]["UploadedFile"][];
+        };
+        /** @description A version of a theme. */
+        ThemeVersionView: {
+            /**
+             * Format: int64
+             * @description When it was uploaded, in seconds since 1970.
+             */
+            at: number;
+            /**
+             * Format: int64
+             * @description How many bytes they have together.
+             */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description How many files it has.
+             */
+            files: number;
+            /** @description Its id, which grows with time. */
+            id: string;
+            /** @description Whether it is what visitors see. */
+            live: boolean;
+            /** @description Who uploaded it; `null` for what was put there by hand. */
+            operator?: string | null;
+        };
+        /** @description The versions of a theme. */
+        ThemeVersions: {
+            /** @description The versions, the newest first. */
+            versions: components["schemas"]["ThemeVersionView"][];
+        };
+        /** @description A theme. */
+        ThemeView: {
+            /** @description Its id, as a queue's `theme` names it. */
+            id: string;
+            /** @description The queues that have it, as far as the caller may see them. */
+            queues: string[];
+            /** @description The tenant whose it is: the one whose id it has or begins with; `null` for the superusers' own. */
+            tenant?: string | null;
+        };
+        /** @description The themes that the caller may see. */
+        Themes: {
+            /** @description The languages in which a page can be looked at. */
+            languages: string[];
+            /** @description The states in which a page can be looked at. */
+            states: string[];
+            /** @description The themes by id. */
+            themes: components["schemas"]["ThemeView"][];
+        };
         /** @description A new token. */
         TokenDraft: {
             /**
@@ -1621,6 +1789,13 @@ export interface components {
         Tokens: {
             /** @description The tokens by their public half. */
             tokens: components["schemas"]["TokenView"][];
+        };
+        /** @description A file of a theme. */
+        UploadedFile: {
+            /** @description Its content. */
+            base64: string;
+            /** @description Its path within the theme: `queue.html`, `img/logo.svg`. */
+            path: string;
         };
         /** @description What a request would meet. */
         UrlMet: {
@@ -1697,6 +1872,11 @@ export interface components {
          * @enum {string}
          */
         Was: "waiting" | "admitted" | "absent";
+        /**
+         * Format: binary
+         * @description The files of a theme as a ZIP archive; a folder around all of them is left out.
+         */
+        ZipArchive: string;
     };
     responses: never;
     parameters: never;
@@ -4773,6 +4953,511 @@ export interface operations {
                 };
             };
             /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_themes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The themes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Themes"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Themes are kept nowhere */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    preview_theme: {
+        parameters: {
+            query?: {
+                /** @description Id of the version; what is live without it */
+                version?: string;
+                /** @description State of the visitor, `waiting` without it */
+                state?: string;
+                /** @description Language of the visitor, `en` without it */
+                language?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the theme */
+                theme: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Themes are kept nowhere */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter is wrong, or the theme is broken; `errors` names all of it */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    list_theme_versions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the theme */
+                theme: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The versions */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThemeVersions"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Themes are kept nowhere */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    upload_theme: {
+        parameters: {
+            query?: {
+                /** @description Only say whether it works */
+                validate?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the theme: a tenant's id, alone or with `-` and more behind it */
+                theme: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ThemeUpload"];
+                "application/zip": components["schemas"]["ZipArchive"];
+            };
+        };
+        responses: {
+            /** @description It works, and was not kept */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckedTheme"];
+                };
+            };
+            /** @description The new version */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThemeVersionView"];
+                };
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody else does the same at this moment, or themes are kept nowhere */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It is broken; `errors` names all that is, `field` as file and line */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    download_theme: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the theme */
+                theme: string;
+                /** @description Id of the version */
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The archive */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": components["schemas"]["ZipArchive"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Themes are kept nowhere */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    publish_theme: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the theme */
+                theme: string;
+                /** @description Id of the version */
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version, which is live */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThemeVersionView"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody else does the same at this moment, or themes are kept nowhere */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It does not work any more; `errors` names all that is wrong */
             422: {
                 headers: {
                     [name: string]: unknown;

@@ -41,11 +41,6 @@ export const useSession = defineStore('session', () => {
     }
   }
 
-  /** Asks anew, after a change that may be about oneself. */
-  async function reload(): Promise<void> {
-    account.value = await service.whoAmI()
-  }
-
   /** Asks anew: a role may have changed, or somebody else have signed in on another page. */
   async function refresh(): Promise<void> {
     account.value = await service.whoAmI()
@@ -73,5 +68,5 @@ export const useSession = defineStore('session', () => {
     account.value = null
   }
 
-  return { account, lapsed, isSuperuser, isOperator, hasRole, operates, load, reload, signIn, signOut, expired }
+  return { account, lapsed, isSuperuser, isOperator, hasRole, operates, load, refresh, signIn, signOut, expired }
 })

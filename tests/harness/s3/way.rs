@@ -20,6 +20,7 @@ pub(super) struct Way {
 struct Heard {
     delay_ms: AtomicU64,
     asked: Mutex<Vec<String>>,
+    headers: Mutex<Vec<String>>,
     refused: AtomicU64,
 }
 
@@ -42,6 +43,10 @@ impl Way {
 
     pub(super) fn refused(&self) -> u64 {
         self.heard.refused.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn headers(&self) -> Vec<String> {
+        self.heard.headers.lock().unwrap().clone()
     }
 
     pub(super) fn asked(&self) -> Vec<String> {
@@ -89,6 +94,9 @@ impl Heard {
         let line = String::from_utf8_lossy(line);
         if let Some(request) = line.strip_suffix(" HTTP/1.1") {
             self.asked.lock().unwrap().push(request.to_owned());
+            let head = String::from_utf8_lossy(piece);
+            let head = head.split("\r\n\r\n").next().unwrap_or_default();
+            self.headers.lock().unwrap().extend(head.lines().skip(1).map(str::to_owned));
         }
         Duration::ZERO
     }

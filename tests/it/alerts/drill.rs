@@ -87,7 +87,7 @@ impl Watch {
     async fn over(targets: &[String]) -> Self {
         let manager = Alertmanager::start().await;
         let settings = json!({
-            "global": { "scrape_interval": "250ms", "scrape_timeout": "250ms", "evaluation_interval": "250ms" },
+            "global": { "scrape_interval": "500ms", "scrape_timeout": "500ms", "evaluation_interval": "250ms" },
             "rule_files": ["vestibule.rules.yml"],
             "alerting": { "alertmanagers": [{ "static_configs": [{ "targets": [manager.address()] }] }] },
             "scrape_configs": [{
@@ -217,7 +217,7 @@ impl Site {
         let (gate, admin) = (format!("127.0.0.1:{}", free_port()), format!("127.0.0.1:{}", free_port()));
         let url = redis.url();
         let arguments = ["serve", "--listen", &gate, "--admin-listen", &admin, "--metrics-token", TOKEN];
-        let arguments = [&arguments[..], &["--store", &url, "--state", "state"]].concat();
+        let arguments = [&arguments[..], &["--store", &url, "--store-timeout-ms", "100", "--state", "state"]].concat();
         let mut program = Program::vestibule(&arguments).start();
         program.until_healthy(&gate).await;
         let store = RedisStore::connect(&url, RedisOptions::default()).unwrap();

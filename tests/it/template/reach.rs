@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::stack::file;
+use super::stack::{file, text_of};
 
 /// What more than one function uses, and no function all of.
 const SHARED: &str = "crates/http";
@@ -35,15 +35,16 @@ pub(crate) fn variables(function: &str) -> BTreeSet<String> {
     literals.filter(name).map(str::to_owned).collect()
 }
 
-/// What a function does with the bucket of themes: the methods of the one type that speaks to S3.
+/// What a function does with the bucket of themes: the methods of the one type that speaks to S3, which gates ask by a
+/// `Source` and publishers by a `Depot`.
 pub(crate) fn uses_of_s3(function: &str) -> BTreeSet<String> {
     let program = program(function);
     let mut uses = BTreeSet::new();
     if program.contains("Themes::at") {
-        uses.extend(methods(&without(&file("crates/themes/src"), "publish")));
+        uses.extend(methods(&text_of("crates/themes/src/source.rs")));
     }
     if program.contains("Publisher::at") {
-        uses.extend(methods(&without(&file("crates/themes/src/publish"), "")));
+        uses.extend(methods(&code_of(&file("crates/themes/src/publish"))));
     }
     uses
 }
@@ -56,29 +57,25 @@ fn methods(code: &str) -> BTreeSet<String> {
     calls.filter_map(name).filter(is_name).collect()
 }
 
-fn without(folder: &Path, part: &str) -> String {
+fn code_of(folder: &Path) -> String {
     let mut text = String::new();
-    collect(folder, part, &mut text);
+    collect(folder, &mut text);
     assert!(!text.is_empty(), "{}", folder.display());
     text
 }
 
 /// A crate's code, without comments and tests.
 fn sources(package: &str) -> String {
-    without(&file(package).join("src"), "")
+    code_of(&file(package).join("src"))
 }
 
-/// The code of a folder, but for what is in a module of that name.
-fn collect(folder: &Path, without: &str, text: &mut String) {
+fn collect(folder: &Path, text: &mut String) {
     let mut entries: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();
     for path in entries {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if name.trim_end_matches(".rs") == without {
-            continue;
-        }
         if path.is_dir() && name != "tests" {
-            collect(&path, without, text);
+            collect(&path, text);
         } else if path.extension().is_some_and(|ending| ending == "rs") && name != "tests.rs" {
             let source = std::fs::read_to_string(&path).unwrap();
             let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap();

@@ -81,7 +81,9 @@ pub(crate) async fn preview_page(
     let queue_name = name_of_queue(admin, &shown.theme).await?;
     let asset_base = format!("{PREFIX}/preview-files/{token}/");
     let tenant = theme.tenant.as_ref();
-    let logo = tenant.and_then(|tenant| tenant.logo.as_ref()).map(|logo| format!("{asset_base}{logo}"));
+    let is_there = |logo: &&String| draft.as_ref().is_some_and(|draft| draft.asset(logo).is_some());
+    let logo = tenant.and_then(|tenant| tenant.logo.as_ref()).filter(is_there);
+    let logo = logo.map(|logo| format!("{asset_base}{logo}"));
     let nonce = random_hex::<16>();
     let view = PageView {
         standing: &standing,

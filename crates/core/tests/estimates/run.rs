@@ -173,8 +173,20 @@ impl Run {
         let range = wait_estimate(self.line.rules(), &answer.pace, now, place.rank);
         let stats = self.line.stats(now);
         let c = stats.counters;
-        self.log.push(format!("{} {} {} {} {} {} {} {} {} {} {}", now.since(START), number, place.rank, answer.waiting, answer.active, answer.quota,
-            c.admitted, c.expired_in_line, c.went_away, c.returned, c.joined));
+        self.log.push(format!(
+            "{} {} {} {} {} {} {} {} {} {} {}",
+            now.since(START),
+            number,
+            place.rank,
+            answer.waiting,
+            answer.active,
+            answer.quota,
+            c.admitted,
+            c.expired_in_line,
+            c.went_away,
+            c.returned,
+            c.joined
+        ));
         if let Some(range) = range {
             self.visitors[number].shown.push(Shown { at: now, rank: place.rank, range, took: 0.0 });
         }
@@ -211,7 +223,9 @@ impl Run {
             return;
         }
         self.depart(number);
-        if self.chance.happens(0.67) && let Some(ticket) = &self.visitors[number].ticket {
+        if self.chance.happens(0.67)
+            && let Some(ticket) = &self.visitors[number].ticket
+        {
             self.line.away(now, ticket);
         }
     }
@@ -240,7 +254,9 @@ impl Run {
             return;
         }
         self.depart(number);
-        if self.chance.happens(0.67) && let Some(ticket) = &self.visitors[number].ticket {
+        if self.chance.happens(0.67)
+            && let Some(ticket) = &self.visitors[number].ticket
+        {
             self.line.leave(now, ticket);
         }
     }

@@ -66,12 +66,12 @@ impl Place {
     }
 
     /// A certificate is for one more name before the domain, so a bucket with a dot in its own stands in the path too.
-    fn of_aws(bucket: &str, region: String) -> Self {
+    fn of_aws(name: &str, region: String) -> Self {
         let domain = if region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
-        let base = if bucket.contains('.') {
-            format!("https://s3.{region}.{domain}/{bucket}")
+        let base = if name.contains('.') {
+            format!("https://s3.{region}.{domain}/{name}")
         } else {
-            format!("https://{bucket}.s3.{region}.{domain}")
+            format!("https://{name}.s3.{region}.{domain}")
         };
         Self { base, region, foreign: false }
     }

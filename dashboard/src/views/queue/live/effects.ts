@@ -26,9 +26,9 @@ export function effects(lever: Lever, line: Line): string[] {
     case 'mode':
       return ofMode(lever.mode, line)
     case 'quota':
-      return [...ofQuota(lever.quota, line), ...held(line)]
+      return admits(line.mode) ? ofQuota(lever.quota, line) : [held(line)]
     case 'rate':
-      return [...ofRate(lever.rate, line), ...held(line)]
+      return admits(line.mode) ? ofRate(lever.rate, line) : [held(line)]
     case 'release':
       return ofRelease(lever.count, line)
   }
@@ -86,9 +86,9 @@ function waits({ waiting, wait_seconds }: Line): string[] {
   return wait_seconds ? [useLiveTexts().value.effects.waitsNow(waiting, wait(wait_seconds.p50))] : []
 }
 
-/** A quota and a rate hold in an open queue only. */
-function held({ mode }: Line): string[] {
-  return admits(mode) ? [] : [useLiveTexts().value.effects.modeHolds(modeName(mode))]
+/** A quota and a rate do something where people are let in by the rules only. */
+function held({ mode }: Line): string {
+  return useLiveTexts().value.effects.modeHolds(modeName(mode))
 }
 
 /** The lever's question, its button and what is said once it is pulled. */

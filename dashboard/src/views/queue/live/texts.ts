@@ -66,7 +66,7 @@ export const useLiveTexts = defineTexts({
       rateSlows: (n: number, time: string) => `At this rate ${people(n)} who wait take at least ${time}.`,
       noRate: 'Free places are filled as soon as they become free.',
       beyondQuota: (n: number) => `That is ${count(n)} above the quota; nobody else is let in until as many have left.`,
-      fewer: (n: number) => `Only ${people(n)} wait, so no more can be let in.`,
+      fewer: (n: number) => `No more can be let in: only ${people(n)} ${plural(n, { one: 'waits', other: 'wait' })}.`,
       nobodyWaits: 'Nobody waits now, so nobody is let in.',
     },
     done: {
@@ -151,7 +151,7 @@ export const useLiveTexts = defineTexts({
       rateSlows: (n: number, time: string) => `Bei dieser Rate brauchen ${leute(n)}, die warten, mindestens ${time}.`,
       noRate: 'Freie Plätze werden besetzt, sobald sie frei sind.',
       beyondQuota: (n: number) => `Das sind ${count(n)} über der Quote; erst wenn so viele gegangen sind, kommt sonst jemand hinein.`,
-      fewer: (n: number) => `Nur ${leute(n)} warten, mehr können nicht eingelassen werden.`,
+      fewer: (n: number) => `Mehr können nicht eingelassen werden: Nur ${leute(n)} ${plural(n, { one: 'wartet', other: 'warten' })}.`,
       nobodyWaits: 'Niemand wartet, also kommt niemand hinein.',
     },
     done: {

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+
+import { count, dateTime, duration, fromNow, NONE, percent, rate, time, wait } from './format'
+import { locale, plural, zone } from './locale'
+
+const plain = (text: string) => text.replaceAll('\u00a0', ' ')
+
+test('numbers are written as in the language', () => {
+  expect([count(1204), rate(7.46), rate(1204.6), percent(0.421)]).toEqual(['1,204', '7.5', '1,205', '42%'])
+  locale.value = 'de'
+  expect([count(1204), rate(7.46), plain(percent(0.421))]).toEqual(['1.204', '7,5', '42 %'])
+})
+
+test('what is not known is no zero', () => {
+  expect([count(null), rate(undefined), duration(null), time(null)]).toEqual([NONE, NONE, NONE, NONE])
+})
+
+test('times of waiting are told in two units at most', () => {
+  expect([0, 59, 60, 337, 3599.9, 7199, 90_000, 172_800].map((seconds) => plain(duration(seconds)))).toEqual([
+    '0 s', '59 s', '1 min', '5 min 37 s', '1 h', '1 h 59 min', '1 d 1 h', '2 d',
+  ])
+  expect([30, 90, 3599, 4000].map((seconds) => plain(wait(seconds)))).toEqual(['30 s', '2 min', '60 min', '1 h 7 min'])
+})
+
+test('times are those of the viewer', () => {
+  const at = Date.UTC(2026, 10, 3, 19, 0, 5) / 1000
+  expect([time(at), dateTime(at)]).toEqual(['19:00:05', '3 Nov, 19:00'])
+  zone.value = 'America/New_York'
+  expect(time(at)).toBe('14:00:05')
+})
+
+test('a time is near or far in words', () => {
+  expect([fromNow(100, 100), fromNow(40, 100), fromNow(100 + 7200, 100)]).toEqual(['now', '1 minute ago', 'in 2 hours'])
+})
+
+test('words bend with their number', () => {
+  const forms = { one: 'queue', other: 'queues' }
+  expect([0, 1, 2].map((number) => plural(number, forms))).toEqual(['queues', 'queue', 'queues'])
+})

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+
+import { back, router } from './router'
+import { useSession } from './stores/session'
+import { refusal, serve } from './testing/server'
+
+const account = (role: string) => ({ operator: 'otto', role, tenants: role === 'superuser' ? null : ['acme'] })
+
+test('who has not signed in does so first, and then is where they wanted to go', async () => {
+  serve({ 'GET /api/v1/sign-in': refusal(401, 'not_signed_in') })
+  await router.push('/queues/acme-tour/settings?x=1')
+  expect(router.currentRoute.value).toMatchObject({ name: 'sign-in', query: { next: '/queues/acme-tour/settings?x=1' } })
+  expect(back(router.currentRoute.value)).toBe('/queues/acme-tour/settings?x=1')
+})
+
+test('nobody is led to another site', () => {
+  const next = (next: string) => back({ query: { next } })
+  expect(['https://evil.example', '//evil.example', '/\\evil.example', 'queues', ''].map(next)).toEqual(['/', '/', '/', '/', '/'])
+})
+
+test('a page that takes a role is not there for others', async () => {
+  const session = useSession()
+  session.account = account('viewer') as never
+  await router.push('/new-queue')
+  expect(router.currentRoute.value.name).toBe('not-found')
+  session.account = account('operator') as never
+  await router.push('/new-queue')
+  expect(router.currentRoute.value.name).toBe('new-queue')
+})

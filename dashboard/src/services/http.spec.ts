@@ -1,0 +1,94 @@
+import { afterEach, expect, test, vi } from 'vitest'
+
+import { refusal, serve } from '@/testing/server'
+
+import { address, send, watch } from './http'
+import { Problem } from './problem'
+
+const told = { answered: vi.fn(), failed: vi.fn(), expired: vi.fn() }
+
+afterEach(() => {
+  vi.useRealTimers()
+  Object.values(told).forEach((mock) => mock.mockReset())
+})
+
+const problem = async (request: Promise<unknown>) => {
+  const error = await request.catch((error: unknown) => error)
+  expect(error).toBeInstanceOf(Problem)
+  return error as Problem
+}
+
+test('parts of an address are escaped, and only what is asked for is in the query', async () => {
+  const asked = serve({ 'GET /api/v1/queues/a%2F..%2Fb/sessions?limit=50': { sessions: [] } })
+  await send('get', '/api/v1/queues/{queue}/sessions', { path: { queue: 'a/../b' }, query: { from: undefined, limit: 50 } })
+  expect(asked).toHaveLength(1)
+  expect(address('/api/v1/audit/export', { query: { search: 'a b', format: 'csv' } })).toBe('/api/v1/audit/export?search=a+b&format=csv')
+})
+
+test('a change says that it comes from a page of the dashboard, and a look does not', async () => {
+  const asked = serve({ 'GET /api/v1/tenants': { tenants: [] }, 'DELETE /api/v1/sign-in': 204 })
+  await send('get', '/api/v1/tenants')
+  expect(await send('delete', '/api/v1/sign-in')).toBeUndefined()
+  expect(asked.map(({ headers }) => headers.get('x-vestibule-request'))).toEqual([null, '1'])
+})
+
+test('a change carries the revision that it is meant for, and a confirmation its token', async () => {
+  const asked = serve({ 'PATCH /api/v1/queues/a': {}, 'DELETE /api/v1/queues/a': 204 })
+  await send('patch', '/api/v1/queues/{queue}', { path: { queue: 'a' }, revision: 7, body: { name: 'A' } })
+  await send('delete', '/api/v1/queues/{queue}', { path: { queue: 'a' }, confirm: 'token' })
+  expect(asked[0]?.headers.get('if-match')).toBe('"7"')
+  expect(asked[0]?.body).toEqual({ name: 'A' })
+  expect(asked[1]?.headers.get('x-vestibule-confirm')).toBe('token')
+})
+
+test('what is no number never becomes null, which would mean no limit', async () => {
+  const asked = serve({ 'PATCH /api/v1/queues/a/levers': {} })
+  await send('patch', '/api/v1/queues/{queue}/levers', { path: { queue: 'a' }, body: { admissions_per_minute: NaN, max_session: null } })
+  expect(asked[0]?.body).toEqual({ admissions_per_minute: 'not a number', max_session: null })
+})
+
+test('a refusal tells its fields, and how long to wait', async () => {
+  const errors = [{ code: 'wrong_field', field: 'rules[1].path[0]', message: 'takes a path' }]
+  serve({ 'POST /api/v1/tenants': refusal(422, 'wrong_fields', { errors }) })
+  const wrong = await problem(send('post', '/api/v1/tenants', { body: { id: 'a', name: 'A' } }))
+  expect([wrong.status, wrong.code, wrong.wrong('rules'), wrong.wrong('rule')]).toEqual([422, 'wrong_fields', 'takes a path', undefined])
+
+  const slowed = refusal(429, 'slowed')
+  slowed.headers.set('retry-after', '30')
+  serve({ 'POST /api/v1/sign-in': slowed })
+  expect((await problem(send('post', '/api/v1/sign-in', { body: { name: 'a', password: 'b' } }))).retryAfter).toBe(30)
+})
+
+test('an ended sign-in is told, a wrong password is not taken for one', async () => {
+  watch(told)
+  serve({ 'GET /api/v1/tenants': refusal(401, 'good_no_more'), 'POST /api/v1/sign-in': refusal(401, 'wrong_password') })
+  await problem(send('post', '/api/v1/sign-in', { body: { name: 'a', password: 'b' } }))
+  expect(told.expired).not.toHaveBeenCalled()
+  await problem(send('get', '/api/v1/tenants'))
+  expect(told.expired).toHaveBeenCalledOnce()
+})
+
+test('a server that does not answer is lost, and so is a proxy with nobody behind it', async () => {
+  watch(told)
+  serve({ 'GET /api/v1/tokens': new Response('<h1>Bad Gateway</h1>', { status: 502 }) })
+  expect((await problem(send('get', '/api/v1/tenants'))).code).toBe('unreachable')
+  expect((await problem(send('get', '/api/v1/tokens'))).code).toBe('unreachable')
+  expect(told.failed).toHaveBeenCalledTimes(2)
+})
+
+test('a store that is away is an answer, not a lost server', async () => {
+  watch(told)
+  serve({ 'GET /api/v1/tenants': refusal(503, 'store_unavailable') })
+  await problem(send('get', '/api/v1/tenants'))
+  expect(told.failed).not.toHaveBeenCalled()
+  expect(told.answered).toHaveBeenCalledWith(expect.objectContaining({ code: 'store_unavailable' }))
+})
+
+test('a request that was called off is no failure', async () => {
+  watch(told)
+  const controller = new AbortController()
+  controller.abort()
+  serve({})
+  await expect(send('get', '/api/v1/tenants', { signal: controller.signal })).rejects.not.toBeInstanceOf(Problem)
+  expect(told.failed).not.toHaveBeenCalled()
+})

@@ -1,0 +1,49 @@
+import { expect, test, vi } from 'vitest'
+
+import { Problem } from '@/services/problem'
+
+import { useConfirmation } from './confirmation'
+
+const question = { title: 'Remove?', action: 'Remove' }
+const wanted = (token: string, effect: string) =>
+  new Problem(428, { error: { code: 'confirmation_required', message: '' }, confirmation: { token, effect, expires_in: 120 } })
+
+test('the call is made again with the token once the operator said yes', async () => {
+  const store = useConfirmation()
+  const call = vi.fn((token?: string) => (token === 't1' ? Promise.resolve(5) : Promise.reject(wanted('t1', 'Five will go'))))
+  const done = store.confirmed(call, question)
+  await vi.waitFor(() => expect(store.pending?.effect).toBe('Five will go'))
+  store.pending?.answer(true)
+  expect(await done).toEqual({ answer: 5 })
+  expect(store.pending).toBeUndefined()
+})
+
+test('nothing is done where the operator said no', async () => {
+  const store = useConfirmation()
+  const call = vi.fn(() => Promise.reject(wanted('t1', 'Five will go')))
+  const done = store.confirmed(call, question)
+  await vi.waitFor(() => expect(store.pending).toBeDefined())
+  store.pending?.answer(false)
+  expect(await done).toBeUndefined()
+  expect(call).toHaveBeenCalledTimes(1)
+})
+
+test('what changed in between is asked anew', async () => {
+  const store = useConfirmation()
+  const effects = ['Five will go', 'Nine will go']
+  const call = vi.fn(() => {
+    const effect = effects.shift()
+    return effect ? Promise.reject(wanted(effect, effect)) : Promise.resolve(1)
+  })
+  const done = store.confirmed(call, question)
+  for (const effect of ['Five will go', 'Nine will go']) {
+    await vi.waitFor(() => expect(store.pending?.effect).toBe(effect))
+    store.pending?.answer(true)
+  }
+  expect(await done).toEqual({ answer: 1 })
+  expect(call.mock.calls).toEqual([[undefined], ['Five will go'], ['Nine will go']])
+})
+
+test('a refusal that is none of these is passed on', async () => {
+  await expect(useConfirmation().confirmed(() => Promise.reject(new Problem(403)), question)).rejects.toMatchObject({ status: 403 })
+})

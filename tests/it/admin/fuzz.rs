@@ -1,0 +1,107 @@
+//! The API as its document describes it, asked at random by schemathesis: no answer is a 5xx, and every answer is one that
+//! the document describes, by status, content type and body.
+//!
+//! The seed is always the same, so that a failure can be had again; `VESTIBULE_FUZZ_SEED` takes another one, and
+//! `VESTIBULE_FUZZ_SECONDS` more time.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::process::Command;
+use tokio::time::timeout;
+use vestibule_themes::{Publisher, ThemesAddress};
+
+use super::office::{Office, PASSWORD};
+
+/// How long it asks, unless it is told otherwise, and how much longer it may take altogether.
+const SECONDS: &str = "25";
+const PATIENCE: Duration = Duration::from_mins(2);
+const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance";
+
+/// A backoffice with something in it, and a folder for what the program writes.
+struct Target {
+    office: Office,
+    folder: TempDir,
+    token: String,
+}
+
+impl Target {
+    async fn open() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let themes = folder.path().join("themes");
+        std::fs::create_dir(&themes).unwrap();
+        let office = Office::memory_with_themes(Publisher::at(ThemesAddress::Folder(themes))).await;
+        office.tenant("acme").await;
+        office.queue("tour", "acme", json!({ "quota": 1 })).await;
+        office.operator("victim", "viewer", &["acme"]).await;
+        let token = json!({ "name": "fuzz", "role": "superuser", "expires_in": 86_400 });
+        let token = office.root().create("/tokens", token).await["secret"].as_str().unwrap().to_owned();
+        Self { office, folder, token }
+    }
+
+    /// Names of what there is, for the variables of paths.
+    async fn names(&self) -> [(&'static str, String); 7] {
+        let session = self.office.join("tour", 3).await[2].support_code();
+        let mut root = self.office.root();
+        let theme = json!({ "files": [{ "path": "a.txt", "base64": "YQ==" }] });
+        let version = root.create("/themes/acme/versions", theme).await;
+        let spare = json!({ "name": "spare", "role": "viewer", "tenants": ["acme"], "expires_in": 600 });
+        let spare = root.create("/tokens", spare).await;
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        [
+            ("queue", "tour".to_owned()),
+            ("tenant", "acme".to_owned()),
+            ("operator", "victim".to_owned()),
+            ("theme", "acme".to_owned()),
+            ("session", session),
+            ("version", text(&version["id"])),
+            ("token", text(&spare["token"]["id"])),
+        ]
+    }
+
+    /// Asks at random, these variables of paths given. Returns what the program said.
+    async fn ask(&self, names: &[(&str, String)], phases: &str) -> String {
+        let parameters = names.iter().map(|(name, value)| format!("\"path.{name}\" = {}\n", json!(value)));
+        let config = format!("[parameters]\n{}", parameters.collect::<String>());
+        std::fs::write(self.folder.path().join("schemathesis.toml"), config).unwrap();
+        let variable = |name: &str, default: &str| std::env::var(name).unwrap_or_else(|_| default.to_owned());
+        let (seed, seconds) = (variable("VESTIBULE_FUZZ_SEED", "7"), variable("VESTIBULE_FUZZ_SECONDS", SECONDS));
+        let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.tools/python/bin/schemathesis"));
+        command
+            .args(["run", &format!("http://{}/api/v1/openapi.json", self.office.admin.address())])
+            .args(["--header", &format!("Authorization: Bearer {}", self.token)])
+            .args(["--generation-with-security-parameters", "false", "--generation-database", "none"])
+            .args(["--phases", phases, "--checks", CHECKS, "--seed", &seed, "--max-time", &seconds])
+            .args(["--request-timeout", "10", "--no-color"])
+            // An answer without an end has a test of its own.
+            .args(["--exclude-operation-id", "follow"])
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        let limit = PATIENCE + Duration::from_secs(seconds.parse().unwrap());
+        let output = timeout(limit, command.output()).await.expect("it ends in time").expect("schemathesis starts");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        println!("{said}");
+        assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+        said
+    }
+}
+
+#[tokio::test]
+async fn whatever_is_asked_of_what_is_not_there_the_document_knows_the_answer() {
+    let target = Target::open().await;
+    target.ask(&[], "coverage,fuzzing").await;
+}
+
+#[tokio::test]
+async fn whatever_is_asked_of_what_is_there_the_document_knows_the_answer() {
+    let target = Target::open().await;
+    let names = target.names().await;
+    let said = target.ask(&names, "coverage,fuzzing").await;
+    assert!(!said.contains("Authentication failed"), "it asked as somebody who may: {said}");
+    let mut victim = target.office.admin.desk();
+    victim.sign_in("victim", PASSWORD).await;
+}

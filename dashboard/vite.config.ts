@@ -7,7 +7,9 @@ const api = process.env.VESTIBULE_ADMIN ?? 'http://127.0.0.1:9000'
 const proxy = { '/api': { target: api } }
 
 /** What the program sends with the dashboard, so that `npm run preview` shows what it would forbid. */
-const policy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
+  "frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 export default defineConfig({
   plugins: [vue()],

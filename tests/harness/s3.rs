@@ -18,6 +18,7 @@ use self::way::Way;
 const PATIENCE: Duration = Duration::from_mins(1);
 const ACCESS_KEY: &str = "AKIAVESTIBULETESTKEY";
 const SECRET_KEY: &str = "a-secret-that-no-log-may-show";
+const ALLOW_ALL: &str = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"*","Resource":"*"}]}"#;
 const REGION: &str = "eu-west-1";
 
 /// A server of S3's API with one bucket of a name of its own. What it holds lies in its memory.
@@ -99,23 +100,43 @@ impl S3 {
 
     /// From now on only signed requests are answered: those of the key that this makes, which may do everything.
     pub async fn require_signatures(&self) -> S3Server {
-        self.identity("CreateUser&UserName=anna").await;
-        let policy = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"*","Resource":"*"}]}"#;
-        let policy = format!("PutUserPolicy&UserName=anna&PolicyName=all&PolicyDocument={}", encoded(policy));
-        self.identity(&policy).await;
-        let made = self.identity("CreateAccessKey&UserName=anna").await;
-        let told = |name: &str| made.split(&format!("<{name}>")).nth(1).unwrap().split('<').next().unwrap().to_owned();
-        let on = self.client().request(Request::post("/moto-api/reset-auth"), "0").await;
-        assert_eq!(on.status, StatusCode::OK, "{}", on.text());
-        S3Server { access_key: told("AccessKeyId"), secret_key: told("SecretAccessKey"), ..self.server() }
+        self.ask_aws("iam", "CreateUser&UserName=anna").await;
+        let policy = format!("PutUserPolicy&UserName=anna&PolicyName=all&PolicyDocument={}", encoded(ALLOW_ALL));
+        self.ask_aws("iam", &policy).await;
+        let made = self.ask_aws("iam", "CreateAccessKey&UserName=anna").await;
+        self.check_signatures().await;
+        self.server_of(&made)
     }
 
-    async fn identity(&self, action: &str) -> String {
-        let signed =
-            format!("AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/20260101/us-east-1/iam/aws4_request, Signature=0");
+    /// The same by keys that are good with a token only, as a function's and a machine's are.
+    pub async fn require_temporary_keys(&self) -> (S3Server, String) {
+        let role = "CreateRole&RoleName=gates&AssumeRolePolicyDocument=%7B%7D";
+        self.ask_aws("iam", role).await;
+        let policy = format!("PutRolePolicy&RoleName=gates&PolicyName=all&PolicyDocument={}", encoded(ALLOW_ALL));
+        self.ask_aws("iam", &policy).await;
+        let taken = "AssumeRole&RoleSessionName=gate&RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Fgates";
+        let taken = self.ask_aws("sts", taken).await;
+        self.check_signatures().await;
+        (self.server_of(&taken), inside("SessionToken", &taken))
+    }
+
+    fn server_of(&self, answer: &str) -> S3Server {
+        let (access_key, secret_key) = (inside("AccessKeyId", answer), inside("SecretAccessKey", answer));
+        S3Server { access_key, secret_key, ..self.server() }
+    }
+
+    async fn check_signatures(&self) {
+        let on = self.client().request(Request::post("/moto-api/reset-auth"), "0").await;
+        assert_eq!(on.status, StatusCode::OK, "{}", on.text());
+    }
+
+    async fn ask_aws(&self, service: &str, action: &str) -> String {
+        let scope = format!("{ACCESS_KEY}/20260101/us-east-1/{service}/aws4_request");
+        let signed = format!("AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0");
         let request = Request::post("/").header("authorization", signed);
         let request = request.header("content-type", "application/x-www-form-urlencoded");
-        let answer = self.client().request(request, format!("Action={action}&Version=2010-05-08")).await;
+        let version = if service == "iam" { "2010-05-08" } else { "2011-06-15" };
+        let answer = self.client().request(request, format!("Action={action}&Version={version}")).await;
         assert_eq!(answer.status, StatusCode::OK, "{}", answer.text());
         answer.text().to_owned()
     }
@@ -210,6 +231,12 @@ impl S3 {
         let signed = format!("AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0");
         self.client().request(request.header("authorization", signed), content).await
     }
+}
+
+/// What stands in an element of an answer.
+fn inside(name: &str, answer: &str) -> String {
+    let rest = answer.split(&format!("<{name}>")).nth(1).unwrap_or_else(|| panic!("no {name} in {answer}"));
+    rest.split('<').next().unwrap_or_default().to_owned()
 }
 
 fn encoded(key: &str) -> String {

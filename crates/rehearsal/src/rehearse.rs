@@ -196,7 +196,7 @@ impl Stage {
 
     fn enqueue(&mut self, visitor: u32, ask: Ask, due: Moment) {
         let [jar, older] = &self.jars[visitor as usize];
-        let jar = if ask.older { older } else { jar };
+        let jar = if ask.older && !older.is_empty() { older } else { jar };
         // A robot keeps no cookie.
         let jar = if self.cast.of(visitor).is_endless() { Jar::default() } else { jar.clone() };
         self.backlog.push_back(Job { visitor, ask, jar, due });

@@ -27,6 +27,9 @@ export interface Palette {
   accentDark: string
   pageLight: string
   pageDark: string
+  /** The glow at the top. */
+  glowLight: string
+  glowDark: string
 }
 
 /** Whether a text is a colour as the API takes it. */
@@ -44,6 +47,8 @@ export function palette(colour: string): Palette {
     accentDark: written(readableOn(brand, [DARK_CARD, dark], READABLE_ON_DARK, WHITE)),
     pageLight: written(light),
     pageDark: written(dark),
+    glowLight: written(mixed(light, brand, 14)),
+    glowDark: written(mixed(dark, brand, 24)),
   }
 }
 

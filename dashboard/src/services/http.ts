@@ -65,6 +65,11 @@ export async function stream(path: PathOf<'get'>, signal: AbortSignal): Promise<
   return response.body
 }
 
+/** Asks for a file. */
+export async function bytes<P extends PathOf<'get'>>(path: P, request: Request<OperationOf<P, 'get'>>): Promise<ArrayBuffer> {
+  return (await ask('get', path, request)).arrayBuffer()
+}
+
 /** The address of something to download, which the browser asks for by itself. */
 export function address<P extends PathOf<'get'>>(path: P, request: Request<OperationOf<P, 'get'>>): string {
   return located(path, request)

@@ -59,10 +59,10 @@ type Given = (Arc<Mutex<Vec<(Uri, HeaderMap)>>>, Arc<BTreeMap<&'static str, serd
 
 impl KeyGiver {
     /// Gives these keys, as a container's agent and as a machine's metadata do.
-    async fn of(server: &S3Server) -> Self {
+    async fn of((server, token): (S3Server, String)) -> Self {
         let keys = json!({
             "Code": "Success", "AccessKeyId": server.access_key, "SecretAccessKey": server.secret_key,
-            "Token": "the-token", "Expiration": "2100-01-01T00:00:00Z", "LastUpdated": "2026-01-01T00:00:00Z",
+            "Token": token, "Expiration": "2100-01-01T00:00:00Z", "LastUpdated": "2026-01-01T00:00:00Z",
         });
         let answers =
             BTreeMap::from([("/keys", keys.clone()), ("/latest/meta-data/iam/security-credentials/gates", keys)]);
@@ -114,7 +114,7 @@ impl Look {
 async fn a_container_is_given_its_keys_by_its_agent() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("acme")).await;
-    let agent = KeyGiver::of(&s3.require_signatures().await).await;
+    let agent = KeyGiver::of(s3.require_temporary_keys().await).await;
     let (good, said) = Look::at(&s3, |launch| {
         let launch = launch.env("AWS_CONTAINER_CREDENTIALS_FULL_URI", &format!("{}/keys", agent.address));
         launch.env("AWS_CONTAINER_AUTHORIZATION_TOKEN", "who-may-ask").env("AWS_EC2_METADATA_DISABLED", "true")
@@ -129,7 +129,7 @@ async fn a_container_is_given_its_keys_by_its_agent() {
 async fn a_machine_s_keys_are_found_in_its_metadata() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("acme")).await;
-    let metadata = KeyGiver::of(&s3.require_signatures().await).await;
+    let metadata = KeyGiver::of(s3.require_temporary_keys().await).await;
     let (good, said) = Look::at(&s3, |launch| launch.env("AWS_EC2_METADATA_SERVICE_ENDPOINT", &metadata.address)).await;
     assert!(good, "{said}");
     assert_eq!(metadata.asked().first().map(String::as_str), Some("/latest/api/token"));

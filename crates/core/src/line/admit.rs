@@ -1,6 +1,5 @@
 //! Rules 2 to 4: who is let in, and when.
 
-use super::presence::Presence;
 use super::state::Line;
 use super::{ADVANCE_BATCH, REAP_BATCH};
 use crate::SessionId;
@@ -20,9 +19,15 @@ pub(super) type Caller = (SessionId, bool, bool);
 impl Line {
     /// Rule 2: while there are places, the rate allows it and the line is not empty, the lowest arrival moves to places.
     pub(super) fn advance(&mut self, now: Micros, caller: Option<Caller>) -> u64 {
+        let promoted = self.admit_next(now, caller);
+        self.keep_pace(now, promoted.waited);
+        promoted.admitted
+    }
+
+    fn admit_next(&mut self, now: Micros, caller: Option<Caller>) -> Promoted {
         let free = self.rules.quota.saturating_sub(self.active());
         if !self.rules.mode.admits() || free == 0 || self.order.is_empty() || self.recovering(now) {
-            return 0;
+            return Promoted::default();
         }
         let paid = match self.rules.admissions_per_minute {
             Some(per_minute) => self.bucket.refill(now, per_minute),
@@ -33,11 +38,8 @@ impl Line {
         if self.rules.admissions_per_minute.is_some() {
             self.bucket.spend(promoted.admitted);
         }
-        if promoted.waited > 0 {
-            self.pace.count(now, promoted.waited);
-        }
         self.counters.admitted += promoted.admitted;
-        promoted.admitted
+        promoted
     }
 
     /// Rule 10, for one session: lets it in wherever it stands in the line, whatever quota, rate or pause say. Whether it
@@ -50,7 +52,7 @@ impl Line {
             return false;
         }
         self.remove(session);
-        self.insert(session, Presence::admitted(now));
+        self.insert(session, presence.admit(now));
         self.set_expiry(session, self.capped(now.plus_seconds(self.rules.claim_ttl), Some(now)));
         self.waits.count(presence.since(), now);
         self.counters.released += 1;
@@ -66,14 +68,15 @@ impl Line {
                 break;
             }
             let Some((arrival, session)) = self.order.first().copied() else { break };
-            let lapsed = self.present.get(&session).is_none_or(|presence| presence.expires_at <= now);
-            self.remove(session);
-            if lapsed {
+            let presence = self.present.get(&session).copied().filter(|presence| presence.expires_at > now);
+            let Some(presence) = presence else {
+                self.drop_out(session);
                 self.counters.expired_in_line += 1;
                 continue;
-            }
+            };
+            self.remove(session);
             let own = caller.filter(|(own, _, _)| *own == session);
-            self.insert(session, Presence::admitted(now));
+            self.insert(session, presence.admit(now));
             let expires_at = match own {
                 Some((_, confirmed, _)) => self.lapse(now, Some(now), confirmed),
                 None => self.capped(now.plus_seconds(self.rules.claim_ttl), Some(now)),

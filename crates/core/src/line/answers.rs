@@ -69,6 +69,33 @@ pub struct VisitAnswer {
     pub pace: Pace,
 }
 
+/// What a line does at an instant, as far as a wait depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flow {
+    /// How many wait.
+    pub waiting: u64,
+    /// How many are let in.
+    pub active: u64,
+    /// How fast the line moved of late.
+    pub pace: Pace,
+}
+
+impl VisitAnswer {
+    /// What the line does now.
+    #[must_use]
+    pub const fn flow(&self) -> Flow {
+        Flow { waiting: self.waiting, active: self.active, pace: self.pace }
+    }
+}
+
+impl Stats {
+    /// What the line does now.
+    #[must_use]
+    pub const fn flow(&self) -> Flow {
+        Flow { waiting: self.waiting, active: self.active, pace: self.pace }
+    }
+}
+
 /// What leave, away and end removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {

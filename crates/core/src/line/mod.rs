@@ -14,9 +14,9 @@ mod state;
 mod tally;
 
 pub use answers::{
-    FoundSession, FoundState, LineEntry, LinePage, Place, Presentation, PurgeReport, Removal, Stats, Visit, VisitAnswer,
+    Flow, FoundSession, FoundState, LineEntry, LinePage, Place, Presentation, PurgeReport, Removal, Stats, Visit, VisitAnswer,
 };
-pub use pace::{PACE_WINDOW, Pace};
+pub use pace::{Observed, PACE_WINDOW, Pace};
 pub use presence::{LINE_SLACK, PLACES_SLACK};
 pub use rate::{ADMISSION_COST, Bucket, RATE_MAX};
 pub use rules::{LineRules, Mode};

@@ -1,57 +1,134 @@
 //! How fast the line moved of late: what the wait estimate is made from.
 
+use super::LineRules;
+use super::state::Line;
 use crate::time::{MICROS_PER_SECOND, Micros};
 
-/// Length of the window over which admissions are counted, in seconds.
-pub const PACE_WINDOW: u64 = 120;
+/// Length of the window over which a line's movement is counted, in seconds. Shorter ones follow every wave of places that
+/// become free together, longer ones still tell of the first rush when it is long over; see docs/estimates.md.
+pub const PACE_WINDOW: u64 = 300;
 const WINDOW_US: u64 = PACE_WINDOW * MICROS_PER_SECOND;
 
-/// Admissions out of a line in which people waited, in a sliding window: the count of the running window and of the one
-/// before it. It starts anew when a line forms, since the quiet before says nothing about how fast places become free.
+/// What moved the line, in a sliding window: the counts of the running window and of the one before it. A line moves by
+/// admissions, and by those who leave it ahead of their turn.
+///
+/// It starts anew when a line forms, since the quiet before says nothing about how fast places become free; and only once
+/// all places are taken, or a rate limits admissions, since filling empty places says nothing about it either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Pace {
-    /// When the line formed.
+    /// When it was started; 0 while it is not known.
     pub since: Micros,
     /// Start of the running window.
     pub window: Micros,
-    /// Admissions in the running window.
+    /// Admissions in the running window, of those who had waited.
     pub current: u64,
     /// Admissions in the window before.
     pub previous: u64,
+    /// Sessions that left the line otherwise in the running window, less those who came back. Only those whose ticket
+    /// had come back: a robot without cookies lapses at the end of the line, and moves nobody ahead of it.
+    pub gone: u64,
+    /// Those of the window before.
+    pub gone_before: u64,
+}
+
+/// What was seen of a line's movement.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Observed {
+    /// Admissions of those who had waited.
+    pub admissions: f64,
+    /// Sessions that left the line otherwise.
+    pub gone: f64,
+    /// The seconds in which this was seen.
+    pub seconds: f64,
 }
 
 impl Pace {
-    /// A line forms.
+    /// The movement is counted from now on.
     pub(super) fn start(now: Micros) -> Self {
-        Self { since: now, window: now, current: 0, previous: 0 }
+        Self { since: now, window: now, ..Self::default() }
+    }
+
+    fn is_known(&self) -> bool {
+        self.since.0 > 0
     }
 
     fn roll(&mut self, now: Micros) {
         let elapsed = now.since(self.window);
         if elapsed >= 2 * WINDOW_US {
-            (self.previous, self.current, self.window) = (0, 0, now);
+            *self = Self { since: self.since, window: now, ..Self::default() };
         } else if elapsed >= WINDOW_US {
             (self.previous, self.current) = (self.current, 0);
+            (self.gone_before, self.gone) = (self.gone, 0);
             self.window = Micros(self.window.0 + WINDOW_US);
         }
     }
 
-    /// Counts admissions.
-    pub(super) fn count(&mut self, now: Micros, admissions: u64) {
-        self.roll(now);
-        self.current += admissions;
+    /// Counts what moved the line; `gone` is negative where more came back than left.
+    fn count(&mut self, now: Micros, admissions: u64, gone: i64) {
+        if self.is_known() && (admissions > 0 || gone != 0) {
+            self.roll(now);
+            self.current += admissions;
+            self.gone = self.gone.saturating_add_signed(gone);
+        }
     }
 
-    /// The admissions seen and the seconds they were seen in, as of `now`.
+    /// The pace that other rules let expect of this one: places become free the faster the more there are. Of another
+    /// mode or rate it says nothing.
+    fn under(&self, before: &LineRules, after: &LineRules) -> Self {
+        let other = before.mode != after.mode || before.admissions_per_minute != after.admissions_per_minute;
+        if other || before.quota == 0 {
+            return Self::default();
+        }
+        let scaled = |count: u64| count * after.quota / before.quota;
+        Self { current: scaled(self.current), previous: scaled(self.previous), ..*self }
+    }
+
+    /// What was seen until `now`; nothing while it is not known.
     #[must_use]
-    pub fn observed(&self, now: Micros) -> (f64, f64) {
+    pub fn observed(&self, now: Micros) -> Observed {
+        if !self.is_known() {
+            return Observed::default();
+        }
         let mut pace = *self;
         pace.roll(now);
         let elapsed = now.since(pace.window) as f64;
         let share = (1.0 - elapsed / WINDOW_US as f64).clamp(0.0, 1.0);
-        let admissions = pace.current as f64 + pace.previous as f64 * share;
-        let seconds = now.since(pace.since).min(WINDOW_US) as f64 / MICROS_PER_SECOND as f64;
-        (admissions, seconds)
+        Observed {
+            admissions: pace.current as f64 + pace.previous as f64 * share,
+            gone: pace.gone as f64 + pace.gone_before as f64 * share,
+            seconds: now.since(pace.since).min(WINDOW_US) as f64 / MICROS_PER_SECOND as f64,
+        }
+    }
+}
+
+impl Line {
+    /// Counts what this operation moved, `waited` of them by admission.
+    pub(super) fn keep_pace(&mut self, now: Micros, waited: u64) {
+        let gone = std::mem::take(&mut self.gone);
+        self.pace.count(now, waited, gone);
+        self.start_pace(now);
+    }
+
+    /// A line forms.
+    pub(super) fn form(&mut self, now: Micros) {
+        self.pace = Pace::default();
+        self.start_pace(now);
+    }
+
+    /// The line goes by other rules than `before`. What they admit at once is no pace.
+    pub(super) fn change_pace(&mut self, now: Micros, pace: Pace, before: &LineRules) {
+        let filling = self.active() < self.rules.quota && self.rules.admissions_per_minute.is_none();
+        self.pace = if filling { Pace::default() } else { pace.under(before, &self.rules) };
+        self.start_pace(now);
+    }
+
+    fn start_pace(&mut self, now: Micros) {
+        let rules = &self.rules;
+        let limited = self.active() >= rules.quota || rules.admissions_per_minute.is_some();
+        let moves = rules.mode.admits() && !self.recovering(now) && !self.order.is_empty();
+        if !self.pace.is_known() && limited && moves {
+            self.pace = Pace::start(now);
+        }
     }
 }
 
@@ -60,14 +137,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_window_slides_over_the_admissions_of_the_last_minutes() {
+    fn the_window_slides_over_what_moved_the_line_in_the_last_minutes() {
         let start = Micros(5_000_000_000);
         let mut pace = Pace::start(start);
-        for second in 0..300 {
-            pace.count(start.plus_seconds(second), 2);
+        for second in 0..2 * PACE_WINDOW + 90 {
+            pace.count(start.plus_seconds(second), 2, 1);
         }
-        let (admissions, seconds) = pace.observed(start.plus_seconds(300));
-        assert!((admissions / seconds - 2.0).abs() < 0.1, "{admissions} in {seconds}");
-        assert_eq!(pace.observed(start.plus_seconds(900)), (0.0, 120.0));
+        let seen = pace.observed(start.plus_seconds(2 * PACE_WINDOW + 90));
+        assert!((seen.admissions / seen.seconds - 2.0).abs() < 0.1, "{seen:?}");
+        assert!((seen.gone / seen.seconds - 1.0).abs() < 0.1, "{seen:?}");
+        let quiet = Observed { seconds: PACE_WINDOW as f64, ..Observed::default() };
+        assert_eq!(pace.observed(start.plus_seconds(5 * PACE_WINDOW)), quiet);
+    }
+
+    #[test]
+    fn more_who_come_back_than_leave_count_as_none_gone() {
+        let mut pace = Pace::start(Micros(1));
+        pace.count(Micros(1), 0, -3);
+        pace.count(Micros(1), 0, 2);
+        assert_eq!(pace.gone, 2);
+        let mut unknown = Pace::default();
+        unknown.count(Micros(1), 5, 5);
+        assert_eq!(unknown, Pace::default(), "filling empty places is no pace");
     }
 }

@@ -10,16 +10,31 @@ use crate::time::Micros;
 pub(super) struct Presence {
     since: Micros,
     admitted: bool,
+    /// Whether a ticket came back; only then is there a browser that keeps one.
+    pub(super) confirmed: bool,
     pub(super) expires_at: Micros,
 }
 
+/// When a session lapses, in half microseconds: of two that lapse at one instant, the one whose ticket never came back
+/// goes first.
+pub(super) type Due = u64;
+
 impl Presence {
     pub(super) const fn waiting(arrival: Micros) -> Self {
-        Self { since: arrival, admitted: false, expires_at: Micros(0) }
+        Self { since: arrival, admitted: false, confirmed: false, expires_at: Micros(0) }
     }
 
     pub(super) const fn admitted(admitted_at: Micros) -> Self {
-        Self { since: admitted_at, admitted: true, expires_at: Micros(0) }
+        Self { since: admitted_at, admitted: true, confirmed: false, expires_at: Micros(0) }
+    }
+
+    /// The same session, let in.
+    pub(super) const fn admit(self, now: Micros) -> Self {
+        Self { confirmed: self.confirmed, ..Self::admitted(now) }
+    }
+
+    const fn due(&self) -> Due {
+        (2 * self.expires_at.0).saturating_sub(!self.confirmed as u64)
     }
 
     /// The arrival in line, the time of admission in places.
@@ -48,13 +63,13 @@ impl Line {
         if presence.admitted_at().is_none() {
             self.order.insert((presence.since(), session));
         }
-        self.pool.insert((presence.expires_at, session));
+        self.pool.insert((presence.due(), session));
         self.present.insert(session, presence);
     }
 
     pub(super) fn remove(&mut self, session: SessionId) -> Removal {
         let Some(presence) = self.present.remove(&session) else { return Removal::WasAbsent };
-        self.pool.remove(&(presence.expires_at, session));
+        self.pool.remove(&(presence.due(), session));
         if presence.admitted_at().is_some() {
             return Removal::WasAdmitted;
         }
@@ -64,10 +79,28 @@ impl Line {
 
     pub(super) fn set_expiry(&mut self, session: SessionId, expires_at: Micros) {
         if let Some(presence) = self.present.get_mut(&session) {
-            self.pool.remove(&(presence.expires_at, session));
+            self.pool.remove(&(presence.due(), session));
             presence.expires_at = expires_at;
-            self.pool.insert((expires_at, session));
+            self.pool.insert((presence.due(), session));
         }
+    }
+
+    /// A ticket came back for the first time.
+    fn confirm(&mut self, session: SessionId) {
+        if let Some(presence) = self.present.get_mut(&session).filter(|presence| !presence.confirmed) {
+            self.pool.remove(&(presence.due(), session));
+            presence.confirmed = true;
+            self.pool.insert((presence.due(), session));
+            self.counters.confirmed += 1;
+        }
+    }
+
+    /// Removes a session other than by admitting it. Who leaves the line moves those behind.
+    pub(super) fn drop_out(&mut self, session: SessionId) -> Removal {
+        let confirmed = self.present.get(&session).is_some_and(|presence| presence.confirmed);
+        let removal = self.remove(session);
+        self.gone += i64::from(removal == Removal::Waited && confirmed);
+        removal
     }
 
     /// Rule 5: when a session that is heard of now lapses if nothing more is.
@@ -87,6 +120,9 @@ impl Line {
 
     /// Rule 5: a visit pushes the expiry ahead, unless it is still far ahead.
     pub(super) fn refresh(&mut self, now: Micros, session: SessionId, confirmed: bool, how: Presentation) {
+        if confirmed {
+            self.confirm(session);
+        }
         let Some(presence) = self.present.get(&session).copied() else { return };
         let target = self.lapse(now, presence.admitted_at(), confirmed);
         if how == Presentation::Present {
@@ -122,7 +158,7 @@ impl Line {
 
     /// Rule 6: removes up to `limit` lapsed sessions.
     pub(super) fn reap(&mut self, now: Micros, limit: usize) -> u64 {
-        let due: Vec<_> = self.pool.iter().take_while(|(expiry, _)| *expiry <= now).take(limit).copied().collect();
+        let due: Vec<_> = self.pool.iter().take_while(|(due, _)| *due <= 2 * now.0).take(limit).copied().collect();
         for (_, session) in &due {
             self.lapse_now(now, *session);
         }
@@ -131,7 +167,7 @@ impl Line {
 
     fn lapse_now(&mut self, now: Micros, session: SessionId) {
         let outlived = self.present.get(&session).is_some_and(|found| found.outlived(now, self.rules.max_session));
-        match self.remove(session) {
+        match self.drop_out(session) {
             Removal::WasAdmitted if outlived => {
                 self.bury(now, session);
                 self.counters.ended += 1;

@@ -7,7 +7,7 @@ use wabi_tree::OSBTreeSet;
 use super::answers::{
     FoundSession, FoundState, LineEntry, LinePage, Place, Presentation, PurgeReport, Removal, Stats, Visit, VisitAnswer,
 };
-use super::presence::Presence;
+use super::presence::{Due, Presence};
 use super::{Bucket, Counters, LineRules, Mode, PAGE_MAX, PURGE_BATCH, Pace, REAP_BATCH, RELEASE_BATCH, Waits};
 use crate::SessionId;
 use crate::ticket::VerifiedTicket;
@@ -24,11 +24,13 @@ pub struct Line {
     pub(super) drained_since: Option<Micros>,
     pub(super) present: HashMap<SessionId, Presence>,
     pub(super) order: OSBTreeSet<(Micros, SessionId)>,
-    pub(super) pool: BTreeSet<(Micros, SessionId)>,
+    pub(super) pool: BTreeSet<(Due, SessionId)>,
     pub(super) ended: HashMap<SessionId, Micros>,
     pub(super) tombstones: BTreeSet<(Micros, SessionId)>,
     pub(super) bucket: Bucket,
     pub(super) pace: Pace,
+    /// Who left the line in this operation, less who came back to it; see [`Pace::gone`].
+    pub(super) gone: i64,
     pub(super) counters: Counters,
     pub(super) waits: Waits,
 }
@@ -59,6 +61,7 @@ impl Line {
             tombstones: BTreeSet::new(),
             bucket: Bucket::default(),
             pace: Pace::default(),
+            gone: 0,
             counters: Counters::default(),
             waits: Waits::default(),
         }
@@ -70,7 +73,7 @@ impl Line {
         &self.rules
     }
 
-    /// Puts other rules in force: at once, evicting nobody. The pace under the old ones says nothing about the new.
+    /// Puts other rules in force: at once, evicting nobody.
     /// Another epoch begins a new line (rule 11).
     pub fn change_rules(&mut self, rules: LineRules, now: Micros) {
         if rules.epoch == self.rules.epoch {
@@ -78,10 +81,10 @@ impl Line {
             if let Some(per_minute) = self.rules.admissions_per_minute {
                 self.bucket.refill(now, per_minute);
             }
-            self.rules = rules;
+            let (before, pace) = (std::mem::replace(&mut self.rules, rules), self.pace);
             self.drained_since = None;
             self.advance(now, None);
-            self.pace = Pace::start(now);
+            self.change_pace(now, pace, &before);
         } else {
             *self = Self::new(rules, now, false);
         }
@@ -105,7 +108,7 @@ impl Line {
         let newly = |v: &Visitor| matches!(v.presentation, Presentation::Joined | Presentation::Returned);
         self.advance(now, visitor.as_ref().map(|v| (v.session, v.confirmed, newly(v))));
         if formed && !self.order.is_empty() {
-            self.pace = Pace::start(now);
+            self.form(now);
         }
         self.answer(now, visitor.as_ref())
     }
@@ -148,8 +151,11 @@ impl Line {
         };
         if presence.admitted_at().is_none() {
             self.drained_since = None;
+            self.gone -= 1;
         }
-        self.insert(ticket.session(), presence);
+        self.insert(ticket.session(), Presence { confirmed: true, ..presence });
+        // The ticket of the visit that joined was signed no later than its arrival.
+        self.counters.confirmed += u64::from(ticket.signed_at() <= ticket.arrival());
         self.last_arrival = self.last_arrival.max(ticket.arrival());
         self.counters.returned += 1;
         true
@@ -247,7 +253,7 @@ impl Line {
     fn end_session(&mut self, now: Micros, session: SessionId) -> Removal {
         self.reap(now, REAP_BATCH);
         self.clear_tombstones(now, REAP_BATCH);
-        let removal = self.remove(session);
+        let removal = self.drop_out(session);
         self.bury(now, session);
         self.advance(now, None);
         removal
@@ -260,7 +266,7 @@ impl Line {
         let waits = self.present.get(&session).is_some_and(|presence| presence.admitted_at().is_none());
         let removal = if waits && ticket.epoch() == self.rules.epoch {
             self.counters.went_away += 1;
-            self.remove(session)
+            self.drop_out(session)
         } else {
             Removal::WasAbsent
         };
@@ -273,6 +279,7 @@ impl Line {
         self.reap(now, REAP_BATCH);
         self.advance(now, None);
         let released = self.promote(now, count.min(RELEASE_BATCH as u64) as usize, RELEASE_BATCH, None);
+        self.keep_pace(now, 0);
         self.counters.released += released.admitted;
         released.admitted
     }
@@ -284,8 +291,8 @@ impl Line {
         let expired = self.reap(now, limit);
         let tombstones = self.clear_tombstones(now, limit);
         let admitted = self.advance(now, None);
-        let due = |set: &BTreeSet<(Micros, SessionId)>| set.first().is_some_and(|(at, _)| *at <= now);
-        let more = due(&self.pool) || due(&self.tombstones);
+        let lapsed = self.pool.first().is_some_and(|(due, _)| *due <= 2 * now.0);
+        let more = lapsed || self.tombstones.first().is_some_and(|(until, _)| *until <= now);
         PurgeReport { expired, tombstones, admitted, more, closed: self.close_if_drained(now) }
     }
 

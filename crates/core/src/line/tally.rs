@@ -7,6 +7,8 @@ use crate::time::Micros;
 pub struct Counters {
     /// Sessions that joined.
     pub joined: u64,
+    /// Sessions whose ticket came back for the first time: those who joined and never do keep no cookies.
+    pub confirmed: u64,
     /// Sessions that came back by their ticket, to line or places.
     pub returned: u64,
     /// Sessions admitted by the rules.
@@ -28,9 +30,10 @@ pub struct Counters {
 impl Counters {
     /// Names and values, in the order in which stores keep them.
     #[must_use]
-    pub const fn named(&self) -> [(&'static str, u64); 9] {
+    pub const fn named(&self) -> [(&'static str, u64); 10] {
         [
             ("joined", self.joined),
+            ("confirmed", self.confirmed),
             ("returned", self.returned),
             ("admitted", self.admitted),
             ("released", self.released),
@@ -44,9 +47,10 @@ impl Counters {
 
     /// The counters with these values, in the order of [`Counters::named`].
     #[must_use]
-    pub const fn from_values(values: [u64; 9]) -> Self {
-        let [joined, returned, admitted, released, expired_in_line, expired_in_places, left, ended, went_away] = values;
-        Self { joined, returned, admitted, released, expired_in_line, expired_in_places, left, ended, went_away }
+    pub const fn from_values(values: [u64; 10]) -> Self {
+        let [joined, confirmed, returned, admitted, released, expired_in_line, expired_in_places, left, ended, went_away] =
+            values;
+        Self { joined, confirmed, returned, admitted, released, expired_in_line, expired_in_places, left, ended, went_away }
     }
 }
 

@@ -17,6 +17,11 @@ impl Jar {
         HeaderValue::from_bytes(self.0.as_ref()?).ok()
     }
 
+    /// Whether nothing is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Whether a cookie is there whose name begins like this.
     #[must_use]
     pub(crate) fn has(&self, prefix: &str) -> bool {

@@ -47,7 +47,6 @@ struct Younger {
 /// Looks at everybody.
 #[must_use]
 pub fn order_of(stories: &[Story]) -> Order {
-    if std::env::var("DBG").is_ok() { for st in stories { eprintln!("S {} {:?}", st.stayed(), st); } }
     let older = |story: &Story| Some(Older { joined: story.joined?, waited: story.waited? });
     let mut olders: Vec<Older> = stories.iter().filter(|story| story.stayed()).filter_map(older).collect();
     let younger = |story: &Story| {

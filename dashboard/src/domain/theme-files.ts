@@ -1,0 +1,52 @@
+/** Files of a theme by their paths. */
+export type ThemeFiles = ReadonlyMap<string, Uint8Array<ArrayBuffer>>
+
+/** Bytes that go into one call at a time. */
+const CHUNK = 0x8000
+const TEXTS = /\.(html|css|js|mjs|json|txt|svg)$/
+const IMAGES = /\.(svg|png|jpe?g|webp|avif|gif)$/
+/** What systems put into archives by themselves; the same that the API leaves out. */
+const LITTER = /(^__MACOSX\/|(^|\/)(\.DS_Store|Thumbs\.db|desktop\.ini)$)/
+const PAGES = ['queue.html', 'closed.html']
+
+/** Whether a file can be edited as text. */
+export const isText = (path: string) => TEXTS.test(path)
+
+/** Whether a file can be a logo. */
+export const isImage = (path: string) => IMAGES.test(path.toLowerCase())
+
+export const textOf = (content: Uint8Array | undefined) => new TextDecoder().decode(content)
+
+export const bytesOf = (text: string) => new TextEncoder().encode(text)
+
+/** As the API takes the content of a file. */
+export function base64(content: Uint8Array): string {
+  let text = ''
+  for (let at = 0; at < content.length; at += CHUNK) text += String.fromCharCode(...content.subarray(at, at + CHUNK))
+  return btoa(text)
+}
+
+/** The files of a theme in an archive: without litter, and without a folder around all of them. */
+export function themeIn(archive: ThemeFiles): Map<string, Uint8Array<ArrayBuffer>> {
+  const files = new Map([...archive].filter(([path]) => !LITTER.test(path)))
+  const folder = [...files.keys()][0]?.match(/^[^/]+\//)?.[0]
+  const isAround = folder && [...files.keys()].every((path) => path.startsWith(folder)) && PAGES.some((page) => files.has(folder + page))
+  return isAround ? new Map([...files].map(([path, content]) => [path.slice(folder.length), content])) : files
+}
+
+/** A name that changes with the content, so that browsers may keep the file for good: `logo.3f2a9c1b.svg`. */
+export async function hashedName(path: string, content: Uint8Array<ArrayBuffer>): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', content))
+  const hash = [...digest.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  const [, stem = 'file', ending = ''] = /^(.*)(\.[^.]+)$/.exec(path.toLowerCase()) ?? []
+  return `${stem.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '') || 'file'}.${hash}${ending}`
+}
+
+/** Whether two sets of files are the same. */
+export function areSame(one: ThemeFiles, other: ThemeFiles): boolean {
+  return one.size === other.size && [...one].every(([path, content]) => isSame(content, other.get(path)))
+}
+
+function isSame(one: Uint8Array, other: Uint8Array | undefined): boolean {
+  return one === other || (one.length === other?.length && one.every((byte, index) => byte === other[index]))
+}

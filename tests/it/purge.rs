@@ -75,7 +75,7 @@ impl Lapsed {
 
     /// What the queues counted, all together.
     async fn counted(&self) -> Counters {
-        let mut sum = [0; 9];
+        let mut sum = [0; 10];
         for queue in &self.queues {
             let counters = self.store.stats(queue).await.unwrap().counters;
             sum = std::array::from_fn(|index| sum[index] + counters.named()[index].1);

@@ -14,8 +14,11 @@ use jsonwebtoken::signature::{self, Signer, Verifier};
 use jsonwebtoken::{Algorithm, AlgorithmFamily, DecodingKey, EncodingKey};
 use sha2::Sha256;
 
-static PROVIDER: CryptoProvider =
-    CryptoProvider { signer_factory: signer, verifier_factory: verifier, key_utils: KeyUtils::new_unimplemented() };
+static PROVIDER: CryptoProvider = CryptoProvider {
+    signer_factory: |algorithm, key| signer(*algorithm, key),
+    verifier_factory: |algorithm, key| verifier(*algorithm, key),
+    key_utils: KeyUtils::new_unimplemented(),
+};
 
 /// Lets this process sign and verify. To be called before either; every call but the first does nothing.
 pub(crate) fn install() {
@@ -26,7 +29,7 @@ pub(crate) fn install() {
     });
 }
 
-fn signer(algorithm: &Algorithm, key: &EncodingKey) -> Result<Box<dyn JwtSigner>, Error> {
+fn signer(algorithm: Algorithm, key: &EncodingKey) -> Result<Box<dyn JwtSigner>, Error> {
     match (algorithm, key.family()) {
         (Algorithm::HS256, AlgorithmFamily::Hmac) => Ok(Box::new(Hs256(keyed(key.as_bytes())?))),
         (Algorithm::EdDSA, AlgorithmFamily::Ed) => {
@@ -37,7 +40,7 @@ fn signer(algorithm: &Algorithm, key: &EncodingKey) -> Result<Box<dyn JwtSigner>
     }
 }
 
-fn verifier(algorithm: &Algorithm, key: &DecodingKey) -> Result<Box<dyn JwtVerifier>, Error> {
+fn verifier(algorithm: Algorithm, key: &DecodingKey) -> Result<Box<dyn JwtVerifier>, Error> {
     match (algorithm, key.family()) {
         (Algorithm::HS256, AlgorithmFamily::Hmac) => Ok(Box::new(Hs256(keyed(key.try_get_as_bytes()?)?))),
         (Algorithm::EdDSA, AlgorithmFamily::Ed) => {

@@ -157,7 +157,7 @@ fn too_large(seen: &Seen, served: &Served, limit: AnswerLimit, announced: Option
     let path: String = seen.path.chars().take(PATH_LOGGED_MAX).collect();
     warn!(
         queue = %served.queue.settings.id, path, limit = limit.bytes(), content_length = announced,
-        "the origin's answer is larger than a function may give: hand over by redirect or check, or let the rules pass this          path by the gate"
+        "the origin's answer is larger than a function may give: hand over by redirect or check, or let the rules pass this path by the gate"
     );
     let error = ApiError::AnswerTooLarge { limit_mib: limit.mib() };
     let mut response = if seen.is_navigation() {

@@ -37,7 +37,7 @@ pub(crate) fn standing_of(
     let rank = rank.filter(|_| !admitted);
     let wait_seconds = rank.and_then(|rank| {
         let rules = vestibule_core::line::LineRules { mode: answer.mode, quota: answer.quota, ..settings.line.clone() };
-        wait_estimate(&rules, &answer.pace, answer.now, rank)
+        wait_estimate(&rules, &answer.flow(), answer.now, rank)
     });
     let left = place.map(|place| place.expires_at.since(answer.now) / vestibule_core::MICROS_PER_SECOND);
     let full = if admitted { settings.line.active_ttl } else { settings.line.waiting_ttl };

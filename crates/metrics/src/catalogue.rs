@@ -43,7 +43,7 @@ metrics! {
     OLDEST_WAIT = GAUGE "vestibule_queue_oldest_wait_seconds" QUEUE,
         "How long the head of the line has waited; 0 if nobody waits.";
     ADMISSIONS = GAUGE "vestibule_queue_admissions_per_second" QUEUE,
-        "Admissions out of the line, over the last two minutes at most.";
+        "Admissions out of the line, over the last five minutes at most.";
     ADMISSIONS_LIMIT = GAUGE "vestibule_queue_admissions_per_second_limit" QUEUE,
         "What admissions_per_minute allows; absent where there is no limit.";
     RECOVERING = GAUGE "vestibule_queue_recovering" QUEUE,
@@ -52,6 +52,8 @@ metrics! {
         "1 for the mode that the queue is in, 0 for the others.";
 
     JOINED = COUNTER "vestibule_queue_joined_total" QUEUE, "Sessions that joined.";
+    CONFIRMED = COUNTER "vestibule_queue_confirmed_total" QUEUE,
+        "Sessions whose ticket came back for the first time.";
     RETURNED = COUNTER "vestibule_queue_returned_total" QUEUE, "Sessions that came back by their ticket.";
     ADMITTED = COUNTER "vestibule_queue_admitted_total" QUEUE, "Sessions admitted by the rules.";
     RELEASED = COUNTER "vestibule_queue_released_total" QUEUE, "Sessions admitted by an operator's release.";

@@ -31,8 +31,9 @@ const GAUGES: [Gauge; 7] = [
 ];
 
 type Counter = (&'static Metric, fn(&Counters) -> u64);
-const COUNTERS: [Counter; 7] = [
+const COUNTERS: [Counter; 8] = [
     (&all::JOINED, |counters| counters.joined),
+    (&all::CONFIRMED, |counters| counters.confirmed),
     (&all::RETURNED, |counters| counters.returned),
     (&all::ADMITTED, |counters| counters.admitted),
     (&all::RELEASED, |counters| counters.released),
@@ -83,8 +84,8 @@ fn oldest_wait(stats: &Stats) -> f64 {
 
 /// What was admitted out of the line, over the time since it formed. Within the first second that is no rate yet.
 fn admissions_per_second(stats: &Stats) -> f64 {
-    let (admissions, seconds) = stats.pace.observed(stats.now);
-    admissions / seconds.max(1.0)
+    let seen = stats.pace.observed(stats.now);
+    seen.admissions / seen.seconds.max(1.0)
 }
 
 fn single(metric: &'static Metric, labels: &[&str], value: Option<f64>) -> Family {

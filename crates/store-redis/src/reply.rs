@@ -94,16 +94,26 @@ impl Reply {
         Ok(SessionId::from_bytes(bytes))
     }
 
-    /// Four numbers in one text; empty before a line ever formed.
+    /// Six numbers in one text; empty while the pace is not known.
     fn pace(&mut self) -> Result<Pace, StoreError> {
         let bytes = self.bytes()?;
         if bytes.is_empty() {
             return Ok(Pace::default());
         }
         let text = std::str::from_utf8(&bytes).unwrap_or_default();
-        let numbers: Vec<u64> = text.split(' ').filter_map(|number| number.parse().ok()).collect();
-        let [since, window, current, previous] = numbers[..] else { return Err(corrupt("a pace", text)) };
-        Ok(Pace { since: Micros(since), window: Micros(window), current, previous })
+        let numbers: Vec<i64> = text.split(' ').filter_map(|number| number.parse().ok()).collect();
+        let [since, window, current, previous, gone, gone_before] = numbers[..] else {
+            return Err(corrupt("a pace", text));
+        };
+        let whole = |number: i64| u64::try_from(number).map_err(|_| corrupt("a pace", text));
+        Ok(Pace {
+            since: Micros(whole(since)?),
+            window: Micros(whole(window)?),
+            current: whole(current)?,
+            previous: whole(previous)?,
+            gone,
+            gone_before,
+        })
     }
 
     pub(crate) fn visit(mut self, visit: &Visit) -> Result<VisitAnswer, StoreError> {

@@ -1,7 +1,9 @@
 //! What a store keeps beside the line: settings, tenants, counters; and how it is looked at.
 
 use serde_json::json;
-use vestibule_core::line::{Counters, FoundState, PAGE_MAX, Visit, WAIT_BUCKETS};
+use vestibule_core::line::{
+    Counters, FoundState, Mode, PACE_WINDOW, PAGE_MAX, Pace, Presentation, Visit, WAIT_BUCKETS,
+};
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{
     Clock, MICROS_PER_SECOND, Micros, PurgeRecord, PutMode, PutOutcome, QueueId, SessionId, StoreError, TenantId,
@@ -239,10 +241,86 @@ pub(super) async fn the_pace_counts_those_who_waited(bench: &Bench) {
     room.leave(&guests[0]).await;
     room.leave(&guests[1]).await;
     assert_eq!(room.stats().await.pace.current, 2);
-    room.pass(120);
-    room.change(|settings: &mut Settings| settings.line.quota = 3).await;
-    let changed = room.stats().await.pace;
-    assert_eq!((changed.current, changed.since), (0, room.now()), "another quota, another pace");
+    room.change(|settings: &mut Settings| settings.name = "Acme".to_owned()).await;
+    assert_eq!(room.stats().await.pace.current, 2, "a name says nothing about the pace");
+    room.change(|settings: &mut Settings| settings.line.quota = 1).await;
+    let lowered = room.stats().await.pace;
+    assert_eq!((lowered.current, lowered.since), (1, formed.since), "a place fewer, and so much slower");
+    room.pass(1);
+    room.change(|settings: &mut Settings| settings.line.admissions_per_minute = Some(60)).await;
+    let limited = room.stats().await.pace;
+    assert_eq!((limited.current, limited.since), (0, room.now()), "a rate, another pace");
+}
+
+pub(super) async fn the_pace_begins_once_all_places_are_taken(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 200, "mode": "paused" })).await;
+    let guests = room.joiners(300).await;
+    assert_eq!(room.stats().await.pace, Pace::default(), "nobody is admitted");
+    room.change(|settings: &mut Settings| settings.line.mode = Mode::Open).await;
+    assert_eq!((room.counts().await, room.stats().await.pace), ((172, 128), Pace::default()), "it is being filled");
+    room.pass(1);
+    room.keepalive(&guests[299]).await;
+    let full = room.stats().await.pace;
+    assert_eq!((room.counts().await, full.current, full.since), ((100, 200), 0, room.now()));
+    room.leave(&guests[0]).await;
+    assert_eq!(room.stats().await.pace.current, 1);
+}
+
+pub(super) async fn the_pace_counts_those_who_leave_the_line_and_who_come_back(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let mut guests = room.arrivals(6).await;
+    let gone = async || room.stats().await.pace.gone;
+    room.away(&guests[5]).await;
+    room.leave(&guests[4]).await;
+    room.end(&guests[3]).await;
+    assert_eq!(gone().await, 3);
+    room.visit(&mut guests[5]).await;
+    assert_eq!(gone().await, 2);
+    room.leave(&guests[0]).await;
+    assert_eq!(gone().await, 2, "who was let in was not in the line");
+    room.joiners(2).await;
+    room.pass(30);
+    room.visit(&mut guests[2]).await;
+    assert_eq!(room.stats().await.counters.expired_in_line, 2);
+    assert_eq!(gone().await, 2, "those whose tickets never came back moved nobody");
+    room.pass(60);
+    room.purge().await;
+    assert_eq!(gone().await, 3, "the one who stayed in line lapses, the other was let in");
+}
+
+pub(super) async fn a_session_is_confirmed_when_its_ticket_comes_back_for_the_first_time(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let confirmed = async || room.stats().await.counters.confirmed;
+    let (mut inside, mut waiting, mut late) = (room.join().await, room.join().await, room.join().await);
+    let first = late.clone();
+    room.visit_as(inside.session).await;
+    assert_eq!(confirmed().await, 0, "the same id without a ticket is no ticket");
+    for count in 1..=2 {
+        room.pass_micros(1);
+        room.visit(&mut inside).await;
+        assert_eq!(confirmed().await, 1, "{count}");
+    }
+    room.keepalive(&waiting).await;
+    room.visit(&mut waiting).await;
+    assert_eq!(confirmed().await, 2);
+    room.pass(31);
+    room.purge().await;
+    assert_eq!(room.visit(&mut late).await.presentation, Presentation::Returned);
+    assert_eq!(confirmed().await, 3, "who comes back after the presence lapsed has a ticket too");
+    room.away(&late).await;
+    room.pass_micros(1);
+    room.visit(&mut late).await;
+    assert_eq!(confirmed().await, 3);
+    room.keepalive(&first).await;
+    assert_eq!(confirmed().await, 3, "nor does the first ticket count again");
+    let (robot, person) = (room.join().await, room.join().await);
+    room.release(9).await;
+    assert_eq!(confirmed().await, 3, "let in, and never heard of");
+    room.keepalive(&person).await;
+    assert_eq!(confirmed().await, 4, "let in before the ticket came back");
+    room.pass(31);
+    room.purge().await;
+    assert_eq!(room.state(&robot).await, None);
 }
 
 pub(super) async fn the_pace_forgets_what_is_older_than_two_windows(bench: &Bench) {
@@ -250,13 +328,13 @@ pub(super) async fn the_pace_forgets_what_is_older_than_two_windows(bench: &Benc
     let guests = room.joiners(5).await;
     let start = room.stats().await.pace.window;
     let mut counts = Vec::new();
-    for (guest, seconds) in guests.iter().zip([0, 120, 240, 480]) {
+    for (guest, seconds) in guests.iter().zip([0, PACE_WINDOW, 2 * PACE_WINDOW, 4 * PACE_WINDOW]) {
         room.pass_micros(start.plus_seconds(seconds).since(room.now()));
         room.leave(guest).await;
         let pace = room.stats().await.pace;
-        counts.push((pace.window.since(start) / 1_000_000, pace.current, pace.previous));
+        counts.push((pace.window.since(start) / 1_000_000 / PACE_WINDOW, pace.current, pace.previous));
     }
-    assert_eq!(counts, [(0, 1, 0), (120, 1, 1), (240, 1, 1), (480, 1, 0)]);
+    assert_eq!(counts, [(0, 1, 0), (1, 1, 1), (2, 1, 1), (4, 1, 0)]);
 }
 
 pub(super) async fn counters_add_up(bench: &Bench) {

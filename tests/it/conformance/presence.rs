@@ -20,7 +20,10 @@ pub(super) async fn rule_05_a_visit_lasts_waiting_ttl_in_line(bench: &Bench) {
     room.pass(60);
     room.purge().await;
     assert_eq!(room.state(&guest).await, None);
-    assert_eq!(room.stats().await.counters, Counters { joined: 1, expired_in_line: 1, ..Counters::default() });
+    assert_eq!(
+        room.stats().await.counters,
+        Counters { joined: 1, confirmed: 1, expired_in_line: 1, ..Counters::default() }
+    );
 }
 
 pub(super) async fn rule_05_a_visit_lasts_active_ttl_in_places(bench: &Bench) {

@@ -19,7 +19,7 @@ pub(super) async fn rule_07_a_ticket_returns_to_its_original_arrival(bench: &Ben
     assert_eq!((answer.presentation, answer.place.unwrap().rank), (Presentation::Returned, 1));
     assert_eq!(guests[0].arrival, original);
     assert_eq!(room.line().await, sessions(&guests));
-    let expected = Counters { joined: 3, returned: 1, expired_in_line: 1, ..Counters::default() };
+    let expected = Counters { joined: 3, confirmed: 3, returned: 1, expired_in_line: 1, ..Counters::default() };
     assert_eq!(room.stats().await.counters, expected);
 }
 

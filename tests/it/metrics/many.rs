@@ -118,6 +118,11 @@ async fn a_thousand_queues_fit_into_the_answer_of_a_function() {
     assert!(plain.len() > LARGEST_ANSWER, "{} bytes would fit anyhow", plain.len());
     // In base64, with the rest of the answer around it.
     assert!(zipped.len() * 4 / 3 + 1000 < LARGEST_ANSWER, "{} bytes", zipped.len());
+    print_sizes(plain.len(), zipped.len());
     let refused = ask(&metrics, Request::get("/metrics").header(header::ACCEPT_ENCODING, "gzip;q=0")).await;
     assert!(!refused.headers().contains_key(header::CONTENT_ENCODING));
+}
+
+fn print_sizes(plain: usize, zipped: usize) {
+    println!("SIZES {plain} {zipped}");
 }

@@ -48,7 +48,7 @@ fn samples_of(tenant: &str, queue: &str, stats: &Stats) -> Vec<Sample> {
         sample(&format!("vestibule_queue_{name}"), &[of[0], of[1], label], value)
     };
     let seconds = |micros: u64| micros as f64 / 1_000_000.0;
-    let (admissions, over) = stats.pace.observed(stats.now);
+    let seen = stats.pace.observed(stats.now);
     let counters = stats.counters;
     let mut all = vec![
         one("up", 1.0),
@@ -56,9 +56,10 @@ fn samples_of(tenant: &str, queue: &str, stats: &Stats) -> Vec<Sample> {
         one("active", stats.active as f64),
         one("quota", stats.rules.quota as f64),
         one("oldest_wait_seconds", stats.oldest_arrival.map_or(0.0, |arrival| seconds(stats.now.since(arrival)))),
-        one("admissions_per_second", admissions / over.max(1.0)),
+        one("admissions_per_second", seen.admissions / seen.seconds.max(1.0)),
         one("recovering", f64::from(u8::from(stats.recovering))),
         one("joined_total", counters.joined as f64),
+        one("confirmed_total", counters.confirmed as f64),
         one("returned_total", counters.returned as f64),
         one("admitted_total", counters.admitted as f64),
         one("released_total", counters.released as f64),

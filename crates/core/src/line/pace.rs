@@ -24,11 +24,12 @@ pub struct Pace {
     pub current: u64,
     /// Admissions in the window before.
     pub previous: u64,
-    /// Sessions that left the line otherwise in the running window, less those who came back. Only those whose ticket
-    /// had come back: a robot without cookies lapses at the end of the line, and moves nobody ahead of it.
-    pub gone: u64,
+    /// Sessions that left the line otherwise in the running window, less those who came back to it: negative where those
+    /// who slept through their turn come back to the head. Only those whose ticket had come back: a robot without cookies
+    /// lapses at the end of the line, and moves nobody ahead of it.
+    pub gone: i64,
     /// Those of the window before.
-    pub gone_before: u64,
+    pub gone_before: i64,
 }
 
 /// What was seen of a line's movement.
@@ -36,7 +37,7 @@ pub struct Pace {
 pub struct Observed {
     /// Admissions of those who had waited.
     pub admissions: f64,
-    /// Sessions that left the line otherwise.
+    /// Sessions that left the line otherwise, less those who came back to it.
     pub gone: f64,
     /// The seconds in which this was seen.
     pub seconds: f64,
@@ -63,12 +64,12 @@ impl Pace {
         }
     }
 
-    /// Counts what moved the line; `gone` is negative where more came back than left.
+    /// Counts what moved the line.
     fn count(&mut self, now: Micros, admissions: u64, gone: i64) {
         if self.is_known() && (admissions > 0 || gone != 0) {
             self.roll(now);
             self.current += admissions;
-            self.gone = self.gone.saturating_add_signed(gone);
+            self.gone += gone;
         }
     }
 
@@ -151,11 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn more_who_come_back_than_leave_count_as_none_gone() {
-        let mut pace = Pace::start(Micros(1));
-        pace.count(Micros(1), 0, -3);
-        pace.count(Micros(1), 0, 2);
-        assert_eq!(pace.gone, 2);
+    fn while_it_is_not_known_nothing_is_counted() {
         let mut unknown = Pace::default();
         unknown.count(Micros(1), 5, 5);
         assert_eq!(unknown, Pace::default(), "filling empty places is no pace");

@@ -33,6 +33,11 @@ impl Presence {
         Self { confirmed: self.confirmed, ..Self::admitted(now) }
     }
 
+    /// The same session, whose ticket came back.
+    pub(super) const fn with_ticket(self) -> Self {
+        Self { confirmed: true, ..self }
+    }
+
     const fn due(&self) -> Due {
         (2 * self.expires_at.0).saturating_sub(!self.confirmed as u64)
     }

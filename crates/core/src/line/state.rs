@@ -153,7 +153,7 @@ impl Line {
             self.drained_since = None;
             self.gone -= 1;
         }
-        self.insert(ticket.session(), Presence { confirmed: true, ..presence });
+        self.insert(ticket.session(), presence.with_ticket());
         // The ticket of the visit that joined was signed no later than its arrival.
         self.counters.confirmed += u64::from(ticket.signed_at() <= ticket.arrival());
         self.last_arrival = self.last_arrival.max(ticket.arrival());
@@ -290,7 +290,10 @@ impl Line {
         let limit = limit.min(PURGE_BATCH);
         let expired = self.reap(now, limit);
         let tombstones = self.clear_tombstones(now, limit);
+        let before = self.counters.expired_in_line;
         let admitted = self.advance(now, None);
+        // Those who lapsed at the head of the line make room there as well.
+        let expired = expired + self.counters.expired_in_line - before;
         let lapsed = self.pool.first().is_some_and(|(due, _)| *due <= 2 * now.0);
         let more = lapsed || self.tombstones.first().is_some_and(|(until, _)| *until <= now);
         PurgeReport { expired, tombstones, admitted, more, closed: self.close_if_drained(now) }

@@ -5,7 +5,7 @@ use vestibule_core::line::{LineRules, Mode};
 use crate::chance::Chance;
 
 /// A kind of on-sale.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
     /// People come one by one, somewhat more than get in.
     Steady,
@@ -23,20 +23,6 @@ pub(crate) enum Kind {
     Phones,
     /// Requests that keep no cookie join as well, as many as people.
     Robots,
-}
-
-impl Kind {
-    /// All of them.
-    pub(crate) const ALL: [Self; 8] = [
-        Self::Steady,
-        Self::Burst,
-        Self::QuotaChanges,
-        Self::HeavyTails,
-        Self::ClosedTabs,
-        Self::RateLimited,
-        Self::Phones,
-        Self::Robots,
-    ];
 }
 
 /// One on-sale. Times in seconds.
@@ -115,7 +101,7 @@ impl Sale {
 
 /// A crowd of several times the quota that comes within `seconds`.
 fn rush(chance: &mut Chance, quota: u64, seconds: f64) -> Vec<f64> {
-    let crowd = quota as f64 * chance.between(4.0, 20.0);
+    let crowd = quota as f64 * chance.between(4.0, 15.0);
     (0..crowd as usize).map(|_| chance.between(0.0, seconds)).collect()
 }
 
@@ -123,7 +109,7 @@ fn rush(chance: &mut Chance, quota: u64, seconds: f64) -> Vec<f64> {
 fn stream(chance: &mut Chance, quota: u64, pace: f64) -> Vec<f64> {
     let (mut at, mut arrivals) = (0.0, Vec::new());
     let every = 1.0 / (pace * chance.between(1.1, 1.6));
-    for number in 0..quota * 14 {
+    for number in 0..quota * 10 {
         at += chance.exponential(if number < quota { every / 5.0 } else { every });
         arrivals.push(at);
     }

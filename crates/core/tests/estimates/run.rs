@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use vestibule_core::line::{Line, Visit};
 use vestibule_core::{
-    KeyList, MICROS_PER_SECOND, Micros, QueueId, SessionId, TicketSigner, VerifiedTicket, WaitSeconds, poll_after,
+    KeyList, MICROS_PER_SECOND, Micros, QueueId, TicketSigner, VerifiedTicket, WaitSeconds, poll_after,
     wait_estimate,
 };
 
@@ -46,7 +46,6 @@ enum Phase {
 struct Visitor {
     phase: Phase,
     ticket: Option<VerifiedTicket>,
-    is_phone: bool,
     /// Whether they were away at any time: what they were shown does not count.
     was_away: bool,
     shown: Vec<Shown>,
@@ -55,11 +54,24 @@ struct Visitor {
 /// A range that a visitor was shown.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shown {
-    pub(crate) at: Micros,
-    pub(crate) rank: u64,
+    at: Micros,
     pub(crate) range: WaitSeconds,
     /// How long it took in truth, in seconds.
     pub(crate) took: f64,
+    /// By how much the median is off what the visitor expects after the range before, as a share of it.
+    pub(crate) jump: Option<f64>,
+}
+
+impl Shown {
+    fn seconds_until(&self, now: Micros) -> f64 {
+        now.since(self.at) as f64 / MICROS_PER_SECOND as f64
+    }
+
+    /// The median is expected to shrink by the time that passed. Below a minute seconds are no jump.
+    fn jump_to(&self, now: Micros, range: WaitSeconds) -> Option<f64> {
+        let expected = self.range.p50 as f64 - self.seconds_until(now);
+        (expected >= 60.0).then(|| (range.p50 as f64 / expected - 1.0).abs())
+    }
 }
 
 pub(crate) struct Run {
@@ -73,7 +85,6 @@ pub(crate) struct Run {
     queue: QueueId,
     shown: Vec<Shown>,
     about: usize,
-    pub(crate) log: Vec<String>,
 }
 
 fn after(now: Micros, seconds: f64) -> Micros {
@@ -93,7 +104,6 @@ impl Run {
             shown: Vec::new(),
             about: sale.arrivals.len(),
             sale,
-            log: Vec::new(),
         };
         run.plan();
         run
@@ -117,16 +127,15 @@ impl Run {
             self.at(at, Event::Quota(quota));
         }
         for (number, at) in self.sale.arrivals.clone().into_iter().enumerate() {
-            let is_phone = self.chance.happens(self.sale.phones);
             let (phase, ticket, shown) = (Phase::Waiting, None, Vec::new());
-            self.visitors.push(Visitor { phase, ticket, is_phone, was_away: false, shown });
+            self.visitors.push(Visitor { phase, ticket, was_away: false, shown });
             self.at(at, Event::Poll(number));
             let (share, patience) = self.sale.closed_tabs;
             if self.chance.happens(share) {
                 let closes = at + self.chance.exponential(patience);
                 self.at(closes, Event::Close(number));
             }
-            if is_phone {
+            if self.chance.happens(self.sale.phones) {
                 let sleeps = at + self.chance.exponential(AWAKE);
                 self.at(sleeps, Event::Sleep(number));
             }
@@ -134,7 +143,7 @@ impl Run {
     }
 
     /// Every range that was shown to those who stayed.
-    pub(crate) fn run(mut self) -> (Vec<Shown>, Vec<String>) {
+    pub(crate) fn run(mut self) -> Vec<Shown> {
         while let Some(Reverse((now, _, event))) = self.events.pop() {
             if self.about == 0 || now > after(START, END) {
                 break;
@@ -154,7 +163,7 @@ impl Run {
                 }
             }
         }
-        (self.shown, self.log)
+        self.shown
     }
 
     fn poll(&mut self, now: Micros, number: usize) {
@@ -170,25 +179,12 @@ impl Run {
         if place.admitted_at.is_some() {
             return self.shop(now, number);
         }
-        let range = wait_estimate(self.line.rules(), &answer.pace, now, place.rank);
-        let stats = self.line.stats(now);
-        let c = stats.counters;
-        self.log.push(format!(
-            "{} {} {} {} {} {} {} {} {} {} {}",
-            now.since(START),
-            number,
-            place.rank,
-            answer.waiting,
-            answer.active,
-            answer.quota,
-            c.admitted,
-            c.expired_in_line,
-            c.went_away,
-            c.returned,
-            c.joined
-        ));
+        let range = wait_estimate(self.line.rules(), &answer.flow(), now, place.rank);
         if let Some(range) = range {
-            self.visitors[number].shown.push(Shown { at: now, rank: place.rank, range, took: 0.0 });
+            let shown = &mut self.visitors[number].shown;
+            let range = shown.last().map_or(range, |before| range.after(before.range, before.seconds_until(now)));
+            let jump = shown.last().and_then(|before| before.jump_to(now, range));
+            shown.push(Shown { at: now, range, took: 0.0, jump });
         }
         let left = place.expires_at.since(now) / MICROS_PER_SECOND;
         let pause = poll_after(Some(place.rank), range.map(|range| range.p50), 180, Some(left), now);
@@ -201,7 +197,6 @@ impl Run {
         let visitor = &mut self.visitors[number];
         if visitor.phase == Phase::Waiting {
             visitor.phase = Phase::Shopping;
-            self.log.push(format!("{} {number} 0 {}", now.since(START), u8::from(visitor.was_away)));
             if !visitor.was_away {
                 let took = |shown: &Shown| now.since(shown.at) as f64 / MICROS_PER_SECOND as f64;
                 self.shown.extend(visitor.shown.iter().map(|shown| Shown { took: took(shown), ..*shown }));
@@ -273,7 +268,3 @@ impl Run {
         self.put(after(now, PURGE_EVERY), Event::Purge);
     }
 }
-
-/// A visitor's session is of no use here, but the line wants one.
-#[expect(dead_code)]
-type Session = SessionId;

@@ -14,7 +14,7 @@ local arrival, expiry = call('ZSCORE', LINE, session), call('ZSCORE', POOL, sess
 if not arrival or not expiry or tonumber(expiry) <= now then return { DONE, 0 } end
 call('ZREM', LINE, session)
 call('ZADD', PLACES, now, session)
-call('ZADD', POOL, lapse(now, claim_ttl), session)
+call('ZADD', POOL, as_confirmed(lapse(now, claim_ttl), is_confirmed(expiry)), session)
 count_waits({ arrival })
 count('released', 1)
 return { DONE, 1 }

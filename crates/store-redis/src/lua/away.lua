@@ -10,6 +10,7 @@
 reap(REAP_BATCH)
 local removal = WAS_ABSENT
 if tonumber(ARGV[3]) == epoch and call('ZREM', LINE, ARGV[2]) == 1 then
+  if is_confirmed(call('ZSCORE', POOL, ARGV[2])) then gone = gone + 1 end
   call('ZREM', POOL, ARGV[2])
   count('went_away', 1)
   removal = WAITED

@@ -9,7 +9,7 @@
 -- Rules      8
 local session = ARGV[2]
 local rank, admitted_at = locate(session, false)
-local expiry = tonumber(call('ZSCORE', POOL, session)) or 0
+local expiry = math.ceil(tonumber(call('ZSCORE', POOL, session)) or 0)
 if rank then return { DONE, WAITING, expiry, tonumber(call('ZSCORE', LINE, session)), rank + 1 } end
 if admitted_at then return { DONE, ADMITTED, expiry, admitted_at } end
 local till = ended_until(session)

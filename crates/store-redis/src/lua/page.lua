@@ -14,6 +14,6 @@ if #sessions == 0 then return reply end
 for i, expiry in ipairs(call('ZMSCORE', POOL, unpack(sessions))) do
   reply[#reply + 1] = sessions[i]
   reply[#reply + 1] = tonumber(found[2 * i])
-  reply[#reply + 1] = tonumber(expiry) or 0
+  reply[#reply + 1] = math.ceil(tonumber(expiry) or 0)
 end
 return reply

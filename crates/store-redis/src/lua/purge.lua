@@ -10,7 +10,9 @@
 local limit = math.min(tonumber(ARGV[2]), PURGE_BATCH)
 local expired, tombstones = reap(limit), clear_tombstones(limit)
 measure()
-local admitted = advance()
+local admitted, seen = advance()
+-- Those who lapsed at the head of the line make room there as well.
+expired = expired + seen - admitted
 local more = #due_in(POOL, 1) + #due_in(ENDED, 1) > 0
 local closed = -1
 if mode == DRAINING and waiting == 0 then

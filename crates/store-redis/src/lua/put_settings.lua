@@ -25,6 +25,7 @@ end
 -- What was earned so far was earned at the old rate.
 if per_minute >= 0 then keep_credit(credit_now()) end
 local epoch_before, revision_before = epoch, revision
+local mode_before, quota_before, per_minute_before = mode, quota, per_minute
 mode, quota, per_minute, waiting_ttl, active_ttl, claim_ttl, hold_ttl, max_session, epoch =
   struct.unpack(RULES_FORMAT, ARGV[4])
 revision = revision_before + 1
@@ -34,8 +35,20 @@ if epoch == epoch_before then
   call('HDEL', STATE, 'drained')
   recovering = lost and now < began + waiting_ttl * SECOND
   measure()
+  -- What other rules admit at once is no pace; what was counted under these tells of another quota as well.
+  local pace_before = pace
   advance()
-  pace_from(now, now, 0, 0)
+  local filling = active < quota and per_minute < 0
+  local other = mode ~= mode_before or per_minute ~= per_minute_before or quota_before == 0
+  pace = pace_before
+  if filling or other or pace == '' then
+    write_pace('')
+  else
+    local since, window, current, previous, left, left_before = read_pace()
+    current, previous = math.floor(current * quota / quota_before), math.floor(previous * quota / quota_before)
+    write_pace(pace_of(since, window, current, previous, left, left_before))
+  end
+  start_pace()
 else
   begin(false)
 end

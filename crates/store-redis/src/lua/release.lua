@@ -10,5 +10,6 @@ reap(REAP_BATCH)
 measure()
 advance()
 local released = promote(math.min(tonumber(ARGV[2]), RELEASE_BATCH), RELEASE_BATCH)
+keep_pace(0)
 count('released', released)
 return { DONE, released }

@@ -41,10 +41,13 @@ if ARGV[2] ~= '' then
       else
         call('ZADD', LINE, ticket_arrival, bearer)
         waiting = waiting + 1
+        gone = gone - 1
         if mode == DRAINING then call('HDEL', STATE, 'drained') end
       end
       if ticket_arrival > last_arrival() then call('HSET', STATE, 'arrival', ticket_arrival) end
       count('returned', 1)
+      -- The ticket of the visit that joined was signed no later than its arrival.
+      if signed_at <= ticket_arrival then count('confirmed', 1) end
     end
     if who == BY_TICKET then session, confirmed, arrival = bearer, true, ticket_arrival end
   end
@@ -70,8 +73,13 @@ end
 
 -- Rule 5: a visit pushes the expiry ahead, unless it is still far ahead or no ticket came back.
 if how == PRESENT then
-  expiry = tonumber(call('ZSCORE', POOL, session)) or 0
+  local kept = tonumber(call('ZSCORE', POOL, session)) or 0
+  expiry = math.ceil(kept)
   if confirmed then
+    if not is_confirmed(kept) then
+      call('ZADD', POOL, expiry, session)
+      count('confirmed', 1)
+    end
     local target = visited(admitted_at, true)
     local share, of = LINE_SHARE, LINE_OF
     if admitted_at then share, of = PLACES_SHARE, PLACES_OF end
@@ -82,11 +90,14 @@ if how == PRESENT then
   end
 elseif session then
   expiry = visited(admitted_at, confirmed)
-  call('ZADD', POOL, expiry, session)
+  call('ZADD', POOL, as_confirmed(expiry, confirmed), session)
 end
 
 local _, seen, fate = advance(session, confirmed, how ~= PRESENT)
-if formed and waiting > 0 then pace_from(now, now, 0, 0) end
+if formed and waiting > 0 then
+  if pace ~= '' then write_pace('') end
+  start_pace()
+end
 
 if not session or fate == false then
   who, how, arrival, admitted_at, rank, expiry = NOBODY, ABSENT, 0, nil, 0, 0

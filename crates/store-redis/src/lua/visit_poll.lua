@@ -11,8 +11,9 @@ repeat
   if ARGV[2] == '' then break end
   local bearer, ticket_epoch, arrival, admitted_at, signed_at = struct.unpack(TICKET_FORMAT, ARGV[2])
   if ticket_epoch ~= epoch or (not lost and signed_at < began) then break end
-  if (mode == OPEN or mode == DRAINING) and active < quota and waiting > 0 and not recovering
-    and (per_minute < 0 or credit_now() >= ADMISSION_COST) then break end
+  -- Somebody can be let in, or the pace begins to be counted.
+  if waiting > 0 and not recovering and (mode == OPEN or mode == DRAINING)
+    and (pace == '' or active < quota and (per_minute < 0 or credit_now() >= ADMISSION_COST)) then break end
   if #call('ZRANGE', POOL, '0', now_text, 'BYSCORE', 'LIMIT', '0', '1') > 0 then break end
 
   local rank, ttl, share, of = 0, active_ttl, PLACES_SHARE, PLACES_OF
@@ -28,6 +29,8 @@ repeat
   end
   -- Rule 5, as at the end of visit.lua.
   local expiry, target = tonumber(call('ZSCORE', POOL, bearer)) or 0, now + ttl * SECOND
+  -- The ticket comes back for the first time: that is counted there.
+  if expiry % 1 > 0 then break end
   if expiry > target or (expiry - now) * of < (target - now) * share then
     expiry = target
     call('ZADD', POOL, expiry, bearer)

@@ -1,7 +1,7 @@
 //! Cases that random operations seldom meet: the same answers here and in the memory store.
 
 use serde_json::json;
-use vestibule_core::line::Visit;
+use vestibule_core::line::{PACE_WINDOW, Visit};
 use vestibule_core::{PutMode, Store};
 
 use super::reference::{both, pair};
@@ -32,7 +32,9 @@ async fn the_pace_is_counted_in_the_same_windows() {
     }
     let fields = json!({ "quota": 1, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 });
     both!(pair, put_settings(&settings(&fields), PutMode::Always)).unwrap();
-    for (number, seconds) in [1, 119, 120, 121, 239, 240, 241, 1, 360, 600].into_iter().enumerate() {
+    let window = PACE_WINDOW;
+    let pauses = [1, window - 1, window, window + 1, 2 * window - 1, 2 * window, 2 * window + 1, 1, 3 * window];
+    for (number, seconds) in pauses.into_iter().enumerate() {
         pair.pass_seconds(&[seconds]);
         both!(pair, end(&queue(), session(1000 + number as u32))).unwrap();
         pair.compare(false).await;

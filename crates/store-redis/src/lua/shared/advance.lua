@@ -15,22 +15,45 @@ local function visited(admitted_at, confirmed)
   return lapse(admitted_at, confirmed and ttl or math.min(ttl, claim_ttl))
 end
 
--- How fast the line moves: start of the count, start of the running window, admissions in it and in the one before.
-local function pace_from(since, window, current, previous)
-  pace = string.format('%d %d %d %d', since, window, current, previous)
-  call('HSET', STATE, 'pace', pace)
+-- How fast the line moves: start of the count, start of the running window, admissions in it and in the one before, and
+-- who left the line otherwise in both. Empty while it is not known.
+local function write_pace(text)
+  pace = text
+  call('HSET', STATE, 'pace', text)
 end
 
-local function count_pace(admissions)
-  local since, window, current, previous = string.match(pace, '(%d+) (%d+) (%d+) (%d+)')
-  since, window, current, previous = since or 0, tonumber(window) or 0, current or 0, previous or 0
-  local elapsed = now - window
-  if elapsed >= 2 * PACE_WINDOW * SECOND then
-    window, current, previous = now, 0, 0
-  elseif elapsed >= PACE_WINDOW * SECOND then
-    window, current, previous = window + PACE_WINDOW * SECOND, 0, current
+local function pace_of(since, window, current, previous, left, left_before)
+  return string.format('%d %d %d %d %d %d', since, window, current, previous, left, left_before)
+end
+
+local function read_pace()
+  local found = { string.match(pace, '(%d+) (%d+) (%d+) (%d+) (-?%d+) (-?%d+)') }
+  for i, text in ipairs(found) do found[i] = tonumber(text) end
+  return unpack(found)
+end
+
+-- The count begins once all places are taken, or a rate limits admissions: filling empty places says nothing.
+local function start_pace()
+  if pace == '' and waiting > 0 and not recovering and (mode == OPEN or mode == DRAINING)
+    and (active >= quota or per_minute >= 0) then
+    write_pace(pace_of(now, now, 0, 0, 0, 0))
   end
-  pace_from(since, window, current + admissions, previous)
+end
+
+-- Counts what this operation moved, `waited` of them by admission.
+local function keep_pace(waited)
+  if pace ~= '' and (waited > 0 or gone ~= 0) then
+    local since, window, current, previous, left, left_before = read_pace()
+    local elapsed = now - window
+    if elapsed >= 2 * PACE_WINDOW * SECOND then
+      window, current, previous, left, left_before = now, 0, 0, 0, 0
+    elseif elapsed >= PACE_WINDOW * SECOND then
+      window, current, previous, left, left_before = window + PACE_WINDOW * SECOND, 0, current, 0, left
+    end
+    write_pace(pace_of(since, window, current + waited, previous, left + gone, left_before))
+  end
+  gone = 0
+  start_pace()
 end
 
 local function keep_credit(credit, at)
@@ -70,14 +93,16 @@ local function promote(most, batch, own, confirmed)
     local expiries = call('ZMSCORE', POOL, unpack(sessions))
     local places, pool, lapsed = {}, {}, {}
     for i, session in ipairs(sessions) do
+      local is_back = expiries[i] and is_confirmed(expiries[i])
       if expiries[i] and tonumber(expiries[i]) > now then
         local expiry = session == own and visited(now, confirmed) or claimed
         if session == own then fate = expiry end
         places[#places + 1], places[#places + 2] = now, session
-        pool[#pool + 1], pool[#pool + 2] = expiry, session
+        pool[#pool + 1], pool[#pool + 2] = as_confirmed(expiry, is_back), session
         arrivals[#arrivals + 1] = heads[2 * i]
       else
         if session == own then fate = false end
+        if is_back then gone = gone + 1 end
         lapsed[#lapsed + 1] = session
       end
     end
@@ -95,9 +120,7 @@ local function promote(most, batch, own, confirmed)
   return #arrivals, seen, fate
 end
 
--- Rule 2: while there are places, the rate allows it and the line is not empty, the lowest arrival moves to places.
--- `newly` says that `own` came to the line just now, so that it did not wait. Returns the same as promote.
-local function advance(own, confirmed, newly)
+local function admit_next(own, confirmed)
   local most = math.min(quota - active, ADVANCE_BATCH)
   if (mode ~= OPEN and mode ~= DRAINING) or most <= 0 or waiting == 0 or recovering then return 0, 0, nil end
   local credit, at
@@ -108,9 +131,15 @@ local function advance(own, confirmed, newly)
   local admitted, seen, fate = promote(most, ADVANCE_BATCH, own, confirmed)
   if admitted > 0 then
     if credit then keep_credit(credit - admitted * ADMISSION_COST, at) end
-    local waited = admitted - ((fate and newly) and 1 or 0)
-    if waited > 0 then count_pace(waited) end
     count('admitted', admitted)
   end
+  return admitted, seen, fate
+end
+
+-- Rule 2: while there are places, the rate allows it and the line is not empty, the lowest arrival moves to places.
+-- `newly` says that `own` came to the line just now, so that it did not wait. Returns the same as promote.
+local function advance(own, confirmed, newly)
+  local admitted, seen, fate = admit_next(own, confirmed)
+  keep_pace(admitted - ((fate and newly) and 1 or 0))
   return admitted, seen, fate
 end

@@ -4,8 +4,11 @@ local function end_session(session, event)
   reap(REAP_BATCH)
   clear_tombstones(REAP_BATCH)
   local removal = WAS_ABSENT
-  if call('ZREM', POOL, session) == 1 then
+  local expiry = call('ZSCORE', POOL, session)
+  if expiry then
+    call('ZREM', POOL, session)
     removal = call('ZREM', LINE, session) == 1 and WAITED or WAS_ADMITTED
+    if removal == WAITED and is_confirmed(expiry) then gone = gone + 1 end
     call('ZREM', PLACES, session)
     count(event, 1)
   end

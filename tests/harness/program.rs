@@ -87,7 +87,12 @@ impl Program {
 
     /// Waits until the program ends by itself.
     pub async fn end(&mut self) -> ExitStatus {
-        let status = self.process.as_mut().expect("the program runs").end(PATIENCE).await;
+        self.end_within(PATIENCE).await
+    }
+
+    /// Waits until the program ends by itself, for longer than others take.
+    pub async fn end_within(&mut self, limit: Duration) -> ExitStatus {
+        let status = self.process.as_mut().expect("the program runs").end(limit).await;
         self.process = None;
         status
     }

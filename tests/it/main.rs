@@ -37,6 +37,8 @@ mod property;
 #[cfg(test)]
 mod purge;
 #[cfg(test)]
+mod rehearsal;
+#[cfg(test)]
 mod request_log;
 #[cfg(test)]
 mod room;

@@ -101,8 +101,8 @@ impl Deployed {
         metrics_mb: 256.0,
         health_check_every: 35.0,
         themes_recheck: 10.0,
-        secrets: 7.0,
-        alarm_metrics: 12.0,
+        secrets: 4.0,
+        alarm_metrics: 16.0,
     };
 }
 
@@ -153,7 +153,11 @@ impl Bill {
 impl Sheet {
     /// The table that this was built with.
     #[must_use]
-    #[expect(clippy::expect_used, reason = "the file is part of the program, and a test reads it")]
+    #[expect(
+        clippy::expect_used,
+        clippy::missing_panics_doc,
+        reason = "the file is part of the program, and a test reads it"
+    )]
     pub fn built_in() -> Self {
         let text = include_str!("../../../docs/deploy/prices.json");
         serde_json::from_str(text).expect("the table of prices can be read")
@@ -180,16 +184,21 @@ impl Sheet {
     pub fn bill(&self, deployed: &Deployed, load: &Load) -> Bill {
         let node = self.prices.valkey_per_node_hour.get(&load.node).copied().unwrap_or(f64::NAN);
         let prices = &self.prices;
-        let kept = deployed.secrets * prices.secret_per_month + deployed.alarm_metrics * prices.alarm_metric_per_month;
         Bill {
             lambda: self.lambda(deployed, load),
             load_balancer: self.load_balancer(load),
             data_out: load.bytes_out / GB * prices.data_out_per_gb,
             valkey: load.hours * self.load.redis_nodes * node,
             s3: self.s3(deployed, load),
-            kept: load.hours * kept / MONTH,
+            kept: load.hours * self.kept_for_a_month(deployed) / MONTH,
             request_log: load.requests * self.load.bytes_of_a_request_s_log_line / GB * prices.logs_per_gb,
         }
+    }
+
+    /// What secrets and alarms cost a month.
+    #[must_use]
+    pub fn kept_for_a_month(&self, deployed: &Deployed) -> f64 {
+        deployed.secrets * self.prices.secret_per_month + deployed.alarm_metrics * self.prices.alarm_metric_per_month
     }
 
     fn lambda(&self, deployed: &Deployed, load: &Load) -> f64 {

@@ -192,6 +192,7 @@ pub enum Kind {
 }
 
 /// What a visitor means to do, drawn ahead.
+#[expect(clippy::struct_excessive_bools, reason = "each of them is drawn by itself")]
 #[derive(Debug, Clone)]
 pub(crate) struct Intent {
     pub(crate) kind: Kind,

@@ -93,7 +93,7 @@ fn time_of(line: &str) -> Option<i64> {
     let (hours, minutes, seconds) =
         (number()?.parse::<i64>().ok()?, number()?.parse::<i64>().ok()?, number()?.parse::<i64>().ok()?);
     let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let month = months.iter().position(|name| *name == month)? as i64 + 1;
+    let month = months.iter().zip(1..).find(|(name, _)| **name == month)?.1;
     let zone: i64 = zone.parse().ok()?;
     let offset = (zone / 100 * 60 + zone % 100) * 60;
     Some(days(year, month, day) * 86_400 + hours * 3600 + minutes * 60 + seconds - offset)

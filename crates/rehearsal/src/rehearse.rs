@@ -109,22 +109,20 @@ impl Rehearsal {
         let began = Instant::now();
         let pool = Pool::open(self.target, self.connections, began).await?;
         let jars = vec![[Jar::default(), Jar::default()]; self.crowd.visitors as usize];
-        let (sender, struck) = mpsc::unbounded_channel();
-        let drill = tokio::spawn(strike(self.faults, began, sender));
+        let (tells, struck) = mpsc::unbounded_channel();
+        let drill = tokio::spawn(strike(self.faults, began, tells));
         let observer = self.observer.start(began).await;
-        let stage =
+        let scene =
             Stage { cast: Cast::new(self.crowd), pool, jars, backlog: VecDeque::new(), tally: Tally::default() };
-        let played = stage.run(began, self.limit, self.most_requests, stop, &mut tell).await;
-        let (stage, ended, lasted) = played;
-        let struck = gather(drill, struck).await;
+        let (stage, ended, lasted) = scene.run(began, self.limit, self.most_requests, stop, &mut tell).await;
+        let struck = gather(&drill, struck).await;
         let observed = observer.finish().await;
         Ok(Played { stories: stage.cast.into_stories(), tally: stage.tally, lasted, ended, struck, observed })
     }
 }
 
-async fn gather(drill: JoinHandle<()>, mut struck: mpsc::UnboundedReceiver<Struck>) -> Vec<Struck> {
+async fn gather(drill: &JoinHandle<()>, mut struck: mpsc::UnboundedReceiver<Struck>) -> Vec<Struck> {
     drill.abort();
-    let _ = drill.await;
     let mut all = Vec::new();
     while let Ok(one) = struck.try_recv() {
         all.push(one);

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         cli::Command::Check(options) => run(check::check(options)),
         cli::Command::Admin(cli::AdminCommand::CreateUser(options)) => run(create_user::create_user(options)),
         cli::Command::Rehearse(options) => run(rehearse::rehearse(*options)),
-        cli::Command::Plan(options) => plan::plan(*options),
+        cli::Command::Plan(options) => Ok(plan::plan(&options)),
     };
     match outcome {
         Ok(code) => code,

@@ -55,8 +55,8 @@ pub(crate) struct PlanOptions {
 }
 
 /// Plays the crowd before each of the quotas.
-pub(crate) fn plan(options: PlanOptions) -> anyhow::Result<ExitCode> {
-    Ok(status(run(&options)))
+pub(crate) fn plan(options: &PlanOptions) -> ExitCode {
+    status(run(options))
 }
 
 fn run(options: &PlanOptions) -> anyhow::Result<bool> {

@@ -23,7 +23,7 @@ const LINE_EVERY: usize = 10;
 
 #[derive(Args)]
 pub(crate) struct RehearseOptions {
-    /// The page that the crowd wants to see, at the gate: http://127.0.0.1:8080/
+    /// The page that the crowd wants to see, at the gate: `http://127.0.0.1:8080/`
     #[arg(value_name = "URL")]
     url: String,
 
@@ -66,7 +66,7 @@ pub(crate) struct RehearseOptions {
     #[arg(long, value_name = "FILE")]
     origin_log: Option<PathBuf>,
 
-    /// The gate's metrics: http://127.0.0.1:8081/metrics
+    /// The gate's metrics: `http://127.0.0.1:8081/metrics`
     #[arg(long, value_name = "URL")]
     metrics: Option<String>,
 
@@ -74,7 +74,7 @@ pub(crate) struct RehearseOptions {
     #[arg(long, env = "VESTIBULE_METRICS_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     metrics_token: Option<String>,
 
-    /// The store, to read its memory and commands from INFO: redis://127.0.0.1:6379
+    /// The store, to read its memory and commands from INFO: `redis://127.0.0.1:6379`
     #[arg(long, value_name = "URL")]
     redis: Option<RedisAddress>,
 
@@ -93,7 +93,7 @@ pub(crate) struct OutputOptions {
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Exit with status 1 if a figure is beyond this: overshoot>0, use_of_places<0.9. Several with commas between them;
+    /// Exit with status 1 if a figure is beyond this: `overshoot>0`, `use_of_places<0.9`. Several with commas between them;
     /// what the gate promises is held against its limits anyway
     #[arg(long, value_delimiter = ',', value_name = "LIMIT")]
     pub(crate) fail_if: Vec<FailIf>,
@@ -158,7 +158,7 @@ pub(crate) struct CrowdOptions {
     #[arg(long, default_value_t = 300.0, value_parser = seconds, value_name = "SECONDS")]
     awake: f64,
 
-    /// Longest time for which a phone sleeps, in seconds; shorter than the queue's hold_ttl, or places are lost by right
+    /// Longest time for which a phone sleeps, in seconds; shorter than the queue's `hold_ttl`, or places are lost by right
     #[arg(long, default_value_t = 120.0, value_parser = seconds, value_name = "SECONDS")]
     asleep: f64,
 
@@ -204,13 +204,11 @@ fn seconds(text: &str) -> Result<f64, String> {
 impl CrowdOptions {
     /// The crowd, its curve read from the file that it names.
     pub(crate) fn crowd(&self) -> anyhow::Result<Crowd> {
-        let (arrivals, visitors) = match self.arrivals.strip_prefix("csv:") {
-            Some(path) => curve(Path::new(path))?,
-            None => {
-                let arrivals: Arrivals =
-                    self.arrivals.parse().map_err(|takes| anyhow::anyhow!("--arrivals {takes}"))?;
-                (arrivals, self.visitors)
-            }
+        let (arrivals, visitors) = if let Some(path) = self.arrivals.strip_prefix("csv:") {
+            curve(Path::new(path))?
+        } else {
+            let arrivals: Arrivals = self.arrivals.parse().map_err(|takes| anyhow::anyhow!("--arrivals {takes}"))?;
+            (arrivals, self.visitors)
         };
         if self.bots + self.flood > 1.0 {
             bail!("--bots and --flood are more than everybody together: give shares that sum to 1 at most");

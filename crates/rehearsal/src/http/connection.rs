@@ -283,15 +283,15 @@ impl Caller {
     /// Asks whether this is a gate that works.
     async fn look(&self) -> Result<(), PoolError> {
         let target = || self.target.shown().to_owned();
-        let asked = async {
+        let question = async {
             let mut request = Request::new(Empty::new());
             *request.uri_mut() = self.target.health();
             request.headers_mut().insert(HOST, self.target.host.clone());
             let mut sender = self.connect().await?;
             Ok::<_, Cause>(sender.send_request(request).await?.status())
         };
-        let asked = timeout(PATIENCE, asked).await.unwrap_or_else(|_| Err("no answer in 10 s".into()));
-        match asked {
+        let answer = timeout(PATIENCE, question).await.unwrap_or_else(|_| Err("no answer in 10 s".into()));
+        match answer {
             Ok(StatusCode::OK) => Ok(()),
             Ok(StatusCode::SERVICE_UNAVAILABLE) => Err(PoolError::StoreAway { target: target() }),
             Ok(status) => Err(PoolError::NoGate { target: target(), status }),

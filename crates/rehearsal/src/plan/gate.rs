@@ -33,6 +33,8 @@ struct Guest {
     ticket: Option<VerifiedTicket>,
     /// The wait that was told last, in seconds, and when.
     told: (Moment, f32),
+    /// The position that was shown last, which never rises while they stay; 0 is none.
+    shown: u64,
 }
 
 /// The gate.
@@ -58,6 +60,7 @@ impl VirtualGate {
             session: SessionId::from_bytes(chance.bytes()),
             ticket: None,
             told: (Moment(0), 0.0),
+            shown: 0,
         };
         Self {
             line: Line::new(LineRules { waiting_ttl: KEPT, ..rules.clone() }, START, false),
@@ -114,7 +117,7 @@ impl VirtualGate {
         if answer.place.is_none() {
             // The session ended, and its ticket is good no more: somebody new.
             let guest = &mut self.guests[number as usize];
-            (guest.session, guest.ticket) = (SessionId::from_bytes(self.chance.bytes()), None);
+            (guest.session, guest.ticket, guest.shown) = (SessionId::from_bytes(self.chance.bytes()), None, 0);
             let visit = Visit { ticket: None, join: Some(guest.session) };
             answer = self.line.visit(instant(now), &visit);
         }
@@ -203,7 +206,8 @@ impl VirtualGate {
     fn interval(&self, now: Moment, number: u32) -> f64 {
         let (at, wait) = self.guest(number).told;
         let left = (f64::from(wait) - now.since(at)).max(0.0);
-        (left / POLLS_PER_WAIT).clamp(NEAR, self.longest()) * JITTER
+        let interval = (left / POLLS_PER_WAIT).clamp(NEAR, self.longest());
+        if interval > NEAR { interval * JITTER } else { NEAR }
     }
 
     /// Longest seconds between two polls.
@@ -214,19 +218,22 @@ impl VirtualGate {
     fn tell(&mut self, now: Moment, number: u32, question: Question, answer: &VisitAnswer) -> Heard {
         let admitted = answer.place.is_some_and(|place| place.admitted_at.is_some());
         let rank = answer.place.filter(|_| !admitted).map(|place| place.rank);
-        let wait = rank.and_then(|rank| wait_estimate(&self.rules, &answer.pace, answer.now, rank));
+        let wait = rank.and_then(|rank| wait_estimate(&self.rules, &answer.flow(), answer.now, rank));
         let full = if admitted { self.rules.active_ttl } else { self.rules.waiting_ttl };
         let ask_after = poll_after(rank, wait.map(|wait| wait.p50), full, Some(full), answer.now);
         let ask_after_ms = u32::try_from(ask_after * 1000).unwrap_or(u32::MAX);
-        self.guests[number as usize].told = (now, wait.map_or(0.0, |wait| wait.p50 as f32));
+        let guest = &mut self.guests[number as usize];
+        guest.told = (now, wait.map_or(0.0, |wait| wait.p50 as f32));
+        guest.shown = rank.map_or(0, |rank| if guest.shown == 0 { rank } else { rank.min(guest.shown) });
+        let (session, shown) = (first_bytes(guest.session), guest.shown);
         match question {
             Question::Enter | Question::Page if admitted => Heard::Through,
             Question::Enter | Question::Page => Heard::QueuePage { ask_after_ms },
             _ => Heard::Standing(Told {
                 state: if admitted { StandingState::Admitted } else { StandingState::Waiting },
-                session: u64::from(number) + 1,
-                position: rank.map_or(0, |rank| u32::try_from(rank).unwrap_or(u32::MAX)),
-                joined_at: 0,
+                session,
+                position: u32::try_from(shown).unwrap_or(u32::MAX),
+                joined_at: answer.place.map_or(0, |place| place.arrival.0),
                 wait,
                 expires_in: Some(if admitted { full } else { KEPT }),
                 poll_after_ms: ask_after_ms,
@@ -253,8 +260,13 @@ fn questions(less: f64, more: f64, longest: f64) -> f64 {
     let middle = (less.clamp(near, far), more.clamp(near, far));
     let polls = part(far, f64::INFINITY) / longest
         + POLLS_PER_WAIT * (middle.1 / middle.0.max(f64::MIN_POSITIVE)).ln()
-        + part(0.0, near) / NEAR;
+        + part(0.0, near) / NEAR * JITTER;
     polls / JITTER
+}
+
+fn first_bytes(session: SessionId) -> u64 {
+    let (first, _) = session.as_bytes().split_at(8);
+    first.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)).max(1)
 }
 
 fn instant(at: Moment) -> Micros {
@@ -272,7 +284,8 @@ mod tests {
         {
             let (mut wait, mut polls) = (more, 0.0);
             while wait > less {
-                wait -= (wait / POLLS_PER_WAIT).clamp(NEAR, longest) * JITTER;
+                let interval = (wait / POLLS_PER_WAIT).clamp(NEAR, longest);
+                wait -= if interval > NEAR { interval * JITTER } else { NEAR };
                 polls += 1.0;
             }
             let counted = questions(less, more, longest);

@@ -46,9 +46,9 @@ impl Report {
         let scene = &self.scene;
         let quota =
             scene.quota.map_or_else(|| "a quota that is not known".to_owned(), |quota| format!("a quota of {quota}"));
-        let _ = write!(
+        let _ = writeln!(
             html,
-            "<p class=\"sub\">{} &middot; {quota} &middot; {} &middot; seed {} &middot; {} s until {} &middot; vestibule {}</p>\n",
+            "<p class=\"sub\">{} &middot; {quota} &middot; {} &middot; seed {} &middot; {} s until {} &middot; vestibule {}</p>",
             escape(&scene.target),
             escape(&scene.arrivals),
             scene.seed,

@@ -183,7 +183,7 @@ impl Report {
 
     /// The report as JSON.
     #[must_use]
-    #[expect(clippy::expect_used, reason = "numbers, texts and lists are always JSON")]
+    #[expect(clippy::expect_used, clippy::missing_panics_doc, reason = "numbers, texts and lists are always JSON")]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("a report is JSON")
     }
@@ -209,9 +209,7 @@ impl Report {
 #[must_use]
 pub fn shown(value: f64) -> String {
     let size = value.abs();
-    if value.fract() == 0.0 && size < 1e15 {
-        format!("{value:.0}")
-    } else if size >= 100.0 {
+    if (value.fract() == 0.0 && size < 1e15) || size >= 100.0 {
         format!("{value:.0}")
     } else if size >= 1.0 {
         format!("{value:.1}")

@@ -67,7 +67,7 @@ impl Sweep {
 
     /// All reports as JSON.
     #[must_use]
-    #[expect(clippy::expect_used, reason = "numbers, texts and lists are always JSON")]
+    #[expect(clippy::expect_used, clippy::missing_panics_doc, reason = "numbers, texts and lists are always JSON")]
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(&serde_json::json!({ "plans": self.0 })).expect("reports are JSON")
     }

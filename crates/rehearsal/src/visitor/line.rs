@@ -221,12 +221,12 @@ impl Visitor {
         }
         let changed = self.session != 0 && told.session != self.session;
         let moved = !changed && self.joined_at != 0 && told.joined_at > self.joined_at;
-        // A tab with an older cookie is shown no less than what it was shown before.
+        // A tab with an older cookie may be shown more than the other one was, as its cookie says no better.
         let rose = !changed && !self.asked.older && self.position != 0 && told.position > self.position;
         self.story.losses = self.story.losses.saturating_add(u8::from(changed || moved || rose));
         self.session = told.session;
         self.joined_at = if self.joined_at == 0 || changed { told.joined_at } else { self.joined_at };
-        if told.position != 0 && (self.position == 0 || changed || !self.asked.older) {
+        if told.position != 0 {
             self.position = told.position;
         }
     }

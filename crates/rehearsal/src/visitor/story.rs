@@ -6,6 +6,7 @@ use crate::moment::Moment;
 /// What a visitor went through. Instants are when requests were sent and answers heard on this side, so that nothing in
 /// it rests on the gate's word but `free_at` and the promises.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each of them may be true by itself")]
 pub struct Story {
     /// What kind of visitor it was.
     pub kind: Kind,

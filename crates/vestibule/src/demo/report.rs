@@ -82,7 +82,7 @@ fn status(stats: &Stats) -> String {
         stats.waiting, stats.active, stats.rules.quota, stats.counters.admitted
     );
     let full = stats.active >= stats.rules.quota;
-    if let Some(wait) = wait_estimate(&stats.rules, &stats.pace, stats.now, stats.waiting + 1).filter(|_| full) {
+    if let Some(wait) = wait_estimate(&stats.rules, &stats.flow(), stats.now, stats.waiting + 1).filter(|_| full) {
         let _ = write!(text, "; who comes now waits about {} s", wait.p50);
     }
     text

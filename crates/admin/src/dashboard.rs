@@ -10,6 +10,7 @@ use http::{HeaderMap, Method, StatusCode, Uri};
 use rust_embed::{Embed, EmbeddedFile};
 
 use crate::problem::Problem;
+use crate::secret::hex;
 
 /// What was built, or nothing.
 #[derive(Embed)]
@@ -17,6 +18,8 @@ use crate::problem::Problem;
 #[allow_missing = true]
 struct Dist;
 
+/// Bytes of a file's hash that its `ETag` has.
+const HASH_BYTES: usize = 16;
 const INDEX: &str = "index.html";
 /// Files below it have the hash of what is in them in their names.
 const HASHED: &str = "assets/";
@@ -54,7 +57,7 @@ fn answer<Files: Embed>(method: &Method, uri: &Uri, headers: &HeaderMap) -> Resp
 }
 
 fn found(path: &str, file: &EmbeddedFile, headers: &HeaderMap) -> Response {
-    let hash: String = file.metadata.sha256_hash()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex(&file.metadata.sha256_hash()[..HASH_BYTES]);
     // Weak, as it is the same for what is compressed.
     let etag = format!("W/\"{hash}\"");
     let kept = if path.starts_with(HASHED) { "public, max-age=31536000, immutable" } else { "no-cache" };

@@ -75,7 +75,7 @@ impl QueueStats {
         let stats = admin.store.stats(&settings.id).await?;
         let rates = rates(&*admin.records, &settings.id, &stats).await?;
         let mode = stats.rules.mode;
-        let wait_at = |position| wait_estimate(&stats.rules, &stats.pace, stats.now, position);
+        let wait_at = |position| wait_estimate(&stats.rules, &stats.flow(), stats.now, position);
         let wait = wait_at(stats.waiting + 1).filter(|_| mode.takes_newcomers());
         let drained = match stats.waiting {
             0 => Some(Wait { p50: 0, p90: 0 }),

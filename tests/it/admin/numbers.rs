@@ -34,7 +34,7 @@ async fn a_queue_is_told_at_a_glance(office: Office) {
     let mut expected = json!({
         "queue": "tour", "tenant": "acme", "name": "The tour", "mode": "open", "revision": 1, "at": office.now(),
         "waiting": 3, "active": 4, "quota": 4, "places_used": 1.0, "joined_per_minute": 6.0,
-        "admitted_per_minute": 0.0, "oldest_wait_seconds": 19, "recovering": false,
+        "admitted_per_minute": 0.0, "oldest_wait_seconds": 19, "drained_in_seconds": null, "recovering": false,
     });
     expected["wait_seconds"] = wait;
     assert!((19..=20).contains(&stats["oldest_wait_seconds"].as_u64().unwrap()), "{stats}");

@@ -15,6 +15,7 @@ over_both_stores! {
     all_wrong_fields_are_named_with_their_path,
     queues_in_each_other_s_way_are_refused_and_named,
     of_two_who_save_at_once_the_second_is_shown_what_the_first_changed,
+    of_many_who_save_at_the_same_moment_one_is_first,
     of_two_who_create_the_same_at_once_one_wins,
     queues_are_listed_by_page_and_searched,
     an_address_says_which_queue_it_meets_and_why,
@@ -181,6 +182,25 @@ async fn of_two_who_save_at_once_the_second_is_shown_what_the_first_changed(offi
     );
     assert_eq!(root.get("/queues/tour").await.json()["quota"], 70, "nothing was written");
     assert_eq!(root.patch_revision("/queues/tour", 3, json!({ "name": "The tour" })).await.status, 200);
+}
+
+async fn of_many_who_save_at_the_same_moment_one_is_first(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({})).await;
+    let mut desks: Vec<_> = (0..8).map(|_| office.root()).collect();
+    let saves = desks
+        .iter_mut()
+        .zip(100_u64..)
+        .map(async |(desk, quota)| (desk.patch_revision("/queues/tour", 1, json!({ "quota": quota })).await, quota));
+    let answers = futures_util::future::join_all(saves).await;
+    let (first, others): (Vec<_>, Vec<_>) = answers.iter().partition(|(answer, _)| answer.status == 200);
+    assert_eq!(first.len(), 1, "{answers:?}");
+    let settings = office.root().get("/queues/tour").await.json();
+    assert_eq!((&settings["quota"], &settings["revision"]), (&json!(first[0].1), &json!(2)));
+    for (answer, _) in others {
+        assert_eq!(answer.code(), "changed_meanwhile", "{}", answer.text());
+        assert_eq!(answer.json()["conflict"]["fields"][0]["theirs"], json!(first[0].1));
+    }
 }
 
 async fn of_two_who_create_the_same_at_once_one_wins(office: Office) {

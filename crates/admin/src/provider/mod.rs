@@ -1,4 +1,4 @@
-//! Signing in through an identity provider: OpenID Connect, authorization code with PKCE.
+//! Signing in through an identity provider: `OpenID` Connect, authorization code with PKCE.
 //!
 //! The provider proves who somebody is; what they may is said here. Only operators that were created here get in, by the
 //! claim that names them: a mapping from the provider's groups to roles would hand the say on roles to whoever manages

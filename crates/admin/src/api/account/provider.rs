@@ -149,3 +149,18 @@ impl From<Problem> for Refusal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_names_every_word_that_says_why_not() {
+        let document: serde_json::Value = serde_json::from_str(&crate::openapi::openapi_json()).unwrap();
+        let paths = ["/api/v1/sign-in/provider", "/api/v1/sign-in/provider/callback"];
+        let told = paths.map(|path| document["paths"][path]["get"]["responses"]["303"]["description"].to_string());
+        for code in Refusal::CODES {
+            assert!(told.iter().any(|told| told.contains(&format!("`{code}`"))), "{code}");
+        }
+    }
+}

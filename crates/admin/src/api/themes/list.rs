@@ -21,7 +21,7 @@ pub(super) const STATES: [StandingState; 5] = [
 
 /// The themes that the caller may see.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct Themes {
+pub(crate) struct ThemeList {
     /// The themes by id.
     themes: Vec<ThemeView>,
     /// The states in which a page can be looked at.
@@ -47,10 +47,10 @@ pub(crate) struct ThemeView {
 /// The themes that there are and that the caller may see, by id. `default` is for queues without one.
 #[utoipa::path(get, path = "/themes", tag = "themes",
     responses(
-        (status = 200, description = "The themes", body = Themes),
+        (status = 200, description = "The themes", body = ThemeList),
         (status = 409, description = "Themes are kept nowhere", body = ErrorBody),
     ))]
-pub(crate) async fn list_themes(State(admin): State<Admin>, caller: Caller) -> Result<Json<Themes>, Problem> {
+pub(crate) async fn list_themes(State(admin): State<Admin>, caller: Caller) -> Result<Json<ThemeList>, Problem> {
     let owned = all_seen(&admin, &caller).await?;
     admin.directory.refresh().await?;
     let mut queues = admin.directory.queues();
@@ -66,5 +66,5 @@ pub(crate) async fn list_themes(State(admin): State<Admin>, caller: Caller) -> R
         id: theme.id.to_string(),
     });
     let languages = Language::ALL.iter().map(|language| language.code()).collect();
-    Ok(Json(Themes { themes: themes.collect(), states: STATES.map(StandingState::as_str), languages }))
+    Ok(Json(ThemeList { themes: themes.collect(), states: STATES.map(StandingState::as_str), languages }))
 }

@@ -1,3 +1,4 @@
+import { defineTexts } from '@/locale'
 import type { QueueStats } from '@/services/types'
 
 import { admits } from './mode'
@@ -19,6 +20,28 @@ export const TONES: Record<Need, 'bad' | 'warn' | 'plain'> = {
   long_wait: 'warn',
   full: 'plain',
 }
+
+/** What it is, in a few words. */
+export const useNeedTexts = defineTexts<Record<Need, string>>({
+  en: {
+    recovering: 'The line was lost and is being taken back',
+    still: 'The line does not move',
+    no_quota: 'People wait and the quota is 0',
+    over_quota: 'More are in than the quota',
+    paused: 'People wait and nobody is let in',
+    long_wait: 'Long wait',
+    full: 'Full',
+  },
+  de: {
+    recovering: 'Die Reihe ging verloren und wird zurückgeholt',
+    still: 'Die Reihe bewegt sich nicht',
+    no_quota: 'Es warten Leute, und die Quote ist 0',
+    over_quota: 'Mehr drin, als die Quote erlaubt',
+    paused: 'Es warten Leute, und niemand wird eingelassen',
+    long_wait: 'Lange Wartezeit',
+    full: 'Voll',
+  },
+})
 
 /** What a queue needs an operator for, if anything: the most urgent of it. */
 export function needOf(stats: QueueStats): Need | undefined {

@@ -9,17 +9,19 @@ export const ROLES = ['viewer', 'operator', 'superuser'] as const satisfies read
 const t = defineTexts({
   en: {
     names: { viewer: 'Viewer', operator: 'Operator', superuser: 'Superuser' },
+    tokens: 'Makes API tokens for scripts.',
     may: {
       viewer: 'Looks at the queues, numbers and log of their tenants. Changes nothing.',
-      operator: 'Also runs the queues of their tenants: levers, settings, visitors, names and colours. Makes API tokens.',
+      operator: 'Also runs the queues of their tenants: levers, settings, visitors, names, colours and themes.',
       superuser: 'Does everything, with all tenants: creates and removes tenants, and says who may sign in.',
     },
   },
   de: {
     names: { viewer: 'Nur lesen', operator: 'Bedienen', superuser: 'Verwalten' },
+    tokens: 'Stellt API-Tokens für Skripte aus.',
     may: {
       viewer: 'Sieht Warteschlangen, Zahlen und Protokoll der eigenen Mandanten. Ändert nichts.',
-      operator: 'Bedient dazu die Warteschlangen der eigenen Mandanten: Hebel, Einstellungen, Besucher, Namen und Farben. Stellt API-Tokens aus.',
+      operator: 'Bedient dazu die Warteschlangen der eigenen Mandanten: Hebel, Einstellungen, Besucher, Namen, Farben und Themes.',
       superuser: 'Darf alles, bei allen Mandanten: legt Mandanten an, entfernt sie und bestimmt, wer sich anmelden darf.',
     },
   },
@@ -28,8 +30,13 @@ const t = defineTexts({
 /** What a role is called. */
 export const roleName = (role: Role) => t.value.names[role]
 
-/** The roles, each with what it may. */
-export const roleOptions = computed(() => ROLES.map((value) => ({ value, label: t.value.names[value], note: t.value.may[value] })))
+/** The roles of tokens, each with what it may. */
+export const tokenRoleOptions = computed(() => ROLES.map((value) => ({ value, label: t.value.names[value], note: t.value.may[value] })))
+
+/** The roles of operators: those who change things may also make tokens, which a token may not. */
+export const roleOptions = computed(() =>
+  tokenRoleOptions.value.map((role) => (role.value === 'operator' ? { ...role, note: `${role.note} ${t.value.tokens}` } : role)),
+)
 
 /** Whether a role is at most another. */
 export const isWithin = (role: Role, most: Role) => ROLES.indexOf(role) <= ROLES.indexOf(most)

@@ -21,9 +21,9 @@ const days = computed(() => date({ day: 'numeric', month: 'short', year: 'numeri
 const relative = computed(() => new Intl.RelativeTimeFormat(tag.value, { numeric: 'auto' }))
 
 type Number = number | null | undefined
-type Unit = 'second' | 'minute' | 'hour' | 'day'
+type Unit = 'day' | keyof typeof SIGNS
 
-const SIGNS = { second: 's', minute: 'min', hour: 'h' }
+const SIGNS = { second: 's', minute: 'min', hour: 'h', byte: 'B', kilobyte: 'kB', megabyte: 'MB' }
 const useSigns = defineTexts({ en: { day: 'd' }, de: { day: 'T' } })
 
 /** A whole number: `1,204`. */
@@ -37,6 +37,13 @@ export const percent = (value: Number) => (isNone(value) ? NONE : shares.value.f
 
 /** A difference, with its sign: `+200`. */
 export const difference = (value: number) => signed.value.format(value)
+
+/** A size: `12 kB`. */
+export function bytes(size: Number): string {
+  if (isNone(size)) return NONE
+  if (size < 1_000) return `${numbers.value.format(size)}\u00a0B`
+  return size < 1_000_000 ? `${numbers.value.format(size / 1_000)}\u00a0kB` : `${rates.value.format(size / 1_000_000)}\u00a0MB`
+}
 
 /** A time in seconds, in its two largest units: `4 min 20 s`. */
 export function duration(seconds: Number): string {
@@ -88,7 +95,7 @@ function units(seconds: number, size: number, large: Unit, small: Unit): string 
 
 /** With the signs of the units, which are short in every language and do not bend with the number. */
 function unit(value: number, name: Unit): string {
-  return `${numbers.value.format(value)}\u00a0${name === 'day' ? useSigns().value.day : SIGNS[name]}`
+  return `${rates.value.format(value)}\u00a0${name === 'day' ? useSigns().value.day : SIGNS[name]}`
 }
 
 function isNone(value: Number): value is null | undefined {

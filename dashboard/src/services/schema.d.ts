@@ -1696,6 +1696,15 @@ export interface components {
             /** @description The tenants by id. */
             tenants: components["schemas"]["TenantView"][];
         };
+        /** @description The themes that the caller may see. */
+        ThemeList: {
+            /** @description The languages in which a page can be looked at. */
+            languages: string[];
+            /** @description The states in which a page can be looked at. */
+            states: string[];
+            /** @description The themes by id. */
+            themes: components["schemas"]["ThemeView"][];
+        };
         /** @description The files of a theme. */
         ThemeUpload: {
             /** @description The files. */
@@ -1738,15 +1747,6 @@ export interface components {
             queues: string[];
             /** @description The tenant whose it is: the one whose id it has or begins with; `null` for the superusers' own. */
             tenant?: string | null;
-        };
-        /** @description The themes that the caller may see. */
-        Themes: {
-            /** @description The languages in which a page can be looked at. */
-            languages: string[];
-            /** @description The states in which a page can be looked at. */
-            states: string[];
-            /** @description The themes by id. */
-            themes: components["schemas"]["ThemeView"][];
         };
         /** @description A new token. */
         TokenDraft: {
@@ -4987,7 +4987,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Themes"];
+                    "application/json": components["schemas"]["ThemeList"];
                 };
             };
             /** @description Nobody, or by what is good no more */

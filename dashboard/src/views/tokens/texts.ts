@@ -1,4 +1,4 @@
-import { defineTexts } from '@/locale'
+import { defineTexts, plural } from '@/locale'
 
 export const useTokenTexts = defineTexts({
   en: {
@@ -14,6 +14,7 @@ export const useTokenTexts = defineTexts({
     allTenants: 'All',
     expiry: 'Good for',
     expiryHint: (time: string) => `Until ${time}. The shorter, the less is lost with it.`,
+    days: (count: number, text: string) => `${text} ${plural(count, { one: 'day', other: 'days' })}`,
     owner: 'Owner',
     made: 'Made',
     ends: 'Good until',
@@ -50,6 +51,7 @@ export const useTokenTexts = defineTexts({
     allTenants: 'Alle',
     expiry: 'Gültig für',
     expiryHint: (time: string) => `Bis ${time}. Je kürzer, desto weniger geht mit ihm verloren.`,
+    days: (count: number, text: string) => `${text} ${plural(count, { one: 'Tag', other: 'Tage' })}`,
     owner: 'Besitzer',
     made: 'Ausgestellt',
     ends: 'Gültig bis',

@@ -1,0 +1,86 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import type { Page } from '@playwright/test'
+
+import { expect, signIn, test } from './office.ts'
+import { furnish, settled, VIEWS } from './views.ts'
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+async function check(page: Page, where: string, except: string[] = []): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).withTags(RULES).disableRules(except).analyze()
+  const found = violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary?.replaceAll('\n', ' ')}`))
+  expect.soft(found, where).toEqual([])
+}
+
+/** Nothing is cut off at the side. */
+async function fits(page: Page, where: string): Promise<void> {
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+  expect.soft(over, `${where} is wider than the screen`).toBeLessThanOrEqual(0)
+}
+
+for (const [scheme, width] of [['light', 1280], ['dark', 1280], ['light', 390]] as const) {
+  test(`every page can be used by everybody: ${scheme}, ${width} pixels wide`, async ({ page, office }) => {
+    test.slow()
+    await furnish(office)
+    await page.emulateMedia({ colorScheme: scheme })
+    await page.setViewportSize({ width, height: 844 })
+    await page.goto(office.url)
+    await settled(page)
+    await check(page, 'sign-in')
+    await signIn(page, office)
+    for (const [name, path] of Object.entries(VIEWS)) {
+      await page.goto(office.url + path)
+      await settled(page)
+      await check(page, name)
+      await fits(page, name)
+    }
+  })
+}
+
+test('dialogs and menus can be used by everybody, and by keyboard alone', async ({ page, office }) => {
+  await furnish(office)
+  await signIn(page, office, undefined, '/queues/acme-tour')
+  await page.getByLabel('Quota').fill('500')
+  await page.keyboard.press('Enter')
+  await check(page, 'a lever')
+  await page.keyboard.press('Escape')
+  await expect(page.getByRole('dialog')).toBeHidden()
+  // Back where it was.
+  await expect(page.getByLabel('Quota')).toBeFocused()
+
+  await page.getByRole('button', { name: 'More' }).press('Enter')
+  // A menu is none of the page's regions.
+  await check(page, 'the menu', ['region'])
+  await page.keyboard.press('End')
+  await page.keyboard.press('Enter')
+  await expect(page.getByLabel('Type acme-tour to confirm')).toBeFocused()
+  await check(page, 'a question')
+  await page.keyboard.press('Escape')
+
+  await page.getByRole('link', { name: 'Settings' }).press('Enter')
+  await expect(page.getByRole('heading', { level: 1 })).toBeFocused()
+  await page.getByLabel('Name', { exact: true }).fill('Grand tour')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('dialog', { name: 'Save these changes?' }).getByRole('button', { name: 'Save', exact: true })).toBeFocused()
+  await check(page, 'the differences')
+})
+
+test('the first key leads past the navigation', async ({ page, office }) => {
+  await signIn(page, office)
+  await page.reload()
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.keyboard.press('Tab')
+  await expect(page.getByRole('link', { name: 'Skip to the page' })).toBeFocused()
+})
+
+test('German is complete, and so is its page for screen readers', async ({ page, office }) => {
+  await furnish(office)
+  await signIn(page, office)
+  await page.getByLabel('Language').selectOption('Deutsch')
+  await expect(page.locator('html')).toHaveAttribute('lang', 'de')
+  await expect(page.getByRole('heading', { level: 1, name: 'Übersicht' })).toBeVisible()
+  await expect(page).toHaveTitle('Übersicht · Vestibule')
+  await page.reload()
+  await expect(page.getByRole('heading', { level: 1, name: 'Übersicht' })).toBeVisible()
+  await check(page, 'overview in German')
+})

@@ -1,0 +1,56 @@
+import { expect, signIn, test } from './office.ts'
+
+test('a lost connection is shown, and is back by itself', async ({ page, office }) => {
+  await office.api.tenant('acme', 'Acme')
+  await office.api.queue({ id: 'acme-tour' })
+  await signIn(page, office)
+  await expect(page.getByRole('link', { name: 'acme-tour' })).toBeVisible()
+  await office.stop()
+  await expect(page.getByRole('alert')).toContainText('No connection to the server')
+  // What was seen last stays, and nobody is signed out.
+  await expect(page.getByRole('link', { name: 'acme-tour' })).toBeVisible()
+  await office.start()
+  await expect(page.getByText('The connection is back.')).toBeVisible({ timeout: 20_000 })
+  await expect(page.getByRole('alert')).toBeHidden()
+  await office.api.queue({ id: 'acme-encore' })
+  await expect(page.getByRole('link', { name: 'acme-encore' })).toBeVisible()
+})
+
+test('a store that is away is told apart from a server that is', async ({ page, office }) => {
+  await office.api.tenant('acme', 'Acme')
+  await office.api.queue({ id: 'acme-tour' })
+  await signIn(page, office, undefined, '/queues/acme-tour')
+  await expect(page.getByRole('heading', { name: 'Levers' })).toBeVisible()
+  await office.stopRedis()
+  await page.getByLabel('Quota').fill('11')
+  await page.getByRole('button', { name: 'Set …' }).first().click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Set to 11' }).click()
+  await expect(page.getByRole('dialog')).toContainText('The store gives no answer, so nothing was changed.')
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await expect(page.getByRole('alert').filter({ hasText: 'The store gives no answer' })).toBeVisible()
+})
+
+test('a page that is opened while the server is away says so, and stands once it is back', async ({ page, office }) => {
+  await office.api.tenant('acme', 'Acme')
+  await office.api.queue({ id: 'acme-tour' })
+  await signIn(page, office)
+  await page.route('**/api/**', (route) => route.abort())
+  await page.goto(`${office.url}/queues/acme-tour`)
+  await expect(page.getByRole('alert')).toContainText('No connection to the server')
+  await page.unroute('**/api/**')
+  await expect(page.getByRole('heading', { level: 1, name: 'acme-tour' })).toBeVisible({ timeout: 20_000 })
+  await expect(page.getByRole('heading', { name: 'Levers' })).toBeVisible()
+})
+
+test('a hidden tab asks for nothing', async ({ page, office }) => {
+  await signIn(page, office)
+  await expect(page.getByRole('heading', { name: 'No queues yet' })).toBeVisible()
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })
+    document.dispatchEvent(new Event('visibilitychange'))
+  })
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(request.url()))
+  await page.waitForTimeout(5_000)
+  expect(asked).toEqual([])
+})

@@ -1,0 +1,164 @@
+import type { Page } from '@playwright/test'
+
+import { ADA, expect, OTTO, signIn, test, VERA, type Office } from './office.ts'
+
+/** A queue of `acme`, and those who may operate or see it. */
+async function prepare({ api }: Office): Promise<void> {
+  await api.tenant('acme', 'Acme')
+  await api.queue({ id: 'acme-tour', name: 'World tour' })
+  await api.operator(OTTO, 'operator')
+  await api.operator(VERA, 'viewer')
+}
+
+const another = async (page: Page) => (await page.context().browser()!.newContext({ locale: 'en-GB' })).newPage()
+
+test('a wrong password is told, and who signs in is where they wanted to be', async ({ page, office }) => {
+  await prepare(office)
+  await page.goto(`${office.url}/queues/acme-tour/rules?from=mail`)
+  await expect(page).toHaveURL(/\/sign-in\?next=/)
+  await expect(page.getByLabel('Name')).toBeFocused()
+  await page.getByLabel('Name').fill('otto')
+  await page.getByLabel('Password').fill('not the password')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('alert')).toContainText('Name or password are wrong.')
+  await page.getByLabel('Password').fill(OTTO.password)
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(`${office.url}/queues/acme-tour/rules?from=mail`)
+})
+
+test('a sign-in that ends leads to the next one, and from there back', async ({ page, office }) => {
+  await prepare(office)
+  await signIn(page, office, OTTO, '/queues/acme-tour/settings')
+  await page.getByLabel('Name', { exact: true }).fill('Grand tour')
+  // A new password ends all sign-ins.
+  await office.api.call('PATCH', '/operators/otto', { password: 'something-new-and-long' })
+  await page.getByRole('button', { name: 'Review and save …' }).click()
+  await expect(page.getByText('Your sign-in ended.')).toBeVisible()
+  await page.getByLabel('Name').fill('otto')
+  await page.getByLabel('Password').fill('something-new-and-long')
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(`${office.url}/queues/acme-tour/settings`)
+})
+
+test('who changes their password stays signed in, and who signs out is out', async ({ page, office }) => {
+  await prepare(office)
+  await signIn(page, office, OTTO)
+  await page.getByRole('button', { name: 'Change password' }).click()
+  const dialog = page.getByRole('dialog')
+  await expect(dialog.getByLabel('Password until now')).toBeFocused()
+  await dialog.getByLabel('Password until now').fill('wrong')
+  await dialog.getByLabel('New password', { exact: true }).fill('something-new-and-long')
+  await dialog.getByLabel('New password once more').fill('something-new-and-long')
+  await page.keyboard.press('Enter')
+  await expect(dialog.getByLabel('Password until now')).toHaveAttribute('aria-invalid', 'true')
+  await dialog.getByLabel('Password until now').fill(OTTO.password)
+  await page.keyboard.press('Enter')
+  await expect(page.getByText('Your password is changed.')).toBeVisible()
+  await page.reload()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await expect(page.getByRole('heading', { name: 'Sign in' })).toBeVisible()
+  await page.goto(`${office.url}/queues/acme-tour`)
+  await expect(page).toHaveURL(/\/sign-in\?next=/)
+})
+
+test('a viewer sees the numbers and nothing to pull', async ({ page, office }) => {
+  await prepare(office)
+  await office.api.tenant('coral', 'Coral')
+  await office.api.queue({ id: 'coral-tour', tenant: 'coral' })
+  await signIn(page, office, VERA)
+  await expect(page.getByRole('link', { name: 'World tour' })).toBeVisible()
+  await expect(page.getByRole('link', { name: 'coral-tour' })).toBeHidden()
+  await expect(page.getByRole('link', { name: 'Create a queue' })).toBeHidden()
+  await expect(page.getByRole('link', { name: 'Operators' })).toBeHidden()
+
+  await page.getByRole('link', { name: 'World tour' }).click()
+  await expect(page.getByText('You may look at this queue, not change it.')).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'How it went' })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'Levers' })).toBeHidden()
+  await expect(page.getByRole('button', { name: 'More' })).toBeHidden()
+
+  await page.getByRole('link', { name: 'Settings' }).click()
+  await expect(page.getByLabel('Name', { exact: true })).toBeDisabled()
+  await page.getByRole('link', { name: 'Rules' }).click()
+  await expect(page.getByRole('button', { name: 'Add a rule' })).toBeHidden()
+  // Trying an address changes nothing.
+  await page.getByRole('button', { name: 'Try it' }).click()
+  await expect(page.getByText('It meets this queue.')).toBeVisible()
+
+  for (const path of ['/new-queue', '/queues/coral-tour', '/operators']) {
+    await page.goto(office.url + path)
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText(/There is nothing here|There is no such queue/)
+  }
+})
+
+test('two operators who save at once: the second sees what the first changed, and chooses', async ({ page, office }) => {
+  await prepare(office)
+  const other = await another(page)
+  await signIn(page, office, OTTO, '/queues/acme-tour/settings')
+  await signIn(other, office, ADA, '/queues/acme-tour/settings')
+
+  await page.getByLabel('Name', { exact: true }).fill('Grand tour')
+  await page.getByLabel('Longest stay').fill('3600')
+
+  await other.getByLabel('Name', { exact: true }).fill('Farewell tour')
+  await other.getByLabel('Time to show up').fill('45')
+  await other.getByRole('button', { name: 'Review and save …' }).click()
+  await other.getByRole('button', { name: 'Save', exact: true }).click()
+  await expect(other.getByText('The settings are saved.')).toBeVisible()
+
+  await expect(page.getByText('Somebody else saved this queue meanwhile.')).toBeVisible()
+  await page.getByRole('button', { name: 'Review and save …' }).click()
+  const conflict = page.getByRole('dialog', { name: 'Somebody else changed this meanwhile' })
+  await expect(conflict).toContainText('by ada')
+  await expect(conflict).toContainText('You did not change this; theirs stays.')
+  await expect(conflict.getByRole('button', { name: 'Go on with this' })).toBeDisabled()
+  await conflict.getByLabel('Yours').check()
+  await conflict.getByRole('button', { name: 'Go on with this' }).click()
+
+  const review = page.getByRole('dialog', { name: 'Save these changes?' })
+  await expect(review.getByRole('row', { name: /Name Farewell tour Grand tour/ })).toBeVisible()
+  await review.getByRole('button', { name: 'Save', exact: true }).click()
+  await expect(page.getByText('The settings are saved.')).toBeVisible()
+  const { name, claim_ttl, max_session } = await office.api.settings('acme-tour')
+  expect({ name, claim_ttl, max_session }).toEqual({ name: 'Grand tour', claim_ttl: 45, max_session: 3600 })
+  await other.context().close()
+})
+
+test('what another operator sets shows up without a reload', async ({ page, office }) => {
+  await prepare(office)
+  await signIn(page, office, OTTO, '/queues/acme-tour')
+  await expect(page.getByLabel('Quota')).toHaveValue('10')
+  await office.api.call('PATCH', '/queues/acme-tour/levers', { quota: 77, mode: 'paused' })
+  await expect(page.getByLabel('Quota')).toHaveValue('77')
+  await expect(page.getByRole('button', { name: 'Paused' })).toHaveAttribute('aria-pressed', 'true')
+})
+
+test('what is typed is not lost by a click on a link', async ({ page, office }) => {
+  await prepare(office)
+  await signIn(page, office, OTTO, '/queues/acme-tour/settings')
+  await page.getByLabel('Name', { exact: true }).fill('Grand tour')
+  await page.getByRole('link', { name: 'Live' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+  await expect(page.getByLabel('Name', { exact: true })).toHaveValue('Grand tour')
+  await page.getByRole('link', { name: 'Live' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
+  await expect(page).toHaveURL(`${office.url}/queues/acme-tour`)
+})
+
+test('rules are written, and an address tried on them', async ({ page, office }) => {
+  await prepare(office)
+  await signIn(page, office, OTTO, '/queues/acme-tour/rules')
+  await page.getByRole('button', { name: 'Add a rule' }).click()
+  await expect(page.getByLabel('What it does')).toBeFocused()
+  await page.getByLabel('Paths').fill('static/**')
+  await page.getByRole('button', { name: 'Review and save …' }).click()
+  await expect(page.getByLabel('Paths')).toHaveAttribute('aria-invalid', 'true')
+  await page.getByLabel('Paths').fill('/static/**')
+  await page.getByRole('button', { name: 'Review and save …' }).click()
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await expect(page.getByText('The rules are saved.')).toBeVisible()
+  await page.getByLabel('Address', { exact: true }).fill('https://acme-tour.localhost/static/logo.png')
+  await page.getByRole('button', { name: 'Try it' }).click()
+  await expect(page.getByText('It passes, by a rule.')).toBeVisible()
+  await expect(page.getByText('rule 0 lets it pass')).toBeVisible()
+})

@@ -1,0 +1,164 @@
+import type { Locator, Page } from '@playwright/test'
+
+import { crowd } from './crowd.ts'
+import { expect, signIn, test } from './office.ts'
+
+/** A number at the top of a queue's page. */
+const tile = (page: Page, name: string): Locator => page.locator('dl.tiles > div').filter({ has: page.getByText(name, { exact: true }) }).locator('dd')
+const dialog = (page: Page): Locator => page.getByRole('dialog')
+
+test('a sale is run from an empty backoffice to the end', async ({ page, office }) => {
+  await signIn(page, office)
+
+  await test.step('there is nothing yet, and the page says what to do', async () => {
+    await expect(page.getByRole('heading', { name: 'No queues yet' })).toBeVisible()
+    await page.getByRole('link', { name: 'Tenants' }).click()
+    await page.getByRole('button', { name: 'Create a tenant' }).first().click()
+    await dialog(page).getByLabel('Name', { exact: true }).fill('Acme Live')
+    await dialog(page).getByLabel('Id', { exact: true }).fill('acme')
+    await dialog(page).getByRole('button', { name: /^Create/ }).click()
+    await expect(dialog(page)).toBeHidden()
+  })
+
+  await test.step('a queue is created, and the server says at the fields what is wrong', async () => {
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.getByRole('link', { name: 'Create a queue' }).first().click()
+    await page.getByLabel('Id', { exact: true }).fill('Acme Tour')
+    await page.getByLabel('Name', { exact: true }).fill('World tour')
+    await page.getByLabel('Hosts').fill('acme-tour.localhost')
+    await page.getByLabel('Address of the site').fill(office.site)
+    await page.getByLabel('Quota').fill('5')
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await expect(page.getByLabel('Id', { exact: true })).toHaveAttribute('aria-invalid', 'true')
+    await page.getByLabel('Id', { exact: true }).fill('acme-tour')
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'World tour' })).toBeVisible()
+    await expect(page).toHaveURL(/\/queues\/acme-tour$/)
+  })
+
+  await test.step('it begins paused: people wait, nobody is let in', async () => {
+    await crowd(office, 'acme-tour', 60)
+    await expect(tile(page, 'Waiting')).toHaveText('60')
+    await expect(tile(page, 'In')).toContainText('0')
+  })
+
+  await test.step('opening it says what it will do, and does it', async () => {
+    await page.getByRole('button', { name: 'Open', exact: true }).click()
+    await expect(dialog(page)).toContainText('Admissions begin: 5 people get in at once, and the site will carry 5.')
+    await dialog(page).getByRole('button', { name: 'Change to “Open”' }).click()
+    await expect(tile(page, 'In')).toContainText('of 5 · 100%')
+    await expect(tile(page, 'Waiting')).toHaveText('55')
+  })
+
+  await test.step('a raised quota lets in as many as it says', async () => {
+    await page.getByLabel('Quota').fill('10')
+    await page.getByRole('button', { name: 'Set …' }).first().click()
+    await expect(dialog(page)).toContainText('Lets 5 people in now; the site will carry 10.')
+    await page.keyboard.press('Enter')
+    await expect(dialog(page)).toBeHidden()
+    await expect(tile(page, 'Waiting')).toHaveText('50')
+    await expect(tile(page, 'In')).toContainText('of 10')
+  })
+
+  await test.step('a release goes above the quota, and says so', async () => {
+    await page.getByLabel('Release').fill('10')
+    await page.getByRole('button', { name: 'Release …' }).click()
+    await expect(dialog(page)).toContainText('Lets 10 people in now; the site will carry 20.')
+    await expect(dialog(page)).toContainText('That is 10 above the quota')
+    // The focus is not on what does it.
+    await expect(dialog(page).getByRole('button', { name: 'Cancel' })).toBeFocused()
+    await dialog(page).getByRole('button', { name: 'Let 10 people in now' }).click()
+    await expect(tile(page, 'Waiting')).toHaveText('40')
+    await expect(page.getByText('10 people were let in.')).toBeVisible()
+  })
+
+  await test.step('pausing keeps the places, closing ends the sale', async () => {
+    await page.getByRole('button', { name: 'Paused' }).click()
+    await expect(dialog(page)).toContainText('40 people wait and keep their places')
+    await dialog(page).getByRole('button', { name: 'Change to “Paused”' }).click()
+    await expect(page.getByRole('button', { name: 'Paused' })).toHaveAttribute('aria-pressed', 'true')
+    await page.getByRole('button', { name: 'Closed' }).click()
+    await dialog(page).getByRole('button', { name: 'Change to “Closed”' }).click()
+    await expect(page.getByRole('button', { name: 'Closed' })).toHaveAttribute('aria-pressed', 'true')
+    expect((await office.api.settings('acme-tour')).mode).toBe('closed')
+  })
+
+  await test.step('the log of the queue tells all of it', async () => {
+    await page.getByRole('link', { name: 'Log', exact: true }).click()
+    await expect(page.locator('.entry')).toHaveCount(6)
+  })
+})
+
+test('many people are only let in once the server was asked twice', async ({ page, office }) => {
+  await office.api.tenant('acme', 'Acme')
+  await office.api.queue({ id: 'acme-tour', mode: 'paused', quota: 100 })
+  await crowd(office, 'acme-tour', 120)
+  await signIn(page, office, undefined, '/queues/acme-tour')
+  await expect(tile(page, 'Waiting')).toHaveText('120')
+  await page.getByLabel('Release').fill('110')
+  await page.getByRole('button', { name: 'Release …' }).click()
+  const act = dialog(page).getByRole('button', { name: 'Let 110 people in now' })
+  await act.click()
+  await expect(dialog(page)).toContainText('110 people will be let in now; the site will carry 110, and the quota is 100.')
+  expect((await office.api.stats('acme-tour')).active).toBe(0)
+  await act.click()
+  await expect(dialog(page)).toBeHidden()
+  await expect(tile(page, 'Waiting')).toHaveText('10')
+})
+
+test('a visitor is found by the code that they read out, let in and ended', async ({ page, office }) => {
+  await office.api.tenant('acme', 'Acme')
+  await office.api.queue({ id: 'acme-tour', quota: 1 })
+  const visitors = await crowd(office, 'acme-tour', 5)
+  const { session } = await visitors[4]!.standing()
+  const { support_code: code } = await office.api.call<{ support_code: string }>('GET', `/queues/acme-tour/sessions/${session}`)
+  await signIn(page, office, undefined, '/queues/acme-tour/sessions')
+
+  await page.getByLabel('Support code or id').fill(code.toLowerCase())
+  await page.keyboard.press('Enter')
+  await expect(page.locator('.found')).toContainText('waits')
+  await page.getByRole('button', { name: 'Let in now …' }).click()
+  await dialog(page).getByRole('button', { name: 'Let in', exact: true }).click()
+  await expect(page.locator('.found')).toContainText('is in')
+  expect((await visitors[4]!.standing()).state).toBe('admitted')
+
+  await page.getByRole('button', { name: 'End …' }).click()
+  await expect(dialog(page)).toContainText('will lose its place for good')
+  await dialog(page).getByRole('button', { name: 'End it' }).click()
+  await expect(page.locator('.found')).toContainText('was ended')
+
+  await page.getByLabel('Support code or id').fill('00000-00000')
+  await page.keyboard.press('Enter')
+  await expect(page.getByText('Nobody of this code is here now.')).toBeVisible()
+})
+
+test('a queue is cloned, reset and removed, each only after its name was typed', async ({ page, office }) => {
+  await office.api.tenant('acme', 'Acme')
+  await office.api.queue({ id: 'acme-tour', quota: 1, rules: [{ action: 'bypass', path: ['/static/**'] }] })
+  await crowd(office, 'acme-tour', 5)
+  await signIn(page, office, undefined, '/queues/acme-tour')
+  const more = async (item: string) => {
+    await page.getByRole('button', { name: 'More' }).click()
+    await page.getByRole('menuitem', { name: item }).click()
+  }
+
+  await more('Reset the line')
+  await expect(dialog(page)).toContainText('4 who wait will lose their place')
+  await expect(dialog(page).getByRole('button', { name: 'Reset the line' })).toBeDisabled()
+  await dialog(page).getByLabel('Type acme-tour to confirm').fill('acme-tour')
+  await page.keyboard.press('Enter')
+  await expect(tile(page, 'Waiting')).toHaveText('0')
+
+  await more('Clone')
+  await page.getByLabel('Id', { exact: true }).fill('acme-encore')
+  await page.getByLabel('Hosts').fill('acme-encore.localhost')
+  await page.getByRole('button', { name: 'Clone', exact: true }).click()
+  await expect(page).toHaveURL(/\/queues\/acme-encore$/)
+  expect((await office.api.settings('acme-encore')).rules).toEqual([{ action: 'bypass', path: ['/static/**'] }])
+
+  await more('Remove')
+  await dialog(page).getByLabel('Type acme-encore to confirm').fill('acme-encore')
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
+  await expect(page.getByRole('link', { name: 'acme-encore' })).toBeHidden()
+})

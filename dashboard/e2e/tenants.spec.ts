@@ -1,0 +1,97 @@
+import type { Page } from '@playwright/test'
+
+import { accessible } from './axe.ts'
+import { expect, OTTO, signIn, test, VERA, type Office } from './office.ts'
+
+const dialog = (page: Page) => page.getByRole('dialog')
+const row = (page: Page, name: string) => page.getByRole('row').filter({ has: page.getByRole('rowheader', { name }) })
+
+async function prepare({ api }: Office): Promise<void> {
+  await api.tenant('acme', 'Acme Live')
+  await api.tenant('coral', 'Coral Sound')
+  await api.queue({ id: 'acme-tour', name: 'World tour' })
+  await api.operator(OTTO, 'operator')
+  await api.operator(VERA, 'viewer')
+}
+
+test('a tenant is created, changed and removed', async ({ page, office }) => {
+  await signIn(page, office, undefined, '/tenants')
+  await expect(page.getByRole('heading', { name: 'No tenants yet' })).toBeVisible()
+  await page.getByRole('button', { name: 'Create a tenant' }).first().click()
+  await accessible(page, 'a new tenant')
+
+  await test.step('the id follows the name, and the server says at the fields what is wrong', async () => {
+    await dialog(page).getByLabel('Name', { exact: true }).fill('Große Bühne')
+    await expect(dialog(page).getByLabel('Id', { exact: true })).toHaveValue('grosse-buehne')
+    await dialog(page).getByLabel('Colour', { exact: true }).fill('red')
+    await dialog(page).getByLabel('Logo').fill('../logo.svg')
+    await dialog(page).getByRole('button', { name: 'Create a tenant' }).click()
+    await expect(dialog(page).getByLabel('Colour', { exact: true })).toHaveAttribute('aria-invalid', 'true')
+    await expect(dialog(page).getByLabel('Logo')).toHaveAttribute('aria-invalid', 'true')
+    await accessible(page, 'wrong fields')
+  })
+  await test.step('the colour says how it can be read', async () => {
+    await dialog(page).getByLabel('Colour', { exact: true }).fill('#ffd400')
+    await expect(dialog(page)).toContainText('On light pages texts get a darker shade of it')
+    await dialog(page).getByLabel('Logo').fill('')
+    await dialog(page).getByRole('button', { name: 'Create a tenant' }).click()
+    await expect(dialog(page)).toBeHidden()
+    await expect(row(page, 'Große Bühne')).toContainText('#ffd400')
+  })
+  await test.step('an id that is there already is told at its field', async () => {
+    await page.getByRole('button', { name: 'Create a tenant' }).click()
+    await dialog(page).getByLabel('Name', { exact: true }).fill('Große Bühne')
+    await dialog(page).getByRole('button', { name: 'Create a tenant' }).click()
+    await expect(dialog(page).getByLabel('Id', { exact: true })).toHaveAttribute('aria-invalid', 'true')
+    await page.keyboard.press('Escape')
+  })
+  await test.step('it is changed', async () => {
+    await page.getByRole('button', { name: 'Change Große Bühne' }).click()
+    await dialog(page).getByLabel('Colour', { exact: true }).fill('')
+    await dialog(page).getByLabel('Name', { exact: true }).fill('Kleine Bühne')
+    await page.keyboard.press('Enter')
+    await expect(row(page, 'Kleine Bühne')).toContainText('The theme’s own')
+  })
+  await test.step('it is removed, once its id was typed', async () => {
+    await page.getByRole('button', { name: 'Remove Kleine Bühne' }).click()
+    await expect(dialog(page)).toContainText('will be removed for good')
+    await dialog(page).getByLabel('Type grosse-buehne to confirm').fill('grosse-buehne')
+    await dialog(page).getByRole('button', { name: 'Remove', exact: true }).click()
+    await expect(page.getByRole('heading', { name: 'No tenants yet' })).toBeVisible()
+  })
+})
+
+test('a tenant that has queues stays, and the page says which', async ({ page, office }) => {
+  await prepare(office)
+  await signIn(page, office, undefined, '/tenants')
+  await expect(row(page, 'Acme Live')).toContainText('1 queue')
+  await page.getByRole('button', { name: 'Remove Acme Live' }).click()
+  await expect(dialog(page)).toContainText('Acme Live still has queues')
+  await dialog(page).getByRole('link', { name: 'World tour' }).click()
+  await expect(page).toHaveURL(/\/queues\/acme-tour$/)
+})
+
+test('an operator changes the tenants that are theirs, and creates and removes none', async ({ page, office }) => {
+  await prepare(office)
+  await signIn(page, office, OTTO, '/tenants')
+  await expect(page.getByRole('button', { name: 'Change Acme Live' })).toBeVisible()
+  await expect(page.getByRole('button', { name: /Remove|Create/ })).toHaveCount(0)
+  await expect(page.getByText('Coral Sound')).toHaveCount(0)
+})
+
+test('a viewer changes nothing here', async ({ page, office }) => {
+  await prepare(office)
+  await office.api.call('POST', '/themes/acme/versions', { files: [{ path: 'extra.css', base64: 'eA==' }] })
+  await signIn(page, office, VERA, '/tenants')
+  await expect(page.getByRole('rowheader', { name: 'Acme Live' })).toBeVisible()
+  for (const path of ['/tenants', '/themes', '/themes/acme', '/audit']) {
+    await page.goto(office.url + path)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.waitForLoadState('networkidle').catch(() => undefined)
+    await expect(page.getByRole('main').getByRole('button', { name: /create|make|change|remove|save|check|publish|revoke|choose/i }), path).toHaveCount(0)
+  }
+  for (const path of ['/operators', '/tokens']) {
+    await page.goto(office.url + path)
+    await expect(page.getByRole('heading', { level: 1, name: 'There is nothing here' })).toBeVisible()
+  }
+})

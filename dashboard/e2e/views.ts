@@ -1,0 +1,50 @@
+import type { Page } from '@playwright/test'
+
+import { crowd } from './crowd.ts'
+import { OTTO, VERA, type Office } from './office.ts'
+
+/** Every page, by a name for its picture. */
+export const VIEWS: Record<string, string> = {
+  overview: '/',
+  queue: '/queues/acme-tour',
+  'queue-settings': '/queues/acme-tour/settings',
+  'queue-rules': '/queues/acme-tour/rules',
+  'queue-visitors': '/queues/acme-tour/sessions',
+  'queue-log': '/queues/acme-tour/log',
+  'queue-site': '/queues/acme-tour/site',
+  'new-queue': '/new-queue',
+  themes: '/themes',
+  tenants: '/tenants',
+  operators: '/operators',
+  tokens: '/tokens',
+  audit: '/audit',
+  'not-found': '/nothing/here',
+}
+
+/** A backoffice in the middle of things: brands, queues of every kind, people who wait, and a log. */
+export async function furnish(office: Office): Promise<void> {
+  const { api } = office
+  await api.tenant('acme', 'Acme Live')
+  await api.tenant('northern', 'Northern Lights')
+  await api.tenant('coral', 'Coral Sound')
+  const rules = [{ action: 'bypass' as const, path: ['/static/**', '/favicon.ico'] }, { action: 'queue' as const, path: ['/shop/**'], method: ['GET'] }]
+  await api.queue({ id: 'acme-tour', name: 'World tour 2027', quota: 20, rules })
+  await api.queue({ id: 'northern-winter', name: 'Winter festival', tenant: 'northern', quota: 0 })
+  await api.queue({ id: 'northern-presale', name: 'Presale', tenant: 'northern', mode: 'paused', quota: 200 })
+  await api.queue({ id: 'coral-club', name: 'Club night', tenant: 'coral', mode: 'closed' })
+  await api.queue({ id: 'coral-free', name: 'Free concert', tenant: 'coral', mode: 'bypass' })
+  await api.operator(OTTO, 'operator')
+  await api.operator(VERA, 'viewer')
+  await api.call('POST', '/tokens', { name: 'deploy script', role: 'operator', expires_in: 2_592_000, tenants: ['acme'] })
+  await crowd(office, 'acme-tour', 60)
+  await crowd(office, 'northern-winter', 15)
+  await crowd(office, 'northern-presale', 25)
+  await api.call('PATCH', '/queues/acme-tour/levers', { admissions_per_minute: 120 })
+}
+
+/** Waits until a page has what it asked for. */
+export async function settled(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.waitForLoadState('load')
+  await page.waitForTimeout(1_200)
+}

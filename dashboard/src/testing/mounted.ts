@@ -1,0 +1,34 @@
+import { mount } from '@vue/test-utils'
+import { defineComponent, h, type Component } from 'vue'
+import { matchedRouteKey } from 'vue-router'
+
+import { router } from '@/router'
+import type { Account } from '@/services/types'
+import { useSession } from '@/stores/session'
+
+/** Signs somebody in, without asking anybody. */
+export function signedIn(role: Account['role'] = 'operator', tenants: string[] | null = ['acme']): void {
+  useSession().account = { operator: 'otto', role, tenants, token: null, ends_at: null }
+}
+
+/** A page of the router, as far as one that asks before it is left needs it. */
+const record = { value: { leaveGuards: new Set(), updateGuards: new Set() } }
+
+/** Puts a component on the page, with the routes of the dashboard. What it teleports is in the document. */
+export function put(component: Component, props: Record<string, unknown> = {}, around?: () => void) {
+  const wrapper = defineComponent({
+    setup() {
+      around?.()
+      return () => h(component, props)
+    },
+  })
+  return mount(wrapper, { global: { plugins: [router], provide: { [matchedRouteKey as symbol]: record } }, attachTo: document.body })
+}
+
+/** The first element of the document that fits, wherever it was teleported to. */
+export function found<E extends Element = HTMLElement>(selector: string, text = ''): E {
+  const all = [...document.querySelectorAll<E>(selector)]
+  const element = all.find((it) => (it.textContent ?? '').includes(text))
+  if (!element) throw new Error(`there is no ${selector} with "${text}" in: ${document.body.innerHTML}`)
+  return element
+}

@@ -1,0 +1,93 @@
+import { flushPromises, type VueWrapper } from '@vue/test-utils'
+import { afterEach, expect, test } from 'vitest'
+
+import { useNumbers } from '@/stores/numbers'
+import { found, put, signedIn } from '@/testing/mounted'
+import { settings, stats } from '@/testing/queues'
+import { refusal, serve, type Asked } from '@/testing/server'
+
+import { provideQueue } from '../queue'
+import LeversPanel from './LeversPanel.vue'
+
+let panel: VueWrapper | undefined
+
+afterEach(() => panel?.unmount())
+
+/** The levers of a queue in front of which 1,200 people wait. */
+async function levers(answers: Parameters<typeof serve>[0]): Promise<Asked[]> {
+  const now = stats({ waiting: 1200, active: 100 })
+  const asked = serve({ 'GET /api/v1/queues/acme-tour': settings(), 'GET /api/v1/queues/acme-tour/stats': now, ...answers })
+  signedIn()
+  useNumbers().takeOne(now)
+  panel = put(LeversPanel, { settings: settings(), stats: now }, () => provideQueue(() => 'acme-tour'))
+  await flushPromises()
+  return asked
+}
+
+async function type(label: string, value: string): Promise<void> {
+  const field = panel!.findAll('.lever').find((lever) => lever.find('label').text().startsWith(label))!
+  await field.find('input').setValue(value)
+  await field.trigger('submit')
+  await flushPromises()
+}
+
+const changes = (asked: Asked[]) => asked.filter(({ line }) => !line.startsWith('GET')).map(({ line, body, headers }) => [line, body, headers.get('x-vestibule-confirm')])
+
+test('nothing is changed before it was said what it will do', async () => {
+  const asked = await levers({ 'PATCH /api/v1/queues/acme-tour/levers': settings({ quota: 150, revision: 8 }) })
+  await type('Quota', '150')
+  expect(found('[role="dialog"]').textContent).toContain('Lets 50 people in now; the site will carry 150.')
+  expect(changes(asked)).toEqual([])
+  found<HTMLButtonElement>('[role="dialog"] button', 'Set to 150').closest('form')!.requestSubmit()
+  await flushPromises()
+  expect(changes(asked)).toEqual([['PATCH /api/v1/queues/acme-tour/levers', { quota: 150 }, null]])
+  expect(document.querySelector('[role="dialog"]')).toBeNull()
+})
+
+test('what is no number of people is refused before anything is asked', async () => {
+  const asked = await levers({})
+  for (const wrong of ['-1', '1.5', 'many', '10000001', '']) {
+    await type('Quota', wrong)
+    expect(panel!.find('.error').text()).toBe('takes 0 to 10,000,000')
+  }
+  await type('Rate', '0')
+  expect(panel!.find('.error').text()).toBe('takes 1 to 6,000,000, or nothing')
+  await type('Release', 'all')
+  expect(panel!.find('.error').text()).toBe('takes 1 to 100,000')
+  expect(changes(asked)).toEqual([])
+  expect(document.querySelector('[role="dialog"]')).toBeNull()
+})
+
+test('a large release is shown once more in the words of the server, and done with its token', async () => {
+  const confirmation = { token: 'once', expires_in: 120, effect: '200 people will be let in now' }
+  const asked = await levers({
+    'POST /api/v1/queues/acme-tour/release': ({ headers }) =>
+      headers.has('x-vestibule-confirm') ? { released: 200 } : refusal(428, 'confirmation_required', { confirmation }),
+  })
+  await type('Release', '200')
+  const submit = async () => {
+    found<HTMLButtonElement>('[role="dialog"] button', 'Let 200 people in now').closest('form')!.requestSubmit()
+    await flushPromises()
+  }
+  await submit()
+  expect(found('[role="dialog"]').textContent).toContain('200 people will be let in now.')
+  await submit()
+  const line = 'POST /api/v1/queues/acme-tour/release'
+  expect(changes(asked)).toEqual([[line, { count: 200 }, null], [line, { count: 200 }, 'once']])
+  expect(document.querySelector('[role="dialog"]')).toBeNull()
+})
+
+test('a lever that could not be pulled says so, and stays in hand', async () => {
+  await levers({ 'PATCH /api/v1/queues/acme-tour/levers': refusal(503, 'store_unavailable') })
+  await panel!.find('.mode:nth-child(2)').trigger('click')
+  await flushPromises()
+  found<HTMLButtonElement>('[role="dialog"] button', 'Change to “Paused”').closest('form')!.requestSubmit()
+  await flushPromises()
+  expect(found('[role="dialog"] [role="alert"]').textContent).toContain('nothing was changed')
+})
+
+test('the mode that holds is no lever', async () => {
+  await levers({})
+  await panel!.find('.mode[aria-pressed="true"]').trigger('click')
+  expect(document.querySelector('[role="dialog"]')).toBeNull()
+})

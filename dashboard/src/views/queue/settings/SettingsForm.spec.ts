@@ -1,0 +1,104 @@
+import { flushPromises, type VueWrapper } from '@vue/test-utils'
+import { defineComponent, h } from 'vue'
+import { afterEach, expect, test } from 'vitest'
+
+import { found, put, signedIn } from '@/testing/mounted'
+import { settings } from '@/testing/queues'
+import { refusal, serve, type Asked } from '@/testing/server'
+
+import { provideQueue } from '../queue'
+import SettingsPage from './SettingsPage.vue'
+
+const QUEUE = '/api/v1/queues/acme-tour'
+let form: VueWrapper | undefined
+
+afterEach(() => form?.unmount())
+
+async function open(answers: Parameters<typeof serve>[0], role: 'operator' | 'viewer' = 'operator'): Promise<Asked[]> {
+  const asked = serve({ [`GET ${QUEUE}`]: settings(), [`GET ${QUEUE}/stats`]: {}, 'GET /api/v1/themes': { themes: [] }, ...answers })
+  signedIn(role)
+  const page = defineComponent({
+    setup() {
+      provideQueue(() => 'acme-tour')
+      return () => h(SettingsPage)
+    },
+  })
+  form = put(page)
+  await flushPromises()
+  return asked
+}
+
+const field = (label: string) => form!.findAll('.field').find((it) => it.find('label').text() === label)!
+const writes = (asked: Asked[]) => asked.filter(({ line }) => line.startsWith('PATCH'))
+const review = async () => {
+  await form!.find('form').trigger('submit')
+  await flushPromises()
+}
+const press = async (text: string) => {
+  found('[role="dialog"] button', text).click()
+  await flushPromises()
+}
+
+test('what would change is shown before it is saved, over the revision that was looked at', async () => {
+  const asked = await open({
+    [`PATCH ${QUEUE}?validate=true`]: { settings: settings(), changes: [{ field: 'name', from: 'World tour', to: 'Grand tour' }] },
+    [`PATCH ${QUEUE}`]: settings({ name: 'Grand tour', revision: 8 }),
+  })
+  expect(form!.text()).not.toContain('not saved')
+  await field('Name').find('input').setValue('Grand tour')
+  await review()
+  expect(found('[role="dialog"] tr', 'Name').textContent).toContain('World tourGrand tour')
+  await press('Save')
+  expect(writes(asked).map(({ line, body, headers }) => [line, body, headers.get('if-match')])).toEqual([
+    [`PATCH ${QUEUE}?validate=true`, { name: 'Grand tour' }, '"7"'],
+    [`PATCH ${QUEUE}`, { name: 'Grand tour' }, '"7"'],
+  ])
+  expect(form!.text()).not.toContain('not saved')
+})
+
+test('what the server finds wrong stands at its field', async () => {
+  const errors = [{ code: 'wrong_field', field: 'waiting_ttl', message: 'takes 3 to 3600' }, { code: 'wrong_field', field: 'epoch', message: 'is odd' }]
+  await open({ [`PATCH ${QUEUE}?validate=true`]: refusal(422, 'wrong_fields', { errors }) })
+  await field('Presence in line').find('input').setValue('1')
+  await review()
+  expect(field('Presence in line').find('.error').text()).toBe('takes 3 to 3600')
+  // One that the form has no field for is told all the same.
+  expect(form!.find('[role="alert"]').text()).toContain('epoch is odd')
+})
+
+test('what somebody else changed is kept unless the operator says otherwise', async () => {
+  const conflict = {
+    revision: 8,
+    fields: [
+      { field: 'name', before: 'World tour', theirs: 'Farewell tour', yours: 'Grand tour', operator: 'ada', at: 1_790_000_000 },
+      { field: 'claim_ttl', before: 30, theirs: 45, operator: 'ada', at: 1_790_000_000 },
+    ],
+  }
+  const theirs = settings({ name: 'Farewell tour', claim_ttl: 45, revision: 8 })
+  let revision = 7
+  const asked = await open({
+    [`GET ${QUEUE}`]: () => (revision === 7 ? settings() : theirs),
+    [`PATCH ${QUEUE}?validate=true`]: ({ headers }) => {
+      if (headers.get('if-match') === '"8"') return { settings: theirs, changes: [{ field: 'max_session', from: null, to: 3600 }] }
+      revision = 8
+      return refusal(412, 'changed_meanwhile', { conflict })
+    },
+  })
+  await field('Name').find('input').setValue('Grand tour')
+  await field('Longest stay').find('input').setValue('3600')
+  await review()
+  const go = found<HTMLButtonElement>('[role="dialog"] button', 'Go on with this')
+  expect(go.disabled).toBe(true)
+  expect(found('[role="dialog"]').textContent).toContain('by ada')
+  found('[role="dialog"] label', 'Theirs').click()
+  await flushPromises()
+  await press('Go on with this')
+  expect(writes(asked).at(-1)).toMatchObject({ body: { max_session: 3600 } })
+  expect(field('Name').find('input').element.value).toBe('Farewell tour')
+  expect(found('[role="dialog"] tr', 'Longest stay').textContent).toContain('3600')
+})
+
+test('a viewer can read every field and change none', async () => {
+  await open({}, 'viewer')
+  expect(form!.find('fieldset').attributes('disabled')).toBeDefined()
+})

@@ -1,0 +1,47 @@
+import { useConfirmation } from '@/stores/confirmation'
+import { useNotices } from '@/stores/notices'
+import type { ThemeVersionView } from '@/services/types'
+
+import type { Guided } from './guided'
+import { useThemeTexts } from './texts'
+import type { Work } from './work'
+
+/** What is done with a theme, with what is asked before and said after it. */
+export interface Steps {
+  check(): Promise<void>
+  save(): Promise<void>
+  publish(version: ThemeVersionView): Promise<void>
+  open(version: ThemeVersionView): Promise<void>
+  startOver(guided: Guided): Promise<void>
+}
+
+export function useSteps(work: Work): Steps {
+  const t = useThemeTexts()
+  const confirmation = useConfirmation()
+  const notices = useNotices()
+
+  async function check(): Promise<void> {
+    if (await work.check()) notices.done(t.value.checked)
+  }
+
+  async function save(): Promise<void> {
+    if (await work.save()) notices.done(t.value.saved)
+  }
+
+  async function publish(version: ThemeVersionView): Promise<void> {
+    if (!(await confirmation.ask({ title: t.value.publishTitle, body: t.value.publishBody, action: t.value.publish }))) return
+    if (await work.publish(version)) notices.done(t.value.published)
+  }
+
+  async function open(version: ThemeVersionView): Promise<void> {
+    const question = { title: t.value.openTitle, body: t.value.unsavedBody, action: t.value.discard, isDangerous: true }
+    if (!work.isChanged.value || (await confirmation.ask(question))) await work.open(version)
+  }
+
+  async function startOver(guided: Guided): Promise<void> {
+    const question = { title: t.value.startOver, body: t.value.startOverBody, action: t.value.startOver, isDangerous: true }
+    if (await confirmation.ask(question)) work.choose(guided)
+  }
+
+  return { check, save, publish, open, startOver }
+}

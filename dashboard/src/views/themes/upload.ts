@@ -1,0 +1,28 @@
+import { themeIn, type ThemeFiles } from '@/domain/theme-files'
+import { unzip } from '@/domain/zip'
+
+/** What was chosen or dropped to be uploaded. */
+export type Chosen =
+  /** An archive, which is a whole theme. */
+  | { kind: 'archive'; name: string; files: ThemeFiles }
+  /** Files that go beside those that are there. */
+  | { kind: 'files'; files: ThemeFiles }
+  /** An archive that can't be read. */
+  | { kind: 'unreadable'; name: string }
+
+/** Reads what was chosen: the first archive, or else all files. */
+export async function chosenFiles(list: readonly File[]): Promise<Chosen> {
+  const archive = list.find(({ name, type }) => /\.zip$/i.test(name) || type === 'application/zip')
+  if (!archive) {
+    return { kind: 'files', files: new Map(await Promise.all(list.map(async (file) => [file.name, await contentOf(file)] as const))) }
+  }
+  try {
+    return { kind: 'archive', name: archive.name, files: themeIn(await unzip(await archive.arrayBuffer())) }
+  } catch {
+    return { kind: 'unreadable', name: archive.name }
+  }
+}
+
+async function contentOf(file: File): Promise<Uint8Array<ArrayBuffer>> {
+  return new Uint8Array(await file.arrayBuffer())
+}

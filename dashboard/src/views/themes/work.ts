@@ -1,0 +1,123 @@
+import { computed, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
+
+import { useLoaded, type Loaded } from '@/composables/loaded'
+import { useTask } from '@/composables/task'
+import { areSame, base64, bytesOf, textOf, themeIn, type ThemeFiles } from '@/domain/theme-files'
+import { unzip } from '@/domain/zip'
+import type { Problem } from '@/services/problem'
+import { checkTheme, listVersions, publishVersion, readArchive, uploadTheme } from '@/services/themes'
+import type { ThemeVersionView } from '@/services/types'
+
+import { guidedOf, pagesOf, PAGES, type Guided } from './guided'
+
+/** A theme that somebody works on: files in this page, over a version that is kept. */
+export interface Work {
+  versions: Loaded<ThemeVersionView[]>
+  files: ShallowRef<ThemeFiles>
+  /** The version that the files began with; none where nothing was uploaded yet. */
+  base: ShallowRef<ThemeVersionView | undefined>
+  /** Whether the files differ from it. */
+  isChanged: ComputedRef<boolean>
+  /** What was chosen for the pages; `undefined` where they were written by hand. */
+  guided: ComputedRef<Guided | undefined>
+  /** What the server found wrong the last time. */
+  problem: ComputedRef<Problem | undefined>
+  /** Whether the server found the files as they are now to work. */
+  isChecked: Ref<boolean>
+  isBusy: ComputedRef<boolean>
+  /** Begins anew with the files of a version. */
+  open(version: ThemeVersionView): Promise<boolean>
+  write(path: string, content: Uint8Array<ArrayBuffer> | undefined): void
+  writeAll(files: ThemeFiles): void
+  choose(guided: Guided): void
+  /** Asks the server whether it works. */
+  check(): Promise<boolean>
+  /** Keeps the files as a version, which visitors do not see yet. */
+  save(): Promise<boolean>
+  /** Makes the version that the files began with what visitors see, or another one. */
+  publish(version: ThemeVersionView): Promise<boolean>
+}
+
+export function useWork(theme: string): Work {
+  const files = shallowRef<ThemeFiles>(new Map())
+  const begun = shallowRef<ThemeFiles>(new Map())
+  const base = shallowRef<ThemeVersionView>()
+  const isChecked = shallowRef(false)
+  const isChanged = computed(() => !areSame(files.value, begun.value))
+  const guided = computed(() => guidedOf(new Map(PAGES.flatMap((page) => (files.value.has(page) ? [[page, textOf(files.value.get(page))]] : [])))))
+
+  const versions = useLoaded(async () => {
+    const found = (await listVersions(theme)).versions
+    base.value = found.find(({ id }) => id === base.value?.id) ?? base.value
+    const first = found[0]
+    if (!base.value && first && !isChanged.value) await read(first)
+    return found
+  })
+
+  async function read(version: ThemeVersionView): Promise<void> {
+    begun.value = themeIn(await unzip(await readArchive(theme, version.id)))
+    files.value = begun.value
+    base.value = version
+  }
+
+  const opening = useTask(read)
+  const checking = useTask(async () => {
+    await checkTheme(theme, uploaded(files.value))
+    isChecked.value = true
+  })
+  const saving = useTask(async () => {
+    const kept = files.value
+    const { id } = await uploadTheme(theme, uploaded(kept))
+    begun.value = kept
+    await versions.load()
+    base.value = versions.value.value?.find((version) => version.id === id)
+    isChecked.value = true
+  })
+  const publishing = useTask(async (version: ThemeVersionView) => {
+    await publishVersion(theme, version.id)
+    await versions.load()
+  })
+  const tasks = [opening, checking, saving, publishing]
+
+  function write(path: string, content: Uint8Array<ArrayBuffer> | undefined): void {
+    const now = new Map(files.value)
+    if (content) now.set(path, content)
+    else now.delete(path)
+    files.value = now
+  }
+
+  function choose(chosen: Guided): void {
+    const pages = pagesOf(chosen)
+    const rest = [...files.value].filter(([path]) => !(PAGES as readonly string[]).includes(path))
+    files.value = new Map([...[...pages].map(([page, text]) => [page as string, bytesOf(text)] as const), ...rest])
+  }
+
+  watch(files, () => (isChecked.value = false))
+  /** A task clears what the others said. */
+  const run = <A extends unknown[]>(task: { run(...given: A): Promise<boolean> }) => (...given: A) => {
+    for (const { problem } of tasks) problem.value = undefined
+    return task.run(...given)
+  }
+
+  return {
+    versions,
+    files,
+    base,
+    isChanged,
+    guided,
+    isChecked,
+    problem: computed(() => tasks.find(({ problem }) => problem.value)?.problem.value),
+    isBusy: computed(() => tasks.some(({ isBusy }) => isBusy.value)),
+    open: run(opening),
+    write,
+    writeAll: (all) => (files.value = new Map(all)),
+    choose,
+    check: run(checking),
+    save: run(saving),
+    publish: run(publishing),
+  }
+}
+
+function uploaded(files: ThemeFiles) {
+  return [...files].map(([path, content]) => ({ path, base64: base64(content) }))
+}

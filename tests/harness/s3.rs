@@ -181,6 +181,11 @@ impl S3 {
         self.way.delay(time);
     }
 
+    /// Breaks off the connection instead of handing on an answer, so many times from now on.
+    pub fn drop_next(&self, answers: u64) {
+        self.way.drop_next(answers);
+    }
+
     /// How many connections the way could not carry on, because the server is gone.
     #[must_use]
     pub fn refused(&self) -> u64 {

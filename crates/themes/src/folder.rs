@@ -37,10 +37,22 @@ impl Folder {
         blocking(found).await.ok()?
     }
 
-    /// A file's content.
-    pub(crate) async fn read(&self, theme: &str, path: &str, max: u64) -> Result<Bytes, SourceError> {
-        let (folder, path) = (self.place(theme), path.to_owned());
-        blocking(move || read(&folder, &path, max)).await?.map_err(SourceError::Fault)
+    /// A file's content: that of the version `listed`, if any is named.
+    pub(crate) async fn read(
+        &self,
+        theme: &str,
+        path: &str,
+        listed: Option<&Stamp>,
+        max: u64,
+    ) -> Result<Bytes, SourceError> {
+        let (folder, path, listed) = (self.place(theme), path.to_owned(), listed.cloned());
+        blocking(move || {
+            let content = read(&folder, &path, max).map_err(SourceError::Fault)?;
+            // The whole folder may have been exchanged for another meanwhile.
+            let now = listed.as_ref().and_then(|_| fs::metadata(folder.join(&path)).ok());
+            if listed == now.as_ref().map(stamp) { Ok(content) } else { Err(SourceError::Changed) }
+        })
+        .await?
     }
 }
 

@@ -33,7 +33,7 @@
 //! ```
 //!
 //! How to write a theme stands in `docs/themes.md`. The parts: [`Themes`] picks and renders, [`PageView`] is what it
-//! is told, [`ThemesAddress`] is where themes are, [`negotiate`] finds the language, [`WaitWords`] rounds a wait so that the words stay true, [`Colour`] turns
+//! is told, [`ThemesAddress`] is where themes are, [`Publisher`] writes them there, [`negotiate`] finds the language, [`WaitWords`] rounds a wait so that the words stay true, [`Colour`] turns
 //! a brand's colour into ones that can be read, [`queue_script`] and [`keepalive_script`] are served as they are.
 
 mod address;

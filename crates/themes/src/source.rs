@@ -74,7 +74,7 @@ impl Source {
         max: u64,
     ) -> Result<Bytes, SourceError> {
         match self {
-            Self::Folder(folder) => folder.read(theme, name, max).await,
+            Self::Folder(folder) => folder.read(theme, name, Some(stamp), max).await,
             Self::Bucket(bucket) => bucket.read(theme, name, Some(stamp), max).await,
         }
     }
@@ -82,7 +82,7 @@ impl Source {
     /// An asset as it is now, of at most `max` bytes.
     pub(crate) async fn asset(&self, theme: &str, path: &str, max: u64) -> Result<Bytes, SourceError> {
         match self {
-            Self::Folder(folder) => folder.read(theme, path, max).await,
+            Self::Folder(folder) => folder.read(theme, path, None, max).await,
             Self::Bucket(bucket) => bucket.read(theme, path, None, max).await,
         }
     }

@@ -22,6 +22,7 @@ struct Heard {
     asked: Mutex<Vec<String>>,
     headers: Mutex<Vec<String>>,
     refused: AtomicU64,
+    drops: AtomicU64,
 }
 
 impl Way {
@@ -39,6 +40,10 @@ impl Way {
 
     pub(super) fn delay(&self, time: Duration) {
         self.heard.delay_ms.store(time.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn drop_next(&self, answers: u64) {
+        self.heard.drops.store(answers, Ordering::Relaxed);
     }
 
     pub(super) fn refused(&self) -> u64 {
@@ -76,11 +81,12 @@ async fn carry(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     heard: Arc<Heard>,
-    meet: impl Fn(&Heard, &[u8]) -> Duration,
+    meet: impl Fn(&Heard, &[u8]) -> Option<Duration>,
 ) {
     let mut buffer = vec![0; 65_536];
     while let Ok(count @ 1..) = from.read(&mut buffer).await {
-        sleep(meet(&heard, &buffer[..count])).await;
+        let Some(delay) = meet(&heard, &buffer[..count]) else { return };
+        sleep(delay).await;
         if to.write_all(&buffer[..count]).await.is_err() {
             return;
         }
@@ -89,7 +95,7 @@ async fn carry(
 
 impl Heard {
     /// Whoever reads from S3 sends a request in one piece, and no body.
-    fn note(&self, piece: &[u8]) -> Duration {
+    fn note(&self, piece: &[u8]) -> Option<Duration> {
         let line = piece.split(|byte| *byte == b'\r').next().unwrap_or_default();
         let line = String::from_utf8_lossy(line);
         if let Some(request) = line.strip_suffix(" HTTP/1.1") {
@@ -98,10 +104,12 @@ impl Heard {
             let head = head.split("\r\n\r\n").next().unwrap_or_default();
             self.headers.lock().unwrap().extend(head.lines().skip(1).map(str::to_owned));
         }
-        Duration::ZERO
+        Some(Duration::ZERO)
     }
 
-    fn hold(&self, _: &[u8]) -> Duration {
-        Duration::from_millis(self.delay_ms.load(Ordering::Relaxed))
+    /// `None` for an answer that is not handed on: the connection ends instead.
+    fn hold(&self, _: &[u8]) -> Option<Duration> {
+        let dropped = self.drops.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        dropped.is_err().then(|| Duration::from_millis(self.delay_ms.load(Ordering::Relaxed)))
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use vestibule_core::PurgeRecord;
+use vestibule_core::records::{Note, NoteKind, RecordKind, RecordOutcome, Records as _, Stream};
 use vestibule_core::settings::Tenant;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Cluster, Redis, Value};
@@ -85,11 +86,33 @@ async fn use_all_of(bench: &Bench) {
     assert_eq!(store.queues().await.unwrap().len(), 1);
 }
 
+/// Everything that is kept beside the lines.
+async fn keep_all_records(url: &str) {
+    let records = RedisStore::connect(url, RedisOptions::default()).unwrap();
+    let kind = RecordKind::Operators;
+    assert_eq!(records.put_record(kind, "anna", "{}", 0).await.unwrap(), RecordOutcome::Stored(1));
+    assert!(records.record(kind, "anna").await.unwrap().is_some());
+    assert_eq!(records.records(kind).await.unwrap().len(), 1);
+    assert!(records.remove_record(kind, "anna").await.unwrap());
+    for stream in [Stream::Audit, Stream::Minutes("acme-tour".parse().unwrap())] {
+        records.append(&stream, "{}").await.unwrap();
+        assert_eq!(records.entries(&stream, None, 10).await.unwrap().len(), 1);
+    }
+    let note = |id: &str| Note::new(NoteKind::SignIn, id);
+    records.put_note(&note("a"), "anna", 60).await.unwrap();
+    assert_eq!(records.note(&note("a")).await.unwrap().as_deref(), Some("anna"));
+    assert_eq!(records.take_note(&note("a")).await.unwrap().as_deref(), Some("anna"));
+    assert!(records.claim(&note("b"), "ben", 60).await.unwrap());
+    assert_eq!(records.count(&note("c"), 60).await.unwrap(), 1);
+    records.now().await.unwrap();
+}
+
 #[tokio::test]
 async fn the_store_may_do_all_that_it_does() {
     let redis = Redis::start().await;
     restrict(&redis).await;
     use_all_of(&Bench::at(&address_of(&redis.url()))).await;
+    keep_all_records(&address_of(&redis.url())).await;
     assert_eq!(redis.command(&["ACL", "LOG"]).await, Value::Array(vec![]), "nothing was refused");
 }
 
@@ -100,6 +123,7 @@ async fn the_store_may_do_all_that_it_does_in_a_cluster() {
         restrict(node).await;
     }
     use_all_of(&Bench::at(&address_of(&cluster.url()))).await;
+    keep_all_records(&address_of(&cluster.url())).await;
     for node in cluster.nodes() {
         assert_eq!(node.command(&["ACL", "LOG"]).await, Value::Array(vec![]), "nothing was refused");
     }

@@ -119,3 +119,15 @@ async fn a_server_that_nobody_listens_at_is_named() {
     assert!(message.contains("refused"), "{message}");
     wait_until("the built-in page is shown", PATIENCE, async || page(&themes, "acme").await == "built-in").await;
 }
+
+#[tokio::test]
+async fn an_answer_that_was_lost_is_asked_for_once_more() {
+    let s3 = S3::start().await;
+    s3.put(PAGE, saying("acme")).await;
+    let themes = fresh(&s3, NEVER);
+    until_says(&themes, "other", "built-in").await;
+    s3.drop_next(1);
+    assert_eq!(themes.check(&theme("acme")).await, Ok(()));
+    s3.drop_next(2);
+    let Err(ThemeError::Read { .. }) = themes.check(&theme("acme")).await else { panic!("asked three times") };
+}

@@ -15,13 +15,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use tempfile::TempDir;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 use vestibule_admin::{AdminParts, NewOperator, bootstrap};
 use vestibule_core::records::Records;
 use vestibule_core::settings::Document;
 use vestibule_core::{MemoryRecords, MemoryStore, Store, SystemClock};
-use vestibule_http::{Directory, LogFormat, init_telemetry};
+use vestibule_http::{Directory, LogFormat, ThemesConfig, init_telemetry, open_publisher, open_themes};
 
 use self::habits::Habits;
 use crate::admin::backoffice;
@@ -72,6 +73,8 @@ struct Demo {
     router: axum::Router,
     backoffice: Option<AdminParts>,
     tasks: JoinSet<()>,
+    /// What the backoffice publishes; gone with the demo.
+    _themes: TempDir,
 }
 
 impl Demo {
@@ -84,7 +87,10 @@ impl Demo {
         let Document { tenants, queues, .. } = document;
         let directory = Arc::new(Directory::new(store.clone(), tenants.clone(), queues.clone()));
         directory.apply(&tenants, &queues, &[]).await?;
-        let router = vestibule_gate::router(queue::gate(store.clone(), directory.clone())?);
+        let themes = tempfile::Builder::new().prefix("vestibule-demo-").tempdir()?;
+        let at = ThemesConfig { address: Some(themes.path().display().to_string()), recheck: None };
+        let gate = queue::gate(store.clone(), directory.clone(), open_themes("themes", &at)?)?;
+        let router = vestibule_gate::router(gate);
         let mut tasks = JoinSet::new();
         tasks.spawn(shop.serve(shop::shop(quota), std::future::pending(), DRAIN));
         tasks.spawn(keep_purging(store.clone(), records.clone()));
@@ -94,10 +100,10 @@ impl Demo {
             directory,
             trusted_proxies: 0,
             provider: None,
-            themes: None,
+            themes: open_publisher("themes", &at)?,
             streams: true,
         };
-        Ok(Self { store, router, backoffice: Some(backoffice), tasks })
+        Ok(Self { store, router, backoffice: Some(backoffice), tasks, _themes: themes })
     }
 
     /// Serves the backoffice at this address, for one superuser. Returns how to sign in.

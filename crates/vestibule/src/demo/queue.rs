@@ -41,11 +41,11 @@ pub(super) fn document(quota: u64, shop: SocketAddr) -> anyhow::Result<Document>
 }
 
 /// A gate over this store, with keys of its own: its tickets end with it.
-pub(super) fn gate(store: Arc<dyn Store>, directory: Arc<Directory>) -> anyhow::Result<Gate> {
+pub(super) fn gate(store: Arc<dyn Store>, directory: Arc<Directory>, themes: Themes) -> anyhow::Result<Gate> {
     Ok(Gate::new(GateParts {
         store,
         directory,
-        themes: Themes::built_in(),
+        themes,
         tickets: TicketSigner::new(&random_key("ticket")?)?,
         passes: PassSigner::new(&random_key("pass")?)?,
         trusted_proxies: 0,

@@ -50,7 +50,33 @@ test('a hidden tab asks for nothing', async ({ page, office }) => {
     document.dispatchEvent(new Event('visibilitychange'))
   })
   const asked: string[] = []
-  page.on('request', (request) => asked.push(request.url()))
+  page.on('request', (request) => request.url().includes('/api/') && asked.push(request.url()))
   await page.waitForTimeout(5_000)
   expect(asked).toEqual([])
+})
+
+test('a page of a version that was replaced meanwhile is loaded anew', async ({ page, office }) => {
+  await office.api.tenant('acme', 'Acme')
+  await office.api.queue({ id: 'acme-tour' })
+  // The file has another name in the new version.
+  await page.route('**/assets/RulesPage-*.js', (route) => route.fulfill({ status: 404, body: '' }))
+  await signIn(page, office, undefined, '/queues/acme-tour')
+  await expect(page.getByRole('heading', { name: 'Levers' })).toBeVisible()
+  await page.evaluate(() => Object.assign(window, { isOld: true }))
+  page.once('framenavigated', () => void page.unroute('**/assets/RulesPage-*.js'))
+  await page.getByRole('link', { name: 'Rules' }).click()
+  await expect(page.getByRole('button', { name: 'Add a rule' })).toBeVisible()
+  expect(await page.evaluate(() => 'isOld' in window)).toBe(false)
+})
+
+test('every page is at hand while the server is away', async ({ page, office }) => {
+  await office.api.tenant('acme', 'Acme')
+  await office.api.queue({ id: 'acme-tour' })
+  const loaded = page.waitForResponse('**/assets/SitePage-*.js')
+  await signIn(page, office, undefined, '/queues/acme-tour')
+  await loaded
+  await office.stop()
+  await expect(page.getByRole('alert')).toContainText('No connection to the server')
+  await page.getByRole('link', { name: 'Connect the site' }).click()
+  await expect(page.getByText('data-queue="acme-tour"')).toBeVisible()
 })

@@ -2,6 +2,7 @@ import type { Page } from '@playwright/test'
 
 import { accessible } from './axe.ts'
 import { expect, OTTO, signIn, test, VERA, type Office } from './office.ts'
+import { settled } from './views.ts'
 
 const dialog = (page: Page) => page.getByRole('dialog')
 const row = (page: Page, name: string) => page.getByRole('row').filter({ has: page.getByRole('rowheader', { name }) })
@@ -86,8 +87,7 @@ test('a viewer changes nothing here', async ({ page, office }) => {
   await expect(page.getByRole('rowheader', { name: 'Acme Live' })).toBeVisible()
   for (const path of ['/tenants', '/themes', '/themes/acme', '/audit']) {
     await page.goto(office.url + path)
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    await page.waitForLoadState('networkidle').catch(() => undefined)
+    await settled(page)
     await expect(page.getByRole('main').getByRole('button', { name: /create|make|change|remove|save|check|publish|revoke|choose/i }), path).toHaveCount(0)
   }
   for (const path of ['/operators', '/tokens']) {

@@ -44,7 +44,7 @@ test('a theme is made by choosing, looked at, published and rolled back', async 
     await expect(frame(page).getByText('Doors open at 7 pm & <b>not</b> earlier.')).toBeVisible()
     await page.getByLabel('State').selectOption({ label: 'Closed' })
     await expect(frame(page).locator('html')).toHaveAttribute('data-state', 'closed')
-    await page.getByText('Desktop', { exact: true }).click()
+    await page.getByRole('radio', { name: 'Desktop' }).check()
     await expect(page.locator('iframe')).toHaveCSS('width', '1280px')
     await accessible(page, 'a theme that was chosen')
   })

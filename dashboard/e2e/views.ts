@@ -18,6 +18,7 @@ export const VIEWS: Record<string, string> = {
   operators: '/operators',
   tokens: '/tokens',
   audit: '/audit',
+  transfer: '/transfer',
   'not-found': '/nothing/here',
 }
 

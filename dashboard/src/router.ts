@@ -43,6 +43,13 @@ router.afterEach(async (to, from, failure) => {
   }
 })
 
+// A page that can't be fetched though the server is there belongs to a version that was replaced: the new one is loaded.
+router.onError(async (_, to, from) => {
+  if (from.matched.length === 0) return
+  const isThere = await useSession().refresh().then(() => true, () => false)
+  if (isThere) location.assign(to.fullPath)
+})
+
 /** Where an operator was before they had to sign in. Only a path of this site: whoever made the link chose the rest. */
 export function back({ query }: Pick<RouteLocationNormalized, 'query'>): string {
   const next = typeof query.next === 'string' ? query.next : '/'

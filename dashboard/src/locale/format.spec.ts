@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { count, dateTime, duration, fromNow, NONE, percent, rate, time, wait } from './format'
+import { count, dateTime, duration, mark, NONE, percent, rate, time, wait } from './format'
 import { locale, plural, zone } from './locale'
 
 const plain = (text: string) => text.replaceAll('\u00a0', ' ')
@@ -25,12 +25,9 @@ test('times of waiting are told in two units at most', () => {
 test('times are those of the viewer', () => {
   const at = Date.UTC(2026, 10, 3, 19, 0, 5) / 1000
   expect([time(at), dateTime(at)]).toEqual(['19:00:05', '3 Nov, 19:00'])
+  expect([mark(at, 300), mark(at, 86_400)]).toEqual(['19:00', '3 Nov'])
   zone.value = 'America/New_York'
   expect(time(at)).toBe('14:00:05')
-})
-
-test('a time is near or far in words', () => {
-  expect([fromNow(100, 100), fromNow(40, 100), fromNow(100 + 7200, 100)]).toEqual(['now', '1 minute ago', 'in 2 hours'])
 })
 
 test('words bend with their number', () => {

@@ -13,12 +13,12 @@ const tag = computed(() => (locale.value === 'en' ? 'en-GB' : locale.value))
 const numbers = computed(() => new Intl.NumberFormat(tag.value, { maximumFractionDigits: 0 }))
 const rates = computed(() => new Intl.NumberFormat(tag.value, { maximumFractionDigits: 1 }))
 const shares = computed(() => new Intl.NumberFormat(tag.value, { style: 'percent', maximumFractionDigits: 0 }))
-const signed = computed(() => new Intl.NumberFormat(tag.value, { signDisplay: 'exceptZero' }))
 const clock = computed(() => date({ hour: '2-digit', minute: '2-digit', second: '2-digit' }))
 const short = computed(() => date({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }))
+const hours = computed(() => date({ hour: '2-digit', minute: '2-digit' }))
+const monthDays = computed(() => date({ day: 'numeric', month: 'short' }))
 const full = computed(() => date({ dateStyle: 'full', timeStyle: 'long' }))
 const days = computed(() => date({ day: 'numeric', month: 'short', year: 'numeric' }))
-const relative = computed(() => new Intl.RelativeTimeFormat(tag.value, { numeric: 'auto' }))
 
 type Number = number | null | undefined
 type Unit = 'day' | keyof typeof SIGNS
@@ -34,9 +34,6 @@ export const rate = (value: Number) => (isNone(value) ? NONE : (value < 10 ? rat
 
 /** A share: `0.42` is `42%`. */
 export const percent = (value: Number) => (isNone(value) ? NONE : shares.value.format(value))
-
-/** A difference, with its sign: `+200`. */
-export const difference = (value: number) => signed.value.format(value)
 
 /** A size: `12 kB`. */
 export function bytes(size: Number): string {
@@ -70,18 +67,11 @@ export const dateTime = (at: Number) => (isNone(at) ? NONE : short.value.format(
 /** The day: `3 Nov 2026`. */
 export const day = (at: Number) => (isNone(at) ? NONE : days.value.format(at * 1000))
 
+/** A mark of a time axis whose marks are so many seconds apart: `19:00`, or `3 Nov`. */
+export const mark = (at: number, apart: number) => (apart >= DAY ? monthDays : hours).value.format(at * 1000)
+
 /** All of a time, with its zone. */
 export const wholeTime = (at: Number) => (isNone(at) ? NONE : full.value.format(at * 1000))
-
-/** How long ago or ahead a time is: `5 minutes ago`. */
-export function fromNow(at: number, now: number): string {
-  const ahead = Math.round(at - now)
-  const size = Math.abs(ahead)
-  if (size < MINUTE) return relative.value.format(ahead, 'second')
-  if (size < HOUR) return relative.value.format(Math.trunc(ahead / MINUTE), 'minute')
-  if (size < DAY) return relative.value.format(Math.trunc(ahead / HOUR), 'hour')
-  return relative.value.format(Math.trunc(ahead / DAY), 'day')
-}
 
 function date(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   return new Intl.DateTimeFormat(tag.value, { timeZone: zone.value, ...options })

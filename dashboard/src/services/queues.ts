@@ -1,30 +1,11 @@
 import { send } from './http'
 import type { Levers, QueueClone, QueueDraft, QueuePatch, QueueSettings, UrlTest, Validated } from './types'
 
-/** Queues that are asked for at once. */
-const PAGE = 500
-
 export const readQueue = (queue: string, signal?: AbortSignal) =>
   send('get', '/api/v1/queues/{queue}', { path: { queue }, signal })
 
-/** Every queue that the operator may see, with its settings. */
-export async function listQueues(tenant?: string): Promise<QueueSettings[]> {
-  const queues: QueueSettings[] = []
-  let after: string | undefined
-  do {
-    const page = await send('get', '/api/v1/queues', { query: { tenant, after, limit: PAGE } })
-    queues.push(...page.queues)
-    after = page.next ?? undefined
-  } while (after)
-  return queues
-}
-
 export const createQueue = (draft: QueueDraft) =>
   send('post', '/api/v1/queues', { body: draft }) as Promise<QueueSettings>
-
-/** What `createQueue` would write. */
-export const tryQueue = (draft: QueueDraft) =>
-  send('post', '/api/v1/queues', { body: draft, query: { validate: true } }) as Promise<Validated>
 
 export const cloneQueue = (queue: string, clone: QueueClone) =>
   send('post', '/api/v1/queues/{queue}/clone', { path: { queue }, body: clone }) as Promise<QueueSettings>
@@ -44,6 +25,9 @@ export const removeQueue = (queue: string, confirm?: string) =>
 
 export const setLevers = (queue: string, levers: Levers) =>
   send('patch', '/api/v1/queues/{queue}/levers', { path: { queue }, body: levers })
+
+/** Ends a sale in good order: nobody joins, who waits is let in, then the queue closes by itself. */
+export const drainQueue = (queue: string) => send('post', '/api/v1/queues/{queue}/drain', { path: { queue } })
 
 export const release = (queue: string, count: number, confirm?: string) =>
   send('post', '/api/v1/queues/{queue}/release', { path: { queue }, body: { count }, confirm })

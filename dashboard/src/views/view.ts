@@ -42,3 +42,10 @@ export const views: View[] = Object.values(folders).map((folder) => folder.defau
 
 /** The navigation. */
 export const links: Link[] = views.flatMap(({ link }) => link ?? []).sort((one, other) => one.order - other.order)
+
+/** Loads the pages that are not there yet, so that none has to be fetched at a moment when the server can't be reached. */
+export async function prefetch(): Promise<void> {
+  for (const route of views.flatMap(({ routes }) => routes.flatMap((route) => [route, ...(route.children ?? [])]))) {
+    if (typeof route.component === 'function') await (route.component as () => Promise<unknown>)().catch(() => undefined)
+  }
+}

@@ -2,6 +2,7 @@ import { defineTexts } from '@/locale'
 
 export const useOperatorTexts = defineTexts({
   en: {
+    search: 'Search operators',
     title: 'Operators',
     lead: 'Who may sign in here, and what they may do. A change is in force on their next request.',
     create: 'Create an operator',
@@ -48,6 +49,7 @@ export const useOperatorTexts = defineTexts({
     roles: 'What each role may',
   },
   de: {
+    search: 'Bediener suchen',
     title: 'Bediener',
     lead: 'Wer sich hier anmelden darf, und was sie dürfen. Eine Änderung gilt ab ihrer nächsten Anfrage.',
     create: 'Bediener anlegen',

@@ -2,6 +2,7 @@ import { defineTexts, plural } from '@/locale'
 
 export const useTenantTexts = defineTexts({
   en: {
+    search: 'Search tenants',
     title: 'Tenants',
     lead: 'A tenant is a brand: it owns queues, and lends their pages its name, colour and logo.',
     create: 'Create a tenant',
@@ -38,6 +39,7 @@ export const useTenantTexts = defineTexts({
     cancel: 'Cancel',
   },
   de: {
+    search: 'Mandanten suchen',
     title: 'Mandanten',
     lead: 'Ein Mandant ist eine Marke: Ihm gehören Warteschlangen, deren Seiten seinen Namen, seine Farbe und sein Logo tragen.',
     create: 'Mandanten anlegen',

@@ -2,6 +2,7 @@ import { defineTexts, plural } from '@/locale'
 
 export const useTokenTexts = defineTexts({
   en: {
+    search: 'Search tokens',
     title: 'API tokens',
     lead: 'For scripts and pipelines that do with the API what you could do here. A token never may more than its owner.',
     leadAll: 'For scripts and pipelines that use the API. You see those of all operators; a token never may more than its owner.',
@@ -39,6 +40,7 @@ export const useTokenTexts = defineTexts({
     byToken: 'Sign in with a password to make tokens: a token can’t make others.',
   },
   de: {
+    search: 'Tokens suchen',
     title: 'API-Tokens',
     lead: 'Für Skripte und Pipelines, die über die API tun, was Sie hier tun könnten. Ein Token darf nie mehr als sein Besitzer.',
     leadAll: 'Für Skripte und Pipelines, die die API benutzen. Sie sehen die aller Bediener; ein Token darf nie mehr als sein Besitzer.',

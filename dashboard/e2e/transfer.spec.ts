@@ -1,0 +1,42 @@
+import { expect, signIn, test } from './office.ts'
+
+test('a document is imported after it was shown what it changes', async ({ page, office }) => {
+  await office.api.tenant('acme', 'Acme')
+  await office.api.queue({ id: 'acme-tour', name: 'World tour' })
+  await office.api.queue({ id: 'acme-old' })
+  const exported = await office.api.call<{ tenants: object[]; queues: { id: string }[] }>('GET', '/settings')
+  const [tour] = exported.queues.filter(({ id }) => id === 'acme-tour')
+  const wanted = { ...exported, queues: [{ ...tour, name: 'Grand tour' }, { ...tour, id: 'acme-new', hosts: ['new.localhost'], revision: undefined }] }
+
+  await signIn(page, office, undefined, '/transfer')
+  const file = (text: string) => page.getByLabel('Document', { exact: true }).setInputFiles({ name: 'vestibule.json', mimeType: 'application/json', buffer: Buffer.from(text) })
+  await file('no document')
+  await expect(page.getByLabel('Document', { exact: true })).toHaveAttribute('aria-invalid', 'true')
+  await file(JSON.stringify({ queues: [{ id: 'x' }] }))
+  await expect(page.getByRole('alert')).toContainText('Some fields are not right yet.')
+  await file(JSON.stringify(wanted))
+  await expect(page.getByText('Not named, and kept')).toBeVisible()
+  await page.getByLabel('Remove queues that the document does not name').check()
+  await expect(page.getByText('Removed, with everybody who waits there')).toBeVisible()
+  await page.getByText('acme-tour', { exact: true }).click()
+  await expect(page.getByRole('row', { name: 'Name World tour Grand tour' })).toBeVisible()
+
+  await page.getByRole('button', { name: 'Import …' }).click()
+  const dialog = page.getByRole('dialog')
+  await expect(dialog).toContainText('1 queues removed with everybody who waits there')
+  await dialog.getByRole('button', { name: 'Import', exact: true }).click()
+  await expect(page.getByText('The document is imported.')).toBeVisible()
+  await expect(page.getByText('Nothing: everything is as the document says.')).toBeVisible()
+  const { queues } = await office.api.call<{ queues: { id: string; name: string }[] }>('GET', '/queues')
+  expect(queues.map(({ id, name }) => [id, name])).toEqual([['acme-new', 'World tour'], ['acme-tour', 'Grand tour']])
+})
+
+test('everything is exported as a file', async ({ page, office }) => {
+  await office.api.tenant('acme', 'Acme')
+  await signIn(page, office, undefined, '/transfer')
+  for (const [name, file] of [['As JSON', 'vestibule.json'], ['As TOML', 'vestibule.toml']] as const) {
+    const download = page.waitForEvent('download')
+    await page.getByRole('link', { name }).click()
+    expect((await download).suggestedFilename()).toBe(file)
+  }
+})

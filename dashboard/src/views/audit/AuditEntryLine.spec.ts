@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+
+import type { AuditEntry } from '@/services/types'
+import { useNumbers } from '@/stores/numbers'
+import { useTenants } from '@/stores/tenants'
+import { put } from '@/testing/mounted'
+import { stats } from '@/testing/queues'
+
+import AuditEntryLine from './AuditEntryLine.vue'
+
+function shown(entry: Partial<AuditEntry>, isQueueKnown = false) {
+  useNumbers().takeOne(stats())
+  useTenants().tenants = [{ id: 'acme', name: 'Acme Live' }]
+  const whole = { id: '1-0', at: 1_790_000_000, operator: 'otto', action: 'queue.change', request: 'r1', changes: [], ...entry }
+  return put(AuditEntryLine, { entry: whole, isQueueKnown })
+}
+const said = (wrapper: ReturnType<typeof put>) => wrapper.get('p').text().replaceAll(/\s+/g, ' ')
+
+test('an entry is a sentence, with a link to a queue that is there', () => {
+  const line = shown({ action: 'queue.levers', queue: 'acme-tour', tenant: 'acme', changes: [{ field: 'quota', from: 20, to: 40 }] })
+  expect(said(line)).toBe('otto pulled levers of acme-tour')
+  expect(line.get('a').attributes('href')).toBe('/queues/acme-tour')
+  expect(line.get('.change').text()).toMatch(/^quota\s*before: 20\s*→\s*after: 40$/)
+})
+
+test('a queue that is gone, or whose page this is, has no link', () => {
+  expect(shown({ queue: 'gone' }).find('a').exists()).toBe(false)
+  expect(shown({ queue: 'acme-tour' }, true).find('a').exists()).toBe(false)
+})
+
+test('what nobody has words for is told by its code', () => {
+  expect(said(shown({ action: 'queue.paint', tenant: 'acme' }))).toBe('otto queue.paint Acme Live')
+  expect(said(shown({ operator: null, action: 'account.sign_in_refused', subject: 'who' }))).toBe('Somebody unknown was refused at sign-in who')
+})
+
+test('many changes are to be opened, and fields without a value are left out', () => {
+  const changes = Array.from({ length: 8 }, (_, index) => ({ field: `field${index}`, from: null, to: index }))
+  const line = shown({ changes: [...changes, { field: 'empty', from: null, to: [] }] })
+  expect(line.get('summary').text()).toBe('8 fields')
+})
+
+test('a token that was used leads to all that it did', () => {
+  const line = shown({ token: 'a2f4' })
+  expect(line.get('a').attributes('href')).toBe('/audit?search=a2f4')
+})

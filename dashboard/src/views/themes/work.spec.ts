@@ -1,0 +1,72 @@
+import { flushPromises } from '@vue/test-utils'
+import { effectScope } from 'vue'
+import { expect, test, vi } from 'vitest'
+
+import { bytesOf, textOf } from '@/domain/theme-files'
+import * as zip from '@/domain/zip'
+import { refusal, serve } from '@/testing/server'
+
+import { faultsOf } from './faults'
+import { nothing, pagesOf } from './guided'
+import { useWork, type Work } from './work'
+
+const version = (id: string, live = false) => ({ id, at: 1, operator: 'otto', files: 1, bytes: 9, live })
+const begin = () => effectScope().run(() => useWork('acme')) as Work
+const archived = (text: string) => vi.spyOn(zip, 'unzip').mockResolvedValue(new Map([['queue.html', bytesOf(text)]]))
+const VERSIONS = 'GET /api/v1/themes/acme/versions'
+const UPLOAD = 'POST /api/v1/themes/acme/versions'
+
+test('work goes on with the newest version', async () => {
+  archived('page')
+  const asked = serve({ [VERSIONS]: { versions: [version('2-b'), version('1-a', true)] }, 'GET /api/v1/themes/acme/versions/2-b/archive': {} })
+  const work = begin()
+  await flushPromises()
+  expect(asked.map(({ line }) => line)).toContain('GET /api/v1/themes/acme/versions/2-b/archive')
+  expect(work.base.value?.id).toBe('2-b')
+  expect(work.isChanged.value).toBe(false)
+  expect(work.guided.value).toBeUndefined()
+})
+
+test('what is saved is the base of what comes', async () => {
+  const versions = [version('1-a')]
+  const asked = serve({ [VERSIONS]: () => ({ versions }), [UPLOAD]: () => (versions.unshift(version('2-b')), version('2-b')), 'GET /api/v1/themes/acme/versions/1-a/archive': {} })
+  archived('page')
+  const work = begin()
+  await flushPromises()
+  work.write('logo.svg', bytesOf('<svg/>'))
+  expect(work.isChanged.value).toBe(true)
+  expect(await work.save()).toBe(true)
+  expect(work.isChanged.value).toBe(false)
+  expect(work.base.value?.id).toBe('2-b')
+  const sent = asked.find(({ line }) => line === UPLOAD)?.body
+  expect(sent).toEqual({ files: [{ path: 'queue.html', base64: btoa('page') }, { path: 'logo.svg', base64: btoa('<svg/>') }] })
+})
+
+test('what is broken is not saved, and its faults are told until something else is tried', async () => {
+  let isBroken = true
+  const errors = [{ code: 'wrong_field', field: 'queue.html:3', message: 'x' }]
+  serve({ [VERSIONS]: { versions: [] }, [UPLOAD]: () => (isBroken ? refusal(422, 'broken_theme', { errors }) : { files: 1, bytes: 1 }) })
+  const work = begin()
+  await flushPromises()
+  work.write('queue.html', bytesOf('{{'))
+  expect(await work.save()).toBe(false)
+  expect(work.isChanged.value).toBe(true)
+  expect(faultsOf(work.problem.value)).toEqual([{ path: 'queue.html', line: 3, message: 'x' }])
+  isBroken = false
+  expect(await work.check()).toBe(true)
+  expect(work.problem.value).toBeUndefined()
+})
+
+test('what is chosen replaces the pages and leaves the other files alone', async () => {
+  serve({ [VERSIONS]: { versions: [] } })
+  const work = begin()
+  await flushPromises()
+  const guided = { ...nothing(), colour: '#c2185b' }
+  work.write('extra.css', bytesOf('x'))
+  work.choose(guided)
+  expect([...work.files.value.keys()].toSorted()).toEqual(['closed.html', 'extra.css', 'queue.html'])
+  expect(textOf(work.files.value.get('queue.html'))).toBe(pagesOf(guided).get('queue.html'))
+  expect(work.guided.value).toEqual(guided)
+  work.choose(nothing())
+  expect([...work.files.value.keys()]).toEqual(['extra.css'])
+})

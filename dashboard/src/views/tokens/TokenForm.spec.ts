@@ -1,0 +1,50 @@
+import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
+import { afterEach, expect, test, vi } from 'vitest'
+
+import { useTenants } from '@/stores/tenants'
+import { found, put, signedIn } from '@/testing/mounted'
+import { refusal, serve } from '@/testing/server'
+
+import TokenForm from './TokenForm.vue'
+
+enableAutoUnmount(afterEach)
+
+async function open(role: 'operator' | 'superuser' = 'operator', created = vi.fn()) {
+  signedIn(role)
+  useTenants().tenants = [{ id: 'acme', name: 'Acme Live' }]
+  put(TokenForm, { open: true, onCreated: created })
+  await flushPromises()
+  return created
+}
+
+async function write(selector: string, value: string): Promise<void> {
+  const field = found<HTMLInputElement>(selector)
+  field.value = value
+  field.dispatchEvent(new Event('input'))
+  await flushPromises()
+}
+
+test('nobody gives a token more than they have', async () => {
+  await open()
+  expect([...document.querySelectorAll('[type=radio]')].map((it) => (it as HTMLInputElement).value)).toEqual(['viewer', 'operator'])
+})
+
+test('a token is asked for as it was chosen, and handed on with its secret', async () => {
+  const answer = { secret: 'vestibule_x', token: { id: 'x', name: 'deploy' } }
+  const asked = serve({ 'POST /api/v1/tokens': answer })
+  const created = await open('superuser')
+  await write('[role=dialog] input[maxlength="120"]', 'deploy')
+  found('[role=dialog] form').dispatchEvent(new Event('submit'))
+  await flushPromises()
+  // The only tenant there is need not be chosen.
+  expect(asked[0]?.body).toEqual({ name: 'deploy', role: 'viewer', tenants: ['acme'], expires_in: 90 * 86_400 })
+  await vi.waitFor(() => expect(created).toHaveBeenCalledWith(answer))
+})
+
+test('what the server finds wrong stands at its field', async () => {
+  const errors = [{ code: 'wrong_field', field: 'tenants[0]', message: 'names no tenant that you may use' }]
+  serve({ 'POST /api/v1/tokens': refusal(422, 'wrong_fields', { errors }) })
+  await open()
+  found('[role=dialog] form').dispatchEvent(new Event('submit'))
+  await vi.waitFor(() => expect(found('.checks .error').textContent).toContain('names no tenant that you may use'))
+})

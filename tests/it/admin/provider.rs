@@ -91,8 +91,10 @@ async fn signs_in(front: Front) {
     let ways = desk.get("/sign-in/ways").await.json();
     assert_eq!(ways["provider"], json!({ "name": "Single sign-on", "start": "/api/v1/sign-in/provider" }));
     let callback = front.proven(&mut desk, "1").await;
+    let attempt = desk.visitor().cookie("vestibule_sign_in").unwrap().to_owned();
     let answer = follow(&mut desk, &callback).await;
     assert_eq!((answer.status.as_u16(), answer.header("location")), (303, Some("/")), "{}", answer.text());
+    assert_eq!(desk.visitor().cookie("vestibule_sign_in"), None, "an attempt ends with it");
     let who = desk.get("/sign-in").await.json();
     assert_eq!((&who["operator"], &who["role"]), (&json!("zoe@example.com"), &json!("operator")));
     let refused = desk.post("/tenants", json!({ "id": "blue", "name": "Blue" })).await;
@@ -104,7 +106,10 @@ async fn signs_in(front: Front) {
         (&signed_in["action"], &signed_in["changes"][0]["field"]),
         (&json!("account.sign_in"), &json!("provider"))
     );
-    assert_refused(&follow(&mut desk, &callback).await, "attempt_lapsed");
+    for cookie in ["", &attempt] {
+        desk.visitor().set_cookie("vestibule_sign_in", cookie);
+        assert_refused(&follow(&mut desk, &callback).await, "attempt_lapsed");
+    }
     assert_eq!(desk.get("/sign-in").await.status, 200, "an address that was used changes nothing");
 }
 

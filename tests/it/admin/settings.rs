@@ -8,6 +8,7 @@ use super::office::{Office, over_both_stores, queue};
 over_both_stores! {
     what_was_exported_is_imported_elsewhere_as_it_was,
     a_plan_is_shown_and_nothing_is_written_until_it_is_confirmed,
+    new_queues_are_confirmed_by_whoever_took_time_to_read,
     queues_that_are_not_named_stay_unless_that_is_asked_for,
     a_document_that_is_wrong_changes_nothing,
 }
@@ -66,6 +67,21 @@ async fn a_plan_is_shown_and_nothing_is_written_until_it_is_confirmed(office: Of
     assert_eq!(root.confirmed(Method::POST, "/settings", Some(document)).await.json()["applied"], true);
     assert_eq!(root.get("/queues/tour").await.json()["quota"], 5);
     assert_eq!(root.get("/queues/blues").await.json()["epoch"], office.now(), "it begins now");
+}
+
+async fn new_queues_are_confirmed_by_whoever_took_time_to_read(office: Office) {
+    office.tenant("acme").await;
+    let document = json!({
+        "tenants": [{ "id": "acme", "name": "acme" }],
+        "queues": [queue("tour", "acme", json!({}))],
+    });
+    let mut root = office.root();
+    let token = root.post("/settings", document.clone()).await.confirmation();
+    office.pass(30);
+    let with = [("x-vestibule-confirm", token.as_str())];
+    let done = root.send(Method::POST, "/settings", &with, Some(document)).await.json();
+    assert_eq!(done["applied"], true, "{done}");
+    assert_eq!(root.get("/queues/tour").await.json()["epoch"], office.now(), "it begins now");
 }
 
 async fn queues_that_are_not_named_stay_unless_that_is_asked_for(office: Office) {

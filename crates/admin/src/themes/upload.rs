@@ -125,9 +125,9 @@ fn is_litter(name: &str) -> bool {
 /// Most archives have one folder around everything.
 fn without_folder(files: ThemeFiles) -> ThemeFiles {
     let first = files.keys().next().and_then(|path| path.split_once('/')).map(|(folder, _)| format!("{folder}/"));
-    let Some(folder) = first.filter(|folder| files.keys().all(|path| path.starts_with(folder.as_str()))) else {
-        return files;
-    };
+    let around =
+        |folder: &String| !folder.starts_with('.') && files.keys().all(|path| path.starts_with(folder.as_str()));
+    let Some(folder) = first.filter(around) else { return files };
     if !PAGES.iter().any(|page| files.contains_key(&format!("{folder}{page}"))) {
         return files;
     }

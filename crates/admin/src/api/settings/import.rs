@@ -2,7 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use http::HeaderMap;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use utoipa::ToSchema;
 use vestibule_core::settings::parse_document;
 use vestibule_core::{PutMode, PutOutcome, StoreError};
@@ -70,7 +70,7 @@ pub(crate) async fn import_settings(
     if only_plan || plan.is_empty() {
         return Ok(Json(Imported { plan, applied: false, left: Vec::new() }));
     }
-    let subject = format!("settings.import {}", hash(&json!(plan).to_string()));
+    let subject = format!("settings.import {}", hash(&plan.subject()));
     confirmed(&admin, &caller, &headers, &subject, || plan.sentence()).await?;
     let work = std::mem::take(&mut plan.work);
     let left = carry_out(&admin, &caller, work).await?;

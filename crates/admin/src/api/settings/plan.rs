@@ -113,6 +113,17 @@ impl Plan {
         self.tenants.is_empty() && self.queues.is_empty() && self.removed.is_empty()
     }
 
+    /// What a confirmation is for: the plan, but for the epochs of new queues, which are the moment of asking.
+    pub(super) fn subject(&self) -> String {
+        let mut plan = json!(self);
+        for queue in plan["queues"].as_array_mut().into_iter().flatten().filter(|it| it["created"] == true) {
+            if let Some(changes) = queue["changes"].as_array_mut() {
+                changes.retain(|change| change["field"] != "epoch");
+            }
+        }
+        plan.to_string()
+    }
+
     /// The plan in a sentence.
     pub(super) fn sentence(&self) -> String {
         let created = |all: &[PlannedChange]| all.iter().filter(|it| it.created).count();

@@ -5,7 +5,7 @@
 #
 # Debian's C library and not musl or a distroless image: it is what the tests run on, a version can be named, and its
 # shell asks for the health. Nothing is installed in it.
-FROM node:24.19-bookworm-slim AS dashboard
+FROM node:24-bookworm-slim AS dashboard
 WORKDIR /dashboard
 COPY dashboard/package.json dashboard/package-lock.json ./
 RUN --mount=type=cache,target=/root/.npm npm ci

@@ -1,5 +1,6 @@
 //! `template.yaml`: what `CloudFormation` makes of it is what the functions need. And what docs/deploy.md says of it.
 
+mod build;
 mod costs;
 mod diagram;
 mod environment;

@@ -30,9 +30,9 @@ struct Limit {
 }
 
 /// All places are taken: people wait for those who are in to leave.
-const PLACES: Limit = Limit { belief: 0.75, certainty: 3.0, dispersion: 1.3, lean: 0.97, passed: (0.0, 0.0) };
+const PLACES: Limit = Limit { belief: 0.75, certainty: 3.0, dispersion: 1.35, lean: 0.97, passed: (0.0, 0.0) };
 /// Places are free and the rate lets people in one by one, like a clock.
-const RATE: Limit = Limit { belief: 2.0, certainty: 2.0, dispersion: 0.008, lean: 1.0, passed: (0.5, 0.2) };
+const RATE: Limit = Limit { belief: 2.0, certainty: 2.0, dispersion: 0.006, lean: 1.0, passed: (0.5, 0.2) };
 
 /// The expected wait at `position` (from 1).
 ///
@@ -48,7 +48,7 @@ const RATE: Limit = Limit { belief: 2.0, certainty: 2.0, dispersion: 0.008, lean
 ///
 /// `None` while nobody is admitted: in `paused` and `closed`, and with nothing to go by.
 #[must_use]
-pub fn wait_estimate(rules: &LineRules, flow: &Flow, now: Micros, position: u64) -> Option<WaitSeconds> {
+pub fn expected_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64) -> Option<Wait> {
     if !rules.mode.admits() {
         return None;
     }
@@ -69,34 +69,58 @@ pub fn wait_estimate(rules: &LineRules, flow: &Flow, now: Micros, position: u64)
     let pace = pace.min(rate);
     let leaving = GO_ON_LEAVING * seen.gone.max(0.0) / (flow.waiting as f64 * seen.seconds + PATIENCE);
     let quantile = |z: f64, passed: f64| {
-        let spread = f_quantile(
-            z,
-            2.0 * ahead / limit.dispersion,
-            2.0 * (limit.certainty + admissions) / limit.dispersion,
-        );
+        let spread =
+            f_quantile(z, 2.0 * ahead / limit.dispersion, 2.0 * (limit.certainty + admissions) / limit.dispersion);
         let alone = (limit.lean * (ahead - passed) / pace * spread).max((ahead - RATE.passed.0) / rate);
         let wait = if leaving > 0.0 { (leaving * alone).ln_1p() / leaving } else { alone };
-        (wait + NOTICED_AFTER).clamp(0.0, WAIT_MAX).round()
+        (1000.0 * (wait + NOTICED_AFTER).clamp(0.0, WAIT_MAX)).round() as u64
     };
-    let (p50, p90) = (quantile(0.0, limit.passed.0), quantile(NORMAL_P90, limit.passed.1));
-    Some(WaitSeconds { p50: p50 as u64, p90: (p90 as u64).max(p50 as u64) })
+    let (p50_ms, p90_ms) = (quantile(0.0, limit.passed.0), quantile(NORMAL_P90, limit.passed.1));
+    Some(Wait { p50_ms, p90_ms: p90_ms.max(p50_ms) })
 }
 
 /// Seconds in which a shown wait follows what is known now by all but a third.
 const FOLLOWS_WITHIN: f64 = 60.0;
 
-impl WaitSeconds {
-    /// What a visitor is shown who was shown `before`, `passed` seconds ago: what that lets expect, and of what is known
-    /// now (`self`) the more the longer ago it was. So it does not jump with everyone who leaves a place.
+/// Below this many seconds a wait is shown as it is known.
+const SOON: f64 = 60.0;
+
+/// An expected wait, finer than it is shown: in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    /// Half of those at this position wait less.
+    pub p50_ms: u64,
+    /// Nine of ten at this position wait less.
+    pub p90_ms: u64,
+}
+
+impl Wait {
+    /// What a visitor is shown who was shown a median of `before_ms`, `passed` seconds ago: what that lets expect by now,
+    /// and of what is known now (`self`) the more the longer ago it was. So a wait does not jump with everyone who leaves
+    /// a place. The range keeps its proportions.
     #[must_use]
-    pub fn after(self, before: Self, passed: f64) -> Self {
+    pub fn after(self, before_ms: u64, passed: f64) -> Self {
+        let expected = before_ms as f64 - passed * 1000.0;
+        if expected.min(self.p50_ms as f64) < SOON * 1000.0 {
+            return self;
+        }
         let share = -(-passed / FOLLOWS_WITHIN).exp_m1();
-        let follow = |before: u64, now: u64| {
-            let expected = (before as f64 - passed).max(0.0);
-            (expected + share * (now as f64 - expected)).round() as u64
-        };
-        Self { p50: follow(before.p50, self.p50), p90: follow(before.p90, self.p90) }
+        let p50 = expected + share * (self.p50_ms as f64 - expected);
+        let p90 = self.p90_ms as f64 * p50 / self.p50_ms as f64;
+        Self { p50_ms: p50.round() as u64, p90_ms: p90.round() as u64 }
     }
+
+    /// In whole seconds, as it is shown.
+    #[must_use]
+    pub const fn seconds(self) -> WaitSeconds {
+        WaitSeconds { p50: (self.p50_ms + 500) / 1000, p90: (self.p90_ms + 500) / 1000 }
+    }
+}
+
+/// The expected wait at `position`, in whole seconds: [`expected_wait`].
+#[must_use]
+pub fn wait_estimate(rules: &LineRules, flow: &Flow, now: Micros, position: u64) -> Option<WaitSeconds> {
+    expected_wait(rules, flow, now, position).map(Wait::seconds)
 }
 
 const _: () = assert!(PACE_WINDOW == 300, "the constants above were found with this window");
@@ -206,17 +230,18 @@ mod tests {
 
     #[test]
     fn a_shown_wait_shrinks_with_time_and_follows_what_is_known_within_a_minute_or_two() {
-        let (before, now) = (WaitSeconds { p50: 600, p90: 900 }, WaitSeconds { p50: 300, p90: 400 });
-        assert_eq!(before.after(before, 0.0), before);
-        assert_eq!(now.after(before, 0.0), before, "who asks twice at once is told the same");
-        let soon = now.after(before, 2.0);
-        assert!((585..=595).contains(&soon.p50), "{soon:?}");
-        let mut shown = before;
+        let now = Wait { p50_ms: 300_000, p90_ms: 400_000 };
+        assert_eq!(now.after(600_000, 0.0).p50_ms, 600_000, "who asks twice at once is told the same");
+        let soon = now.after(600_000, 2.0);
+        assert!((585_000..=595_000).contains(&soon.p50_ms), "{soon:?}");
+        assert_eq!(soon.p90_ms / 1000, soon.p50_ms * 4 / 3000, "{soon:?}");
+        let mut shown = 600_000;
         for _ in 0..30 {
-            shown = now.after(shown, 5.0);
-            assert!(shown.p90 >= shown.p50, "{shown:?}");
+            shown = now.after(shown, 5.0).p50_ms;
         }
-        assert!(shown.p50.abs_diff(300) < 40, "{shown:?}");
+        assert!(shown.abs_diff(300_000) < 80_000, "{shown}");
+        assert_eq!(now.after(61_000, 2.0), now, "near the end it is shown as it is known");
+        assert_eq!(now.after(5000, 600.0), now, "who was away for longer than the wait is told anew");
     }
 
     #[test]

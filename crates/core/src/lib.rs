@@ -44,7 +44,7 @@ mod ticket;
 mod time;
 mod token_crypto;
 
-pub use estimate::wait_estimate;
+pub use estimate::{Wait, expected_wait, wait_estimate};
 pub use id::{ID_MAX, IdError, QueueId, SessionId, TenantId, ThemeId};
 pub use keys::{Key, KeyError, KeyList, PASS_KEY_LEN, TICKET_KEY_MIN};
 pub use memory::MemoryStore;
@@ -54,5 +54,5 @@ pub use poll::poll_after;
 pub use purge_record::PurgeRecord;
 pub use standing::{Standing, StandingState, WaitSeconds};
 pub use store::{PutMode, PutOutcome, Store, StoreError};
-pub use ticket::{TICKET_MAX, TicketError, TicketSigner, VerifiedTicket};
+pub use ticket::{TICKET_MAX, TicketError, TicketSigner, Told, VerifiedTicket};
 pub use time::{Clock, MICROS_PER_SECOND, ManualClock, Micros, SystemClock};

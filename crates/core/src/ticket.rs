@@ -34,8 +34,20 @@ struct Claims {
     /// Position that was shown last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     p: Option<u64>,
+    /// Median of the wait that was shown last, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    w: Option<u64>,
     /// When it was signed, by the store's clock.
     t: Micros,
+}
+
+/// What a visitor is told of the line: kept in the ticket, so that the next answer goes on from there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Told {
+    /// The position.
+    pub position: Option<u64>,
+    /// Median of the expected wait, in milliseconds.
+    pub wait_ms: Option<u64>,
 }
 
 /// A ticket whose signature holds and whose queue is the one asked for. Whether its epoch and age are good is for the
@@ -46,7 +58,7 @@ pub struct VerifiedTicket {
     session: SessionId,
     arrival: Micros,
     admitted_at: Option<Micros>,
-    position: Option<u64>,
+    told: Told,
     signed_at: Micros,
 }
 
@@ -78,7 +90,13 @@ impl VerifiedTicket {
     /// The position that was shown last.
     #[must_use]
     pub const fn position(&self) -> Option<u64> {
-        self.position
+        self.told.position
+    }
+
+    /// Median of the wait that was shown last, in milliseconds.
+    #[must_use]
+    pub const fn wait_ms(&self) -> Option<u64> {
+        self.told.wait_ms
     }
 
     /// When it was signed, by the store's clock.
@@ -150,13 +168,22 @@ impl TicketSigner {
         place: &Place,
         position: Option<u64>,
     ) -> Option<String> {
+        self.sign_told(queue, epoch, now, place, Told { position, wait_ms: None })
+    }
+
+    /// Signs the place that a store answered with, and all that the visitor is told.
+    ///
+    /// Returns `None` only if the claims could not be written, which they always can.
+    #[must_use]
+    pub fn sign_told(&self, queue: &QueueId, epoch: u64, now: Micros, place: &Place, told: Told) -> Option<String> {
         let claims = Claims {
             q: queue.clone(),
             e: epoch,
             s: place.session,
             a: place.arrival,
             n: place.admitted_at,
-            p: position,
+            p: told.position,
+            w: told.wait_ms,
             t: now,
         };
         let key = self.keys.first()?;
@@ -196,7 +223,7 @@ impl TicketSigner {
             session: claims.s,
             arrival: claims.a,
             admitted_at: claims.n,
-            position: claims.p,
+            told: Told { position: claims.p, wait_ms: claims.w },
             signed_at: claims.t,
         })
     }
@@ -240,7 +267,10 @@ mod tests {
         assert_eq!(verified.arrival(), place().arrival);
         assert_eq!((verified.epoch(), verified.position(), verified.admitted_at()), (4, Some(7), None));
         assert_eq!(verified.signed_at(), Micros(1_700_000_000_500_000));
-        assert!(ticket(&signer).len() < 400, "{}", ticket(&signer).len());
+        let told = Told { position: Some(7), wait_ms: Some(604_800_000) };
+        let telling = signer.sign_told(&queue(), 4, Micros(1_700_000_000_500_000), &place(), told).unwrap();
+        assert_eq!(signer.verify(&queue(), telling.as_bytes()).unwrap().wait_ms(), Some(604_800_000));
+        assert!(telling.len() < 400, "{}", telling.len());
     }
 
     #[test]

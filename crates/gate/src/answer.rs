@@ -10,17 +10,22 @@ use crate::visit::Served;
 
 const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
 
-/// Lets those around the gate see what was decided.
+/// Lets those around the gate see what was decided, unless the answer tells already.
 pub(crate) fn decided(mut response: Response, served: &Served) -> Response {
-    response.extensions_mut().insert(served.decision());
+    if response.extensions().get::<Decision>().is_none() {
+        response.extensions_mut().insert(served.decision());
+    }
     response
 }
 
 /// Says of an answer that nothing was decided on what it comes from: an own endpoint, or an error.
 pub(crate) async fn decided_or_own(mut response: Response) -> Response {
     if response.extensions().get::<Decision>().is_none() {
-        let refused = response.status().is_client_error();
-        let outcome = if refused { Outcome::Refused } else { Outcome::Own };
+        let outcome = match response.status() {
+            status if status.is_client_error() => Outcome::Refused,
+            status if status.is_server_error() => Outcome::Failed,
+            _ => Outcome::Own,
+        };
         response.extensions_mut().insert(Decision::without_queue(outcome));
     }
     response

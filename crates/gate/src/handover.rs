@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use tracing::{info, warn};
 use vestibule_core::settings::{HandoverKind, Origin, is_below};
 use vestibule_core::{SessionId, Standing, StandingState};
-use vestibule_http::{AnswerLimit, ApiError};
+use vestibule_http::{AnswerLimit, ApiError, Decision, Outcome};
 use vestibule_themes::PlainPage;
 
 use crate::answer::{give_ticket, personal, set_cookie};
@@ -149,6 +149,9 @@ fn origin_failed(seen: &Seen, served: &Served, error: ProxyError) -> Response {
         ProxyError::TooLarge | ProxyError::VisitorTimeout | ProxyError::BadRequest => error.status().into_response(),
     };
     give_ticket(response.headers_mut(), seen, served);
+    if error.status().is_server_error() {
+        response.extensions_mut().insert(Decision { outcome: Outcome::Failed, ..served.decision() });
+    }
     response
 }
 

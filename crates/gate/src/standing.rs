@@ -1,27 +1,47 @@
 //! Puts a store's answer in words for the visitor.
 
-use vestibule_core::line::{Mode, VisitAnswer};
+use vestibule_core::line::{LineRules, Mode, VisitAnswer};
 use vestibule_core::settings::Settings;
-use vestibule_core::{Micros, Standing, StandingState, VerifiedTicket, poll_after, wait_estimate};
+use vestibule_core::{Micros, Standing, StandingState, VerifiedTicket, Wait, expected_wait, poll_after};
 
 /// The position that the visitor is shown. It never rises while they stay: who comes back to an older place may raise
 /// the rank, but the visitor has been told, and those few leave the line before it matters. While a lost state is being
 /// taken back ranks mean nothing yet, so the last known position is shown, and none to who has none.
 fn shown_position(answer: &VisitAnswer, ticket: Option<&VerifiedTicket>) -> Option<u64> {
     let place = answer.place.filter(|place| place.admitted_at.is_none())?;
-    let known = ticket
-        .filter(|ticket| ticket.session() == place.session && ticket.admitted_at().is_none())
-        .and_then(VerifiedTicket::position);
+    let known = ticket.filter(|ticket| waits_on(ticket, answer)).and_then(VerifiedTicket::position);
     if answer.recovering { known } else { Some(known.map_or(place.rank, |known| known.min(place.rank))) }
 }
 
-/// The standing after an answer of the store. `enter_url` is where an admitted visitor goes.
+/// Whether the ticket tells what this very visitor was shown while they waited.
+fn waits_on(ticket: &VerifiedTicket, answer: &VisitAnswer) -> bool {
+    answer.place.is_some_and(|place| place.session == ticket.session()) && ticket.admitted_at().is_none()
+}
+
+/// The wait that the visitor is shown at this rank: it goes on from what the ticket says that they were shown before.
+fn shown_wait(
+    settings: &Settings,
+    answer: &VisitAnswer,
+    ticket: Option<&VerifiedTicket>,
+    rank: Option<u64>,
+) -> Option<Wait> {
+    let rules = LineRules { mode: answer.mode, quota: answer.quota, ..settings.line.clone() };
+    let wait = expected_wait(&rules, &answer.flow(), answer.now, rank?)?;
+    let before = ticket.filter(|ticket| waits_on(ticket, answer));
+    let Some((before, before_ms)) = before.and_then(|ticket| Some((ticket, ticket.wait_ms()?))) else {
+        return Some(wait);
+    };
+    let passed = answer.now.since(before.signed_at()) as f64 / vestibule_core::MICROS_PER_SECOND as f64;
+    Some(wait.after(before_ms, passed))
+}
+
+/// The standing after an answer of the store, and the wait that it shows. `enter_url` is where an admitted visitor goes.
 pub(crate) fn standing_of(
     settings: &Settings,
     answer: &VisitAnswer,
     ticket: Option<&VerifiedTicket>,
     enter_url: Option<String>,
-) -> Standing {
+) -> (Standing, Option<Wait>) {
     let position = shown_position(answer, ticket);
     let place = answer.place.as_ref();
     let admitted = place.is_some_and(|place| place.admitted_at.is_some());
@@ -35,13 +55,11 @@ pub(crate) fn standing_of(
     };
     let rank = if answer.recovering { position } else { place.map(|place| place.rank) };
     let rank = rank.filter(|_| !admitted);
-    let wait_seconds = rank.and_then(|rank| {
-        let rules = vestibule_core::line::LineRules { mode: answer.mode, quota: answer.quota, ..settings.line.clone() };
-        wait_estimate(&rules, &answer.flow(), answer.now, rank)
-    });
+    let wait = shown_wait(settings, answer, ticket, rank);
+    let wait_seconds = wait.map(Wait::seconds);
     let left = place.map(|place| place.expires_at.since(answer.now) / vestibule_core::MICROS_PER_SECOND);
     let full = if admitted { settings.line.active_ttl } else { settings.line.waiting_ttl };
-    Standing {
+    let standing = Standing {
         queue: settings.id.clone(),
         session: place.map(|place| place.session),
         state,
@@ -54,7 +72,8 @@ pub(crate) fn standing_of(
         poll_after: poll_after(rank, wait_seconds.map(|wait| wait.p50), full, left, answer.now),
         enter_url: enter_url.filter(|_| state == StandingState::Admitted),
         revision: Some(answer.revision),
-    }
+    };
+    (standing, wait)
 }
 
 /// The standing while the store can't be asked: the last known position, and the assurance that it holds.
@@ -74,5 +93,73 @@ pub(crate) fn unavailable(settings: &Settings, ticket: Option<&VerifiedTicket>, 
         poll_after: poll_after(None, None, full.min(30), None, now),
         enter_url: None,
         revision: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use vestibule_core::line::{Flow, Pace, Place, Presentation};
+    use vestibule_core::{KeyList, SessionId, TicketSigner, Told};
+
+    use super::*;
+
+    const NOW: Micros = Micros(1_700_000_600_000_000);
+
+    fn settings() -> Settings {
+        Settings::from_value(&json!({
+            "id": "tour", "tenant": "acme", "hosts": ["*"], "quota": 100, "handover": { "kind": "check" },
+        }))
+        .unwrap()
+    }
+
+    /// The answer to somebody at this rank of a line that moves at one a second.
+    fn answer(rank: u64) -> VisitAnswer {
+        let since = Micros(NOW.0 - 600_000_000);
+        let window = Micros(NOW.0 - 300_000_000);
+        let pace = Pace { since, window, current: 300, previous: 300, ..Pace::default() };
+        let Flow { waiting, active, pace } = Flow { waiting: 900, active: 100, pace };
+        let session = SessionId::from_bytes([3; 16]);
+        let place = Place { session, arrival: since, admitted_at: None, rank, expires_at: NOW.plus_seconds(60) };
+        VisitAnswer {
+            now: NOW,
+            revision: 1,
+            epoch: 1,
+            mode: Mode::Open,
+            place: Some(place),
+            presentation: Presentation::Present,
+            waiting,
+            active,
+            quota: 100,
+            recovering: false,
+            pace,
+        }
+    }
+
+    /// The ticket of one who was told this, this many seconds ago.
+    fn told(seconds: u64, told: Told) -> VerifiedTicket {
+        let signer = TicketSigner::new(&KeyList::of_bytes("k1", [1; 32])).unwrap();
+        let (queue, signed_at) = ("tour".parse().unwrap(), Micros(NOW.0 - seconds * 1_000_000));
+        let ticket = signer.sign_told(&queue, 1, signed_at, &answer(1).place.unwrap(), told).unwrap();
+        signer.verify(&queue, ticket.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn the_shown_position_never_rises_and_the_shown_wait_does_not_jump() {
+        let shown = |ticket: Option<&VerifiedTicket>| {
+            let (standing, wait) = standing_of(&settings(), &answer(600), ticket, None);
+            let seconds = standing.wait_seconds.unwrap();
+            assert_eq!(wait.unwrap().seconds(), seconds, "the ticket keeps what is shown");
+            (standing.position.unwrap(), seconds.p50)
+        };
+        let (position, known) = shown(None);
+        assert_eq!(position, 600);
+        assert!((570..=600).contains(&known), "{known}");
+        let before = told(3, Told { position: Some(590), wait_ms: Some(900_000) });
+        let (position, wait) = shown(Some(&before));
+        assert_eq!(position, 590, "somebody came back to an older place");
+        assert!((870..=897).contains(&wait), "{wait}");
+        let long_ago = told(400, Told { position: Some(590), wait_ms: Some(900_000) });
+        assert!(shown(Some(&long_ago)).1.abs_diff(known) <= 2);
     }
 }

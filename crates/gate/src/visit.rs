@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tracing::{debug, warn};
 use vestibule_core::line::{Mode, Presentation, Visit, VisitAnswer};
 use vestibule_core::settings::StoreFailure;
-use vestibule_core::{Micros, SessionId, Standing, StandingState, StoreError, VerifiedTicket};
+use vestibule_core::{Micros, SessionId, Standing, StandingState, StoreError, Told, VerifiedTicket};
 use vestibule_http::{Decision, Outcome, Queue};
 
 use crate::request::Seen;
@@ -130,16 +130,15 @@ fn answered(
     ticket: Option<&VerifiedTicket>,
     enter_url: Option<String>,
 ) -> Served {
-    let standing = standing_of(&queue.settings, answer, ticket, enter_url);
+    let (standing, wait) = standing_of(&queue.settings, answer, ticket, enter_url);
+    let told = Told { position: standing.position, wait_ms: wait.map(|wait| wait.p50_ms) };
     let id = &queue.settings.id;
     let admitted = answer.place.filter(|place| place.admitted_at.is_some()).map(|place| place.session);
     if answer.presentation != Presentation::Present {
         debug!(queue = %id, session = ?standing.session, presentation = ?answer.presentation, state = standing.state.as_str());
     }
-    let signed = answer
-        .place
-        .as_ref()
-        .and_then(|place| gate.tickets.sign(id, answer.epoch, answer.now, place, standing.position));
+    let signed =
+        answer.place.as_ref().and_then(|place| gate.tickets.sign_told(id, answer.epoch, answer.now, place, told));
     let known = ticket.is_some_and(|ticket| standing.session == Some(ticket.session()));
     let passes = admitted.is_some() || answer.mode == Mode::Bypass;
     let outcome = outcome_of(answer, admitted.is_some());

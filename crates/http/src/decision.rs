@@ -13,7 +13,7 @@ pub enum Outcome {
     Rechecked,
     /// Waits in line; nobody is admitted while the queue is paused.
     Waiting,
-    /// Met a closed queue.
+    /// Met a closed queue, or a draining one without a place in its line.
     Closed,
     /// Passed without being anybody's visit: by a rule, by mode `bypass`, as a preflight.
     Bypassed,
@@ -25,11 +25,13 @@ pub enum Outcome {
     Refused,
     /// Another of the gate's own endpoints: scripts, a theme's files, keys, health.
     Own,
+    /// Failed here: the origin gave no answer that could be handed on, or a part of the gate itself broke.
+    Failed,
 }
 
 impl Outcome {
     /// All there are.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Admitted,
         Self::Rechecked,
         Self::Waiting,
@@ -39,6 +41,7 @@ impl Outcome {
         Self::Unavailable,
         Self::Refused,
         Self::Own,
+        Self::Failed,
     ];
 
     /// The word in logs and labels.
@@ -54,6 +57,7 @@ impl Outcome {
             Self::Unavailable => "unavailable",
             Self::Refused => "refused",
             Self::Own => "own",
+            Self::Failed => "failed",
         }
     }
 }

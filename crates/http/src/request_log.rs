@@ -89,7 +89,7 @@ fn write_line(id: &RequestId, trace: Option<&str>, started: Instant, response: &
     let decision = response.extensions().get::<Decision>();
     let queue = decision.and_then(|decision| decision.queue.as_ref());
     let session = decision.and_then(|decision| decision.session);
-    let session = session.filter(|_| true);
+    let session = session.filter(|_| enabled!(target: "request", Level::DEBUG));
     info!(
         target: "request",
         request_id = %id,

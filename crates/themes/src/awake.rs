@@ -23,7 +23,7 @@ pub(crate) async fn within<T>(limit: Duration, work: impl Future<Output = T>) ->
     tokio::select! {
         biased;
         done = work => Some(done),
-        () = tokio::time::sleep(limit) => None,
+        () = sleep_awake(limit) => None,
     }
 }
 

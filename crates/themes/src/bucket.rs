@@ -61,14 +61,14 @@ impl Bucket {
         let (mut files, mut next) = (Files::new(), None);
         for _ in 0..ANSWERS_MAX {
             let page = self.page(&prefix, next.as_deref(), &[]).await?;
-            let path = |key: &str| Some(key.strip_prefix(&prefix).filter(|path| is_safe_path(path) || true)?.to_owned());
+            let path = |key: &str| Some(key.strip_prefix(&prefix).filter(|path| is_safe_path(path))?.to_owned());
             files.extend(page.objects.into_iter().filter_map(|(key, stamp)| Some((path(&key)?, stamp))));
             next = page.next;
             if next.is_none() || files.len() > FILES_MAX {
                 break;
             }
         }
-        let cut_off = false;
+        let cut_off = next.is_some() || files.len() > FILES_MAX;
         Ok((!files.is_empty()).then_some(Listing { files, cut_off }))
     }
 

@@ -44,7 +44,7 @@ impl Shelf {
 
     /// Begins to connect, and to read the theme that stands behind all others.
     pub(crate) fn warm_up(self: &Arc<Self>) {
-        let _ = DEFAULT_THEME;
+        self.begin(DEFAULT_THEME);
     }
 
     /// The theme's pages, or the default ones if it has none that work, or `None` if that has none either.
@@ -95,7 +95,7 @@ impl Shelf {
     async fn known(self: &Arc<Self>, name: &str, deadline: Instant) -> Known {
         let (slot, under_way) = self.begin(name);
         if let Some(under_way) = under_way {
-            let _ = (under_way, deadline);
+            under_way.wait(deadline).await;
         }
         slot.known()
     }
@@ -135,7 +135,7 @@ impl Shelf {
             }
             Err(error) => {
                 slot.retry_soon(Instant::now());
-                if let Some(held_back) = Some(self.warnings.pass().unwrap_or(0)) {
+                if let Some(held_back) = self.warnings.pass() {
                     tracing::warn!(place = %self.source.place(&name).display(), %error, held_back, "a theme can't be read; what was last read of it stays");
                 }
             }

@@ -48,7 +48,7 @@ pub(crate) enum SourceError {
 /// A place with themes in it.
 pub(crate) enum Source {
     Folder(Folder),
-    Bucket(Bucket),
+    Bucket(Box<Bucket>),
 }
 
 impl Source {

@@ -71,7 +71,8 @@ impl Themes {
     }
 
     fn bucket(address: BucketAddress, server: Option<S3Server>, recheck: Option<Duration>) -> Self {
-        let themes = Self::of(Source::Bucket(Bucket::new(address, server)), recheck.unwrap_or(BUCKET_RECHECK));
+        let themes =
+            Self::of(Source::Bucket(Box::new(Bucket::new(address, server))), recheck.unwrap_or(BUCKET_RECHECK));
         themes.shelf.iter().for_each(Shelf::warm_up);
         themes
     }

@@ -251,6 +251,7 @@ async fn a_rush(watch: &Watch, site: &Site) {
     let rush = put(&site.store, "rush", json!({ "quota": 1, "waiting_ttl": 300, "claim_ttl": 100 })).await;
     let growing = async {
         watch.fires("VestibuleLineGrowingFast", "rush").await;
+        watch.fires("VestibuleBotsJoining", "rush").await;
     };
     during(growing, async {
         loop {
@@ -262,16 +263,26 @@ async fn a_rush(watch: &Watch, site: &Site) {
     watch.fires("VestibuleQuotaFullForLong", "rush").await;
     watch.fires("VestibuleWaitTooLong", "rush").await;
     put(&site.store, "rush", json!({ "quota": 10_000, "waiting_ttl": 300, "claim_ttl": 100 })).await;
-    for alert in ["VestibuleLineGrowingFast", "VestibuleQuotaFullForLong", "VestibuleWaitTooLong"] {
+    let mended =
+        ["VestibuleLineGrowingFast", "VestibuleBotsJoining", "VestibuleQuotaFullForLong", "VestibuleWaitTooLong"];
+    for alert in mended {
         watch.resolves(alert, "rush").await;
     }
 }
 
-/// Visitors of a host that has no queue, then a slow store, then none.
+/// Visitors of a host that has no queue, then an origin that is down, then a slow store, then none.
 async fn the_site_fails(watch: &Watch, site: &mut Site) {
     let place = site.admin.clone();
     during(site.keep_asking("nobody.example.com"), watch.fires("VestibuleGateErrors", &place)).await;
     watch.resolves("VestibuleGateErrors", &place).await;
+
+    let down = format!("http://127.0.0.1:{}", free_port());
+    let handover = json!({ "kind": "proxy", "origin": down });
+    put(&site.store, "down", json!({ "hosts": ["down.example.com"], "quota": 100, "handover": handover })).await;
+    let mut visitor = Visitor::new(&site.gate, "down.example.com");
+    wait_until("the gate knows the host", PATIENCE, async || visitor.navigate("/").await.status == 502).await;
+    during(site.keep_asking("down.example.com"), watch.fires("VestibuleGateFailing", &place)).await;
+    watch.resolves("VestibuleGateFailing", &place).await;
 
     let busy = async {
         loop {

@@ -42,8 +42,10 @@ fn the_dashboard_is_built_before_the_program_that_it_goes_into() {
     }
     let needed = serde_json::from_str::<serde_json::Value>(&read("dashboard/package.json")).unwrap();
     let needed = needed["engines"]["node"].as_str().unwrap().trim_start_matches(">=").split('.').next().unwrap();
-    let node = text.split("FROM node:").nth(1).unwrap().split('.').next().unwrap();
+    let node = text.split("FROM node:").nth(1).unwrap().split(['.', '-']).next().unwrap();
     assert!(node.parse::<u32>().unwrap() >= needed.parse().unwrap(), "node {node}, and {needed} is needed");
+    let pipelines = read("bitbucket-pipelines.yml");
+    assert!(pipelines.contains(&format!("image: node:{node}-")), "the pipelines build with another one");
 }
 
 #[test]

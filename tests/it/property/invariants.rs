@@ -110,6 +110,7 @@ impl Step<'_> {
         let it = stats.counters;
         let gone = it.expired_in_line + it.expired_in_places + it.left + it.ended + it.went_away;
         hold!(it.joined + it.returned == stats.waiting + stats.active + gone, "they do not add up: {it:?}");
+        hold!(it.confirmed <= it.joined + it.returned, "more confirmed than ever came: {it:?}");
         let counted = it.admitted + it.released;
         hold!(stats.waits.buckets.iter().sum::<u64>() == counted, "waits of others than the admitted: {it:?}");
         let grown = counted.checked_sub(before.admitted + before.released);

@@ -35,7 +35,7 @@ async fn a_gate_that_lets_in_too_many_is_found_out_though_it_says_otherwise() {
 #[tokio::test]
 async fn a_gate_that_lets_in_the_latest_first_is_found_out() {
     let report = rehearsal_of(Cheat::NewestFirst).await;
-    assert_eq!(failed(&report), ["tau", "overtaking_seconds", "places_lost"], "{}", report.to_text());
+    assert_eq!(failed(&report), ["tau", "overtaking_seconds"], "{}", report.to_text());
     assert!(value(&report, "tau") > 0.2, "{}", report.to_text());
     assert!(value(&report, "overtaking_seconds") > 0.3, "{}", report.to_text());
 }

@@ -1,29 +1,64 @@
 //! A crowd against the gate's function, of several instances, behind a load balancer.
 
+use std::path::PathBuf;
+
 use serde_json::json;
 use vestibule_core::PutMode;
 use vestibule_core::settings::parse_document;
+use vestibule_rehearsal::report::Report;
+use vestibule_rehearsal::{Arrivals, Crowd, Habits, Shopping};
 use vestibule_tests::{Balancer, BalancerOptions, GateOptions, Origin, Redis};
 
 use super::{assert_held, mixed, rehearse, value};
 use crate::scene::{PATIENCE, document_of, over, random_id};
 
-const QUOTA: u64 = 20;
 const INSTANCES: usize = 4;
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_function_holds_before_a_crowd_with_all_habits() {
+/// Plays a crowd against the function before a queue with this quota.
+async fn through_function(crowd: Crowd, quota: u64) -> Report {
     let (redis, origin, queue) = (Redis::start().await, Origin::start(), random_id());
     let function = GateOptions::default().deployment(&redis.url()).instances(INSTANCES).await;
     let balancer = Balancer::before(function, BalancerOptions::default()).await;
     let (store, host) = (over(&redis, PATIENCE), format!("{queue}.example.com"));
-    let document = document_of(&queue, &host, &origin.url(), &json!({ "quota": QUOTA }));
+    let document = document_of(&queue, &host, &origin.url(), &json!({ "quota": quota, "recheck_after": 5 }));
     let document = parse_document(&document).unwrap();
     store.put_tenant(&document.tenants[0]).await.unwrap();
     store.put_settings(&document.queues[0], PutMode::Always).await.unwrap();
-
-    let report = rehearse(mixed(80), balancer.address(), &host, &queue, QUOTA, Vec::new()).await;
-    assert_held(&report);
+    let report = rehearse(crowd, balancer.address(), &host, &queue, quota, Vec::new()).await;
     assert_eq!(balancer.complaints(), Vec::<String>::new());
+    report
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_function_holds_before_a_crowd_with_all_habits() {
+    let report = through_function(mixed(80), 20).await;
+    assert_held(&report);
     assert!(value(&report, "failed_share").abs() < f64::EPSILON, "{:?}", report.failures);
+}
+
+/// Takes minutes. Writes its report into the folder that `VESTIBULE_REHEARSALS` names.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes minutes: docs/rehearsals/README.md runs it"]
+async fn two_thousand_come_through_the_function() {
+    let habits = Habits {
+        shopping: Shopping::LogNormal(15.0),
+        leave: 0.95,
+        patience: 60.0,
+        away: 20.0,
+        awake: 60.0,
+        asleep: 60.0,
+        reload_every: 30.0,
+        bots: 0.005,
+        flood: 0.003,
+        ..Habits::default()
+    };
+    let crowd = Crowd { visitors: 2_000, arrivals: Arrivals::Burst(60.0), habits, seed: 1 };
+    let mut report = through_function(crowd, 150).await;
+    report.scene.target = "the gate's function, four instances behind a load balancer, over Redis".to_owned();
+    report.remark();
+    if let Some(folder) = std::env::var_os("VESTIBULE_REHEARSALS").map(PathBuf::from) {
+        std::fs::write(folder.join("function-2000.json"), report.to_json()).unwrap();
+        std::fs::write(folder.join("function-2000.html"), report.to_html()).unwrap();
+    }
+    assert_held(&report);
 }

@@ -64,6 +64,11 @@ async fn no_key_leads_out_of_a_theme_or_breaks_its_listing() {
     {
         assert_eq!(asset(&themes, "acme", path).await, None, "{path:?}");
     }
+    let listings: Vec<String> = s3.asked().into_iter().filter(|asked| asked.contains("list-type=2")).collect();
+    assert!(
+        listings.iter().all(|asked| asked.contains("encoding-type=url")),
+        "as they are, keys are no XML: {listings:?}"
+    );
     for path in ["img/a b+c&é%20.css", "köln.svg"] {
         let found = asset(&themes, "acme", path).await.unwrap_or_else(|| panic!("{path}"));
         assert_eq!(found.bytes, path);

@@ -14,7 +14,8 @@ mod state;
 mod tally;
 
 pub use answers::{
-    Flow, FoundSession, FoundState, LineEntry, LinePage, Place, Presentation, PurgeReport, Removal, Stats, Visit, VisitAnswer,
+    Flow, FoundSession, FoundState, LineEntry, LinePage, Place, Presentation, PurgeReport, Removal, Stats, Visit,
+    VisitAnswer,
 };
 pub use pace::{Observed, PACE_WINDOW, Pace};
 pub use presence::{LINE_SLACK, PLACES_SLACK};

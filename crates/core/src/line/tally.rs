@@ -48,9 +48,30 @@ impl Counters {
     /// The counters with these values, in the order of [`Counters::named`].
     #[must_use]
     pub const fn from_values(values: [u64; 10]) -> Self {
-        let [joined, confirmed, returned, admitted, released, expired_in_line, expired_in_places, left, ended, went_away] =
-            values;
-        Self { joined, confirmed, returned, admitted, released, expired_in_line, expired_in_places, left, ended, went_away }
+        let [
+            joined,
+            confirmed,
+            returned,
+            admitted,
+            released,
+            expired_in_line,
+            expired_in_places,
+            left,
+            ended,
+            went_away,
+        ] = values;
+        Self {
+            joined,
+            confirmed,
+            returned,
+            admitted,
+            released,
+            expired_in_line,
+            expired_in_places,
+            left,
+            ended,
+            went_away,
+        }
     }
 }
 

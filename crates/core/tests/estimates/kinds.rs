@@ -116,13 +116,13 @@ fn stream(chance: &mut Chance, quota: u64, pace: f64) -> Vec<f64> {
     arrivals
 }
 
-/// Up or down by a quarter to a half, as likely the one as the other, every few minutes.
+/// Up or down by a tenth to four tenths, as likely the one as the other, every few minutes.
 fn changes(chance: &mut Chance, quota: u64) -> Vec<(f64, u64)> {
     let mut at = 0.0;
     let mut changes = Vec::new();
     for _ in 0..6 {
         at += chance.between(600.0, 2400.0);
-        let factor = chance.between(1.25, 1.5);
+        let factor = chance.between(1.1, 1.4);
         let up = chance.happens(0.5);
         changes.push((at, (quota as f64 * if up { factor } else { 1.0 / factor }) as u64));
     }

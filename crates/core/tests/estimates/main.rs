@@ -50,7 +50,10 @@ mod tests {
         let jump = jumps[jumps.len() * 19 / 20];
         let wide: f64 = shown.iter().map(|shown| shown.range.p90 as f64 / shown.range.p50.max(1) as f64).sum();
         let (of, wide) = (shown.len(), wide / shown.len() as f64);
-        println!("{kind:?}: {of} ranges, below p50 {below_p50:.3}, below p90 {below_p90:.3}, p90/p50 {wide:.2}, jump {jump:.3} {:.3}", jumps[jumps.len()*99/100]);
+        println!(
+            "{kind:?}: {of} ranges, below p50 {below_p50:.3}, below p90 {below_p90:.3}, p90/p50 {wide:.2}, jump {jump:.3} {:.3}",
+            jumps[jumps.len() * 99 / 100]
+        );
         assert!(of > 10_000, "{kind:?}: hardly any range was shown");
         assert!((0.45..=0.55).contains(&below_p50), "{kind:?}: {below_p50:.3} of the waits lie below p50");
         assert!((0.85..=0.95).contains(&below_p90), "{kind:?}: {below_p90:.3} of the waits lie below p90");

@@ -5,8 +5,7 @@ use std::collections::BinaryHeap;
 
 use vestibule_core::line::{Line, Visit};
 use vestibule_core::{
-    KeyList, MICROS_PER_SECOND, Micros, QueueId, TicketSigner, VerifiedTicket, WaitSeconds, poll_after,
-    wait_estimate,
+    KeyList, MICROS_PER_SECOND, Micros, QueueId, TicketSigner, VerifiedTicket, WaitSeconds, expected_wait, poll_after,
 };
 
 use crate::chance::Chance;
@@ -55,6 +54,7 @@ struct Visitor {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shown {
     at: Micros,
+    p50_ms: u64,
     pub(crate) range: WaitSeconds,
     /// How long it took in truth, in seconds.
     pub(crate) took: f64,
@@ -179,15 +179,16 @@ impl Run {
         if place.admitted_at.is_some() {
             return self.shop(now, number);
         }
-        let range = wait_estimate(self.line.rules(), &answer.flow(), now, place.rank);
+        let range = expected_wait(self.line.rules(), &answer.flow(), now, place.rank);
         if let Some(range) = range {
             let shown = &mut self.visitors[number].shown;
-            let range = shown.last().map_or(range, |before| range.after(before.range, before.seconds_until(now)));
+            let wait = shown.last().map_or(range, |before| range.after(before.p50_ms, before.seconds_until(now)));
+            let range = wait.seconds();
             let jump = shown.last().and_then(|before| before.jump_to(now, range));
-            shown.push(Shown { at: now, range, took: 0.0, jump });
+            shown.push(Shown { at: now, p50_ms: wait.p50_ms, range, took: 0.0, jump });
         }
         let left = place.expires_at.since(now) / MICROS_PER_SECOND;
-        let pause = poll_after(Some(place.rank), range.map(|range| range.p50), 180, Some(left), now);
+        let pause = poll_after(Some(place.rank), range.map(|range| range.seconds().p50), 180, Some(left), now);
         // A page is not a clock: the network and the browser take their time.
         let pause = pause as f64 + self.chance.between(0.0, 0.3);
         self.put(after(now, pause), Event::Poll(number));

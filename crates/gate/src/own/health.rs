@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
+use vestibule_http::{Decision, Outcome};
 
 use crate::state::Gate;
 
@@ -15,5 +16,7 @@ pub(crate) async fn health(State(gate): State<Gate>) -> Response {
     let store = if answers { "up" } else { "down" };
     let mut response = (status, Json(json!({ "store": store, "queues": queues }))).into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // A 503 says what was asked for: it is no failure to answer.
+    response.extensions_mut().insert(Decision::without_queue(Outcome::Own));
     response
 }

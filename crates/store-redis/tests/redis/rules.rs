@@ -172,7 +172,11 @@ async fn a_queue_keeps_its_sessions_as_16_bytes_under_its_own_names() {
     assert_eq!(room.server.command("ZCARD vestibule:{acme-tour}:line"), "1");
     let score = |key: &str| room.server.command(&format!("ZSCORE vestibule:{{acme-tour}}:{key} \"abcd{tail}\""));
     assert_eq!(score("line"), START.0.to_string());
-    assert_eq!(score("pool"), format!("{}.5", START.0 + 29_999_999), "half a microsecond early until a ticket came back");
+    assert_eq!(
+        score("pool"),
+        format!("{}.5", START.0 + 29_999_999),
+        "half a microsecond early until a ticket came back"
+    );
     room.store.end(&queue(), session(0x6162_6364)).await.unwrap();
     assert_eq!(score("ended"), (START.0 + 600_000_000).to_string());
 }

@@ -1,0 +1,98 @@
+//! What `sam build` builds: each function from its own folder, and the backoffice with its dashboard.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use super::environment::FUNCTIONS;
+use super::stack::{Stack, file, template, text_of};
+
+/// Where an ELF says which processor it is for.
+const MACHINE: usize = 18;
+
+#[test]
+fn a_function_is_built_from_its_own_folder() {
+    let (template, stack) = (template(), Stack::deploy_all(&[]));
+    for function in FUNCTIONS {
+        let name = function.to_lowercase();
+        assert_eq!(stack.properties(function)["CodeUri"], format!("crates/{name}").as_str());
+        let manifest = text_of(&format!("crates/{name}/Cargo.toml"));
+        assert!(manifest.contains(&format!("[[bin]]\nname = \"{name}\"\n")), "{name}");
+        let metadata = &template["Resources"][function]["Metadata"];
+        if function == "Admin" {
+            let told = ["BuildMethod", "ContextPath", "WorkingDirectory"].map(|key| metadata[key].as_str().unwrap());
+            assert_eq!(told, ["makefile", ".", "."], "by the Makefile at the top, where it lies");
+            assert!(text_of("Makefile").contains("\nbuild-Admin:\n\tscripts/build-admin \"$(ARTIFACTS_DIR)\"\n"));
+        } else {
+            assert_eq!(metadata["BuildMethod"], "rust-cargolambda");
+            assert_eq!(metadata["BuildProperties"]["Binary"], name.as_str());
+        }
+    }
+}
+
+/// A copy of what the script needs, with an `npm` and a `cargo` that write down what they were asked.
+fn folder() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for path in ["scripts", "dashboard", "bin", "target/lambda/admin", "out/Gate"] {
+        std::fs::create_dir_all(folder.path().join(path)).unwrap();
+    }
+    std::fs::copy(file("scripts/build-admin"), folder.path().join("scripts/build-admin")).unwrap();
+    std::fs::write(folder.path().join("dashboard/package-lock.json"), "{}").unwrap();
+    std::fs::write(folder.path().join("target/lambda/admin/bootstrap"), "the program").unwrap();
+    let installs = "if [ \"$1\" = ci ]; then mkdir -p node_modules; fi\n";
+    let npm = format!(
+        "#!/bin/sh\necho \"npm $* in ${{PWD##*/}}\"\n{installs}if [ \"$*\" = \"${{FAILS-}}\" ]; then exit 3; fi\n"
+    );
+    for (name, text) in [("npm", npm.as_str()), ("node", "#!/bin/sh\n"), ("cargo-lambda", "#!/bin/sh\n")] {
+        write_program(&folder.path().join("bin").join(name), text);
+    }
+    write_program(&folder.path().join("bin/cargo"), "#!/bin/sh\necho \"cargo $*\"\n");
+    folder
+}
+
+fn write_program(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn build(folder: &Path, environment: &[(&str, &str)]) -> Output {
+    let path = format!("{}:/usr/bin:/bin", folder.join("bin").display());
+    let mut command = Command::new(folder.join("scripts/build-admin"));
+    command.arg(folder.join("out/Admin")).env("PATH", path).env_remove("ARCHITECTURE");
+    command.envs(environment.iter().copied()).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn the_backoffice_is_built_with_its_dashboard_and_put_where_sam_wants_it() {
+    let folder = folder();
+    let cargo = "cargo lambda build --release --package vestibule-admin --bin admin --arm64";
+    let first = said(&build(folder.path(), &[]));
+    assert_eq!(first, format!("npm ci in dashboard\nnpm run build in dashboard\n{cargo}\n"));
+    assert_eq!(std::fs::read_to_string(folder.path().join("out/Admin/bootstrap")).unwrap(), "the program");
+    let second = said(&build(folder.path(), &[]));
+    assert_eq!(second, format!("npm run build in dashboard\n{cargo}\n"), "nothing is installed twice");
+    let failed = build(folder.path(), &[("FAILS", "run build")]);
+    assert!(!failed.status.success() && !String::from_utf8_lossy(&failed.stdout).contains("cargo"));
+}
+
+#[test]
+fn the_backoffice_is_for_the_same_processors_as_the_gate() {
+    let folder = folder();
+    for (machine, flag) in [(0xb7, "--arm64"), (0x3e, "--x86-64")] {
+        let mut program = vec![0; 64];
+        program[MACHINE] = machine;
+        std::fs::write(folder.path().join("out/Gate/bootstrap"), program).unwrap();
+        let built = said(&build(folder.path(), &[]));
+        assert!(built.trim_end().ends_with(flag), "{built}");
+    }
+    std::fs::remove_file(folder.path().join("out/Gate/bootstrap")).unwrap();
+    let alone = said(&build(folder.path(), &[("ARCHITECTURE", "x86_64")]));
+    assert!(alone.trim_end().ends_with("--x86-64"), "{alone}");
+}

@@ -18,6 +18,11 @@ async function prepare({ api }: Office): Promise<void> {
 test('a theme is made by choosing, looked at, published and rolled back', async ({ page, office }) => {
   test.slow()
   await prepare(office)
+  await page.addInitScript(() => {
+    addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => console.error(`policy: ${violatedDirective} ${blockedURI}`))
+  })
+  const broken: string[] = []
+  page.on('console', (message) => message.text().startsWith('policy:') && broken.push(message.text()))
   await signIn(page, office, OTTO, '/themes')
 
   await test.step('it begins with the built-in page', async () => {
@@ -46,6 +51,11 @@ test('a theme is made by choosing, looked at, published and rolled back', async 
     await expect(frame(page).locator('html')).toHaveAttribute('data-state', 'closed')
     await page.getByRole('radio', { name: 'Desktop' }).check()
     await expect(page.locator('iframe')).toHaveCSS('width', '1280px')
+    await page.getByLabel('State').selectOption({ label: 'All at once' })
+    await expect(page.locator('iframe')).toHaveCount(5)
+    const admitted = page.frameLocator('iframe[title^="The page, It is their turn"]')
+    await expect(admitted.locator('html')).toHaveAttribute('data-state', 'admitted')
+    await expect(admitted.getByText('Doors open at 7 pm')).toBeHidden()
     await accessible(page, 'a theme that was chosen')
   })
   await test.step('it is published', async () => {
@@ -74,6 +84,7 @@ test('a theme is made by choosing, looked at, published and rolled back', async 
     await expect(page.getByLabel('Below what to know')).toHaveValue('Einlass ab 20 Uhr.')
     await expect(page.getByLabel('Colour', { exact: true })).toHaveValue('#7a1fa2')
   })
+  expect(broken).toEqual([])
 })
 
 test('a broken archive is refused at its file and line, and mended there', async ({ page, office }) => {

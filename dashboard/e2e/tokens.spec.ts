@@ -29,7 +29,11 @@ test('a token is made, works, shows what it did, and works no more once it is re
     await dialog(page).getByLabel('Good for').selectOption('7 days')
     await dialog(page).getByRole('button', { name: 'Make a token' }).click()
     await expect(dialog(page)).toContainText('This is the only time it is shown.')
-    await dialog(page).getByRole('button', { name: 'Copy: The token' }).click()
+    const copy = dialog(page).getByRole('button', { name: 'Copy: The token' })
+    await page.setViewportSize({ width: 390, height: 844 })
+    await expect(copy).toBeInViewport({ ratio: 1 })
+    await page.setViewportSize({ width: 1280, height: 900 })
+    await copy.click()
     secret = await page.evaluate(() => navigator.clipboard.readText())
     await accessible(page, 'the secret')
     // It does not go away by accident.

@@ -30,7 +30,7 @@ struct Limit {
 }
 
 /// All places are taken: people wait for those who are in to leave.
-const PLACES: Limit = Limit { belief: 0.75, certainty: 3.0, dispersion: 1.35, lean: 0.97, passed: (0.0, 0.0) };
+const PLACES: Limit = Limit { belief: 0.75, certainty: 3.0, dispersion: 1.4, lean: 0.955, passed: (0.0, 0.0) };
 /// Places are free and the rate lets people in one by one, like a clock.
 const RATE: Limit = Limit { belief: 2.0, certainty: 2.0, dispersion: 0.006, lean: 1.0, passed: (0.5, 0.2) };
 

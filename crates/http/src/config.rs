@@ -59,6 +59,9 @@ pub fn open_store(variable: &'static str, address: &str, timeout: Duration) -> R
     Ok(Arc::new(connect(variable, address, timeout)?))
 }
 
+/// A store, and what the backoffice keeps beside the lines.
+pub type StoreAndRecords = (Arc<dyn Store>, Arc<dyn Records>);
+
 /// Opens the store at `address` as [`open_store`] does, with what the backoffice keeps beside the lines. In memory both
 /// end with the process.
 ///
@@ -68,7 +71,7 @@ pub fn open_store_and_records(
     variable: &'static str,
     address: &str,
     timeout: Duration,
-) -> Result<(Arc<dyn Store>, Arc<dyn Records>), ConfigError> {
+) -> Result<StoreAndRecords, ConfigError> {
     if address == MEMORY {
         let records = MemoryRecords::new(SystemClock::new());
         return Ok((Arc::new(MemoryStore::new(SystemClock::new())), Arc::new(records)));

@@ -34,8 +34,8 @@ mod telemetry;
 
 pub use clock::StoreClock;
 pub use config::{
-    ConfigError, STORE_TIMEOUT, THEMES_RECHECK, ThemesConfig, open_publisher, open_store, open_store_and_records,
-    open_themes, parse_keys,
+    ConfigError, STORE_TIMEOUT, StoreAndRecords, THEMES_RECHECK, ThemesConfig, open_publisher, open_store,
+    open_store_and_records, open_themes, parse_keys,
 };
 pub use decision::{Decision, Outcome};
 pub use directory::{Directory, Queue};

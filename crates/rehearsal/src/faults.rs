@@ -132,7 +132,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_a_command_ended_with_is_told() {
-        let faults = parse_faults("0 good: true\n0 bad: exit 3\n0 left behind: sleep 30 &\n").unwrap();
+        let faults = parse_faults("0 good: true\n0 bad: exit 3\n0 left behind: sleep 30 2> /dev/null &\n").unwrap();
         let (sender, mut struck) = mpsc::unbounded_channel();
         strike(faults, Instant::now(), sender).await;
         let mut done = Vec::new();

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::cast::Cast;
@@ -109,20 +108,20 @@ impl Rehearsal {
         let began = Instant::now();
         let pool = Pool::open(self.target, self.connections, began).await?;
         let jars = vec![[Jar::default(), Jar::default()]; self.crowd.visitors as usize];
-        let (tells, struck) = mpsc::unbounded_channel();
-        let drill = tokio::spawn(strike(self.faults, began, tells));
+        let (news, struck) = mpsc::unbounded_channel();
+        let drill = tokio::spawn(strike(self.faults, began, news));
         let observer = self.observer.start(began).await;
-        let scene =
+        let stage =
             Stage { cast: Cast::new(self.crowd), pool, jars, backlog: VecDeque::new(), tally: Tally::default() };
-        let (stage, ended, lasted) = scene.run(began, self.limit, self.most_requests, stop, &mut tell).await;
-        let struck = gather(&drill, struck).await;
+        let (after, ended, lasted) = stage.run(began, self.limit, self.most_requests, stop, &mut tell).await;
+        drill.abort();
+        let came = gathered(struck);
         let observed = observer.finish().await;
-        Ok(Played { stories: stage.cast.into_stories(), tally: stage.tally, lasted, ended, struck, observed })
+        Ok(Played { stories: after.cast.into_stories(), tally: after.tally, lasted, ended, struck: came, observed })
     }
 }
 
-async fn gather(drill: &JoinHandle<()>, mut struck: mpsc::UnboundedReceiver<Struck>) -> Vec<Struck> {
-    drill.abort();
+fn gathered(mut struck: mpsc::UnboundedReceiver<Struck>) -> Vec<Struck> {
     let mut all = Vec::new();
     while let Ok(one) = struck.try_recv() {
         all.push(one);
@@ -176,7 +175,7 @@ impl Stage {
                 () = &mut stop => return (self, Ended::Stopped, moment()),
             }
             for exchange in exchanges.drain(..) {
-                self.hear(exchange);
+                self.hear(&exchange);
             }
         }
     }
@@ -210,8 +209,8 @@ impl Stage {
         }
     }
 
-    fn hear(&mut self, exchange: Exchange) {
-        self.count(&exchange);
+    fn hear(&mut self, exchange: &Exchange) {
+        self.count(exchange);
         let visitor = exchange.job.visitor;
         let jars = &mut self.jars[visitor as usize];
         if let Some(jar) = jars[0].after(&exchange.set) {

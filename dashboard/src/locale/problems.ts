@@ -17,6 +17,12 @@ const useTexts = defineTexts({
     changed_meanwhile: 'Somebody else changed this meanwhile.',
     busy: 'Others change the same at this very moment. Try again.',
     taken: 'There is one of this name already.',
+    full: 'There are as many as there may be. Remove one that is not needed any more.',
+    too_large: 'That is larger than the server takes.',
+    bad_body: 'The server can’t read that.',
+    no_themes: 'Themes are kept nowhere: the program was started without a place for them.',
+    themes_unavailable: 'The place where themes are kept gives no answer. Try again in a moment.',
+    broken_theme: 'The theme does not work.',
   },
   de: {
     unreachable: 'Der Server antwortet nicht. Ob etwas geändert wurde, ist nicht bekannt: erst nachsehen, dann wiederholen.',
@@ -31,6 +37,12 @@ const useTexts = defineTexts({
     changed_meanwhile: 'Jemand anderes hat das inzwischen geändert.',
     busy: 'Andere ändern gerade dasselbe. Noch einmal versuchen.',
     taken: 'Diesen Namen gibt es schon.',
+    full: 'Es sind so viele da, wie es geben darf. Entfernen Sie zuerst, was nicht mehr gebraucht wird.',
+    too_large: 'Das ist größer, als der Server nimmt.',
+    bad_body: 'Der Server kann das nicht lesen.',
+    no_themes: 'Für Themes gibt es keinen Ort: Das Programm wurde ohne einen gestartet.',
+    themes_unavailable: 'Der Ort der Themes antwortet nicht. Gleich noch einmal versuchen.',
+    broken_theme: 'Das Theme funktioniert nicht.',
   },
 })
 

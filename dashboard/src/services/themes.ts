@@ -1,4 +1,5 @@
 import { address, bytes, send } from './http'
+import type { ThemeVersionView } from './types'
 
 /** A file of a theme as it is uploaded. */
 export interface ThemeFile {
@@ -33,7 +34,7 @@ export const checkTheme = (theme: string, files: ThemeFile[]) =>
 
 /** Keeps files as the newest version, which visitors see once it is published. */
 export const uploadTheme = (theme: string, files: ThemeFile[]) =>
-  send('post', '/api/v1/themes/{theme}/versions', { path: { theme }, body: { files } }) as Promise<{ id: string }>
+  send('post', '/api/v1/themes/{theme}/versions', { path: { theme }, body: { files } }) as Promise<ThemeVersionView>
 
 /** Makes a version what visitors see. */
 export const publishVersion = (theme: string, version: string) =>

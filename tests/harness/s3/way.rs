@@ -72,7 +72,10 @@ async fn accept(listener: TcpListener, server: u16, heard: Arc<Heard>) {
             continue;
         };
         let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());
-        tokio::spawn(carry(from_client, to_server, Arc::clone(&heard), Heard::note));
+        tokio::spawn(carry(from_client, to_server, Arc::clone(&heard), |heard, piece| {
+            heard.note(piece);
+            Some(Duration::ZERO)
+        }));
         tokio::spawn(carry(from_server, to_client, Arc::clone(&heard), Heard::hold));
     }
 }
@@ -95,7 +98,7 @@ async fn carry(
 
 impl Heard {
     /// Whoever reads from S3 sends a request in one piece, and no body.
-    fn note(&self, piece: &[u8]) -> Option<Duration> {
+    fn note(&self, piece: &[u8]) {
         let line = piece.split(|byte| *byte == b'\r').next().unwrap_or_default();
         let line = String::from_utf8_lossy(line);
         if let Some(request) = line.strip_suffix(" HTTP/1.1") {
@@ -104,7 +107,6 @@ impl Heard {
             let head = head.split("\r\n\r\n").next().unwrap_or_default();
             self.headers.lock().unwrap().extend(head.lines().skip(1).map(str::to_owned));
         }
-        Some(Duration::ZERO)
     }
 
     /// `None` for an answer that is not handed on: the connection ends instead.

@@ -117,16 +117,16 @@ impl Hall {
         match self.cheat {
             Cheat::LosesTickets(each) if waits && self.polls.is_multiple_of(each) => {
                 self.names.insert(visitor, 1_000_000 + self.polls);
-                self.to_the_end(visitor);
+                self.send_back(visitor);
             }
-            Cheat::SendsBack(each) if waits && self.polls.is_multiple_of(each) => self.to_the_end(visitor),
+            Cheat::SendsBack(each) if waits && self.polls.is_multiple_of(each) => self.send_back(visitor),
             _ => {}
         }
         self.advance();
         self.standing(visitor)
     }
 
-    fn to_the_end(&mut self, visitor: u64) {
+    fn send_back(&mut self, visitor: u64) {
         self.line.retain(|other| *other != visitor);
         self.line.push_back(visitor);
     }

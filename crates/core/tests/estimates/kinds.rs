@@ -66,7 +66,7 @@ impl Sale {
             Kind::Steady => sale.arrivals = stream(chance, quota, pace),
             Kind::Burst => sale.arrivals = rush(chance, quota, 10.0),
             Kind::QuotaChanges => sale.changes = changes(chance, quota),
-            Kind::HeavyTails => sale.spread = 1.2,
+            Kind::HeavyTails => sale.spread = 1.1,
             Kind::ClosedTabs => sale.closed_tabs = (0.5, chance.between(100.0, 600.0)),
             Kind::RateLimited => {
                 let per_minute = chance.between(10.0, 40.0) as u64;

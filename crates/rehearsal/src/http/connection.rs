@@ -255,7 +255,7 @@ impl Exchange {
         self.active =
             answer::active(&body).filter(|_| matches!(self.job.ask.question, Question::Poll | Question::Keepalive));
         match answer::read(self.job.ask.question, &head, &body, knows_gate) {
-            Ok(heard) => self.heard = heard,
+            Ok(said) => self.heard = said,
             Err(failure) => {
                 self.heard = Heard::Failed { retry_after_ms: answer::retry_after_ms(&head.headers).unwrap_or(0) };
                 self.failure = Some(failure);

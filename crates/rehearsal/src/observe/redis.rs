@@ -77,8 +77,8 @@ fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
 }
 
 async fn ask(stream: &mut BufReader<TcpStream>, words: &[&str]) -> Result<String> {
-    let counted: String = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len())).collect();
-    let command = format!("*{}\r\n{counted}", words.len());
+    let counted: Vec<String> = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len())).collect();
+    let command = format!("*{}\r\n{}", words.len(), counted.concat());
     stream.write_all(command.as_bytes()).await?;
     let mut head = String::new();
     stream.read_line(&mut head).await?;

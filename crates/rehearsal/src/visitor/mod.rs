@@ -7,6 +7,8 @@ mod exchange;
 mod line;
 mod shop;
 mod story;
+#[cfg(test)]
+mod tests;
 
 pub use exchange::{Ask, Heard, Question, Stretch, Told};
 pub use story::{Promise, Story};

@@ -110,8 +110,11 @@ function inLanguages(texts: Record<string, string>, place: Place): string {
   return [...branches, ...(others === undefined ? [] : [`{% else %}\n${paragraph(others, place)}`]), '{% endif %}'].join('\n')
 }
 
+/** What is only for those who wait goes away once they are let in, with and without a script. */
+const WAITING = ' class="lead" data-vestibule="keep"{% if state == "admitted" %} hidden{% endif %}'
+
 /** A text is written as a value, so that nothing in it is taken for markup or for a template. */
 function paragraph(text: string, place: Place): string {
-  const attributes = { intro: ' class="lead" data-vestibule="keep"', notes: ' class="lead" data-vestibule="keep"', closed: ' class="lead"', footer: '' }[place]
+  const attributes = { intro: WAITING, notes: WAITING, closed: ' class="lead"', footer: '' }[place]
   return `<p${attributes}>{{ ${JSON.stringify(text.trim())} }}</p>`
 }

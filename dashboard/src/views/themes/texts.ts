@@ -153,7 +153,7 @@ export const useThemeTexts = defineTexts({
     previewLive: 'Das sehen Besucher.',
     previewVersion: 'Diese Fassung ist nicht öffentlich: Besucher sehen sie, sobald sie veröffentlicht ist.',
     builtIn: 'Die eingebaute Seite, solange keine Fassung veröffentlicht ist.',
-    save: 'Als Fassung speichern',
+    save: 'Speichern',
     saved: 'Als Fassung gespeichert. Besucher sehen sie, sobald sie veröffentlicht ist.',
     check: 'Prüfen',
     checked: 'Es funktioniert in jedem Zustand und jeder Sprache.',

@@ -70,3 +70,15 @@ test('what is chosen replaces the pages and leaves the other files alone', async
   work.choose(nothing())
   expect([...work.files.value.keys()]).toEqual(['extra.css'])
 })
+
+test('what was saved stays the base though the versions can’t be read', async () => {
+  let isThere = true
+  serve({ [VERSIONS]: () => (isThere ? { versions: [] } : refusal(503, 'themes_unavailable')), [UPLOAD]: version('1-a') })
+  const work = begin()
+  await flushPromises()
+  work.write('extra.css', bytesOf('x'))
+  isThere = false
+  expect(await work.save()).toBe(true)
+  expect(work.base.value?.id).toBe('1-a')
+  expect(work.isChanged.value).toBe(false)
+})

@@ -67,14 +67,14 @@ export function useWork(theme: string): Work {
   })
   const saving = useTask(async () => {
     const kept = files.value
-    const { id } = await uploadTheme(theme, uploaded(kept))
+    base.value = await uploadTheme(theme, uploaded(kept))
     begun.value = kept
-    await versions.load()
-    base.value = versions.value.value?.find((version) => version.id === id)
     isChecked.value = true
+    await versions.load()
   })
   const publishing = useTask(async (version: ThemeVersionView) => {
-    await publishVersion(theme, version.id)
+    const live = await publishVersion(theme, version.id)
+    if (base.value?.id === live.id) base.value = live
     await versions.load()
   })
   const tasks = [opening, checking, saving, publishing]

@@ -1,0 +1,61 @@
+import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
+import { afterEach, expect, test, vi } from 'vitest'
+
+import { found, put, signedIn } from '@/testing/mounted'
+import { refusal, serve } from '@/testing/server'
+
+import TenantForm from './TenantForm.vue'
+
+enableAutoUnmount(afterEach)
+
+const tenant = { id: 'acme', name: 'Acme Live', colour: '#0a7d5a', logo: null }
+const field = (label: string) => found<HTMLInputElement>(`#${found<HTMLLabelElement>('[role=dialog] label', label).htmlFor}`)
+
+async function write(label: string, value: string): Promise<void> {
+  const input = field(label)
+  input.value = value
+  input.dispatchEvent(new Event('input'))
+  await flushPromises()
+}
+
+async function open(props: object = {}): Promise<void> {
+  signedIn('superuser', null)
+  put(TenantForm, { open: true, ...props })
+  await flushPromises()
+}
+
+const send = () => found('[role=dialog] form').dispatchEvent(new Event('submit'))
+
+test('only what was changed is sent', async () => {
+  const asked = serve({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
+  await open({ tenant })
+  await write('Colour', '')
+  send()
+  await vi.waitFor(() => expect(asked[0]?.body).toEqual({ colour: null }))
+})
+
+test('the id follows the name until it is typed', async () => {
+  await open()
+  await write('Name', 'Acme Live')
+  expect(field('Id').value).toBe('acme-live')
+  await write('Id', 'acme')
+  await write('Name', 'Acme Live 2027')
+  expect(field('Id').value).toBe('acme')
+})
+
+test('what the server finds wrong stands at its field', async () => {
+  const errors = [{ code: 'wrong_field', field: 'colour', message: 'takes a colour such as "#0a7d5a"' }]
+  serve({ 'POST /api/v1/tenants': refusal(422, 'wrong_fields', { errors }) })
+  await open()
+  await write('Colour', 'red')
+  send()
+  await vi.waitFor(() => expect(field('Colour').getAttribute('aria-invalid')).toBe('true'))
+  expect(found('.field .error').textContent).toContain('takes a colour')
+})
+
+test('the colour says what pages make of it', async () => {
+  await open({ tenant })
+  expect(found('[role=dialog]').textContent).toContain('On dark pages texts get a lighter shade of it')
+  await write('Colour', '#ffd400')
+  expect(found('[role=dialog]').textContent).toContain('On light pages texts get a darker shade of it')
+})

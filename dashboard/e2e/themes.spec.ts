@@ -47,11 +47,11 @@ test('a theme is made by choosing, looked at, published and rolled back', async 
   await test.step('it is looked at in every language and state, at both widths', async () => {
     await page.getByLabel('Language').last().selectOption('fr')
     await expect(frame(page).getByText('Doors open at 7 pm & <b>not</b> earlier.')).toBeVisible()
-    await page.getByLabel('State').selectOption({ label: 'Closed' })
+    await page.getByLabel('State', { exact: true }).selectOption({ label: 'Closed' })
     await expect(frame(page).locator('html')).toHaveAttribute('data-state', 'closed')
     await page.getByRole('radio', { name: 'Desktop' }).check()
     await expect(page.locator('iframe')).toHaveCSS('width', '1280px')
-    await page.getByLabel('State').selectOption({ label: 'All at once' })
+    await page.getByLabel('State', { exact: true }).selectOption({ label: 'All at once' })
     await expect(page.locator('iframe')).toHaveCount(5)
     const admitted = page.frameLocator('iframe[title^="The page, It is their turn"]')
     await expect(admitted.locator('html')).toHaveAttribute('data-state', 'admitted')

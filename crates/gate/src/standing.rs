@@ -99,7 +99,7 @@ pub(crate) fn unavailable(settings: &Settings, ticket: Option<&VerifiedTicket>, 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use vestibule_core::line::{Flow, Pace, Place, Presentation};
+    use vestibule_core::line::{Pace, Place, Presentation};
     use vestibule_core::{KeyList, SessionId, TicketSigner, Told};
 
     use super::*;
@@ -117,8 +117,7 @@ mod tests {
     fn answer(rank: u64) -> VisitAnswer {
         let since = Micros(NOW.0 - 600_000_000);
         let window = Micros(NOW.0 - 300_000_000);
-        let pace = Pace { since, window, current: 300, previous: 300, ..Pace::default() };
-        let Flow { waiting, active, pace } = Flow { waiting: 900, active: 100, pace };
+        let moved = Pace { since, window, current: 300, previous: 300, ..Pace::default() };
         let session = SessionId::from_bytes([3; 16]);
         let place = Place { session, arrival: since, admitted_at: None, rank, expires_at: NOW.plus_seconds(60) };
         VisitAnswer {
@@ -128,11 +127,11 @@ mod tests {
             mode: Mode::Open,
             place: Some(place),
             presentation: Presentation::Present,
-            waiting,
-            active,
+            waiting: 900,
+            active: 100,
             quota: 100,
             recovering: false,
-            pace,
+            pace: moved,
         }
     }
 

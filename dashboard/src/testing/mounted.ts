@@ -1,10 +1,10 @@
 import { mount } from '@vue/test-utils'
 import { defineComponent, h, type Component } from 'vue'
-import { matchedRouteKey } from 'vue-router'
+import { createMemoryHistory, createRouter, matchedRouteKey, type RouteRecordRaw } from 'vue-router'
 
-import { router } from '@/router'
 import type { Account } from '@/services/types'
 import { useSession } from '@/stores/session'
+import { views } from '@/views/view'
 
 /** Signs somebody in, without asking anybody. */
 export function signedIn(role: Account['role'] = 'operator', tenants: string[] | null = ['acme']): void {
@@ -14,7 +14,14 @@ export function signedIn(role: Account['role'] = 'operator', tenants: string[] |
 /** A page of the router, as far as one that asks before it is left needs it. */
 const record = { value: { leaveGuards: new Set(), updateGuards: new Set() } }
 
-/** Puts a component on the page, with the routes of the dashboard. What it teleports is in the document. */
+/** A route of the dashboard without its page, which would be loaded when a test has long ended. */
+function bare({ path, name, children }: RouteRecordRaw): RouteRecordRaw {
+  return { path, name, component: { render: () => null }, children: children?.map(bare) } as RouteRecordRaw
+}
+
+const routes = views.flatMap((view) => view.routes.map(bare))
+
+/** Puts a component on the page, with the addresses of the dashboard. What it teleports is in the document. */
 export function put(component: Component, props: Record<string, unknown> = {}, around?: () => void) {
   const wrapper = defineComponent({
     setup() {
@@ -22,6 +29,7 @@ export function put(component: Component, props: Record<string, unknown> = {}, a
       return () => h(component, props)
     },
   })
+  const router = createRouter({ history: createMemoryHistory(), routes })
   return mount(wrapper, { global: { plugins: [router], provide: { [matchedRouteKey as symbol]: record } }, attachTo: document.body })
 }
 

@@ -74,6 +74,15 @@ fn a_plan_of_a_crowd_with_all_habits_keeps_the_rules() {
 }
 
 #[test]
+fn who_falls_asleep_when_it_is_their_turn_keeps_the_place_in_a_plan() {
+    let habits = Habits { sleep: 1.0, awake: 20.0, asleep: 120.0, ..Habits::steadfast(Shopping::Exponential(20.0)) };
+    let report = planned(&Crowd { visitors: 2_000, arrivals: Arrivals::Burst(60.0), habits, seed: 5 });
+    assert_held(&report);
+    let last = report.scene.seconds;
+    assert!(last > 1_200.0, "tickets from the beginning are too old by then: {last}");
+}
+
+#[test]
 fn a_larger_quota_is_a_shorter_wait() {
     let habits = Habits::steadfast(Shopping::Exponential(60.0));
     let crowd = Crowd { visitors: 3_000, arrivals: Arrivals::Burst(60.0), habits, seed: 5 };

@@ -18,7 +18,7 @@ mod tests {
     use super::kinds::{Kind, Sale};
     use super::run::{Run, Shown};
 
-    /// Sales of each kind in an ordinary run.
+    /// Sales of each kind in an ordinary run: with fewer, the shares stray by more than the bands allow.
     const SALES: u64 = 20;
 
     fn sales() -> u64 {

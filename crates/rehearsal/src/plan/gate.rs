@@ -23,6 +23,8 @@ const LOOK_AGAIN: f64 = 1800.0;
 const NEAR: f64 = 2.0;
 /// Polls that fit into the expected wait.
 const POLLS_PER_WAIT: f64 = 20.0;
+/// Positions that count as near the front.
+const NEAR_FRONT: u64 = 10;
 /// How much sooner than the longest time polls come on average, for their jitter.
 const JITTER: f64 = 0.875;
 
@@ -33,6 +35,8 @@ struct Guest {
     ticket: Option<VerifiedTicket>,
     /// The wait that was told last, in seconds, and when.
     told: (Moment, f32),
+    /// Whether their polls are only counted for now, so that they don't ask when a poll would be due.
+    counted: bool,
     /// The position that was shown last, which never rises while they stay; 0 is none.
     shown: u64,
 }
@@ -60,6 +64,7 @@ impl VirtualGate {
             session: SessionId::from_bytes(chance.bytes()),
             ticket: None,
             told: (Moment(0), 0.0),
+            counted: false,
             shown: 0,
         };
         Self {
@@ -78,8 +83,6 @@ impl VirtualGate {
     pub(super) fn ask(&mut self, now: Moment, number: u32, question: Question, is_robot: bool) -> Heard {
         match question {
             Question::Away => {
-                // The last poll was a moment ago, and signed the ticket anew.
-                self.visit(now, number);
                 self.renew(now, number);
                 self.go_away(now, number);
                 Heard::Done
@@ -140,12 +143,13 @@ impl VirtualGate {
         self.guests[number as usize].ticket = ticket;
     }
 
-    /// Signs the ticket anew, as every visit does; here only where it matters.
+    /// Signs the ticket of somebody who waits anew, as the last of the polls did that were only counted. Who was let in
+    /// since then does not know of it yet, so their ticket says that they wait.
     fn renew(&mut self, now: Moment, number: u32) {
-        let session = self.guest(number).session;
-        let Some(found) = self.line.find(instant(now), session) else { return };
-        if let (FoundState::Waiting { arrival, rank }, expires_at) = (found.state, found.expires_at) {
-            self.sign(now, number, &Place { session, arrival, admitted_at: None, rank, expires_at });
+        let Guest { session, ticket: Some(ticket), shown, .. } = self.guest(number) else { return };
+        if ticket.admitted_at().is_none() {
+            let (session, arrival, rank) = (*session, ticket.arrival(), *shown);
+            self.sign(now, number, &Place { session, arrival, admitted_at: None, rank, expires_at: instant(now) });
         }
     }
 
@@ -183,8 +187,8 @@ impl VirtualGate {
         while self.line.purge(instant(now), vestibule_core::line::PURGE_BATCH).more {}
     }
 
-    /// The next of the line who was let in, and when they hear of it.
-    pub(super) fn next_admitted(&mut self, now: Moment) -> Option<(u32, Moment)> {
+    /// The next of the line who was let in, and when they hear of it; `None` if that is when they ask anyway.
+    pub(super) fn next_admitted(&mut self, now: Moment) -> Option<(u32, Option<Moment>)> {
         loop {
             let (arrival, number) = *self.order.first()?;
             let found = self.line.find(instant(now), self.guest(number).session);
@@ -192,8 +196,8 @@ impl VirtualGate {
                 Some(FoundState::Waiting { .. }) => return None,
                 Some(FoundState::Admitted { .. }) => {
                     self.order.remove(&(arrival, number));
-                    let notices = now.after(self.chance.between(0.0, self.interval(now, number)));
-                    return Some((number, notices));
+                    let within = self.chance.between(0.0, self.interval(now, number));
+                    return Some((number, self.guest(number).counted.then(|| now.after(within))));
                 }
                 Some(FoundState::Ended) | None => {
                     self.order.remove(&(arrival, number));
@@ -222,7 +226,11 @@ impl VirtualGate {
         let full = if admitted { self.rules.active_ttl } else { self.rules.waiting_ttl };
         let ask_after = poll_after(rank, wait.map(|wait| wait.p50), full, Some(full), answer.now);
         let ask_after_ms = u32::try_from(ask_after * 1000).unwrap_or(u32::MAX);
+        let stretch = wait
+            .filter(|_| question == Question::Poll && rank.is_some_and(|rank| rank > NEAR_FRONT))
+            .map(|wait| self.stretch(now, wait.p50 as f64));
         let guest = &mut self.guests[number as usize];
+        guest.counted = stretch.is_some();
         guest.told = (now, wait.map_or(0.0, |wait| wait.p50 as f32));
         guest.shown = rank.map_or(0, |rank| if guest.shown == 0 { rank } else { rank.min(guest.shown) });
         let (session, shown) = (first_bytes(guest.session), guest.shown);
@@ -237,9 +245,7 @@ impl VirtualGate {
                 wait,
                 expires_in: Some(if admitted { full } else { KEPT }),
                 poll_after_ms: ask_after_ms,
-                stretch: wait
-                    .filter(|_| rank.is_some_and(|rank| rank > 10))
-                    .map(|wait| self.stretch(now, wait.p50 as f64)),
+                stretch,
             }),
         }
     }

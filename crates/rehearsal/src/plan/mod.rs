@@ -129,8 +129,9 @@ impl Street {
     /// Those who were just let in hear of it when they ask next, which is sooner than they were counted to.
     fn follow(&mut self, asking: Option<u32>) {
         while let Some((visitor, notices)) = self.gate.next_admitted(self.now) {
-            if asking != Some(visitor) && self.cast.of(visitor).is_in_line() && self.cast.of(visitor).wakes() > notices
-            {
+            let Some(notices) = notices.filter(|_| asking != Some(visitor)) else { continue };
+            let known = self.cast.of(visitor);
+            if known.is_in_line() && known.wakes() > notices {
                 self.cast.hurry(visitor, notices);
             }
         }

@@ -15,5 +15,5 @@ export default {
       meta: { title: () => t.value.title },
     },
   ],
-  link: { to: 'transfer', label: () => t.value.title, icon: ArrowDownUp, order: 70 },
+  link: { to: 'transfer', label: () => t.value.link, icon: ArrowDownUp, order: 70 },
 } satisfies View

@@ -3,6 +3,7 @@ import { count, defineTexts, plural } from '@/locale'
 export const useTransferTexts = defineTexts({
   en: {
     title: 'Export and import',
+    link: 'Export, import',
     lead: 'All tenants and queues as one document: to keep, to compare, or to take to another deployment.',
     export: 'Export',
     exportLead: 'What you may see. The TOML is what “vestibule serve --settings” and “vestibule apply” take.',
@@ -31,6 +32,7 @@ export const useTransferTexts = defineTexts({
   },
   de: {
     title: 'Export und Import',
+    link: 'Export, Import',
     lead: 'Alle Mandanten und Warteschlangen in einem Dokument: zum Aufheben, zum Vergleichen oder für eine andere Installation.',
     export: 'Export',
     exportLead: 'Was Sie sehen dürfen. Das TOML ist, was „vestibule serve --settings“ und „vestibule apply“ nehmen.',

@@ -2,7 +2,7 @@
 
 use crate::crowd::Crowd;
 use crate::moment::Moment;
-use crate::visitor::{Ask, Event, Next, Story, Visitor};
+use crate::visitor::{Ask, Counted, Event, Next, Story, Visitor};
 use crate::wheel::Wheel;
 
 /// The visitors, on a timer wheel.
@@ -59,6 +59,11 @@ impl Cast {
         let visitor = &mut self.visitors[number as usize];
         visitor.hurry(at);
         self.wheel.put(visitor.wakes(), number);
+    }
+
+    /// Questions of a visitor that were counted and are not made after all.
+    pub(crate) fn take_uncounted(&mut self, number: u32) -> Option<Counted> {
+        self.visitors[number as usize].take_uncounted()
     }
 
     pub(crate) fn stories(&self) -> impl Iterator<Item = &Story> {

@@ -116,8 +116,15 @@ impl Rehearsal {
         let (after, ended, lasted) = stage.run(began, self.limit, self.most_requests, stop, &mut tell).await;
         drill.abort();
         let came = gathered(struck);
-        let observed = observer.finish().await;
-        Ok(Played { stories: after.cast.into_stories(), tally: after.tally, lasted, ended, struck: came, observed })
+        let seen = observer.finish().await;
+        Ok(Played {
+            stories: after.cast.into_stories(),
+            tally: after.tally,
+            lasted,
+            ended,
+            struck: came,
+            observed: seen,
+        })
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) enum Command {
 
 #[derive(Subcommand)]
 pub(crate) enum AdminCommand {
-    /// Make an operator of the backoffice. Asks for the password, or reads it from VESTIBULE_ADMIN_PASSWORD
+    /// Make an operator of the backoffice. Asks for the password, or reads it from `VESTIBULE_ADMIN_PASSWORD`
     CreateUser(CreateUserOptions),
 }
 
@@ -210,7 +210,7 @@ pub(crate) struct ApplyOptions {
     pub(crate) file: PathBuf,
 
     /// Where it goes: redis://.., rediss://.., redis-cluster://.. or redis-sentinel://.., or the backoffice at https://..,
-    /// for which VESTIBULE_ADMIN_TOKEN takes an API token of a superuser
+    /// for which `VESTIBULE_ADMIN_TOKEN` takes an API token of a superuser
     #[arg(long, env = "VESTIBULE_REDIS_URL", hide_env_values = true, value_name = "URL")]
     pub(crate) to: String,
 

@@ -31,10 +31,7 @@ pub(crate) async fn create_user(options: CreateUserOptions) -> anyhow::Result<Ex
         "operator" => NewOperator::operator(&name, &password, tenants),
         _ => NewOperator::viewer(&name, &password, tenants),
     }?;
-    let made = match replace {
-        true => replace_operator(&*records, &new).await,
-        false => create_operator(&*records, &new).await,
-    };
+    let made = if replace { replace_operator(&*records, &new).await } else { create_operator(&*records, &new).await };
     if made.context("the store could not be written")? {
         println!("{name}: made, a {role}");
         return Ok(ExitCode::SUCCESS);

@@ -22,7 +22,7 @@ use crate::room::settings_of;
 
 const TOKEN: &str = "a-token-of-the-tests-0123456789";
 /// How long an alert may take to be told.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// How much shorter times are.
 const HASTE: u64 = 60;
 /// No `for` is longer than this, in milliseconds.

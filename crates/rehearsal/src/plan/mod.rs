@@ -20,7 +20,7 @@ use crate::cost::Sheet;
 use crate::crowd::Crowd;
 use crate::moment::Moment;
 use crate::tally::Tally;
-use crate::visitor::{Event, Question, Story};
+use crate::visitor::{Counted, Event, Question, Story};
 
 /// Seconds between two purges.
 const PURGE_EVERY: f64 = 5.0;
@@ -106,6 +106,7 @@ impl Street {
     fn wake(&mut self, visitor: u32) {
         let waited = self.cast.of(visitor).is_in_line();
         let mut ask = self.cast.step(visitor, self.now, Event::Time);
+        self.uncount(visitor);
         if ask.is_none() && waited && !self.cast.of(visitor).is_in_line() {
             let lapses = self.gate.falls_silent(self.now, visitor);
             self.lapses.push(Reverse((lapses, visitor)));
@@ -133,7 +134,15 @@ impl Street {
             let known = self.cast.of(visitor);
             if known.is_in_line() && known.wakes() > notices {
                 self.cast.hurry(visitor, notices);
+                self.uncount(visitor);
             }
+        }
+    }
+
+    /// Takes back what was counted ahead and is not asked after all.
+    fn uncount(&mut self, visitor: u32) {
+        if let Some(Counted { from, until, questions }) = self.cast.take_uncounted(visitor) {
+            self.rates.spread(from, until, -f64::from(questions));
         }
     }
 

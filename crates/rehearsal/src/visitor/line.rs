@@ -2,7 +2,7 @@
 
 use vestibule_core::StandingState;
 
-use super::{Heard, Next, Phase, Promise, Question, Stretch, Told, Visitor};
+use super::{Counted, Heard, Next, Phase, Promise, Question, Stretch, Told, Visitor};
 use crate::crowd::{Habits, Kind};
 use crate::moment::Moment;
 
@@ -24,6 +24,7 @@ impl Visitor {
         if first > now {
             return self.rest();
         }
+        self.uncount(now);
         if first == self.timers.close {
             return self.close(now);
         }
@@ -197,6 +198,7 @@ impl Visitor {
             _ => stretch.questions as u32,
         };
         self.count(questions);
+        self.counted = Counted { from: now, until: stretch.until, questions };
         self.timers.ask = stretch.until;
     }
 

@@ -70,9 +70,21 @@ pub struct Visitor {
     pub(crate) joined_at: u64,
     /// Until when the gate said it keeps them present.
     pub(crate) present_until: Moment,
+    /// Questions that are only counted, from when on and until when.
+    pub(crate) counted: Counted,
+    /// Of them, those that are not made after all.
+    pub(crate) uncounted: Option<Counted>,
     /// For how long a visit keeps the place on the site, as far as they were told; 0 is unknown.
     pub(crate) kept_ms: u32,
     story: Story,
+}
+
+/// Questions that are made evenly between two instants, and only counted.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Counted {
+    pub(crate) from: Moment,
+    pub(crate) until: Moment,
+    pub(crate) questions: u32,
 }
 
 /// What is due when; [`Moment::NEVER`] is never.
@@ -115,6 +127,8 @@ impl Visitor {
             position: 0,
             joined_at: 0,
             present_until: Moment::NEVER,
+            counted: Counted::default(),
+            uncounted: None,
             kept_ms: 0,
             story: Story::of(intent.kind),
             intent,
@@ -175,7 +189,26 @@ impl Visitor {
 
     /// Asks earlier than the visitor meant to; for virtual time, which skips questions that change nothing.
     pub(crate) fn hurry(&mut self, at: Moment) {
-        self.timers.ask = self.timers.ask.min(at);
+        if at < self.timers.ask {
+            self.uncount(at);
+            self.timers.ask = at;
+        }
+    }
+
+    /// What was counted ahead is not asked from `now` on.
+    pub(crate) fn uncount(&mut self, now: Moment) {
+        let Counted { from, until, questions } = std::mem::take(&mut self.counted);
+        let from_now = from.max(now);
+        if questions > 0 && from_now < until {
+            let questions = (f64::from(questions) * until.since(from_now) / until.since(from)) as u32;
+            self.story.requests = self.story.requests.saturating_sub(questions);
+            self.uncounted = Some(Counted { from: from_now, until, questions });
+        }
+    }
+
+    /// Questions that were counted and are not made after all, since this was asked last.
+    pub(crate) fn take_uncounted(&mut self) -> Option<Counted> {
+        self.uncounted.take()
     }
 
     fn act(&mut self, now: Moment, habits: &Habits) -> Next {

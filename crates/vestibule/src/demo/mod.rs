@@ -17,7 +17,6 @@ use std::time::Duration;
 use anyhow::Context as _;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
-use uuid::Uuid;
 use vestibule_admin::{AdminParts, NewOperator, bootstrap};
 use vestibule_core::records::Records;
 use vestibule_core::settings::Document;
@@ -34,8 +33,6 @@ use crate::server::Server;
 const DRAIN: Duration = Duration::from_secs(1);
 /// Name of the superuser.
 const SUPERUSER: &str = "admin";
-/// Letters of the superuser's password, which is drawn at every start.
-const PASSWORD_LEN: usize = 16;
 /// What to do about an address that can't be had.
 const ELSEWHERE: &str =
     "Give another address, such as --listen 127.0.0.1:8081, or --listen 127.0.0.1:0 for any port that is free";
@@ -110,11 +107,17 @@ impl Demo {
     async fn serve_backoffice(&mut self, server: Server) -> anyhow::Result<Keys> {
         let parts = self.backoffice.take().context("the backoffice is served already")?;
         let address = reachable(server.tcp_address().context("a socket file is no address for the demo")?);
-        let password = Uuid::new_v4().simple().to_string()[..PASSWORD_LEN].to_owned();
+        let password = random_password()?;
         bootstrap(&*parts.records, &NewOperator::superuser(SUPERUSER, &password)?).await?;
         self.tasks.spawn(server.serve(backoffice(parts), std::future::pending(), DRAIN));
         Ok(Keys { address, name: SUPERUSER, password })
     }
+}
+
+/// 16 letters, others at every start.
+fn random_password() -> anyhow::Result<String> {
+    let number = getrandom::u64().map_err(|error| anyhow::anyhow!("no random bytes to be had: {error}"))?;
+    Ok(format!("{number:016x}"))
 }
 
 /// Listens at this address, or at any free port of the same host if it is taken: nobody knows the address by heart.

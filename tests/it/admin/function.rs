@@ -115,3 +115,28 @@ async fn a_variable_that_is_wrong_is_named_without_its_secret() {
         assert!(!log.contains("s3cret"), "{log}");
     }
 }
+
+/// What a page has become in a browser once its scripts have run.
+async fn drawn(url: &str) -> String {
+    let finder = concat!(env!("CARGO_MANIFEST_DIR"), "/browser/chromium.mjs");
+    let found = tokio::process::Command::new("node").arg(finder).output().await.unwrap();
+    let browser = String::from_utf8(found.stdout).unwrap();
+    let profile = tempfile::tempdir().unwrap();
+    let drawn = tokio::process::Command::new(browser.trim())
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=15000"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(url)
+        .output()
+        .await
+        .unwrap();
+    String::from_utf8(drawn.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn a_browser_draws_the_dashboard_that_the_function_serves() {
+    let redis = Redis::start().await;
+    let (balancer, _) = open(deployed(&redis).instances(2).await).await;
+    let page = drawn(&format!("http://{}/", balancer.address())).await;
+    assert!(page.contains("type=\"password\""), "whoever is not signed in is asked to: {page}");
+    assert!(balancer.complaints().is_empty(), "{:?}", balancer.complaints());
+}

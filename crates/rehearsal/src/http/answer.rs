@@ -13,10 +13,17 @@ const RETRY_MAX_MS: u32 = 3_600_000;
 /// What the queue page asks again after if its answer says nothing.
 const PAGE_ASKS_MS: u32 = 5_000;
 
-/// Reads the answer to a question. `knows_gate` says whether the visitor holds a cookie of a gate by now.
-pub(super) fn read(question: Question, head: &Parts, body: &Bytes, knows_gate: bool) -> Result<Heard, String> {
+/// Whether the visitor holds a ticket, and whether one came with the answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tickets {
+    pub(super) held: bool,
+    pub(super) came: bool,
+}
+
+/// Reads the answer to a question.
+pub(super) fn read(question: Question, head: &Parts, body: &Bytes, tickets: Tickets) -> Result<Heard, String> {
     match question {
-        Question::Enter | Question::Page => page(head, knows_gate),
+        Question::Enter | Question::Page => page(head, tickets),
         Question::Poll | Question::Keepalive => standing(head, body),
         Question::Away | Question::Leave if head.status.is_success() => Ok(Heard::Done),
         Question::Away | Question::Leave => Err(head.status.to_string()),
@@ -24,17 +31,17 @@ pub(super) fn read(question: Question, head: &Parts, body: &Bytes, knows_gate: b
 }
 
 /// A page: the queue's, which asks to be loaded again and by no robot, or the site's.
-fn page(head: &Parts, knows_gate: bool) -> Result<Heard, String> {
+fn page(head: &Parts, tickets: Tickets) -> Result<Heard, String> {
     let headers = &head.headers;
     let of_the_gate = headers.contains_key(RETRY_AFTER)
         && headers.get("x-robots-tag").is_some_and(|value| value.as_bytes() == b"noindex")
         && !headers.contains_key("x-vestibule-session");
     if of_the_gate {
         let ask_after_ms = retry_after_ms(headers).unwrap_or(PAGE_ASKS_MS);
-        return Ok(Heard::QueuePage { ask_after_ms });
+        return Ok(Heard::QueuePage { ask_after_ms, ticket: tickets.came });
     }
     let status = head.status;
-    if status.is_redirection() && !knows_gate {
+    if status.is_redirection() && !tickets.held && !tickets.came {
         let to = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("nowhere");
         return Err(format!("{status} to {to}, before any gate was met"));
     }

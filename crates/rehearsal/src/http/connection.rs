@@ -250,11 +250,11 @@ impl Exchange {
         self.status = Some(head.status);
         self.heard_bytes = head_bytes(&head.headers) + "HTTP/1.1 200 OK\r\n\r\n".len() + body.len();
         self.set = jar::set_by(&head.headers);
-        let knows_gate = self.job.jar.has("vestibule_")
-            || self.set.iter().any(|cookie| cookie.as_bytes().starts_with(b"vestibule_"));
+        let came = self.set.iter().any(|cookie| cookie.as_bytes().starts_with(b"vestibule_"));
+        let tickets = answer::Tickets { held: self.job.jar.has("vestibule_"), came };
         self.active =
             answer::active(&body).filter(|_| matches!(self.job.ask.question, Question::Poll | Question::Keepalive));
-        match answer::read(self.job.ask.question, &head, &body, knows_gate) {
+        match answer::read(self.job.ask.question, &head, &body, tickets) {
             Ok(said) => self.heard = said,
             Err(failure) => {
                 self.heard = Heard::Failed { retry_after_ms: answer::retry_after_ms(&head.headers).unwrap_or(0) };

@@ -105,7 +105,7 @@ impl VirtualGate {
         let join = Some(SessionId::from_bytes(self.chance.bytes()));
         let answer = self.line.visit(instant(now), &Visit { ticket: None, join });
         let is_in = answer.place.is_some_and(|place| place.admitted_at.is_some());
-        if is_in { Heard::Through } else { Heard::QueuePage { ask_after_ms: 2000 } }
+        if is_in { Heard::Through } else { Heard::QueuePage { ask_after_ms: 2000, ticket: true } }
     }
 
     fn guest(&self, number: u32) -> &Guest {
@@ -236,7 +236,7 @@ impl VirtualGate {
         let (session, shown) = (first_bytes(guest.session), guest.shown);
         match question {
             Question::Enter | Question::Page if admitted => Heard::Through,
-            Question::Enter | Question::Page => Heard::QueuePage { ask_after_ms },
+            Question::Enter | Question::Page => Heard::QueuePage { ask_after_ms, ticket: true },
             _ => Heard::Standing(Told {
                 state: if admitted { StandingState::Admitted } else { StandingState::Waiting },
                 session,

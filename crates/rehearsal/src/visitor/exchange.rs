@@ -69,6 +69,8 @@ pub enum Heard {
     QueuePage {
         /// Milliseconds until it asks.
         ask_after_ms: u32,
+        /// Whether a ticket came with it. None does while the store gives no answer: then nobody knows of the visitor yet.
+        ticket: bool,
     },
     /// Where they stand.
     Standing(Told),

@@ -100,11 +100,23 @@ impl Visitor {
     pub(super) fn hear_page(&mut self, now: Moment, sent: Moment, heard: &Heard, habits: &Habits) -> Next {
         match *heard {
             Heard::Through => self.hear_site(now, sent, habits),
-            Heard::QueuePage { .. } if matches!(self.phase, Phase::Shopping | Phase::Called) => self.evicted(),
-            Heard::QueuePage { ask_after_ms } => {
-                self.join_line(now, sent, habits);
-                self.story.waited = Some(sent);
-                self.present_until = now.after(f64::from(ask_after_ms) / 1000.0 * PRESENT_BEYOND);
+            Heard::QueuePage { ticket: true, .. } if matches!(self.phase, Phase::Shopping | Phase::Called) => {
+                self.evicted()
+            }
+            Heard::QueuePage { ask_after_ms, ticket: false } if self.phase == Phase::Shopping => {
+                self.page_failed(now, ask_after_ms)
+            }
+            Heard::QueuePage { ask_after_ms, ticket: false } if self.phase == Phase::Called => {
+                self.timers.ask = now.after_ms(ask_after_ms);
+                self.rest()
+            }
+            Heard::QueuePage { ask_after_ms, ticket } => {
+                self.phase = Phase::InLine;
+                if ticket {
+                    self.join_line(now, sent, habits);
+                    self.story.waited = Some(sent);
+                    self.present_until = now.after(f64::from(ask_after_ms) / 1000.0 * PRESENT_BEYOND);
+                }
                 self.timers.ask = now.after_ms(self.interval(ask_after_ms, habits));
                 self.rest()
             }
@@ -131,7 +143,6 @@ impl Visitor {
                 self.timers.sleep = now.after(self.chance.exponential(habits.awake));
             }
         }
-        self.phase = Phase::InLine;
     }
 
     /// Milliseconds until the next poll. Of two tabs each asks as often as it is told to.
@@ -156,6 +167,10 @@ impl Visitor {
             }
         };
         self.watch_place(told);
+        if told.session != 0 && told.state != StandingState::Unavailable {
+            // Who had a page without a ticket joins by its first poll.
+            self.join_line(now, sent, habits);
+        }
         match told.state {
             StandingState::Admitted => {
                 self.let_in(now, sent, told.expires_in);

@@ -72,7 +72,7 @@ impl Play {
 fn somebody_waits_as_long_as_told_goes_in_shops_and_leaves() {
     let mut play = Play::of(steadfast());
     assert_eq!(play.asks(), Question::Enter);
-    play.hears(Heard::QueuePage { ask_after_ms: 3000 });
+    play.hears(Heard::QueuePage { ask_after_ms: 3000, ticket: true });
     assert_eq!((play.asks(), play.now), (Question::Poll, Moment(4000)), "three seconds after the page came");
     play.hears_standing(told(StandingState::Waiting, 9));
     assert_eq!((play.asks(), play.now), (Question::Poll, Moment(10_000)));
@@ -131,7 +131,7 @@ fn a_place_that_gets_worse_is_a_place_lost() {
     ] {
         let mut play = Play::of(steadfast());
         play.asks();
-        play.hears(Heard::QueuePage { ask_after_ms: 2000 });
+        play.hears(Heard::QueuePage { ask_after_ms: 2000, ticket: true });
         play.asks();
         play.hears_standing(waits(5));
         play.asks();
@@ -141,11 +141,29 @@ fn a_place_that_gets_worse_is_a_place_lost() {
 }
 
 #[test]
+fn a_page_without_a_ticket_is_no_place_yet() {
+    let mut play = Play::of(steadfast());
+    play.asks();
+    play.hears(Heard::QueuePage { ask_after_ms: 2000, ticket: false });
+    assert_eq!(play.asks(), Question::Poll, "the page asks all the same");
+    assert_eq!((play.visitor.story().came, play.visitor.story().waited), (None, None), "nobody knows of them");
+    let sent = play.now;
+    play.hears_standing(told(StandingState::Waiting, 9));
+    assert_eq!(play.visitor.story().came, Some(sent), "they came when the store heard of them");
+    play.asks();
+    play.hears_standing(told(StandingState::Admitted, 0));
+    assert_eq!(play.asks(), Question::Enter);
+    play.hears(Heard::QueuePage { ask_after_ms: 2000, ticket: false });
+    assert_eq!(play.asks(), Question::Enter, "who was let in tries again");
+    assert!(!play.visitor.story().evicted);
+}
+
+#[test]
 fn who_closes_the_page_says_so_stays_away_and_comes_back() {
     let habits = Habits { close: 1.0, beacon: 1.0, come_back: 1.0, patience: 0.5, ..steadfast() };
     let mut play = Play::of(habits);
     play.asks();
-    play.hears(Heard::QueuePage { ask_after_ms: 20_000 });
+    play.hears(Heard::QueuePage { ask_after_ms: 20_000, ticket: true });
     assert_eq!(play.asks(), Question::Away);
     play.hears(Heard::Done);
     let closed = play.now;
@@ -163,7 +181,7 @@ fn who_floods_asks_at_once_and_who_has_two_tabs_twice_as_often() {
     ] {
         let mut play = Play::of(habits);
         play.asks();
-        play.hears(Heard::QueuePage { ask_after_ms: 2000 });
+        play.hears(Heard::QueuePage { ask_after_ms: 2000, ticket: true });
         play.asks();
         play.hears_standing(told(StandingState::Waiting, 9));
         let heard = play.now;
@@ -187,7 +205,7 @@ fn a_robot_comes_as_somebody_new_for_ever() {
     let mut play = Play::of(Habits { bots: 1.0, ..steadfast() });
     for _ in 0..5 {
         assert_eq!(play.asks(), Question::Enter);
-        assert!(matches!(play.hears(Heard::QueuePage { ask_after_ms: 2000 }), Next::Rest(_)));
+        assert!(matches!(play.hears(Heard::QueuePage { ask_after_ms: 2000, ticket: true }), Next::Rest(_)));
     }
     assert!(play.visitor.is_endless() && !play.visitor.story().is_person());
 }

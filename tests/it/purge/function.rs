@@ -78,9 +78,11 @@ async fn a_round_ends_short_of_its_budget_and_the_next_goes_on() {
     let mut sum = first["expired"].as_u64().unwrap();
     assert!(sum > 0 && sum < lapsed.sessions);
     while sum < lapsed.sessions {
-        let next = call(&function, "{}").await["expired"].as_u64().unwrap();
-        assert!(next > 0, "every round gets on");
-        sum += next;
+        let next = call(&function, "{}").await;
+        let expired = next["expired"].as_u64().unwrap();
+        // On a busy machine the time can be over before anything is done.
+        assert!(expired > 0 || next["unfinished"] == true, "a round gets on, or says that it did not: {next}");
+        sum += expired;
     }
     lapsed.assert_all_lapsed().await;
 }

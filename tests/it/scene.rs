@@ -9,9 +9,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use vestibule_core::line::Stats;
 use vestibule_core::settings::Settings;
-use vestibule_core::{Clock, ManualClock, MemoryStore, PutMode, QueueId, SessionId, Store, SystemClock};
+use vestibule_core::{
+    Clock, ManualClock, MemoryStore, PutMode, QueueId, SessionId, Standing, StandingState, Store, SystemClock,
+};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Answer, BalancerOptions, GateOptions, GateUnderTest, Origin, Redis, StandingTime, Visitor};
+use vestibule_themes::{Language, PageView};
 
 /// Longer than a busy machine takes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -293,4 +296,38 @@ pub(crate) fn navigation(target: &str, host: &str, lines: &[&str]) -> Vec<u8> {
 /// Redis by its own clock, which is given up on after `timeout`.
 pub(crate) fn over(redis: &Redis, timeout: Duration) -> Arc<dyn Store> {
     Arc::new(RedisStore::connect(&redis.url(), RedisOptions { timeout, clock: None }).unwrap())
+}
+
+/// Where somebody stands whose queue page is drawn.
+pub(crate) fn standing() -> Standing {
+    Standing {
+        queue: "acme-tour".parse().unwrap(),
+        session: None,
+        state: StandingState::Waiting,
+        position: Some(7),
+        waiting: Some(9),
+        active: None,
+        wait_seconds: None,
+        joined_at: None,
+        expires_in: None,
+        poll_after: 5,
+        enter_url: None,
+        revision: None,
+    }
+}
+
+/// The page that this standing is shown on.
+pub(crate) fn view(standing: &Standing) -> PageView<'_> {
+    PageView {
+        standing,
+        queue_name: "World tour",
+        brand_name: "Acme",
+        colour: None,
+        logo: None,
+        language: Language::English,
+        nonce: "n0nce",
+        asset_base: "/_vestibule/theme/acme-tour/",
+        refresh_seconds: 20,
+        hold_seconds: 600,
+    }
 }

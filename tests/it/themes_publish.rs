@@ -8,9 +8,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tempfile::TempDir;
-use vestibule_core::{Micros, Standing, StandingState, ThemeId};
+use vestibule_core::{Micros, ThemeId};
 use vestibule_tests::S3;
-use vestibule_themes::{Draft, Language, PageView, Publisher, ThemeFiles, Themes, ThemesAddress};
+use vestibule_themes::{Draft, Publisher, ThemeFiles, Themes, ThemesAddress};
+
+use crate::scene::{standing, view};
 
 /// Every request looks again.
 const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
@@ -112,37 +114,5 @@ async fn page(themes: &Themes) -> String {
         "built-in".to_owned()
     } else {
         page.split('.').next().unwrap().to_owned()
-    }
-}
-
-fn standing() -> Standing {
-    Standing {
-        queue: "acme-tour".parse().unwrap(),
-        session: None,
-        state: StandingState::Waiting,
-        position: Some(7),
-        waiting: Some(9),
-        active: None,
-        wait_seconds: None,
-        joined_at: None,
-        expires_in: None,
-        poll_after: 5,
-        enter_url: None,
-        revision: None,
-    }
-}
-
-fn view(standing: &Standing) -> PageView<'_> {
-    PageView {
-        standing,
-        queue_name: "World tour",
-        brand_name: "Acme",
-        colour: None,
-        logo: None,
-        language: Language::English,
-        nonce: "n0nce",
-        asset_base: "/_vestibule/theme/acme-tour/",
-        refresh_seconds: 20,
-        hold_seconds: 600,
     }
 }

@@ -10,11 +10,11 @@ mod program;
 
 use std::time::Duration;
 
-use vestibule_core::{Standing, StandingState, ThemeId};
+use vestibule_core::ThemeId;
 use vestibule_tests::{S3, wait_until};
-use vestibule_themes::{Asset, BucketAddress, Language, PageView, Themes};
+use vestibule_themes::{Asset, BucketAddress, Themes};
 
-use crate::scene::PATIENCE;
+use crate::scene::{PATIENCE, standing, view};
 
 /// Every request looks again, unless a look is under way: no test waits for a time to pass.
 const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
@@ -96,36 +96,4 @@ async fn until_looked(s3: &S3, themes: &Themes, name: &str) {
 
 fn listings(s3: &S3, name: &str) -> usize {
     s3.listings(&format!("themes/{name}/"))
-}
-
-fn standing() -> Standing {
-    Standing {
-        queue: "acme-tour".parse().unwrap(),
-        session: None,
-        state: StandingState::Waiting,
-        position: Some(7),
-        waiting: Some(9),
-        active: None,
-        wait_seconds: None,
-        joined_at: None,
-        expires_in: None,
-        poll_after: 5,
-        enter_url: None,
-        revision: None,
-    }
-}
-
-fn view(standing: &Standing) -> PageView<'_> {
-    PageView {
-        standing,
-        queue_name: "World tour",
-        brand_name: "Acme",
-        colour: None,
-        logo: None,
-        language: Language::English,
-        nonce: "n0nce",
-        asset_base: "/_vestibule/theme/acme-tour/",
-        refresh_seconds: 20,
-        hold_seconds: 600,
-    }
 }

@@ -162,7 +162,7 @@ proptest! {
         value in any_json(),
     ) {
         if let Err(errors) = Settings::from_value(&with(field, value.clone())) {
-            prop_assert!(errors.iter().all(|error| !error.field.is_empty() && !error.message.is_empty()));
+            prop_assert!(errors.iter().all(|error| !error.field.is_empty() && !error.fault.to_string().is_empty()));
         }
         let _ = parse_document(&json!({ "queues": [value.clone()], "tenants": value }));
     }

@@ -5,19 +5,16 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::fields::{FieldError, Fields, strings};
-use super::host::{HOST_TAKES, HostPattern, plain_host};
-use super::origin::{ORIGIN_TAKES, Origin};
+use super::host::{HostPattern, plain_host};
+use super::origin::Origin;
 use super::rule::parse_rules;
+use super::wording::FieldWording as W;
 use super::{Handover, HandoverKind, Mode, Settings, StoreFailure, Tenant, is_below};
 use crate::line::{LineRules, RATE_MAX};
-use crate::{ID_MAX, QueueId, TenantId, ThemeId};
+use crate::{Phrase, QueueId, TenantId, ThemeId};
 
 /// Most characters of a name that visitors read.
 pub(super) const NAME_MAX: usize = 120;
-pub(super) const NAME_TAKES: &str = "1 to 120 characters, none of them a control character";
-/// What an id takes.
-pub const ID_TAKES: &str = "1 to 63 characters a-z, 0-9 and -, the first and the last not a -";
-const _: () = assert!(ID_MAX == 63 && NAME_MAX == 120);
 /// Most queues of a document.
 const QUEUES_MAX: usize = 10_000;
 /// Most hosts of a queue.
@@ -41,9 +38,9 @@ impl<T: Copy + PartialEq> Words<T> {
         self.0.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
     }
 
-    fn takes(&self) -> String {
+    fn takes(&self) -> Phrase {
         let names: Vec<String> = self.0.iter().map(|(name, _)| format!("\"{name}\"")).collect();
-        format!("one of {}", names.join(", "))
+        W::OneOf.with("words", names.join(", "))
     }
 }
 
@@ -73,15 +70,15 @@ pub struct Document {
 /// # Errors
 /// Every wrong field of every table, by path, with what it takes.
 pub fn parse_document(value: &Value) -> Result<Document, Vec<FieldError>> {
-    let root_error = |message: &str| vec![FieldError { field: "document".into(), message: message.into() }];
-    let map = value.as_object().ok_or_else(|| root_error("takes [[tenants]] and [[queues]]"))?;
+    let root_error = || vec![FieldError::new("document", W::Takes.with("what", W::Document))];
+    let map = value.as_object().ok_or_else(root_error)?;
     let mut errors = Vec::new();
     let mut fields = Fields::new(map, "");
     let empty = Vec::new();
     let tables = |value: &'_ Value| value.as_array().filter(|items| items.len() <= QUEUES_MAX).cloned();
-    let takes = format!("a list of at most {QUEUES_MAX} tables");
-    let tenants = fields.or("tenants", empty.clone(), &takes, tables);
-    let queues = fields.or("queues", empty, &takes, tables);
+    let takes = W::Tables.with("most", QUEUES_MAX);
+    let tenants = fields.or("tenants", empty.clone(), takes.clone(), tables);
+    let queues = fields.or("queues", empty, takes, tables);
     errors.extend(fields.finish());
 
     let mut document = Document::default();
@@ -105,27 +102,26 @@ pub fn parse_document(value: &Value) -> Result<Document, Vec<FieldError>> {
 }
 
 pub(super) fn not_a_table(path: &str) -> Vec<FieldError> {
-    vec![FieldError { field: path.to_owned(), message: "takes a table".into() }]
+    vec![FieldError::new(path, W::Takes.with("what", W::Table))]
 }
 
 /// What is wrong between tables that are right by themselves.
 fn contradictions(document: &Document) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let mut refuse = |field: String, message: String| errors.push(FieldError { field, message });
+    let mut refuse = |field: String, fault: Phrase| errors.push(FieldError::new(field, fault));
     let mut tenants = HashSet::new();
     for (index, tenant) in document.tenants.iter().enumerate() {
         if !tenants.insert(&tenant.id) {
-            refuse(format!("tenants[{index}].id"), format!("is taken already: \"{}\"", tenant.id));
+            refuse(format!("tenants[{index}].id"), W::IdTaken.with("id", tenant.id.as_str()));
         }
     }
     let mut queues = HashSet::new();
     for (index, queue) in document.queues.iter().enumerate() {
         if !queues.insert(&queue.id) {
-            refuse(format!("queues[{index}].id"), format!("is taken already: \"{}\"", queue.id));
+            refuse(format!("queues[{index}].id"), W::IdTaken.with("id", queue.id.as_str()));
         }
         if !tenants.contains(&queue.tenant) {
-            let message = format!("names no tenant of this document: \"{}\"", queue.tenant);
-            refuse(format!("queues[{index}].tenant"), message);
+            refuse(format!("queues[{index}].tenant"), W::NoSuchTenant.with("tenant", queue.tenant.as_str()));
         }
     }
     errors
@@ -134,18 +130,18 @@ fn contradictions(document: &Document) -> Vec<FieldError> {
 pub(super) fn parse_settings(value: &Value, path: &str) -> Result<Settings, Vec<FieldError>> {
     let map = value.as_object().ok_or_else(|| not_a_table(path))?;
     let mut fields = Fields::new(map, path);
-    let id = fields.required("id", ID_TAKES, id::<QueueId>);
-    let tenant = fields.required("tenant", ID_TAKES, self::id::<TenantId>);
-    let name = fields.or("name", String::new(), NAME_TAKES, name);
-    let hosts = fields.required("hosts", &format!("1 to {HOSTS_MAX} {HOST_TAKES}"), hosts).unwrap_or_default();
+    let id = fields.required("id", W::Id, id::<QueueId>);
+    let tenant = fields.required("tenant", W::Id, self::id::<TenantId>);
+    let name = fields.or("name", String::new(), W::Name, name);
+    let hosts = fields.required("hosts", W::Hosts.with("most", HOSTS_MAX), hosts).unwrap_or_default();
     let rules = rules(&mut fields);
     let line = line_rules(&mut fields);
     let recheck_after = fields.number("recheck_after", 5, 0, 60);
     let handover = handover(&mut fields);
-    let theme = fields.optional("theme", ID_TAKES, self::id::<ThemeId>);
-    let queue_status = fields.or("queue_status", 200, "one of 200, 202, 429, 503", queue_status);
+    let theme = fields.optional("theme", W::Id, self::id::<ThemeId>);
+    let queue_status = fields.or("queue_status", 200, W::OneOf.with("words", "200, 202, 429, 503"), queue_status);
     let store_failure =
-        fields.or("store_failure", StoreFailure::Tickets, &STORE_FAILURES.takes(), |value| STORE_FAILURES.parse(value));
+        fields.or("store_failure", StoreFailure::Tickets, STORE_FAILURES.takes(), |value| STORE_FAILURES.parse(value));
     let cookie_domain = cookie_domain(&mut fields, &hosts);
     let errors = fields.finish();
     match (id, tenant, handover) {
@@ -172,9 +168,9 @@ pub(super) fn parse_settings(value: &Value, path: &str) -> Result<Settings, Vec<
 
 fn line_rules(fields: &mut Fields<'_>) -> LineRules {
     let rules = LineRules {
-        mode: fields.or("mode", Mode::Open, &MODES.takes(), |value| MODES.parse(value)),
+        mode: fields.or("mode", Mode::Open, MODES.takes(), |value| MODES.parse(value)),
         quota: fields
-            .required("quota", &format!("a whole number from 0 to {QUOTA_MAX}"), |value| {
+            .required("quota", W::WholeNumber.with("least", 0_u64).with("most", QUOTA_MAX), |value| {
                 value.as_u64().filter(|quota| *quota <= QUOTA_MAX)
             })
             .unwrap_or_default(),
@@ -188,13 +184,10 @@ fn line_rules(fields: &mut Fields<'_>) -> LineRules {
         revision: fields.number("revision", 1, 0, WHOLE_MAX),
     };
     if rules.hold_ttl < rules.waiting_ttl {
-        fields.refuse("hold_ttl", "must not be below waiting_ttl: a place is held at least as long as its presence");
+        fields.refuse("hold_ttl", W::HoldTtlTooShort);
     }
     if rules.claim_ttl * 3 < rules.waiting_ttl {
-        fields.refuse(
-            "claim_ttl",
-            "must be at least a third of waiting_ttl: who waits asks that seldom, and would miss the turn",
-        );
+        fields.refuse("claim_ttl", W::ClaimTtlTooShort);
     }
     rules
 }
@@ -209,13 +202,12 @@ fn rules(fields: &mut Fields<'_>) -> Vec<super::Rule> {
 
 fn handover(fields: &mut Fields<'_>) -> Option<Handover> {
     let path = fields.path_of("handover");
-    let takes = "{ kind = \"redirect\", \"proxy\" or \"check\", origin }";
-    let map = fields.required("handover", takes, Value::as_object)?;
+    let map = fields.required("handover", W::Handover, Value::as_object)?;
     let mut inner = Fields::new(map, path);
-    let kind = inner.required("kind", &HANDOVERS.takes(), |value| HANDOVERS.parse(value));
-    let origin = inner.optional("origin", ORIGIN_TAKES, |value| value.as_str()?.parse::<Origin>().ok());
+    let kind = inner.required("kind", HANDOVERS.takes(), |value| HANDOVERS.parse(value));
+    let origin = inner.optional("origin", W::Origin, |value| value.as_str()?.parse::<Origin>().ok());
     if inner.errors.is_empty() && origin.is_none() && kind != Some(HandoverKind::Check) {
-        inner.refuse("origin", format!("is missing; it takes {ORIGIN_TAKES}"));
+        inner.refuse("origin", W::Missing.with("what", W::Origin));
     }
     let found = inner.finish();
     let good = found.is_empty();
@@ -225,8 +217,7 @@ fn handover(fields: &mut Fields<'_>) -> Option<Handover> {
 
 /// A cookie domain must cover every host, or browsers would refuse the ticket there.
 fn cookie_domain(fields: &mut Fields<'_>, hosts: &[HostPattern]) -> Option<String> {
-    let takes = "a domain such as \"example.com\" that all hosts are or end in, with a dot inside";
-    let domain = fields.optional("cookie_domain", takes, |value| {
+    let domain = fields.optional("cookie_domain", W::CookieDomain, |value| {
         let text = value.as_str()?;
         plain_host(text.strip_prefix('.').unwrap_or(text)).filter(|host| host.contains('.'))
     })?;
@@ -235,7 +226,8 @@ fn cookie_domain(fields: &mut Fields<'_>, hosts: &[HostPattern]) -> Option<Strin
         HostPattern::Any => false,
     };
     if let Some(outside) = hosts.iter().find(|host| !covered(host)) {
-        fields.refuse("cookie_domain", format!("does not cover the host \"{outside}\": it takes {takes}"));
+        let fault = W::HostNotCovered.with("host", outside.to_string()).with("what", W::CookieDomain);
+        fields.refuse("cookie_domain", fault);
     }
     Some(domain)
 }

@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::wording::FieldWording;
+use crate::Phrase;
+
 /// Most characters of a wrong value that a message repeats.
 const SHOWN_MAX: usize = 60;
 
@@ -13,12 +16,19 @@ pub struct FieldError {
     /// Path of the field from the document's root: `queues[0].rules[1].path`.
     pub field: String,
     /// What is wrong and what the field takes, as the rest of a sentence.
-    pub message: String,
+    pub fault: Phrase,
+}
+
+impl FieldError {
+    /// A field, and what is wrong with it.
+    pub fn new(field: impl Into<String>, fault: impl Into<Phrase>) -> Self {
+        Self { field: field.into(), fault: fault.into() }
+    }
 }
 
 impl fmt::Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.field, self.message)
+        write!(f, "{}: {}", self.field, self.fault)
     }
 }
 
@@ -42,8 +52,8 @@ impl<'a> Fields<'a> {
     }
 
     /// Records that the field `name` is wrong.
-    pub fn refuse(&mut self, name: &str, message: impl Into<String>) {
-        self.errors.push(FieldError { field: self.path_of(name), message: message.into() });
+    pub fn refuse(&mut self, name: &str, fault: impl Into<Phrase>) {
+        self.errors.push(FieldError::new(self.path_of(name), fault));
     }
 
     /// The raw value of `name`, which counts as known from here on. `null` is as good as absent.
@@ -56,13 +66,18 @@ impl<'a> Fields<'a> {
     pub fn optional<T>(
         &mut self,
         name: &'static str,
-        takes: &str,
+        takes: impl Into<Phrase>,
         parse: impl FnOnce(&'a Value) -> Option<T>,
     ) -> Option<T> {
         let value = self.raw(name)?;
         let parsed = parse(value);
         if parsed.is_none() {
-            self.refuse(name, format!("takes {takes}, not {}", shown(value)));
+            let takes = takes.into();
+            let fault = match is_empty(value) {
+                true => FieldWording::Empty.with("what", takes),
+                false => FieldWording::TakesNot.with("what", takes).with("given", shown(value)),
+            };
+            self.refuse(name, fault);
         }
         parsed
     }
@@ -72,7 +87,7 @@ impl<'a> Fields<'a> {
         &mut self,
         name: &'static str,
         default: T,
-        takes: &str,
+        takes: impl Into<Phrase>,
         parse: impl FnOnce(&'a Value) -> Option<T>,
     ) -> T {
         self.optional(name, takes, parse).unwrap_or(default)
@@ -82,13 +97,13 @@ impl<'a> Fields<'a> {
     pub fn required<T>(
         &mut self,
         name: &'static str,
-        takes: &str,
+        takes: impl Into<Phrase>,
         parse: impl FnOnce(&'a Value) -> Option<T>,
     ) -> Option<T> {
         let absent = self.map.get(name).is_none_or(Value::is_null);
         if absent {
             self.known.push(name);
-            self.refuse(name, format!("is missing; it takes {takes}"));
+            self.refuse(name, FieldWording::Missing.with("what", takes.into()));
             return None;
         }
         self.optional(name, takes, parse)
@@ -96,14 +111,14 @@ impl<'a> Fields<'a> {
 
     /// A whole number between the bounds.
     pub fn number(&mut self, name: &'static str, default: u64, least: u64, most: u64) -> u64 {
-        let takes = format!("a whole number from {least} to {most}");
-        self.or(name, default, &takes, |value| whole(value, least, most))
+        let takes = FieldWording::WholeNumber.with("least", least).with("most", most);
+        self.or(name, default, takes, |value| whole(value, least, most))
     }
 
     /// A whole number between the bounds, or nothing.
     pub fn optional_number(&mut self, name: &'static str, least: u64, most: u64) -> Option<u64> {
-        let takes = format!("a whole number from {least} to {most}, or nothing");
-        self.optional(name, &takes, |value| whole(value, least, most))
+        let takes = FieldWording::WholeNumberOrNothing.with("least", least).with("most", most);
+        self.optional(name, takes, |value| whole(value, least, most))
     }
 
     /// Ends the reading: names every field that nobody asked for. All errors of the table.
@@ -113,10 +128,14 @@ impl<'a> Fields<'a> {
         let known = self.known.join(", ");
         for key in unknown {
             let name: String = key.chars().take(SHOWN_MAX).collect();
-            self.refuse(&name, format!("is not a field here; the fields are {known}"));
+            self.refuse(&name, FieldWording::NoField.with("known", known.as_str()));
         }
         self.errors
     }
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.trim().is_empty()) || value.as_array().is_some_and(Vec::is_empty)
 }
 
 fn whole(value: &Value, least: u64, most: u64) -> Option<u64> {

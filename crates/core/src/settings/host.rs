@@ -17,10 +17,6 @@ pub enum HostPattern {
     Any,
 }
 
-/// What a host pattern takes.
-pub(super) const HOST_TAKES: &str =
-    "host names such as \"tickets.example.com\" or \"*.example.com\" without scheme or port, or \"*\" for every host";
-
 impl FromStr for HostPattern {
     type Err = ();
 

@@ -7,14 +7,16 @@ mod origin;
 mod path;
 mod rule;
 mod tenant;
+mod wording;
 
-pub use document::{Document, ID_TAKES, parse_document};
+pub use document::{Document, parse_document};
 pub use fields::{FieldError, Fields};
 pub use host::{HostPattern, is_below, normalise_host};
 pub use origin::Origin;
 pub use path::normalise_path;
 pub use rule::{NamedValue, PathGlob, RULES_MAX, RequestFacts, Rule, RuleAction, decide};
 pub use tenant::Tenant;
+pub use wording::FieldWording;
 
 use serde_json::{Map, Value, json};
 

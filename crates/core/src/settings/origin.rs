@@ -13,9 +13,6 @@ pub struct Origin {
     port: Option<u16>,
 }
 
-/// What an origin takes.
-pub(super) const ORIGIN_TAKES: &str = "an address of scheme, host and port only, such as \"https://www.example.com\"";
-
 impl Origin {
     /// The host, in lower case.
     #[must_use]

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::fields::{FieldError, Fields, shown, strings};
 use super::path::normalise_path;
+use super::wording::FieldWording as W;
 
 /// Most rules of a queue.
 pub const RULES_MAX: usize = 100;
@@ -124,8 +125,8 @@ pub fn decide(rules: &[Rule], facts: &RequestFacts<'_>) -> Option<RuleAction> {
 
 pub(super) fn parse_rules(value: &Value, path: &str, errors: &mut Vec<FieldError>) -> Vec<Rule> {
     let Some(items) = value.as_array().filter(|items| items.len() <= RULES_MAX) else {
-        let message = format!("takes a list of at most {RULES_MAX} rules, not {}", shown(value));
-        errors.push(FieldError { field: path.to_owned(), message });
+        let takes = W::Rules.with("most", RULES_MAX);
+        errors.push(FieldError::new(path, W::TakesNot.with("what", takes).with("given", shown(value))));
         return Vec::new();
     };
     let mut rules = Vec::new();
@@ -133,9 +134,7 @@ pub(super) fn parse_rules(value: &Value, path: &str, errors: &mut Vec<FieldError
         let path = format!("{path}[{index}]");
         match item.as_object() {
             Some(map) => rules.extend(parse_rule(map, &path, errors)),
-            None => {
-                errors.push(FieldError { field: path, message: "takes a table with an action and conditions".into() });
-            }
+            None => errors.push(FieldError::new(path, W::Takes.with("what", W::RuleTable))),
         }
     }
     rules
@@ -143,24 +142,22 @@ pub(super) fn parse_rules(value: &Value, path: &str, errors: &mut Vec<FieldError
 
 fn parse_rule(map: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) -> Option<Rule> {
     let mut fields = Fields::new(map, path);
-    let action = fields.required("action", "\"queue\" or \"bypass\"", |value| match value.as_str()? {
-        "queue" => Some(RuleAction::Queue),
-        "bypass" => Some(RuleAction::Bypass),
-        _ => None,
-    });
+    let action =
+        fields.required("action", W::OneOf.with("words", "\"queue\", \"bypass\""), |value| match value.as_str()? {
+            "queue" => Some(RuleAction::Queue),
+            "bypass" => Some(RuleAction::Bypass),
+            _ => None,
+        });
     let rule = Rule {
         action: action.unwrap_or(RuleAction::Queue),
-        path: fields.or("path", vec![], "path globs that start with /, such as \"/shop/**\"", |value| {
-            list(value, PathGlob::parse)
-        }),
-        method: fields.or("method", vec![], "methods in capitals, such as \"GET\"", |value| list(value, method)),
-        header: fields.optional("header", "{ name, value }, neither empty", named_value),
-        cookie: fields.optional("cookie", "{ name, value }, neither empty", named_value),
-        source: fields
-            .or("source", vec![], "networks such as \"203.0.113.0/24\" or addresses", |value| list(value, network)),
+        path: fields.or("path", vec![], W::Paths, |value| list(value, PathGlob::parse)),
+        method: fields.or("method", vec![], W::Methods, |value| list(value, method)),
+        header: fields.optional("header", W::NamedValue, named_value),
+        cookie: fields.optional("cookie", W::NamedValue, named_value),
+        source: fields.or("source", vec![], W::Networks, |value| list(value, network)),
     };
     if fields.errors.is_empty() && !rule.has_condition() {
-        fields.refuse("action", "needs a condition beside it: path, method, header, cookie or source");
+        fields.refuse("action", W::RuleWithoutCondition);
     }
     let found = fields.finish();
     let good = found.is_empty();

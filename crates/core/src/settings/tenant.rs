@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::document::{ID_TAKES, NAME_MAX, NAME_TAKES, id, name, not_a_table};
+use super::document::{NAME_MAX, id, name, not_a_table};
 use super::fields::{FieldError, Fields};
+use super::wording::FieldWording as W;
 use crate::TenantId;
 
 /// A client brand.
@@ -32,10 +33,10 @@ impl Tenant {
 
     pub(super) fn parse(map: &Map<String, Value>, path: &str) -> Result<Self, Vec<FieldError>> {
         let mut fields = Fields::new(map, path);
-        let id = fields.required("id", ID_TAKES, id::<TenantId>);
-        let brand = fields.required("name", NAME_TAKES, name);
-        let colour = fields.optional("colour", "a colour such as \"#0a7d5a\"", colour);
-        let logo = fields.optional("logo", "a file of the theme's folder, such as \"logo.svg\"", logo);
+        let id = fields.required("id", W::Id, id::<TenantId>);
+        let brand = fields.required("name", W::Name, name);
+        let colour = fields.optional("colour", W::Colour, colour);
+        let logo = fields.optional("logo", W::Logo, logo);
         let errors = fields.finish();
         match (id, brand) {
             (Some(id), Some(name)) if errors.is_empty() => Ok(Self { id, name, colour, logo }),

@@ -1,0 +1,43 @@
+//! What is said of wrong settings.
+
+use crate::wordings;
+
+// What the sentences say of ids and names.
+const _: () = assert!(crate::ID_MAX == 63 && super::document::NAME_MAX == 120);
+
+wordings! {
+    /// What is wrong with a field, as the rest of a sentence that begins with it, and what fields take.
+    pub enum FieldWording {
+        TakesNot("takes_not", "takes {what}, not {given}"),
+        Takes("takes", "takes {what}"),
+        Empty("empty", "is empty; it takes {what}"),
+        Missing("missing", "is missing; it takes {what}"),
+        NoField("no_field", "is not a field here; the fields are {known}"),
+        IdTaken("id_taken", "is taken already: \"{id}\""),
+        NoSuchTenant("no_such_tenant", "names no tenant of this document: \"{tenant}\""),
+        HoldTtlTooShort("hold_ttl_too_short", "must not be below waiting_ttl: a place is held at least as long as its presence"),
+        ClaimTtlTooShort("claim_ttl_too_short", "must be at least a third of waiting_ttl: who waits asks that seldom, and would miss the turn"),
+        HostNotCovered("host_not_covered", "does not cover the host \"{host}\": it takes {what}"),
+        RuleWithoutCondition("rule_without_condition", "needs a condition beside it: path, method, header, cookie or source"),
+        WholeNumber("whole_number", "a whole number from {least} to {most}"),
+        WholeNumberOrNothing("whole_number_or_nothing", "a whole number from {least} to {most}, or nothing"),
+        OneOf("one_of", "one of {words}"),
+        Id("id", "1 to 63 characters a-z, 0-9 and -, the first and the last not a -"),
+        Name("name", "1 to 120 characters, none of them a control character"),
+        Hosts("hosts", "1 to {most} host names such as \"tickets.example.com\" or \"*.example.com\" without scheme or port, or \"*\" for every host"),
+        Origin("origin", "an address of scheme, host and port only, such as \"https://www.example.com\""),
+        Handover("handover", "{ kind = \"redirect\", \"proxy\" or \"check\", origin }"),
+        CookieDomain("cookie_domain", "a domain such as \"example.com\" that all hosts are or end in, with a dot inside"),
+        Document("document", "[[tenants]] and [[queues]]"),
+        Table("table", "a table"),
+        Tables("tables", "a list of at most {most} tables"),
+        Rules("rules", "a list of at most {most} rules"),
+        RuleTable("rule", "a table with an action and conditions"),
+        Paths("paths", "path globs that start with /, such as \"/shop/**\""),
+        Methods("methods", "methods in capitals, such as \"GET\""),
+        NamedValue("named_value", "{ name, value }, neither empty"),
+        Networks("networks", "networks such as \"203.0.113.0/24\" or addresses"),
+        Colour("colour", "a colour such as \"#0a7d5a\""),
+        Logo("logo", "a file of the theme's folder, such as \"logo.svg\""),
+    }
+}

@@ -108,6 +108,18 @@ impl Cluster {
         None
     }
 
+    /// The replica of this primary, if a living node is one.
+    pub async fn replica_of(&self, primary: &Redis) -> Option<&Redis> {
+        let port = primary.port().to_string();
+        for node in &self.nodes {
+            let followed = async |field| node.info("replication", field).await;
+            if node.try_command(&["PING"]).await.is_ok() && followed("master_port").await.as_deref() == Some(&port) {
+                return Some(node);
+            }
+        }
+        None
+    }
+
     /// Runs a command on the node that serves `key`.
     pub async fn command(&self, key: &str, words: &[&str]) -> Value {
         self.primary_of(key).await.expect("a node serves the key").command(words).await

@@ -98,6 +98,14 @@ suite! {
         rule_07_all_who_were_in_return_to_a_lost_state_even_above_the_quota,
         rule_07_a_newcomer_to_a_lost_state_comes_after_all_who_returned,
         rule_07_a_returner_waits_for_the_turn_while_the_queue_is_paused,
+        rule_07_who_was_let_in_and_has_not_heard_of_it_returns_to_a_place_in_a_lost_state,
+        rule_07_a_whole_state_knows_itself_who_was_let_in,
+        rule_07_the_word_for_who_was_let_in_holds_for_claim_ttl,
+        rule_07_who_returned_to_the_line_without_the_word_is_let_in_by_it,
+        rule_07_a_state_that_went_back_gives_back_the_places_that_it_forgot,
+        rule_07_who_came_back_to_the_line_from_a_lapsed_place_waits_whatever_old_tickets_say,
+        rule_08_nobody_vouches_for_who_ended,
+        rule_11_nobody_vouches_beyond_an_epoch,
     }
     ending {
         rule_08_who_leaves_frees_the_place_and_cannot_return,

@@ -45,7 +45,7 @@ impl Bench {
 
     pub(crate) fn at(url: &str) -> Self {
         let clock = Arc::new(ManualClock::at(START));
-        let options = RedisOptions { timeout: PATIENCE, clock: Some(clock.clone()) };
+        let options = RedisOptions { timeout: PATIENCE, clock: Some(clock.clone()), ..RedisOptions::default() };
         Self::of(Arc::new(RedisStore::connect(url, options).unwrap()), clock)
     }
 

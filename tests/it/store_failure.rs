@@ -85,7 +85,7 @@ impl Failing {
     async fn open_with(store_failure: &str, changes: Value) -> Self {
         let redis = Redis::start().await;
         let way = Way::to(&redis).await;
-        let options = RedisOptions { timeout: STORE_TIMEOUT, clock: None };
+        let options = RedisOptions { timeout: STORE_TIMEOUT, clock: None, ..RedisOptions::default() };
         let url = format!("redis://127.0.0.1:{}", way.port);
         let store: Arc<dyn Store> = Arc::new(RedisStore::connect(&url, options).unwrap());
         wait_until("the store answers", PATIENCE, async || store.ping().await.is_ok()).await;

@@ -12,6 +12,7 @@ use crate::settings::{Settings, Tenant};
 use crate::store::{PutMode, PutOutcome, Store, StoreError};
 use crate::ticket::VerifiedTicket;
 use crate::time::{Clock, Micros};
+use crate::vouchers::Vouchers;
 use crate::{QueueId, SessionId, TenantId};
 
 struct Entry {
@@ -26,6 +27,8 @@ pub struct MemoryStore {
     removed: Mutex<BTreeSet<QueueId>>,
     tenants: Mutex<BTreeMap<TenantId, Tenant>>,
     last_purge: Mutex<Option<PurgeRecord>>,
+    /// As of the other stores, so that this one is their reference when a queue is removed and written back.
+    vouchers: Mutex<Vouchers>,
 }
 
 /// A panic while a lock was held leaves whole values behind: every operation here is plain code over one value.
@@ -43,6 +46,7 @@ impl MemoryStore {
             removed: Mutex::default(),
             tenants: Mutex::default(),
             last_purge: Mutex::default(),
+            vouchers: Mutex::default(),
         }
     }
 
@@ -55,7 +59,15 @@ impl MemoryStore {
         let mut entry = lock(&entry);
         // Read under the lock, so that operations of one queue see time in the order in which they happen.
         let now = self.clock.now();
-        Ok(operation(&mut entry.line, now))
+        let answer = operation(&mut entry.line, now);
+        self.remember(queue, &mut entry.line, now);
+        Ok(answer)
+    }
+
+    fn remember(&self, queue: &QueueId, line: &mut Line, now: Micros) {
+        if let Some(let_in) = line.take_let_in(now) {
+            lock(&self.vouchers).remember(queue, &let_in);
+        }
     }
 
     fn create(&self, settings: &Settings, mode: PutMode) -> PutOutcome {
@@ -85,13 +97,15 @@ impl MemoryStore {
         entry.settings.line.revision = current + 1;
         let (rules, now) = (entry.settings.line.clone(), self.clock.now());
         entry.line.change_rules(rules, now);
+        self.remember(&settings.id, &mut entry.line, now);
         PutOutcome::Stored(current + 1)
     }
 }
 
 #[async_trait]
 impl Store for MemoryStore {
-    async fn visit(&self, queue: &QueueId, visit: Visit) -> Result<VisitAnswer, StoreError> {
+    async fn visit(&self, queue: &QueueId, mut visit: Visit) -> Result<VisitAnswer, StoreError> {
+        visit.ticket = visit.ticket.map(|ticket| lock(&self.vouchers).vouch(queue, ticket));
         self.on(queue, |line, now| line.visit(now, &visit))
     }
 
@@ -100,11 +114,15 @@ impl Store for MemoryStore {
     }
 
     async fn leave(&self, queue: &QueueId, ticket: VerifiedTicket) -> Result<Removal, StoreError> {
-        self.on(queue, |line, now| line.leave(now, &ticket))
+        let removal = self.on(queue, |line, now| line.leave(now, &ticket));
+        lock(&self.vouchers).forget(queue, ticket.session());
+        removal
     }
 
     async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removal, StoreError> {
-        self.on(queue, |line, now| line.end(now, session))
+        let removal = self.on(queue, |line, now| line.end(now, session));
+        lock(&self.vouchers).forget(queue, session);
+        removal
     }
 
     async fn release(&self, queue: &QueueId, count: u64) -> Result<u64, StoreError> {
@@ -118,7 +136,9 @@ impl Store for MemoryStore {
     async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
         let entry = self.entry(queue).ok_or_else(|| StoreError::UnknownQueue(queue.clone()))?;
         let mut entry = lock(&entry);
-        let report = entry.line.purge(self.clock.now(), limit);
+        let now = self.clock.now();
+        let report = entry.line.purge(now, limit);
+        self.remember(queue, &mut entry.line, now);
         if report.closed.is_some() {
             entry.settings.line = entry.line.rules().clone();
         }

@@ -10,7 +10,7 @@ use crate::time::Micros;
 use crate::{QueueId, SessionId, TenantId};
 
 /// Why a store gave no answer.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// The store holds no such queue: it is new, was removed, or the store lost it.
     #[error("the store holds no queue \"{0}\"")]

@@ -62,6 +62,7 @@ pub struct VerifiedTicket {
     admitted_at: Option<Micros>,
     told: Told,
     signed_at: Micros,
+    let_in_at: Option<Micros>,
 }
 
 impl VerifiedTicket {
@@ -105,6 +106,20 @@ impl VerifiedTicket {
     #[must_use]
     pub const fn signed_at(&self) -> Micros {
         self.signed_at
+    }
+
+    /// When the bearer was let in, by the word of the process that heard of it; `None` if it says nothing.
+    #[must_use]
+    pub const fn let_in_at(&self) -> Option<Micros> {
+        self.let_in_at
+    }
+
+    /// The same ticket with the word of this process that the bearer, who does not know it yet, was let in. The word is in
+    /// no token: see [`Vouchers`](crate::Vouchers).
+    #[must_use]
+    pub const fn vouched(mut self, let_in_at: Micros) -> Self {
+        self.let_in_at = Some(let_in_at);
+        self
     }
 }
 
@@ -227,6 +242,7 @@ impl TicketSigner {
             admitted_at: claims.n,
             told: Told { position: claims.p, wait_ms: claims.w },
             signed_at: claims.t,
+            let_in_at: None,
         })
     }
 }

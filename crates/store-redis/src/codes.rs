@@ -31,7 +31,7 @@ codes! {
 
 /// Mode, quota, admissions a minute, waiting, active, claim and hold time, longest session, epoch, revision.
 pub(crate) const RULES_FORMAT: &str = ">dddddddddd";
-/// Session, epoch, arrival, admitted at, signed at.
+/// Session, epoch, arrival, admitted at (of a waiting ticket -1, or less: see visit.lua), signed at.
 pub(crate) const TICKET_FORMAT: &str = ">c16dddd";
 
 /// A script passes a batch to a command as that many arguments, at most twice, and Lua's stack takes 8000.

@@ -57,6 +57,18 @@ impl Connection {
         arguments: impl IntoIterator<Item = Value>,
         repeat: Repeat,
     ) -> Result<Value, StoreError> {
+        self.run_since(Instant::now(), script, keys, arguments, repeat).await
+    }
+
+    /// The same for an operation whose time began before: it has waited for others.
+    pub(crate) async fn run_since(
+        &self,
+        started: Instant,
+        script: &Script,
+        keys: impl IntoIterator<Item = Key>,
+        arguments: impl IntoIterator<Item = Value>,
+        repeat: Repeat,
+    ) -> Result<Value, StoreError> {
         let keys: Vec<Value> = keys.into_iter().map(Value::from).collect();
         let key = keys.first().cloned().unwrap_or(Value::Null);
         let count = Value::String(keys.len().to_string().into());
@@ -65,7 +77,7 @@ impl Connection {
             let arguments = std::iter::once(Value::String(script.clone())).chain(rest.iter().cloned()).collect();
             Request { name, key: key.clone(), arguments, repeat }
         };
-        let attempt = self.attempt(&key)?;
+        let attempt = self.attempt(&key, started)?;
         let mut result = self.send(&attempt, request("EVALSHA", &script.hash)).await;
         if matches!(result, Err(Failure::UnknownScript)) {
             result = Box::pin(self.send(&attempt, request("EVAL", &script.source))).await;
@@ -81,15 +93,29 @@ impl Connection {
         repeat: Repeat,
     ) -> Result<Value, StoreError> {
         let request = Request::on_key(name, arguments, repeat);
-        let attempt = self.attempt(&request.key)?;
+        let attempt = self.attempt(&request.key, Instant::now())?;
         let result = self.send(&attempt, request).await;
         self.concluded(&attempt, result)
     }
 
-    fn attempt(&self, key: &Value) -> Result<Attempt<'_>, StoreError> {
-        let slot = key.as_bytes().filter(|_| self.health.parts() == SLOTS).map_or(0, redis_keyslot);
+    /// How long an operation may take.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Whether nothing succeeds where this key is.
+    pub(crate) fn is_failing(&self, key: &str) -> bool {
+        self.health.is_failing(self.part(Some(key.as_bytes())))
+    }
+
+    /// Which part of the store a key is in.
+    fn part(&self, key: Option<&[u8]>) -> usize {
+        key.filter(|_| self.health.parts() == SLOTS).map_or(0, redis_keyslot).into()
+    }
+
+    fn attempt(&self, key: &Value, started: Instant) -> Result<Attempt<'_>, StoreError> {
         let refused = || StoreError::Unavailable("nothing has been answered of late".to_owned());
-        self.health.attempt(usize::from(slot)).ok_or_else(refused)
+        self.health.attempt(self.part(key.as_bytes()), started).ok_or_else(refused)
     }
 
     fn concluded(&self, attempt: &Attempt<'_>, result: Result<Value, Failure>) -> Result<Value, StoreError> {

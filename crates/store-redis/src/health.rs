@@ -45,11 +45,16 @@ impl Health {
         1 + instant.saturating_duration_since(self.began).as_millis() as u64
     }
 
-    /// Lets an operation try, unless nothing succeeds there and enough others try already.
-    pub(crate) fn attempt(&self, part: usize) -> Option<Attempt<'_>> {
+    /// Lets an operation that began then try, unless nothing succeeds there and enough others try already.
+    pub(crate) fn attempt(&self, part: usize, started: Instant) -> Option<Attempt<'_>> {
         let part = self.parts.get(part)?;
         let probe = if part.failing.load(Ordering::Relaxed) { Some(self.probes.try_acquire().ok()?) } else { None };
-        Some(Attempt { part, started: Instant::now(), _probe: probe })
+        Some(Attempt { part, started, _probe: probe })
+    }
+
+    /// Whether nothing succeeds there, as far as is known.
+    pub(crate) fn is_failing(&self, part: usize) -> bool {
+        self.parts.get(part).is_some_and(|part| part.failing.load(Ordering::Relaxed))
     }
 
     /// The server answered.
@@ -85,27 +90,27 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn one_slow_answer_among_others_shows_nothing() {
         let health = Health::new(1);
-        let (slow, quick) = (health.attempt(0).unwrap(), health.attempt(0).unwrap());
+        let (slow, quick) = (health.attempt(0, Instant::now()).unwrap(), health.attempt(0, Instant::now()).unwrap());
         advance(Duration::from_millis(100)).await;
         health.answered(&quick);
         advance(Duration::from_millis(150)).await;
         assert!(!health.silent(&slow));
         assert_eq!(health.quiet_since(&slow), slow.started + Duration::from_millis(100));
-        assert_eq!((0..1000).filter_map(|_| health.attempt(0)).count(), 1000, "all may try");
+        assert_eq!((0..1000).filter_map(|_| health.attempt(0, Instant::now())).count(), 1000, "all may try");
     }
 
     #[tokio::test(start_paused = true)]
     async fn few_try_where_nothing_succeeds_until_one_does() {
         let health = Health::new(2);
-        let attempt = health.attempt(0).unwrap();
+        let attempt = health.attempt(0, Instant::now()).unwrap();
         advance(Duration::from_millis(250)).await;
         assert_eq!(health.quiet_since(&attempt), attempt.started);
         assert!(health.silent(&attempt));
-        let probes: Vec<_> = (0..100).filter_map(|_| health.attempt(0)).collect();
+        let probes: Vec<_> = (0..100).filter_map(|_| health.attempt(0, Instant::now())).collect();
         assert_eq!(probes.len(), PROBES);
-        assert!(health.attempt(1).is_some(), "the other part is not concerned");
+        assert!(health.attempt(1, Instant::now()).is_some(), "the other part is not concerned");
         assert!(!health.silent(&probes[0]), "that is known");
         health.answered(&probes[1]);
-        assert!(health.attempt(0).is_some());
+        assert!(health.attempt(0, Instant::now()).is_some());
     }
 }

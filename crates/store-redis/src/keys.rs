@@ -49,7 +49,7 @@ impl<'a> Keys<'a> {
         self.named("ended")
     }
 
-    /// Hash: when the state began, the last arrival, the rate's bucket, the pace, events and waits.
+    /// Hash: when the state began, since when `waiting_ttl` holds, the last arrival, the rate's bucket, the pace, events and waits.
     #[must_use]
     pub fn state(self) -> String {
         self.named("state")

@@ -52,6 +52,7 @@
 mod address;
 mod codes;
 mod connection;
+mod gathering;
 mod health;
 mod keys;
 mod link;
@@ -64,6 +65,7 @@ mod request;
 mod scripts;
 mod store;
 mod tls;
+mod visits;
 
 pub use address::AddressError;
 pub use keys::Keys;

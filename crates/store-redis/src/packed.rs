@@ -68,14 +68,16 @@ pub(crate) fn unpack_rules(packed: &[u8]) -> Result<LineRules, StoreError> {
     })
 }
 
-/// A ticket as `TICKET_FORMAT` has it; nothing for none.
+/// A ticket as `TICKET_FORMAT` has it; nothing for none. Where the process vouches for the bearer of a waiting ticket, when
+/// they were let in stands there below zero.
 pub(crate) fn pack_ticket(ticket: Option<&VerifiedTicket>) -> Bytes {
     let Some(ticket) = ticket else { return Bytes::new() };
     let micros = |instant: Micros| instant.0 as f64;
+    let vouched = ticket.let_in_at().map(|let_in_at| -micros(let_in_at));
     let numbers = [
         ticket.epoch() as f64,
         micros(ticket.arrival()),
-        ticket.admitted_at().map_or(NONE, micros),
+        ticket.admitted_at().map(micros).or(vouched).unwrap_or(NONE),
         micros(ticket.signed_at()),
     ];
     let numbers = numbers.iter().flat_map(|number| number.to_be_bytes());

@@ -5,8 +5,8 @@ use std::vec::IntoIter;
 use bytes::Bytes;
 use fred::types::Value;
 use vestibule_core::line::{
-    Counters, FoundSession, FoundState, LineEntry, LinePage, LineRules, Pace, Place, Presentation, PurgeReport,
-    Removal, Stats, Visit, VisitAnswer, WAIT_BUCKETS, Waits,
+    Counters, FoundSession, FoundState, LetIn, LineEntry, LinePage, LineRules, Pace, Place, Presentation, PurgeReport,
+    Removal, Stats, Stays, Visit, VisitAnswer, WAIT_BUCKETS, Waits,
 };
 use vestibule_core::{Micros, PurgeRecord, QueueId, SessionId, StoreError};
 
@@ -20,6 +20,15 @@ fn corrupt(expected: &str, found: impl std::fmt::Debug) -> StoreError {
 /// The fields of the purge's record, as `record_purge.lua` writes them.
 pub(crate) const PURGE_FIELDS: [&str; 8] =
     ["at", "took_ms", "queues", "failed", "expired", "tombstones", "admitted", "unfinished"];
+
+/// The line around a visitor.
+#[derive(Clone, Copy)]
+struct Surroundings {
+    waiting: u64,
+    active: u64,
+    recovering: bool,
+    pace: Pace,
+}
 
 /// The values of a reply, taken one by one.
 pub(crate) struct Reply(IntoIter<Value>);
@@ -94,7 +103,7 @@ impl Reply {
         Ok(SessionId::from_bytes(bytes))
     }
 
-    /// Six numbers in one text; empty while the pace is not known.
+    /// Twelve numbers in one text; empty while the pace is not known.
     fn pace(&mut self) -> Result<Pace, StoreError> {
         let bytes = self.bytes()?;
         if bytes.is_empty() {
@@ -102,10 +111,13 @@ impl Reply {
         }
         let text = std::str::from_utf8(&bytes).unwrap_or_default();
         let numbers: Vec<i64> = text.split(' ').filter_map(|number| number.parse().ok()).collect();
-        let [since, window, current, previous, gone, gone_before] = numbers[..] else {
-            return Err(corrupt("a pace", text));
-        };
-        let whole = |number: i64| u64::try_from(number).map_err(|_| corrupt("a pace", text));
+        let wrong = |_| corrupt("a pace", text);
+        let [since, window, current, previous, gone, gone_before, stays @ ..]: [i64; 12] =
+            numbers.try_into().map_err(|_| corrupt("a pace", text))?;
+        let whole = |number: i64| u64::try_from(number).map_err(wrong);
+        let [stays, stays_before] = [&stays[..3], &stays[3..]].map(|numbers| -> Result<Stays, StoreError> {
+            Ok(Stays { short: whole(numbers[0])?, short_ms: whole(numbers[1])?, long: whole(numbers[2])? })
+        });
         Ok(Pace {
             since: Micros(whole(since)?),
             window: Micros(whole(window)?),
@@ -113,11 +125,54 @@ impl Reply {
             previous: whole(previous)?,
             gone,
             gone_before,
+            stays: stays?,
+            stays_before: stays_before?,
         })
     }
 
-    pub(crate) fn visit(mut self, visit: &Visit) -> Result<VisitAnswer, StoreError> {
-        let (now, rules) = (self.micros()?, self.rules()?);
+    /// Whom the operation let in, at the end of the reply, if anybody.
+    pub(crate) fn let_in(&mut self) -> Result<Option<LetIn>, StoreError> {
+        if self.0.len() == 0 {
+            return Ok(None);
+        }
+        let mut let_in =
+            LetIn { epoch: self.whole()?, at: self.micros()?, until: self.micros()?, sessions: Vec::new() };
+        while self.0.len() > 0 {
+            let_in.sessions.push(self.session()?);
+        }
+        Ok(Some(let_in))
+    }
+
+    /// What came of each of these visits, in their order.
+    pub(crate) fn visits(&mut self, visits: &[&Visit]) -> Result<Vec<VisitAnswer>, StoreError> {
+        let (now, rules, polls) = (self.micros()?, self.rules()?, self.whole()?);
+        let of_polls = self.surroundings()?;
+        let mut answers = Vec::with_capacity(visits.len());
+        for (visit, count) in visits.iter().zip(0..) {
+            let (presentation, place) = self.place(visit)?;
+            let around = if count < polls { of_polls } else { self.surroundings()? };
+            answers.push(VisitAnswer {
+                now,
+                revision: rules.revision,
+                epoch: rules.epoch,
+                mode: rules.mode,
+                place,
+                presentation,
+                waiting: around.waiting,
+                active: around.active,
+                quota: rules.quota,
+                recovering: around.recovering,
+                pace: around.pace,
+            });
+        }
+        Ok(answers)
+    }
+
+    fn surroundings(&mut self) -> Result<Surroundings, StoreError> {
+        Ok(Surroundings { waiting: self.whole()?, active: self.whole()?, recovering: self.flag()?, pace: self.pace()? })
+    }
+
+    fn place(&mut self, visit: &Visit) -> Result<(Presentation, Option<Place>), StoreError> {
         let session = match self.code()? {
             codes::NOBODY => None,
             codes::BY_TICKET => visit.ticket.as_ref().map(vestibule_core::VerifiedTicket::session),
@@ -133,22 +188,10 @@ impl Reply {
         };
         let (arrival, admitted_at) = (self.micros()?, self.number()?.map(Micros));
         let (rank, expires_at) = (self.whole()?, self.micros()?);
-        Ok(VisitAnswer {
-            now,
-            revision: rules.revision,
-            epoch: rules.epoch,
-            mode: rules.mode,
-            place: session.map(|session| Place { session, arrival, admitted_at, rank, expires_at }),
-            presentation,
-            waiting: self.whole()?,
-            active: self.whole()?,
-            quota: rules.quota,
-            recovering: self.flag()?,
-            pace: self.pace()?,
-        })
+        Ok((presentation, session.map(|session| Place { session, arrival, admitted_at, rank, expires_at })))
     }
 
-    pub(crate) fn removal(mut self) -> Result<Removal, StoreError> {
+    pub(crate) fn removal(&mut self) -> Result<Removal, StoreError> {
         match self.code()? {
             codes::WAITED => Ok(Removal::Waited),
             codes::WAS_ADMITTED => Ok(Removal::WasAdmitted),
@@ -157,7 +200,7 @@ impl Reply {
         }
     }
 
-    pub(crate) fn purge(mut self) -> Result<PurgeReport, StoreError> {
+    pub(crate) fn purge(&mut self) -> Result<PurgeReport, StoreError> {
         Ok(PurgeReport {
             expired: self.whole()?,
             tombstones: self.whole()?,

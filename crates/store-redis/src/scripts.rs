@@ -52,6 +52,7 @@ enum Kind {
 const LOAD: &str = include_str!("lua/shared/load.lua");
 const CREDIT: &str = include_str!("lua/shared/credit.lua");
 const PRESENT: &str = include_str!("lua/shared/present.lua");
+const RETURNING: &str = include_str!("lua/shared/returning.lua");
 const REAP: &str = include_str!("lua/shared/reap.lua");
 const ADVANCE: &str = include_str!("lua/shared/advance.lua");
 const TOMBSTONES: &str = include_str!("lua/shared/tombstones.lua");
@@ -80,7 +81,8 @@ pub(crate) struct Scripts {
 pub(crate) static SCRIPTS: LazyLock<Scripts> = LazyLock::new(|| {
     use Kind::{Creates, Frees, Reads, Writes};
     let advance = [CREDIT, REAP, &wait_buckets_as_lua(), ADVANCE].concat();
-    let visit = [include_str!("lua/visit_poll.lua"), PRESENT, REAP, &wait_buckets_as_lua(), ADVANCE].concat();
+    let visit =
+        [include_str!("lua/visit_poll.lua"), PRESENT, REAP, RETURNING, &wait_buckets_as_lua(), ADVANCE].concat();
     let end_session = [&advance, TOMBSTONES, END_SESSION].concat();
     let stats = event_fields_as_lua();
     let script = Script::over_a_queue;

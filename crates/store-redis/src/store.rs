@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,13 +12,15 @@ use vestibule_core::line::{FoundSession, LinePage, PurgeReport, Removal, Stats, 
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{
     Clock, Micros, PurgeRecord, PutMode, PutOutcome, QueueId, SessionId, Store, StoreError, TenantId, VerifiedTicket,
+    Vouchers,
 };
 
 use crate::address::{self, AddressError};
 use crate::codes;
 use crate::connection::{Connection, Repeat};
+use crate::gathering::Gathering;
 use crate::keys::Keys;
-use crate::packed::{pack_rules, pack_ticket, unpack_rules};
+use crate::packed::{pack_rules, unpack_rules};
 use crate::reply::{PURGE_FIELDS, Reply};
 use crate::scripts::{SCRIPTS, Script};
 
@@ -29,11 +31,14 @@ pub struct RedisOptions {
     pub timeout: Duration,
     /// Where time comes from in a test; `None` is the server's own clock.
     pub clock: Option<Arc<dyn Clock>>,
+    /// Most scripts of visits to one queue that are under way at once, 1 or more; visits that come meanwhile gather for the
+    /// next. 2 by default: while one is on its way, another is served.
+    pub visits_under_way: usize,
 }
 
 impl Default for RedisOptions {
     fn default() -> Self {
-        Self { timeout: Duration::from_millis(250), clock: None }
+        Self { timeout: Duration::from_millis(250), clock: None, visits_under_way: 2 }
     }
 }
 
@@ -41,6 +46,10 @@ impl Default for RedisOptions {
 pub struct RedisStore {
     pub(crate) connection: Connection,
     pub(crate) clock: Option<Arc<dyn Clock>>,
+    /// Whom this process let in of late.
+    vouchers: Mutex<Vouchers>,
+    /// Visits that wait for others to come back.
+    pub(crate) gathering: Gathering,
 }
 
 impl RedisStore {
@@ -52,7 +61,8 @@ impl RedisStore {
     pub fn connect(url: &str, options: RedisOptions) -> Result<Self, AddressError> {
         let config = address::parse(url)?;
         let connection = Connection::open(config, options.timeout).map_err(|_| AddressError::Form)?;
-        Ok(Self { connection, clock: options.clock })
+        let gathering = Gathering::new(options.visits_under_way);
+        Ok(Self { connection, clock: options.clock, vouchers: Mutex::default(), gathering })
     }
 
     pub(crate) fn now(&self) -> Value {
@@ -69,6 +79,35 @@ impl RedisStore {
         let arguments = std::iter::once(self.now()).chain(arguments);
         let value = self.connection.run(script, Keys::of(queue).all(), arguments, repeat).await?;
         Reply::to(queue, value)
+    }
+
+    /// The same for an operation that may let somebody in: whom it did is kept for a while, since it is not sure that they
+    /// hear of it before the store loses everything.
+    async fn advance<T, const N: usize>(
+        &self,
+        queue: &QueueId,
+        script: &Script,
+        arguments: [Value; N],
+        repeat: Repeat,
+        read: impl FnOnce(&mut Reply) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut reply = self.run(queue, script, arguments, repeat).await?;
+        let answer = read(&mut reply)?;
+        self.remember(queue, &mut reply)?;
+        Ok(answer)
+    }
+
+    /// Keeps whom the operation let in, which is the end of its reply.
+    pub(crate) fn remember(&self, queue: &QueueId, reply: &mut Reply) -> Result<(), StoreError> {
+        if let Some(let_in) = reply.let_in()? {
+            self.vouchers().remember(queue, &let_in);
+        }
+        Ok(())
+    }
+
+    /// A panic while the lock was held leaves whole values behind.
+    fn vouchers(&self) -> MutexGuard<'_, Vouchers> {
+        self.vouchers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lists the queue in the index, after the queue itself is written.
@@ -92,42 +131,47 @@ pub(crate) fn text(value: impl fmt::Display) -> Value {
     Value::String(format!("{value}").into())
 }
 
-fn member(session: SessionId) -> Value {
+pub(crate) fn member(session: SessionId) -> Value {
     Value::Bytes(Bytes::copy_from_slice(session.as_bytes()))
 }
 
 #[async_trait]
 impl Store for RedisStore {
-    async fn visit(&self, queue: &QueueId, visit: Visit) -> Result<VisitAnswer, StoreError> {
-        let ticket = Value::Bytes(pack_ticket(visit.ticket.as_ref()));
-        let join = visit.join.map_or_else(nothing, member);
-        self.run(queue, &SCRIPTS.visit, [ticket, join], Repeat::Harmless).await?.visit(&visit)
+    async fn visit(&self, queue: &QueueId, mut visit: Visit) -> Result<VisitAnswer, StoreError> {
+        visit.ticket = visit.ticket.map(|ticket| self.vouchers().vouch(queue, ticket));
+        self.visit_in_turn(queue, visit).await
     }
 
     async fn away(&self, queue: &QueueId, ticket: VerifiedTicket) -> Result<Removal, StoreError> {
         let arguments = [member(ticket.session()), text(ticket.epoch())];
-        self.run(queue, &SCRIPTS.away, arguments, Repeat::Harmless).await?.removal()
+        self.advance(queue, &SCRIPTS.away, arguments, Repeat::Harmless, Reply::removal).await
     }
 
     async fn leave(&self, queue: &QueueId, ticket: VerifiedTicket) -> Result<Removal, StoreError> {
         let arguments = [member(ticket.session()), text(ticket.epoch())];
-        self.run(queue, &SCRIPTS.leave, arguments, Repeat::Harmless).await?.removal()
+        let removal = self.advance(queue, &SCRIPTS.leave, arguments, Repeat::Harmless, Reply::removal).await;
+        self.vouchers().forget(queue, ticket.session());
+        removal
     }
 
     async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removal, StoreError> {
-        self.run(queue, &SCRIPTS.end, [member(session)], Repeat::Harmless).await?.removal()
+        let arguments = [member(session)];
+        let removal = self.advance(queue, &SCRIPTS.end, arguments, Repeat::Harmless, Reply::removal).await;
+        self.vouchers().forget(queue, session);
+        removal
     }
 
     async fn release(&self, queue: &QueueId, count: u64) -> Result<u64, StoreError> {
-        self.run(queue, &SCRIPTS.release, [text(count)], Repeat::Never).await?.whole()
+        self.advance(queue, &SCRIPTS.release, [text(count)], Repeat::Never, Reply::whole).await
     }
 
     async fn admit(&self, queue: &QueueId, session: SessionId) -> Result<bool, StoreError> {
-        Ok(self.run(queue, &SCRIPTS.admit, [member(session)], Repeat::Never).await?.whole()? == 1)
+        let arguments = [member(session)];
+        self.advance(queue, &SCRIPTS.admit, arguments, Repeat::Never, |reply| Ok(reply.whole()? == 1)).await
     }
 
     async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
-        let report = self.run(queue, &SCRIPTS.purge, [text(limit)], Repeat::Harmless).await?.purge()?;
+        let report = self.advance(queue, &SCRIPTS.purge, [text(limit)], Repeat::Harmless, Reply::purge).await?;
         if let Some(revision) = report.closed {
             self.list(queue, revision, codes::STORED).await?;
         }
@@ -161,8 +205,9 @@ impl Store for RedisStore {
         };
         let rules = Value::Bytes(pack_rules(&settings.line));
         let arguments = [Value::Integer(mode), revision, rules, text(settings.to_value())];
-        let mut reply = self.run(&settings.id, &SCRIPTS.put_settings, arguments, Repeat::Never).await?;
-        let (outcome, revision) = (reply.code()?, reply.whole()?);
+        let read = |reply: &mut Reply| Ok((reply.code()?, reply.whole()?));
+        let (outcome, revision) =
+            self.advance(&settings.id, &SCRIPTS.put_settings, arguments, Repeat::Never, read).await?;
         match outcome {
             codes::STORED | codes::CREATED => {
                 self.list(&settings.id, revision, outcome).await?;

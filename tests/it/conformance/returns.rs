@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use vestibule_core::PutMode;
-use vestibule_core::line::{Counters, Mode, Presentation};
+use vestibule_core::line::{Counters, Mode, Place, Presentation};
 
 use crate::room::{Bench, Guest, Room, sessions};
 
@@ -234,4 +234,196 @@ pub(super) async fn rule_07_a_returner_waits_for_the_turn_while_the_queue_is_pau
     room.change(|settings| settings.line.mode = Mode::Paused).await;
     room.visit(&mut guest).await;
     assert!(room.is_in(&guest).await, "who was in is in");
+}
+
+/// What lets in the second in line, who does not hear of it.
+#[derive(Debug, Clone, Copy)]
+enum Opens {
+    Leave,
+    End,
+    Away,
+    Visit,
+    Purge,
+    Release,
+    Admit,
+    Settings,
+}
+
+impl Opens {
+    const ALL: [Self; 8] =
+        [Self::Leave, Self::End, Self::Away, Self::Visit, Self::Purge, Self::Release, Self::Admit, Self::Settings];
+
+    async fn opens(self, room: &Room<'_>, guests: &mut [Guest]) {
+        if matches!(self, Self::Away | Self::Visit | Self::Purge) {
+            room.pass(40);
+        }
+        match self {
+            Self::Leave => drop(room.leave(&guests[0]).await),
+            Self::End => drop(room.end(&guests[0]).await),
+            Self::Away => drop(room.away(&guests[2]).await),
+            Self::Visit => drop(room.visit(&mut guests[2]).await),
+            Self::Purge => room.purge().await,
+            Self::Release => drop(room.release(1).await),
+            Self::Admit => drop(room.store().admit(&room.queue, guests[1].session).await.unwrap()),
+            Self::Settings => room.change(|settings| settings.line.quota = 2).await,
+        }
+    }
+}
+
+pub(super) async fn rule_07_who_was_let_in_and_has_not_heard_of_it_returns_to_a_place_in_a_lost_state(bench: &Bench) {
+    for opens in Opens::ALL {
+        let room = bench.open(json!({ "quota": 1, "active_ttl": 40 })).await;
+        let mut guests = room.arrivals(4).await;
+        opens.opens(&room, &mut guests).await;
+        let let_in_at = room.now();
+        assert!(room.is_in(&guests[1]).await, "{opens:?}");
+        room.pass(2);
+        room.lose(PutMode::Restore).await;
+        let newcomer = room.arrive().await;
+        room.visit_all(&mut guests[3..]).await;
+        let answer = room.visit(&mut guests[1]).await;
+        assert_eq!(answer.presentation, Presentation::Returned, "{opens:?}");
+        assert_eq!(answer.place.and_then(|place| place.admitted_at), Some(let_in_at), "{opens:?}");
+        assert_eq!(room.expires_in(&guests[1]).await, 40_000_000, "the place is claimed");
+        assert_eq!(room.visit(&mut guests[1]).await.presentation, Presentation::Present);
+        assert_eq!(room.line().await, [guests[3].session, newcomer.session], "{opens:?}");
+        let counters = room.stats().await.counters;
+        assert_eq!((counters.returned, counters.admitted), (2, 0), "it is no new admission");
+    }
+}
+
+/// Somebody who waits, behind one who is in, and the same with the word of a process that they were let in by now.
+async fn vouched_for(room: &Room<'_>) -> (Guest, Guest) {
+    room.arrive().await;
+    let guest = room.arrive().await;
+    room.pass(2);
+    let ticket = guest.ticket.clone().vouched(room.now());
+    room.pass(3);
+    (guest.clone(), Guest { ticket, ..guest })
+}
+
+pub(super) async fn rule_07_a_whole_state_knows_itself_who_was_let_in(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let (guest, vouched) = vouched_for(&room).await;
+    room.away(&guest).await;
+    assert_eq!(room.keepalive(&vouched).await.place.unwrap().rank, 1, "absent");
+    assert_eq!(room.keepalive(&vouched).await.place.unwrap().rank, 1, "came back to the line after that");
+    room.lose(PutMode::Restore).await;
+    room.pass(4);
+    let after = Guest { ticket: vouched.ticket.clone().vouched(room.now()), ..vouched.clone() };
+    room.pass(1);
+    assert_eq!(room.keepalive(&after).await.place.unwrap().rank, 1, "this state knows what was done in it");
+    assert!(room.keepalive(&vouched).await.place.unwrap().admitted_at.is_some());
+    room.end(&vouched).await;
+    assert_eq!(room.keepalive(&vouched).await.presentation, Presentation::Absent, "a tombstone stands above the word");
+}
+
+pub(super) async fn rule_07_the_word_for_who_was_let_in_holds_for_claim_ttl(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1, "claim_ttl": 30, "waiting_ttl": 60, "hold_ttl": 60 })).await;
+    let (_, vouched) = vouched_for(&room).await;
+    room.lose(PutMode::Restore).await;
+    room.pass_micros(27_000_000 - 1);
+    assert!(room.keepalive(&vouched).await.place.unwrap().admitted_at.is_some());
+    room.lose(PutMode::Restore).await;
+    room.pass_micros(1);
+    assert_eq!(room.keepalive(&vouched).await.place.unwrap().rank, 1, "the place would have lapsed by now");
+
+    let room = bench.open(json!({ "quota": 1, "max_session": 10 })).await;
+    let (_, vouched) = vouched_for(&room).await;
+    room.lose(PutMode::Restore).await;
+    room.pass(7);
+    assert_eq!(room.keepalive(&vouched).await.place.unwrap().rank, 1, "no place lasts longer than max_session");
+}
+
+pub(super) async fn rule_07_who_returned_to_the_line_without_the_word_is_let_in_by_it(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let (guest, vouched) = vouched_for(&room).await;
+    room.lose(PutMode::Restore).await;
+    assert_eq!(room.keepalive(&guest).await.place.unwrap().rank, 1, "another process knows nothing of it");
+    let answer = room.keepalive(&vouched).await;
+    assert_eq!((answer.presentation, answer.waiting, answer.active), (Presentation::Returned, 0, 1));
+    assert_eq!(answer.place.unwrap().admitted_at, vouched.ticket.let_in_at());
+    assert_eq!(room.keepalive(&guest).await.active, 1, "once");
+    assert_eq!(room.stats().await.counters.returned, 1);
+}
+
+/// The ticket of somebody who was let in at this instant, by a state that is lost by now.
+async fn admitted_by_what_is_lost(room: &Room<'_>, guest: &Guest) -> Guest {
+    let mut answer = room.keepalive(guest).await;
+    room.pass(2);
+    answer.now = room.now();
+    answer.place = answer.place.map(|place| Place { admitted_at: Some(room.now()), ..place });
+    let ticket = room.bench.ticket(&room.queue, &answer).unwrap();
+    room.pass(3);
+    Guest { ticket, ..guest.clone() }
+}
+
+pub(super) async fn rule_07_a_state_that_went_back_gives_back_the_places_that_it_forgot(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let (_, vouched) = vouched_for(&room).await;
+    let (told, behind) = (room.arrive().await, room.arrive().await);
+    let told = admitted_by_what_is_lost(&room, &told).await;
+    for guest in [vouched, told] {
+        let answer = room.keepalive(&guest).await;
+        let let_in_at = guest.ticket.admitted_at().or(guest.ticket.let_in_at());
+        assert_eq!(answer.presentation, Presentation::Returned);
+        assert_eq!(
+            answer.place.and_then(|place| place.admitted_at),
+            let_in_at,
+            "who left meanwhile still counts as in"
+        );
+    }
+    assert_eq!(room.rank(&behind).await, Some(1));
+    assert_eq!(room.counts().await, (1, 3));
+}
+
+pub(super) async fn rule_07_who_came_back_to_the_line_from_a_lapsed_place_waits_whatever_old_tickets_say(
+    bench: &Bench,
+) {
+    let settings = json!({ "quota": 1, "active_ttl": 100, "claim_ttl": 70, "waiting_ttl": 60 });
+    let room = bench.open(settings).await;
+    let mut guests = room.arrivals(2).await;
+    let old = guests[0].clone();
+    assert!(old.ticket.admitted_at().is_some());
+    room.pass(50);
+    room.visit(&mut guests[1]).await;
+    room.change(|settings| settings.line.active_ttl = 20).await;
+    room.visit(&mut guests[0]).await;
+    room.pass(20);
+    room.visit(&mut guests[1]).await;
+    assert!(room.is_in(&guests[1]).await);
+    room.change(|settings| settings.line.active_ttl = 100).await;
+    for guest in [&guests[0], &old] {
+        assert_eq!(room.keepalive(guest).await.place.unwrap().rank, 1);
+    }
+    room.change(|settings| settings.line.waiting_ttl = 200).await;
+    assert_eq!(room.keepalive(&old).await.place.unwrap().rank, 1, "a longer time changes nothing in hindsight");
+}
+
+pub(super) async fn rule_08_nobody_vouches_for_who_ended(bench: &Bench) {
+    for leaves in [false, true] {
+        let room = bench.open(json!({ "quota": 1 })).await;
+        let guests = room.arrivals(2).await;
+        room.leave(&guests[0]).await;
+        assert!(room.is_in(&guests[1]).await);
+        if leaves {
+            room.leave(&guests[1]).await
+        } else {
+            room.end(&guests[1]).await
+        };
+        room.pass(1);
+        room.lose(PutMode::Restore).await;
+        let answer = room.keepalive(&guests[1]).await;
+        assert!(answer.place.is_none_or(|place| place.admitted_at.is_none()), "lost is the tombstone, and the place");
+    }
+}
+
+pub(super) async fn rule_11_nobody_vouches_beyond_an_epoch(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let guests = room.arrivals(2).await;
+    room.leave(&guests[0]).await;
+    room.pass(1);
+    room.store().reset(&room.queue).await.unwrap();
+    room.lose(PutMode::Restore).await;
+    assert_eq!(room.keepalive(&guests[1]).await.presentation, Presentation::Absent);
 }

@@ -15,12 +15,17 @@ use crate::room::settings_of;
 /// Most tickets that are kept; a new one then takes the place of any.
 const TICKETS_MAX: usize = 300;
 
+/// How many of those who were in come first after a loss.
+const STRANDED: usize = 3;
+
 #[derive(Default)]
 pub(super) struct Crowd {
     tickets: Vec<VerifiedTicket>,
     newcomers: Vec<SessionId>,
     /// How many more come at once.
     rush: u32,
+    /// The tickets of those who were in when the store lost everything, who come next.
+    stranded: Vec<VerifiedTicket>,
 }
 
 fn one_of<T: Clone>(rng: &mut SmallRng, of: &[T]) -> T {
@@ -92,10 +97,17 @@ impl Crowd {
         Operation::Visit(Visit { ticket: None, join: Some(session) })
     }
 
-    fn visit(&mut self, rng: &mut SmallRng) -> Operation {
-        let Some(ticket) = self.ticket(rng) else { return self.newcomer(rng) };
+    fn visit(&mut self, rng: &mut SmallRng, seen: &Snapshot) -> Operation {
+        let Some(ticket) = self.stranded.pop().or_else(|| self.ticket(rng)) else { return self.newcomer(rng) };
         let successor = ticket.session().successor(ticket.signed_at().0);
         let join = rng.random_bool(0.8).then_some(successor);
+        // Another process may vouch for anybody, as far as the rules know: of a time that has passed.
+        let word = ticket.signed_at().0 + rng.random_range(0..MICROS_PER_SECOND);
+        let word = rng.random_bool(0.1).then_some(Micros(word.min(seen.stats.now.0 - 1)));
+        let ticket = match word.filter(|_| ticket.admitted_at().is_none()) {
+            Some(let_in_at) => ticket.vouched(let_in_at),
+            None => ticket,
+        };
         Operation::Visit(Visit { ticket: Some(ticket), join })
     }
 
@@ -124,9 +136,12 @@ impl Crowd {
             self.rush -= 1;
             return self.newcomer(rng);
         }
+        if !self.stranded.is_empty() {
+            return self.visit(rng, seen);
+        }
         match rng.random_range(0..1000) {
             0..250 => self.newcomer(rng),
-            250..680 => self.visit(rng),
+            250..680 => self.visit(rng, seen),
             680..800 => self.departure(rng),
             800..810 => Operation::Admit(self.called(rng, seen)),
             810..900 => look_after(rng, seen),
@@ -134,8 +149,21 @@ impl Crowd {
                 self.rush = one_of(rng, &[40, 70, 150]);
                 self.newcomer(rng)
             }
-            _ => operate(rng, current),
+            _ => {
+                let operation = operate(rng, current);
+                if matches!(operation, Operation::Lose(..)) {
+                    self.strand(seen);
+                }
+                operation
+            }
         }
+    }
+
+    /// Some of those who were let in and have not heard of it come next.
+    fn strand(&mut self, seen: &Snapshot) {
+        let unheard =
+            |ticket: &&VerifiedTicket| ticket.admitted_at().is_none() && seen.places.contains_key(&ticket.session());
+        self.stranded = self.tickets.iter().rev().filter(unheard).take(STRANDED).cloned().collect();
     }
 
     fn departure(&self, rng: &mut SmallRng) -> Operation {

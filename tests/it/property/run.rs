@@ -101,6 +101,7 @@ impl Run {
         for ((name, after), (_, before)) in after.stats.counters.named().iter().zip(before.stats.counters.named()) {
             *self.happened.entry(name).or_default() += after.saturating_sub(before);
         }
+        self.happened.insert("given_back", self.memory.given_back);
     }
 
     /// Does it to every store, which must all answer the same.

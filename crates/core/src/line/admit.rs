@@ -1,7 +1,8 @@
 //! Rules 2 to 4: who is let in, and when.
 
+use super::ADVANCE_BATCH;
+use super::answers::LetIn;
 use super::state::Line;
-use super::{ADVANCE_BATCH, REAP_BATCH};
 use crate::SessionId;
 use crate::time::Micros;
 
@@ -45,7 +46,7 @@ impl Line {
     /// Rule 10, for one session: lets it in wherever it stands in the line, whatever quota, rate or pause say. Whether it
     /// waited.
     pub fn admit(&mut self, now: Micros, session: SessionId) -> bool {
-        self.reap(now, REAP_BATCH);
+        self.start(now);
         self.advance(now, None);
         let Some(presence) = self.present.get(&session).copied() else { return false };
         if presence.admitted_at().is_some() || presence.expires_at <= now {
@@ -53,7 +54,8 @@ impl Line {
         }
         self.remove(session);
         self.insert(session, presence.admit(now));
-        self.set_expiry(session, self.capped(now.plus_seconds(self.rules.claim_ttl), Some(now)));
+        self.set_expiry(session, self.claim_ends(now));
+        self.let_in.push(session);
         self.waits.count(presence.since(), now);
         self.counters.released += 1;
         true
@@ -79,13 +81,26 @@ impl Line {
             self.insert(session, presence.admit(now));
             let expires_at = match own {
                 Some((_, confirmed, _)) => self.lapse(now, Some(now), confirmed),
-                None => self.capped(now.plus_seconds(self.rules.claim_ttl), Some(now)),
+                None => self.claim_ends(now),
             };
             self.set_expiry(session, expires_at);
+            self.let_in.push(session);
             self.waits.count(arrival, now);
             promoted.admitted += 1;
             promoted.waited += u64::from(!own.is_some_and(|(_, _, newly)| newly));
         }
         promoted
+    }
+
+    /// Until when a place that was taken at `admitted_at` stands unclaimed.
+    pub(super) fn claim_ends(&self, admitted_at: Micros) -> Micros {
+        self.capped(admitted_at.plus_seconds(self.rules.claim_ttl), Some(admitted_at))
+    }
+
+    /// Whom the last operation, which was at `now`, let in, if anybody and not asked for before.
+    pub fn take_let_in(&mut self, now: Micros) -> Option<LetIn> {
+        let sessions = std::mem::take(&mut self.let_in);
+        let let_in = LetIn { epoch: self.rules.epoch, at: now, until: self.claim_ends(now), sessions };
+        (!let_in.sessions.is_empty()).then_some(let_in)
     }
 }

@@ -6,6 +6,12 @@ use crate::ticket::VerifiedTicket;
 use crate::time::Micros;
 
 /// A visit, or (with `join` empty) a keepalive.
+///
+/// A waiting ticket may come with the word of the process that the bearer was let in
+/// ([`let_in_at`](VerifiedTicket::let_in_at)), which is good for as long as the place would have stood unclaimed. That
+/// means nothing to a state that is whole, which knows by itself. It counts as an admitted ticket does (rule 7) while a lost
+/// state is taken back, if the bearer was let in before that state began; and in a state that went back to what it was some
+/// moments before, as after a failover, and in which the bearer still waits.
 #[derive(Debug, Clone, Default)]
 pub struct Visit {
     /// The ticket that came along.
@@ -94,6 +100,19 @@ impl Stats {
     pub const fn flow(&self) -> Flow {
         Flow { waiting: self.waiting, active: self.active, pace: self.pace }
     }
+}
+
+/// Whom an operation let in: for [`Vouchers`](crate::Vouchers).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LetIn {
+    /// Epoch of the queue.
+    pub epoch: u64,
+    /// When, by the store's clock.
+    pub at: Micros,
+    /// Until when they have to show up.
+    pub until: Micros,
+    /// Who, in the order of the line.
+    pub sessions: Vec<SessionId>,
 }
 
 /// What leave, away and end removed.

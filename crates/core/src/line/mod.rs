@@ -9,15 +9,16 @@ mod drain;
 mod pace;
 mod presence;
 mod rate;
+mod returns;
 mod rules;
 mod state;
 mod tally;
 
 pub use answers::{
-    Flow, FoundSession, FoundState, LineEntry, LinePage, Place, Presentation, PurgeReport, Removal, Stats, Visit,
-    VisitAnswer,
+    Flow, FoundSession, FoundState, LetIn, LineEntry, LinePage, Place, Presentation, PurgeReport, Removal, Stats,
+    Visit, VisitAnswer,
 };
-pub use pace::{Observed, PACE_WINDOW, Pace};
+pub use pace::{Observed, PACE_WINDOW, Pace, Stays};
 pub use presence::{LINE_SLACK, PLACES_SLACK};
 pub use rate::{ADMISSION_COST, Bucket, RATE_MAX};
 pub use rules::{LineRules, Mode};

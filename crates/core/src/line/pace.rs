@@ -1,13 +1,16 @@
 //! How fast the line moved of late: what the wait estimate is made from.
 
 use super::LineRules;
+use super::presence::Presence;
 use super::state::Line;
+use crate::SessionId;
 use crate::time::{MICROS_PER_SECOND, Micros};
 
 /// Length of the window over which a line's movement is counted, in seconds. Shorter ones follow every wave of places that
 /// become free together, longer ones still tell of the first rush when it is long over; see docs/estimates.md.
 pub const PACE_WINDOW: u64 = 300;
 const WINDOW_US: u64 = PACE_WINDOW * MICROS_PER_SECOND;
+const MICROS_PER_MILLI: u64 = 1000;
 
 /// What moved the line, in a sliding window: the counts of the running window and of the one before it. A line moves by
 /// admissions, and by those who leave it ahead of their turn.
@@ -30,6 +33,31 @@ pub struct Pace {
     pub gone: i64,
     /// Those of the window before.
     pub gone_before: i64,
+    /// Stays that ended in the running window.
+    pub stays: Stays,
+    /// Those of the window before.
+    pub stays_before: Stays,
+}
+
+/// Stays in places that ended: how long places are kept. Of those that still last, it tells by how few have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stays {
+    /// Those shorter than `active_ttl`: people who left.
+    pub short: u64,
+    /// How long these were, all together, in milliseconds.
+    pub short_ms: u64,
+    /// The others: places that lapsed after somebody left without a word, and people who stayed for long.
+    pub long: u64,
+}
+
+impl Stays {
+    const fn plus(self, other: Self) -> Self {
+        Self {
+            short: self.short + other.short,
+            short_ms: self.short_ms + other.short_ms,
+            long: self.long + other.long,
+        }
+    }
 }
 
 /// What was seen of a line's movement.
@@ -41,6 +69,14 @@ pub struct Observed {
     pub gone: f64,
     /// The seconds in which this was seen.
     pub seconds: f64,
+    /// The seconds since the count began.
+    pub age: f64,
+    /// Stays that ended before `active_ttl` was over.
+    pub short_stays: f64,
+    /// How long these were, all together, in seconds.
+    pub short_seconds: f64,
+    /// Stays that lasted for `active_ttl` or longer.
+    pub long_stays: f64,
 }
 
 impl Pace {
@@ -60,16 +96,18 @@ impl Pace {
         } else if elapsed >= WINDOW_US {
             (self.previous, self.current) = (self.current, 0);
             (self.gone_before, self.gone) = (self.gone, 0);
+            self.stays_before = std::mem::take(&mut self.stays);
             self.window = Micros(self.window.0 + WINDOW_US);
         }
     }
 
     /// Counts what moved the line.
-    fn count(&mut self, now: Micros, admissions: u64, gone: i64) {
-        if self.is_known() && (admissions > 0 || gone != 0) {
+    fn count(&mut self, now: Micros, admissions: u64, gone: i64, stays: Stays) {
+        if self.is_known() && (admissions > 0 || gone != 0 || stays != Stays::default()) {
             self.roll(now);
             self.current += admissions;
             self.gone += gone;
+            self.stays = self.stays.plus(stays);
         }
     }
 
@@ -94,10 +132,16 @@ impl Pace {
         pace.roll(now);
         let elapsed = now.since(pace.window) as f64;
         let share = (1.0 - elapsed / WINDOW_US as f64).clamp(0.0, 1.0);
+        let (stays, before) = (pace.stays, pace.stays_before);
+        let age = now.since(pace.since);
         Observed {
             admissions: pace.current as f64 + pace.previous as f64 * share,
             gone: pace.gone as f64 + pace.gone_before as f64 * share,
-            seconds: now.since(pace.since).min(WINDOW_US) as f64 / MICROS_PER_SECOND as f64,
+            seconds: age.min(WINDOW_US) as f64 / MICROS_PER_SECOND as f64,
+            age: age as f64 / MICROS_PER_SECOND as f64,
+            short_stays: stays.short as f64 + before.short as f64 * share,
+            short_seconds: (stays.short_ms as f64 + before.short_ms as f64 * share) / 1000.0,
+            long_stays: stays.long as f64 + before.long as f64 * share,
         }
     }
 }
@@ -105,9 +149,21 @@ impl Pace {
 impl Line {
     /// Counts what this operation moved, `waited` of them by admission.
     pub(super) fn keep_pace(&mut self, now: Micros, waited: u64) {
-        let gone = std::mem::take(&mut self.gone);
-        self.pace.count(now, waited, gone);
+        let (gone, stays) = (std::mem::take(&mut self.gone), std::mem::take(&mut self.stays));
+        self.pace.count(now, waited, gone, stays);
         self.start_pace(now);
+    }
+
+    /// Counts the stay of who is let in and about to be removed.
+    pub(super) fn end_stay(&mut self, now: Micros, session: SessionId) {
+        let Some(admitted_at) = self.present.get(&session).and_then(Presence::admitted_at) else { return };
+        let stay = now.since(admitted_at);
+        if stay < self.rules.active_ttl * MICROS_PER_SECOND {
+            self.stays.short += 1;
+            self.stays.short_ms += stay / MICROS_PER_MILLI;
+        } else {
+            self.stays.long += 1;
+        }
     }
 
     /// A line forms.
@@ -142,19 +198,22 @@ mod tests {
         let start = Micros(5_000_000_000);
         let mut pace = Pace::start(start);
         for second in 0..2 * PACE_WINDOW + 90 {
-            pace.count(start.plus_seconds(second), 2, 1);
+            pace.count(start.plus_seconds(second), 2, 1, Stays { short: 1, short_ms: 40_000, long: 3 });
         }
         let seen = pace.observed(start.plus_seconds(2 * PACE_WINDOW + 90));
         assert!((seen.admissions / seen.seconds - 2.0).abs() < 0.1, "{seen:?}");
         assert!((seen.gone / seen.seconds - 1.0).abs() < 0.1, "{seen:?}");
-        let quiet = Observed { seconds: PACE_WINDOW as f64, ..Observed::default() };
+        assert!((seen.short_seconds / seen.short_stays - 40.0).abs() < 1e-9, "{seen:?}");
+        assert!((seen.long_stays / seen.short_stays - 3.0).abs() < 1e-9, "{seen:?}");
+        let (seconds, age) = (PACE_WINDOW as f64, 5.0 * PACE_WINDOW as f64);
+        let quiet = Observed { seconds, age, ..Observed::default() };
         assert_eq!(pace.observed(start.plus_seconds(5 * PACE_WINDOW)), quiet);
     }
 
     #[test]
     fn while_it_is_not_known_nothing_is_counted() {
         let mut unknown = Pace::default();
-        unknown.count(Micros(1), 5, 5);
+        unknown.count(Micros(1), 5, 5, Stays::default());
         assert_eq!(unknown, Pace::default(), "filling empty places is no pace");
     }
 }

@@ -172,6 +172,7 @@ impl Line {
 
     fn lapse_now(&mut self, now: Micros, session: SessionId) {
         let outlived = self.present.get(&session).is_some_and(|found| found.outlived(now, self.rules.max_session));
+        self.end_stay(now, session);
         match self.drop_out(session) {
             Removal::WasAdmitted if outlived => {
                 self.bury(now, session);

@@ -8,7 +8,7 @@ use super::answers::{
     FoundSession, FoundState, LineEntry, LinePage, Place, Presentation, PurgeReport, Removal, Stats, Visit, VisitAnswer,
 };
 use super::presence::{Due, Presence};
-use super::{Bucket, Counters, LineRules, Mode, PAGE_MAX, PURGE_BATCH, Pace, REAP_BATCH, RELEASE_BATCH, Waits};
+use super::{Bucket, Counters, LineRules, Mode, PAGE_MAX, PURGE_BATCH, Pace, REAP_BATCH, RELEASE_BATCH, Stays, Waits};
 use crate::SessionId;
 use crate::ticket::VerifiedTicket;
 use crate::time::Micros;
@@ -19,6 +19,8 @@ pub struct Line {
     pub(super) rules: LineRules,
     pub(super) began: Micros,
     pub(super) lost: bool,
+    /// Since when `waiting_ttl` is what it is, if it was changed.
+    pub(super) waiting_ttl_since: Micros,
     pub(super) last_arrival: Micros,
     /// Since when the line of a draining queue is empty, as far as a purge has seen.
     pub(super) drained_since: Option<Micros>,
@@ -31,17 +33,21 @@ pub struct Line {
     pub(super) pace: Pace,
     /// Who left the line in this operation, less who came back to it; see [`Pace::gone`].
     pub(super) gone: i64,
+    /// Stays that ended in this operation.
+    pub(super) stays: Stays,
+    /// Whom the last operation let in.
+    pub(super) let_in: Vec<SessionId>,
     pub(super) counters: Counters,
     pub(super) waits: Waits,
 }
 
 /// The session a visit is about, and how it came to be there.
-struct Visitor {
-    session: SessionId,
-    arrival: Option<Micros>,
-    presentation: Presentation,
+pub(super) struct Visitor {
+    pub(super) session: SessionId,
+    pub(super) arrival: Option<Micros>,
+    pub(super) presentation: Presentation,
     /// Whether a ticket came back: only then the full time of presence is granted.
-    confirmed: bool,
+    pub(super) confirmed: bool,
 }
 
 impl Line {
@@ -52,6 +58,7 @@ impl Line {
             rules,
             began: now,
             lost,
+            waiting_ttl_since: Micros(0),
             last_arrival: Micros(0),
             drained_since: None,
             present: HashMap::new(),
@@ -62,6 +69,8 @@ impl Line {
             bucket: Bucket::default(),
             pace: Pace::default(),
             gone: 0,
+            stays: Stays::default(),
+            let_in: Vec::new(),
             counters: Counters::default(),
             waits: Waits::default(),
         }
@@ -76,10 +85,14 @@ impl Line {
     /// Puts other rules in force: at once, evicting nobody.
     /// Another epoch begins a new line (rule 11).
     pub fn change_rules(&mut self, rules: LineRules, now: Micros) {
+        self.let_in.clear();
         if rules.epoch == self.rules.epoch {
             // What was earned so far was earned at the old rate.
             if let Some(per_minute) = self.rules.admissions_per_minute {
                 self.bucket.refill(now, per_minute);
+            }
+            if rules.waiting_ttl != self.rules.waiting_ttl {
+                self.waiting_ttl_since = now;
             }
             let (before, pace) = (std::mem::replace(&mut self.rules, rules), self.pace);
             self.drained_since = None;
@@ -93,9 +106,10 @@ impl Line {
     /// A visit: joins or returns, keeps the presence up, advances, and says where the visitor stands.
     pub fn visit(&mut self, now: Micros, visit: &Visit) -> VisitAnswer {
         if self.rules.mode == Mode::Bypass {
+            self.let_in.clear();
             return self.answer(now, None);
         }
-        self.reap(now, REAP_BATCH);
+        self.start(now);
         let formed = self.order.is_empty();
         let ticket = visit.ticket.as_ref().filter(|ticket| ticket.epoch() == self.rules.epoch);
         if let Some(ticket) = ticket {
@@ -113,52 +127,10 @@ impl Line {
         self.answer(now, visitor.as_ref())
     }
 
-    /// The bearer of a ticket of this epoch, if present or able to return (rule 7).
-    fn recognise(&mut self, now: Micros, ticket: &VerifiedTicket) -> Option<Visitor> {
-        let session = ticket.session();
-        let visitor =
-            |presentation| Visitor { session, arrival: Some(ticket.arrival()), presentation, confirmed: true };
-        if let Some(presence) = self.present.get(&session) {
-            if presence.outlived(now, self.rules.max_session) {
-                self.remove(session);
-                self.bury(now, session);
-                self.counters.ended += 1;
-                return None;
-            }
-            return Some(visitor(Presentation::Present));
-        }
-        if self.ended.get(&session).is_some_and(|until| *until > now) {
-            return None;
-        }
-        self.take_back(now, ticket).then(|| visitor(Presentation::Returned))
-    }
-
-    /// Rule 7: back to the line at the original arrival, or back to places for who was let in a short while ago.
-    fn take_back(&mut self, now: Micros, ticket: &VerifiedTicket) -> bool {
-        let age = now.since(ticket.signed_at());
-        let within = |seconds: u64| age < seconds * crate::time::MICROS_PER_SECOND;
-        let presence = match ticket.admitted_at() {
-            None if within(self.rules.hold_ttl) => Presence::waiting(ticket.arrival()),
-            Some(admitted_at) if within(self.rules.active_ttl) => {
-                let admitted = Presence::admitted(admitted_at);
-                if admitted.outlived(now, self.rules.max_session) {
-                    return false;
-                }
-                let room = self.active() < self.rules.quota || self.recovering(now);
-                if room { admitted } else { Presence::waiting(ticket.arrival()) }
-            }
-            _ => return false,
-        };
-        if presence.admitted_at().is_none() {
-            self.drained_since = None;
-            self.gone -= 1;
-        }
-        self.insert(ticket.session(), presence.with_ticket());
-        // The ticket of the visit that joined was signed no later than its arrival.
-        self.counters.confirmed += u64::from(ticket.signed_at() <= ticket.arrival());
-        self.last_arrival = self.last_arrival.max(ticket.arrival());
-        self.counters.returned += 1;
-        true
+    /// What every operation begins with (rule 6).
+    pub(super) fn start(&mut self, now: Micros) {
+        self.let_in.clear();
+        self.reap(now, REAP_BATCH);
     }
 
     /// Rule 1: a newcomer goes to the end of the line. The same id joins only once.
@@ -176,22 +148,6 @@ impl Line {
         self.insert(session, Presence::waiting(arrival));
         self.counters.joined += 1;
         Some(visitor(Some(arrival), Presentation::Joined))
-    }
-
-    /// A ticket that is older than the state shows that the state was lost.
-    fn notice_loss(&mut self, now: Micros, ticket: &VerifiedTicket) {
-        if !self.lost && ticket.signed_at() < self.began && now < self.taking_back_until() {
-            self.lost = true;
-        }
-    }
-
-    fn taking_back_until(&self) -> Micros {
-        self.began.plus_seconds(self.rules.waiting_ttl)
-    }
-
-    /// Whether a lost state is being taken back.
-    pub(super) fn recovering(&self, now: Micros) -> bool {
-        self.lost && now < self.taking_back_until()
     }
 
     /// How many wait.
@@ -235,6 +191,7 @@ impl Line {
 
     /// Rule 8: the bearer leaves; the place is free at once and the ticket can't return.
     pub fn leave(&mut self, now: Micros, ticket: &VerifiedTicket) -> Removal {
+        self.let_in.clear();
         if ticket.epoch() != self.rules.epoch {
             return Removal::WasAbsent;
         }
@@ -251,8 +208,9 @@ impl Line {
     }
 
     fn end_session(&mut self, now: Micros, session: SessionId) -> Removal {
-        self.reap(now, REAP_BATCH);
+        self.start(now);
         self.clear_tombstones(now, REAP_BATCH);
+        self.end_stay(now, session);
         let removal = self.drop_out(session);
         self.bury(now, session);
         self.advance(now, None);
@@ -261,7 +219,7 @@ impl Line {
 
     /// Rule 8: the queue page was closed. A waiting session's presence ends, its ticket still holds the place.
     pub fn away(&mut self, now: Micros, ticket: &VerifiedTicket) -> Removal {
-        self.reap(now, REAP_BATCH);
+        self.start(now);
         let session = ticket.session();
         let waits = self.present.get(&session).is_some_and(|presence| presence.admitted_at().is_none());
         let removal = if waits && ticket.epoch() == self.rules.epoch {
@@ -276,7 +234,7 @@ impl Line {
 
     /// Rule 10: admits the next `count` (at most [`RELEASE_BATCH`]) whatever quota, rate or pause say. Returns how many.
     pub fn release(&mut self, now: Micros, count: u64) -> u64 {
-        self.reap(now, REAP_BATCH);
+        self.start(now);
         self.advance(now, None);
         let released = self.promote(now, count.min(RELEASE_BATCH as u64) as usize, RELEASE_BATCH, None);
         self.keep_pace(now, 0);
@@ -287,6 +245,7 @@ impl Line {
     /// Rule 6: removes up to `limit` (at most [`PURGE_BATCH`]) lapsed sessions and as many old tombstones, and advances.
     /// Closes a draining queue whose time has come.
     pub fn purge(&mut self, now: Micros, limit: usize) -> PurgeReport {
+        self.let_in.clear();
         let limit = limit.min(PURGE_BATCH);
         let expired = self.reap(now, limit);
         let tombstones = self.clear_tombstones(now, limit);

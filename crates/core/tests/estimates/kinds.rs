@@ -23,79 +23,156 @@ pub(crate) enum Kind {
     Phones,
     /// Requests that keep no cookie join as well, as many as people.
     Robots,
+    /// A burst and a ramp before many places, in which people shop for half a minute: what rehearsals play.
+    Flash,
+    /// A third to two thirds close the shop without a word, and the others are quick.
+    Silent,
+}
+
+/// What people in a crowd do. Times in seconds.
+#[derive(Debug, Clone)]
+pub(crate) struct Habits {
+    /// How long people shop in the mean.
+    pub(crate) shopping: f64,
+    /// Shape of the log-normal time that they shop.
+    pub(crate) spread: f64,
+    /// Share of those who close the shop without a word, so that their places lapse.
+    pub(crate) silent: f64,
+    /// Share of those who close the page while they wait, and the mean time after which they do.
+    pub(crate) closed_tabs: (f64, f64),
+    /// Share of them who come back, and the mean time after which they do.
+    pub(crate) come_back: (f64, f64),
+    /// Share of phones.
+    pub(crate) phones: f64,
+    /// Mean time for which a phone is awake, and the longest for which it then sleeps.
+    pub(crate) awake: (f64, f64),
+    /// Requests of robots a second.
+    pub(crate) robots: f64,
 }
 
 /// One on-sale. Times in seconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Sale {
-    pub(crate) quota: u64,
-    pub(crate) per_minute: Option<u64>,
+    pub(crate) rules: LineRules,
     /// When people come.
     pub(crate) arrivals: Vec<f64>,
-    /// How long people shop in the mean.
-    pub(crate) shopping: f64,
-    /// Shape of the log-normal time that they shop.
-    pub(crate) spread: f64,
-    /// Share of those who close the page while they wait, and the mean time after which they do.
-    pub(crate) closed_tabs: (f64, f64),
-    /// Share of phones.
-    pub(crate) phones: f64,
-    /// Requests of robots a second.
-    pub(crate) robots: f64,
+    pub(crate) habits: Habits,
     /// When the quota becomes what.
     pub(crate) changes: Vec<(f64, u64)>,
 }
 
 impl Sale {
     pub(crate) fn of(kind: Kind, chance: &mut Chance) -> Self {
-        let quota = chance.between(10.0, 40.0) as u64;
-        let shopping = chance.between(100.0, 400.0);
-        let pace = quota as f64 / shopping;
-        let mut sale = Self {
-            quota,
-            per_minute: None,
-            arrivals: rush(chance, quota, 60.0),
+        match kind {
+            Kind::Flash => flash(chance),
+            Kind::Silent => silent(chance),
+            _ => slow(kind, chance),
+        }
+    }
+}
+
+fn slow(kind: Kind, chance: &mut Chance) -> Sale {
+    let quota = chance.between(10.0, 40.0) as u64;
+    let shopping = chance.between(100.0, 400.0);
+    let pace = quota as f64 / shopping;
+    let mut sale = Sale {
+        rules: LineRules { waiting_ttl: 180, active_ttl: 600, claim_ttl: 60, ..rules(quota) },
+        arrivals: rush(chance, quota, 60.0),
+        habits: Habits {
             shopping,
             spread: 0.8,
+            silent: 0.33,
             closed_tabs: (0.05, 300.0),
+            come_back: (0.0, 60.0),
             phones: 0.0,
+            awake: (400.0, 300.0),
             robots: 0.0,
-            changes: Vec::new(),
-        };
-        match kind {
-            Kind::Steady => sale.arrivals = stream(chance, quota, pace),
-            Kind::Burst => sale.arrivals = rush(chance, quota, 10.0),
-            Kind::QuotaChanges => sale.changes = changes(chance, quota),
-            Kind::HeavyTails => sale.spread = 1.1,
-            Kind::ClosedTabs => sale.closed_tabs = (0.5, chance.between(100.0, 600.0)),
-            Kind::RateLimited => {
-                let per_minute = chance.between(10.0, 40.0) as u64;
-                (sale.per_minute, sale.quota) = (Some(per_minute), per_minute * 12);
-                let crowd = per_minute as f64 * chance.between(8.0, 25.0);
-                sale.arrivals = (0..crowd as usize).map(|_| chance.between(0.0, 60.0)).collect();
-            }
-            Kind::Phones => sale.phones = 0.33,
-            Kind::Robots => {
-                sale.arrivals = stream(chance, quota, pace);
-                sale.robots = pace * chance.between(0.5, 1.5);
-            }
+        },
+        changes: Vec::new(),
+    };
+    match kind {
+        Kind::Steady => sale.arrivals = stream(chance, quota, pace),
+        Kind::Burst => sale.arrivals = rush(chance, quota, 10.0),
+        Kind::QuotaChanges => sale.changes = changes(chance, quota),
+        Kind::HeavyTails => sale.habits.spread = 1.2,
+        Kind::ClosedTabs => sale.habits.closed_tabs = (0.5, chance.between(100.0, 600.0)),
+        Kind::RateLimited => {
+            let per_minute = chance.between(10.0, 40.0) as u64;
+            (sale.rules.admissions_per_minute, sale.rules.quota) = (Some(per_minute), per_minute * 12);
+            let crowd = per_minute as f64 * chance.between(8.0, 25.0);
+            sale.arrivals = (0..crowd as usize).map(|_| chance.between(0.0, 60.0)).collect();
         }
-        sale
+        Kind::Phones => sale.habits.phones = 0.33,
+        Kind::Robots => {
+            sale.arrivals = stream(chance, quota, pace);
+            sale.habits.robots = pace * chance.between(0.5, 1.5);
+        }
+        Kind::Flash | Kind::Silent => {}
     }
+    sale
+}
 
-    pub(crate) fn rules(&self) -> LineRules {
-        LineRules {
-            mode: Mode::Open,
-            quota: self.quota,
-            admissions_per_minute: self.per_minute,
-            waiting_ttl: 180,
-            active_ttl: 600,
-            claim_ttl: 60,
-            hold_ttl: 600,
-            max_session: None,
-            epoch: 1,
-            revision: 1,
-        }
+/// Many places, short visits, and the habits that a rehearsal plays.
+fn flash(chance: &mut Chance) -> Sale {
+    let quota = chance.between(100.0, 300.0) as u64;
+    let crowd = quota as f64 * chance.between(4.0, 10.0);
+    let (burst, ramp) = (chance.between(30.0, 180.0), chance.between(60.0, 300.0));
+    let early = chance.between(0.4, 1.0);
+    let comes = |chance: &mut Chance| {
+        // Cubed, half of the shares are below an eighth of the time.
+        if chance.happens(early) { burst * chance.between(0.0, 1.0).powi(3) } else { ramp * chance.between(0.0, 1.0).sqrt() }
+    };
+    Sale {
+        rules: LineRules { active_ttl: chance.between(120.0, 300.0) as u64, ..rules(quota) },
+        arrivals: (0..crowd as usize).map(|_| comes(chance)).collect(),
+        habits: Habits {
+            shopping: chance.between(20.0, 60.0),
+            spread: 0.8,
+            silent: chance.between(0.0, 0.3),
+            closed_tabs: (0.05, 120.0),
+            come_back: (0.5, 60.0),
+            phones: 0.05,
+            awake: (120.0, 90.0),
+            robots: 0.0,
+        },
+        changes: Vec::new(),
+    }
+}
+
+/// Places that lapse rather than become free.
+fn silent(chance: &mut Chance) -> Sale {
+    let quota = chance.between(30.0, 150.0) as u64;
+    let crowd = quota as f64 * chance.between(4.0, 10.0);
+    let seconds = chance.between(10.0, 200.0);
+    Sale {
+        rules: LineRules { active_ttl: chance.between(120.0, 600.0) as u64, ..rules(quota) },
+        arrivals: (0..crowd as usize).map(|_| chance.between(0.0, seconds)).collect(),
+        habits: Habits {
+            shopping: chance.between(30.0, 120.0),
+            spread: 0.8,
+            silent: chance.between(0.33, 0.67),
+            closed_tabs: (0.05, 300.0),
+            come_back: (0.0, 60.0),
+            phones: 0.0,
+            awake: (400.0, 300.0),
+            robots: 0.0,
+        },
+        changes: Vec::new(),
+    }
+}
+
+fn rules(quota: u64) -> LineRules {
+    LineRules {
+        mode: Mode::Open,
+        quota,
+        admissions_per_minute: None,
+        waiting_ttl: 60,
+        active_ttl: 600,
+        claim_ttl: 30,
+        hold_ttl: 600,
+        max_session: None,
+        epoch: 1,
+        revision: 1,
     }
 }
 
@@ -116,13 +193,13 @@ fn stream(chance: &mut Chance, quota: u64, pace: f64) -> Vec<f64> {
     arrivals
 }
 
-/// Up or down by a tenth to four tenths, as likely the one as the other, every few minutes.
+/// Up or down by a quarter to a half, as likely the one as the other, every few minutes.
 fn changes(chance: &mut Chance, quota: u64) -> Vec<(f64, u64)> {
     let mut at = 0.0;
     let mut changes = Vec::new();
     for _ in 0..6 {
         at += chance.between(600.0, 2400.0);
-        let factor = chance.between(1.1, 1.4);
+        let factor = chance.between(1.25, 1.5);
         let up = chance.happens(0.5);
         changes.push((at, (quota as f64 * if up { factor } else { 1.0 / factor }) as u64));
     }

@@ -3,23 +3,27 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use vestibule_core::line::{Line, Visit};
+use vestibule_core::line::{Line, LineRules, Place, Visit};
 use vestibule_core::{
-    KeyList, MICROS_PER_SECOND, Micros, QueueId, TicketSigner, VerifiedTicket, WaitSeconds, expected_wait, poll_after,
+    KeyList, MICROS_PER_SECOND, Micros, QueueId, TicketSigner, VerifiedTicket, expected_wait, poll_after,
 };
 
 use crate::chance::Chance;
 use crate::kinds::Sale;
+use crate::shown::Shown;
 
 const START: Micros = Micros(1_700_000_000_000_000);
 /// By then everybody has been let in.
 const END: f64 = 6.0 * 3600.0;
-/// How often a shop's page says that somebody is there.
+/// How often a shop's page says that somebody is there: three times while the place is kept, and each minute.
 const KEEPALIVE: f64 = 60.0;
+/// Seconds between hearing that it is one's turn and being on the site.
+const ENTERS_AFTER: f64 = 1.5;
 const PURGE_EVERY: f64 = 60.0;
-/// Mean time for which a phone is awake, and how long it then sleeps.
-const AWAKE: f64 = 400.0;
-const ASLEEP: (f64, f64) = (20.0, 300.0);
+/// Least time for which a phone sleeps.
+const ASLEEP: f64 = 20.0;
+/// Share of browsers that tell that a page was closed.
+const TELLS: f64 = 0.67;
 
 /// What can happen next; visitors are named by their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,41 +41,23 @@ enum Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Waiting,
-    Asleep,
+    /// The phone sleeps, or the page is closed for a while.
+    Away,
     Shopping,
     Gone,
 }
 
 struct Visitor {
     phase: Phase,
+    /// What they were told last, and when: their ticket says so.
+    told: Option<(Micros, Place)>,
+    /// That ticket, if it was needed already.
     ticket: Option<VerifiedTicket>,
+    /// When they ask next.
+    asks: Micros,
     /// Whether they were away at any time: what they were shown does not count.
     was_away: bool,
     shown: Vec<Shown>,
-}
-
-/// A range that a visitor was shown.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Shown {
-    at: Micros,
-    p50_ms: u64,
-    pub(crate) range: WaitSeconds,
-    /// How long it took in truth, in seconds.
-    pub(crate) took: f64,
-    /// By how much the median is off what the visitor expects after the range before, as a share of it.
-    pub(crate) jump: Option<f64>,
-}
-
-impl Shown {
-    fn seconds_until(&self, now: Micros) -> f64 {
-        now.since(self.at) as f64 / MICROS_PER_SECOND as f64
-    }
-
-    /// The median is expected to shrink by the time that passed. Below a minute seconds are no jump.
-    fn jump_to(&self, now: Micros, range: WaitSeconds) -> Option<f64> {
-        let expected = self.range.p50 as f64 - self.seconds_until(now);
-        (expected >= 60.0).then(|| (range.p50 as f64 / expected - 1.0).abs())
-    }
 }
 
 pub(crate) struct Run {
@@ -94,7 +80,7 @@ fn after(now: Micros, seconds: f64) -> Micros {
 impl Run {
     pub(crate) fn new(sale: Sale, chance: Chance) -> Self {
         let mut run = Self {
-            line: Line::new(sale.rules(), START, false),
+            line: Line::new(sale.rules.clone(), START, false),
             chance,
             events: BinaryHeap::new(),
             planned: 0,
@@ -109,35 +95,32 @@ impl Run {
         run
     }
 
-    fn at(&mut self, seconds: f64, event: Event) {
-        self.put(after(START, seconds), event);
-    }
-
     fn put(&mut self, instant: Micros, event: Event) {
         self.planned += 1;
         self.events.push(Reverse((instant, self.planned, event)));
     }
 
     fn plan(&mut self) {
-        self.at(0.0, Event::Purge);
-        if self.sale.robots > 0.0 {
-            self.at(0.0, Event::Robot);
+        self.put(START, Event::Purge);
+        if self.sale.habits.robots > 0.0 {
+            self.put(START, Event::Robot);
         }
         for (at, quota) in self.sale.changes.clone() {
-            self.at(at, Event::Quota(quota));
+            self.put(after(START, at), Event::Quota(quota));
         }
+        let habits = self.sale.habits.clone();
         for (number, at) in self.sale.arrivals.clone().into_iter().enumerate() {
-            let (phase, ticket, shown) = (Phase::Waiting, None, Vec::new());
-            self.visitors.push(Visitor { phase, ticket, was_away: false, shown });
-            self.at(at, Event::Poll(number));
-            let (share, patience) = self.sale.closed_tabs;
-            if self.chance.happens(share) {
-                let closes = at + self.chance.exponential(patience);
-                self.at(closes, Event::Close(number));
+            let comes = after(START, at);
+            let (phase, told, ticket, shown) = (Phase::Waiting, None, None, Vec::new());
+            self.visitors.push(Visitor { phase, told, ticket, asks: comes, was_away: false, shown });
+            self.put(comes, Event::Poll(number));
+            if self.chance.happens(habits.closed_tabs.0) {
+                let closes = after(comes, self.chance.exponential(habits.closed_tabs.1));
+                self.put(closes, Event::Close(number));
             }
-            if self.chance.happens(self.sale.phones) {
-                let sleeps = at + self.chance.exponential(AWAKE);
-                self.at(sleeps, Event::Sleep(number));
+            if self.chance.happens(habits.phones) {
+                let sleeps = after(comes, self.chance.exponential(habits.awake.0));
+                self.put(sleeps, Event::Sleep(number));
             }
         }
     }
@@ -149,7 +132,9 @@ impl Run {
                 break;
             }
             match event {
-                Event::Poll(number) => self.poll(now, number),
+                Event::Poll(number) if self.visitors[number].asks == now => self.poll(now, number),
+                // They asked since then, and ask again when they were told to.
+                Event::Poll(_) => {}
                 Event::Close(number) => self.close(now, number),
                 Event::Sleep(number) => self.sleep(now, number),
                 Event::Wake(number) => self.wake(now, number),
@@ -159,53 +144,72 @@ impl Run {
                 Event::Quota(quota) => {
                     let rules = self.line.rules().clone();
                     let revision = rules.revision + 1;
-                    self.line.change_rules(vestibule_core::line::LineRules { quota, revision, ..rules }, now);
+                    self.line.change_rules(LineRules { quota, revision, ..rules }, now);
                 }
             }
         }
         self.shown
     }
 
+    /// The visitor's ticket. As long as they are present any of theirs that names their place will do; one who is not
+    /// needs that of the last answer, by which the absence is measured.
+    fn ticket(&mut self, now: Micros, number: usize) -> Option<VerifiedTicket> {
+        let visitor = &mut self.visitors[number];
+        let (signed_at, place) = visitor.told?;
+        let is_present = self.line.find(now, place.session).is_some();
+        let held = visitor.ticket.as_ref().filter(|held| is_present && held.admitted_at() == place.admitted_at);
+        if held.is_none() {
+            let token = self.signer.sign(&self.queue, self.line.rules().epoch, signed_at, &place, None).unwrap();
+            visitor.ticket = Some(self.signer.verify(&self.queue, token.as_bytes()).unwrap());
+        }
+        visitor.ticket.clone()
+    }
+
     fn poll(&mut self, now: Micros, number: usize) {
-        if matches!(self.visitors[number].phase, Phase::Gone | Phase::Asleep) {
+        if matches!(self.visitors[number].phase, Phase::Gone | Phase::Away) {
             return;
         }
-        let ticket = self.visitors[number].ticket.clone();
+        let ticket = self.ticket(now, number);
         let join = ticket.as_ref().map_or_else(|| self.chance.session(), VerifiedTicket::session);
         let answer = self.line.visit(now, &Visit { ticket, join: Some(join) });
         let place = answer.place.expect("an open queue gives everybody a place");
-        let token = self.signer.sign(&self.queue, answer.epoch, now, &place, None).unwrap();
-        self.visitors[number].ticket = Some(self.signer.verify(&self.queue, token.as_bytes()).unwrap());
+        self.visitors[number].told = Some((now, place));
         if place.admitted_at.is_some() {
             return self.shop(now, number);
         }
-        let range = expected_wait(self.line.rules(), &answer.flow(), now, place.rank);
-        if let Some(range) = range {
+        let wait = expected_wait(self.line.rules(), &answer.flow(), now, place.rank);
+        if let Some(wait) = wait {
             let shown = &mut self.visitors[number].shown;
-            let wait = shown.last().map_or(range, |before| range.after(before.p50_ms, before.seconds_until(now)));
-            let range = wait.seconds();
-            let jump = shown.last().and_then(|before| before.jump_to(now, range));
-            shown.push(Shown { at: now, p50_ms: wait.p50_ms, range, took: 0.0, jump });
+            let mut s = Shown::after(shown.last(), now, wait); s.known = wait; s.age = if answer.pace.since.0 > 0 { now.since(answer.pace.since) as f64 / 1e6 } else { 0.0 }; s.ttl = self.line.rules().active_ttl as f64; s.k_over_n = place.rank as f64 / answer.quota as f64; let o = answer.pace.observed(now); s.r = o.stays[1] / 1000.0 / (o.seconds * answer.active as f64 + 1e-9); shown.push(s);
         }
         let left = place.expires_at.since(now) / MICROS_PER_SECOND;
-        let pause = poll_after(Some(place.rank), range.map(|range| range.seconds().p50), 180, Some(left), now);
+        let full = self.line.rules().waiting_ttl;
+        let pause = poll_after(Some(place.rank), wait.map(|wait| wait.seconds().p50), full, Some(left), now);
         // A page is not a clock: the network and the browser take their time.
         let pause = pause as f64 + self.chance.between(0.0, 0.3);
-        self.put(after(now, pause), Event::Poll(number));
+        self.ask_after(now, number, pause);
+    }
+
+    fn ask_after(&mut self, now: Micros, number: usize, seconds: f64) {
+        self.visitors[number].asks = after(now, seconds);
+        self.put(after(now, seconds), Event::Poll(number));
     }
 
     fn shop(&mut self, now: Micros, number: usize) {
         let visitor = &mut self.visitors[number];
-        if visitor.phase == Phase::Waiting {
+        let is_new = visitor.phase == Phase::Waiting;
+        if is_new {
             visitor.phase = Phase::Shopping;
+            let shown = std::mem::take(&mut visitor.shown);
             if !visitor.was_away {
-                let took = |shown: &Shown| now.since(shown.at) as f64 / MICROS_PER_SECOND as f64;
-                self.shown.extend(visitor.shown.iter().map(|shown| Shown { took: took(shown), ..*shown }));
+                self.shown.extend(shown.into_iter().map(|shown| shown.until(now)));
             }
-            let shopping = self.chance.log_normal(self.sale.shopping, self.sale.spread);
+            let shopping = self.chance.log_normal(self.sale.habits.shopping, self.sale.habits.spread);
             self.put(after(now, shopping), Event::Finish(number));
         }
-        self.put(after(now, KEEPALIVE), Event::Poll(number));
+        // The site's pages ask at once, and a visit with a ticket is what gives the place its full time.
+        let keepalive = if is_new { ENTERS_AFTER } else { KEEPALIVE.min(self.sale.rules.active_ttl as f64 / 3.0) };
+        self.ask_after(now, number, keepalive);
     }
 
     fn depart(&mut self, number: usize) {
@@ -213,54 +217,63 @@ impl Run {
         self.about -= 1;
     }
 
-    /// Two of three browsers tell that the page was closed.
     fn close(&mut self, now: Micros, number: usize) {
-        if !matches!(self.visitors[number].phase, Phase::Waiting | Phase::Asleep) {
+        if !matches!(self.visitors[number].phase, Phase::Waiting | Phase::Away) {
             return;
         }
-        self.depart(number);
-        if self.chance.happens(0.67)
-            && let Some(ticket) = &self.visitors[number].ticket
+        if self.chance.happens(TELLS)
+            && let Some(ticket) = self.ticket(now, number)
         {
-            self.line.away(now, ticket);
+            self.line.away(now, &ticket);
         }
+        let (share, seconds) = self.sale.habits.come_back;
+        if self.chance.happens(share) {
+            let seconds = self.chance.exponential(seconds);
+            self.go_away(now, number, seconds);
+        } else {
+            self.depart(number);
+        }
+    }
+
+    fn go_away(&mut self, now: Micros, number: usize, seconds: f64) {
+        let visitor = &mut self.visitors[number];
+        (visitor.phase, visitor.was_away) = (Phase::Away, true);
+        self.put(after(now, seconds), Event::Wake(number));
     }
 
     fn sleep(&mut self, now: Micros, number: usize) {
         if self.visitors[number].phase == Phase::Waiting {
-            self.visitors[number].phase = Phase::Asleep;
-            self.visitors[number].was_away = true;
-            let asleep = self.chance.between(ASLEEP.0, ASLEEP.1);
-            self.put(after(now, asleep), Event::Wake(number));
+            let seconds = self.chance.between(ASLEEP, self.sale.habits.awake.1);
+            self.go_away(now, number, seconds);
+            let again = seconds + self.chance.exponential(self.sale.habits.awake.0);
+            self.put(after(now, again), Event::Sleep(number));
         }
     }
 
     fn wake(&mut self, now: Micros, number: usize) {
-        if self.visitors[number].phase == Phase::Asleep {
+        if self.visitors[number].phase == Phase::Away {
             self.visitors[number].phase = Phase::Waiting;
-            let awake = self.chance.exponential(AWAKE);
-            self.put(after(now, awake), Event::Sleep(number));
             self.poll(now, number);
         }
     }
 
-    /// Two of three say goodbye, the others just close the shop's page.
+    /// Who closes the shop without a word keeps the place until it lapses.
     fn finish(&mut self, now: Micros, number: usize) {
         if self.visitors[number].phase != Phase::Shopping {
             return;
         }
         self.depart(number);
-        if self.chance.happens(0.67)
-            && let Some(ticket) = &self.visitors[number].ticket
+        if !self.chance.happens(self.sale.habits.silent)
+            && let Some(ticket) = self.ticket(now, number)
         {
-            self.line.leave(now, ticket);
+            self.line.leave(now, &ticket);
         }
     }
 
     fn robot(&mut self, now: Micros) {
         let session = self.chance.session();
         self.line.visit(now, &Visit { ticket: None, join: Some(session) });
-        let next = self.chance.exponential(1.0 / self.sale.robots);
+        let next = self.chance.exponential(1.0 / self.sale.habits.robots);
         self.put(after(now, next), Event::Robot);
     }
 

@@ -3,12 +3,15 @@
 use std::collections::{BTreeSet, HashMap};
 
 use vestibule_core::line::{FoundState, Line, LineRules, Stats};
-use vestibule_core::{MICROS_PER_SECOND, Micros, SessionId};
+use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, SessionId, VerifiedTicket, Vouchers};
 
 use crate::report::Report;
 
 pub(crate) struct Hall {
     pub(crate) line: Line,
+    queue: QueueId,
+    /// Whom the one process that serves the line let in: it lives on when the store loses all.
+    vouchers: Vouchers,
     /// Who came to the line and was not seen to leave it; some have lapsed.
     waiting: BTreeSet<(Micros, SessionId)>,
     /// Who was let in and has not shown up: how long places had been waited for by then.
@@ -21,10 +24,11 @@ pub(crate) struct Hall {
 }
 
 impl Hall {
-    pub(crate) fn new(rules: LineRules, now: Micros) -> Self {
+    pub(crate) fn new(rules: LineRules, queue: QueueId, now: Micros) -> Self {
         let line = Line::new(rules, now, false);
         let (last, most) = (line.stats(now), line.rules().quota);
-        Self { line, waiting: BTreeSet::new(), unclaimed: HashMap::new(), last, waited_for: 0.0, most }
+        let (waiting, unclaimed, vouchers) = (BTreeSet::new(), HashMap::new(), Vouchers::default());
+        Self { line, queue, vouchers, waiting, unclaimed, last, waited_for: 0.0, most }
     }
 
     pub(crate) fn rules(&self) -> &LineRules {
@@ -33,10 +37,11 @@ impl Hall {
 
     /// The store lost its state: all that is left is the settings, and what visitors hold in their hands.
     pub(crate) fn lose(&mut self, now: Micros) {
-        let before = self.last.active;
-        let (waited_for, rules) = (self.waited_for, self.rules().clone());
-        let line = Line::new(rules, now, true);
-        *self = Self { last: line.stats(now), line, waited_for, most: before, ..Self::new(self.rules().clone(), now) };
+        self.most = self.last.active;
+        self.line = Line::new(self.rules().clone(), now, true);
+        self.last = self.line.stats(now);
+        self.waiting.clear();
+        self.unclaimed.clear();
     }
 
     /// Time passes while nothing happens.
@@ -49,6 +54,11 @@ impl Hall {
             report.taken += seconds * self.last.active.min(quota) as f64;
         }
         self.last.now = now;
+    }
+
+    /// The ticket as the process hands it on.
+    pub(crate) fn vouch(&self, ticket: VerifiedTicket) -> VerifiedTicket {
+        self.vouchers.vouch(&self.queue, ticket)
     }
 
     /// Somebody came to the line, or back to it.
@@ -70,6 +80,9 @@ impl Hall {
 
     /// Looks at what an operation did. Returns who was let in, in order, with their arrivals.
     pub(crate) fn look(&mut self, now: Micros, report: &mut Report) -> Vec<(Micros, SessionId)> {
+        if let Some(let_in) = self.line.take_let_in(now) {
+            self.vouchers.remember(&self.queue, &let_in);
+        }
         let stats = self.line.stats(now);
         let counted = |stats: &Stats| stats.counters.admitted + stats.counters.released;
         let admitted = self.admitted(now, counted(&stats) - counted(&self.last), report);

@@ -38,14 +38,15 @@ pub(crate) struct Street {
 
 impl Street {
     pub(crate) fn new(seed: u64, scenario: Scenario) -> Self {
+        let queue: QueueId = "sale".parse().unwrap();
         let mut street = Self {
-            hall: Hall::new(scenario.rules(), START),
+            hall: Hall::new(scenario.rules(), queue.clone(), START),
             chance: Chance::of(seed),
             agenda: Agenda::default(),
             visitors: Vec::new(),
             by_session: HashMap::new(),
             signer: TicketSigner::new(&KeyList::of_bytes("k1", [7; 32])).unwrap(),
-            queue: "sale".parse().unwrap(),
+            queue,
             report: Report::default(),
             about: scenario.rush + scenario.stream,
             scenario,
@@ -132,9 +133,9 @@ impl Street {
             self.agenda.at(now.plus_seconds(claim_ttl), Event::ClaimEnds(session));
             let Some(number) = self.by_session.get(&session) else { continue };
             let visitor = &mut self.visitors[*number];
-            // Who was let in, did not know it yet when the state was lost, and is let in again, counts once.
-            let again = std::mem::replace(&mut visitor.was_let_in, true);
-            if !visitor.was_absent && !again {
+            // Who was let in, did not know it yet when the state was lost, and had to be let in again, counts again, and is
+            // behind those who were let in meanwhile.
+            if !visitor.was_absent {
                 self.report.admissions.push(arrival.0);
             }
         }
@@ -142,6 +143,7 @@ impl Street {
 
     fn visit(&mut self, now: Micros, ticket: Option<VerifiedTicket>, join: SessionId) -> VisitAnswer {
         let confirmed = ticket.is_some();
+        let ticket = ticket.map(|ticket| self.hall.vouch(ticket));
         let answer = self.hall.line.visit(now, &Visit { ticket, join: Some(join) });
         self.report.visits += 1;
         if let Some(place) = answer.place {

@@ -29,7 +29,6 @@ pub(crate) struct Visitor {
     pub(crate) arrival: Option<Micros>,
     /// Whether they were absent at any time before they were let in.
     pub(crate) was_absent: bool,
-    pub(crate) was_let_in: bool,
 }
 
 impl Visitor {
@@ -43,7 +42,6 @@ impl Visitor {
             tickets: [None, None],
             arrival: None,
             was_absent: false,
-            was_let_in: false,
         }
     }
 

@@ -4,7 +4,7 @@
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the session
 -- ARGV[3]    the ticket's epoch
--- Returns    { DONE, removal }: WAITED or WAS_ABSENT
+-- Returns    { DONE, removal, whom it let in .. }: WAITED or WAS_ABSENT
 -- Cost       O(log n); at most REAP_BATCH sessions lapse and ADVANCE_BATCH are let in on the way
 -- Rules      2, 6, 8
 reap(REAP_BATCH)
@@ -17,4 +17,4 @@ if tonumber(ARGV[3]) == epoch and call('ZREM', LINE, ARGV[2]) == 1 then
 end
 measure()
 advance()
-return { DONE, removal }
+return with_let_in({ DONE, removal })

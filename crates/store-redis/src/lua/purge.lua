@@ -4,7 +4,8 @@
 -- KEYS[1..6] line, places, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    how many of each at most; PURGE_BATCH is the most
--- Returns    { DONE, lapsed sessions, tombstones, admitted, whether more is due, revision if the queue closed or -1 }
+-- Returns    { DONE, lapsed sessions, tombstones, admitted, whether more is due, revision if the queue closed or -1,
+--            whom it let in .. }
 -- Cost       O(PURGE_BATCH * log n)
 -- Rules      2, 6, 9
 local limit = math.min(tonumber(ARGV[2]), PURGE_BATCH)
@@ -28,4 +29,4 @@ if mode == DRAINING and waiting == 0 then
     closed = revision
   end
 end
-return { DONE, expired, tombstones, admitted, more and 1 or 0, closed }
+return with_let_in({ DONE, expired, tombstones, admitted, more and 1 or 0, closed })

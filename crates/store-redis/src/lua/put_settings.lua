@@ -6,7 +6,7 @@
 -- ARGV[3]    for IF_REVISION the revision that is to be replaced, else ''
 -- ARGV[4]    the rules, packed as RULES_FORMAT
 -- ARGV[5]    the settings as a JSON document
--- Returns    { DONE, STORED, revision }, { DONE, CREATED, revision } or { DONE, CONFLICT, revision }
+-- Returns    { DONE, STORED, revision, whom it let in .. }, { DONE, CREATED, revision } or { DONE, CONFLICT, revision }
 -- Cost       O(ADVANCE_BATCH * log n)
 -- Rules      2, 3, 11
 local wanted = tonumber(ARGV[2])
@@ -26,6 +26,7 @@ end
 if per_minute >= 0 then keep_credit(credit_now()) end
 local epoch_before, revision_before = epoch, revision
 local mode_before, quota_before, per_minute_before = mode, quota, per_minute
+local waiting_ttl_before = waiting_ttl
 mode, quota, per_minute, waiting_ttl, active_ttl, claim_ttl, hold_ttl, max_session, epoch =
   struct.unpack(RULES_FORMAT, ARGV[4])
 revision = revision_before + 1
@@ -33,6 +34,7 @@ keep_rules()
 call('HSET', SETTINGS, 'document', ARGV[5])
 if epoch == epoch_before then
   call('HDEL', STATE, 'drained')
+  if waiting_ttl ~= waiting_ttl_before then call('HSET', STATE, 'waiting_ttl_since', now) end
   recovering = lost and now < began + waiting_ttl * SECOND
   measure()
   -- What other rules admit at once is no pace; what was counted under these tells of another quota as well.
@@ -44,12 +46,12 @@ if epoch == epoch_before then
   if filling or other or pace == '' then
     write_pace('')
   else
-    local since, window, current, previous, left, left_before = read_pace()
-    current, previous = math.floor(current * quota / quota_before), math.floor(previous * quota / quota_before)
-    write_pace(pace_of(since, window, current, previous, left, left_before))
+    local found = read_pace()
+    for i = 3, 4 do found[i] = math.floor(found[i] * quota / quota_before) end
+    write_pace(pace_of(found))
   end
   start_pace()
 else
   begin(false)
 end
-return { DONE, STORED, revision }
+return with_let_in({ DONE, STORED, revision })

@@ -3,7 +3,7 @@
 -- KEYS[1..6] line, places, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    how many, at most RELEASE_BATCH
--- Returns    { DONE, released }
+-- Returns    { DONE, released, whom it let in .. }
 -- Cost       O((ADVANCE_BATCH + RELEASE_BATCH) * log n)
 -- Rules      2, 6, 10
 reap(REAP_BATCH)
@@ -12,4 +12,4 @@ advance()
 local released = promote(math.min(tonumber(ARGV[2]), RELEASE_BATCH), RELEASE_BATCH)
 keep_pace(0)
 count('released', released)
-return { DONE, released }
+return with_let_in({ DONE, released })

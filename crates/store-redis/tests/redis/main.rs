@@ -22,6 +22,8 @@ mod thaw_cluster;
 #[cfg(test)]
 mod tls;
 #[cfg(test)]
+mod together;
+#[cfg(test)]
 mod tools;
 #[cfg(test)]
 #[path = "../../../../tests/harness/wire.rs"]

@@ -24,12 +24,12 @@ async fn store_at(server: &Server) -> RedisStore {
 }
 
 /// A store that no busy machine makes fail.
-fn patient(server: &Server) -> RedisStore {
+pub(crate) fn patient(server: &Server) -> RedisStore {
     let options = RedisOptions { timeout: Duration::from_secs(10), ..RedisOptions::default() };
     RedisStore::connect(&server.url(), options).unwrap()
 }
 
-async fn write(store: &RedisStore) -> Result<(), StoreError> {
+pub(crate) async fn write(store: &RedisStore) -> Result<(), StoreError> {
     store.put_settings(&settings(&json!({ "quota": 1 })), PutMode::Always).await.map(drop)
 }
 

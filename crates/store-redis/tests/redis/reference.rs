@@ -4,11 +4,12 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use serde_json::json;
-use vestibule_core::line::Visit;
+use vestibule_core::line::{Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
 use vestibule_core::{ManualClock, MemoryStore, Micros, PutMode, SessionId, Store, VerifiedTicket};
 use vestibule_store_redis::{RedisOptions, RedisStore};
@@ -18,6 +19,9 @@ use super::tools::{START, Tickets, queue, session, settings};
 
 const STEPS: usize = 700;
 const SEEDS: u64 = 12;
+/// The visit that goes without waiting, and those that one script serves after it.
+const ALONE: usize = 1;
+const TOGETHER: usize = 32;
 /// Few, so that they meet each other.
 const SESSIONS: u32 = 60;
 
@@ -85,7 +89,8 @@ impl Pair {
     async fn step(&mut self) {
         let (queue, session) = (queue(), self.some_session());
         match self.rng.random_range(0..100) {
-            0..50 => self.visit().await,
+            0..43 => self.visit().await,
+            43..50 => self.visits_at_once().await,
             50..61 => {
                 let most = self.pick(&[1, 1000, 400_000, 2_000_000, 2_000_000, 9_000_000, 9_000_000, 70_000_000]);
                 self.clock.advance(self.rng.random_range(0..=most));
@@ -130,13 +135,44 @@ impl Pair {
     }
 
     async fn visit(&mut self) {
+        let visit = self.some_visit();
+        if let Ok(answer) = both!(self, visit(&queue(), visit.clone())) {
+            self.keep(&answer);
+        }
+    }
+
+    fn some_visit(&mut self) -> Visit {
         let ticket = if self.rng.random_bool(0.7) { self.some_ticket() } else { None };
+        // Another process may vouch for anybody, as far as the rules know.
+        let word = self.rng.random_bool(0.2).then(|| self.rng.random_range(0..4_000_000));
+        let ticket = ticket.map(|ticket| match word {
+            Some(micros) => ticket.clone().vouched(Micros(ticket.signed_at().0 + micros)),
+            None => ticket,
+        });
         let join = if self.rng.random_bool(0.8) { Some(self.some_session()) } else { None };
-        let visit = Visit { ticket, join };
-        if let Ok(answer) = both!(self, visit(&queue(), visit.clone()))
-            && answer.place.is_some()
-        {
-            self.held.push(self.tickets.of(&answer));
+        Visit { ticket, join }
+    }
+
+    fn keep(&mut self, answer: &VisitAnswer) {
+        if answer.place.is_some() {
+            self.held.push(self.tickets.of(answer));
+        }
+    }
+
+    /// Visits that come at once: the first goes alone, and the others share a script in which those with a ticket go ahead.
+    async fn visits_at_once(&mut self) {
+        let count = self.rng.random_range(2..=ALONE + TOGETHER);
+        let mut visits: Vec<Visit> = (0..count).map(|_| self.some_visit()).collect();
+        let (store, queue) = (&self.redis, queue());
+        let redis = join_all(visits.iter().map(|visit| store.visit(&queue, visit.clone()))).await;
+        let mut answers: Vec<_> = visits.drain(..).zip(redis).collect();
+        answers[ALONE.min(count)..].sort_by_key(|(visit, _)| visit.ticket.is_none());
+        for (visit, redis) in answers {
+            let memory = self.memory.visit(&queue, visit).await;
+            same(&memory, &redis);
+            if let Ok(answer) = memory {
+                self.keep(&answer);
+            }
         }
     }
 
@@ -207,7 +243,7 @@ impl Drop for Trace {
 pub(crate) async fn pair(server: &Server, seed: u64, first: &serde_json::Value) -> Pair {
     server.command("FLUSHALL");
     let clock = Arc::new(ManualClock::at(START));
-    let options = RedisOptions { timeout: Duration::from_secs(5), clock: Some(clock.clone()) };
+    let options = RedisOptions { timeout: Duration::from_secs(5), clock: Some(clock.clone()), visits_under_way: ALONE };
     let pair = Pair {
         memory: MemoryStore::new(clock.clone()),
         redis: RedisStore::connect(&server.url(), options).unwrap(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use vestibule_core::line::{FoundState, Presentation, Visit};
 use vestibule_core::settings::Tenant;
-use vestibule_core::{Micros, PurgeRecord, PutMode, PutOutcome, Store, StoreError};
+use vestibule_core::{Clock as _, Micros, PurgeRecord, PutMode, PutOutcome, Store, StoreError};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 
 use super::server::Server;
@@ -56,6 +56,26 @@ async fn a_lost_queue_is_restored_and_its_tickets_are_taken_back_first() {
     assert_eq!(room.store.put_settings(&restored, PutMode::Restore).await.unwrap(), PutOutcome::Conflict(12));
     room.pass_seconds(60);
     assert_eq!(room.store.purge(&queue(), 0).await.unwrap().admitted, 0, "both lapsed by then");
+}
+
+#[tokio::test]
+async fn each_process_vouches_for_whom_it_let_in_itself() {
+    let (room, tickets) = (Clocked::with(&json!({ "quota": 1 })).await, Tickets::new());
+    let options =
+        RedisOptions { timeout: Duration::from_secs(5), clock: Some(room.clock.clone()), ..RedisOptions::default() };
+    let other = RedisStore::connect(&room.server.url(), options).unwrap();
+    room.visit(joining(1)).await;
+    let waiting = Visit { ticket: Some(tickets.of(&room.visit(joining(2)).await)), join: None };
+    room.pass_seconds(1);
+    assert_eq!(room.store.release(&queue(), 1).await.unwrap(), 1);
+    let let_in_at = room.clock.now();
+    room.pass_seconds(1);
+    room.server.command("DEL vestibule:{acme-tour}:state vestibule:{acme-tour}:places vestibule:{acme-tour}:pool");
+    let unknown = other.visit(&queue(), waiting.clone()).await.unwrap();
+    assert!(unknown.recovering && unknown.place.unwrap().rank == 1, "the other one did not hear of it");
+    assert_eq!(room.visit(waiting.clone()).await.place.unwrap().admitted_at, Some(let_in_at));
+    let known = other.visit(&queue(), waiting).await.unwrap();
+    assert_eq!(known.place.unwrap().admitted_at, Some(let_in_at), "now it is known");
 }
 
 #[tokio::test]
@@ -149,7 +169,7 @@ async fn a_poll_that_changes_nothing_writes_nothing() {
     assert_eq!(answer.place.unwrap().rank, 1);
     assert_eq!(changes(&room.server.command("INFO persistence")), before);
     let calls = room.server.calls();
-    let within: u64 = ["hget", "hmget", "zrange", "zrank", "zscore", "zcard"].iter().map(|name| calls[*name]).sum();
+    let within: u64 = ["hget", "hmget", "zrange", "zrank", "zmscore", "zcard"].iter().map(|name| calls[*name]).sum();
     assert_eq!(within, 8, "{calls:?}");
 }
 

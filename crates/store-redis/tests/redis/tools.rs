@@ -65,7 +65,8 @@ impl Clocked {
     pub(crate) async fn start() -> Self {
         let server = Server::start().await;
         let clock = Arc::new(ManualClock::at(START));
-        let options = RedisOptions { timeout: Duration::from_secs(5), clock: Some(clock.clone()) };
+        let options =
+            RedisOptions { timeout: Duration::from_secs(5), clock: Some(clock.clone()), ..RedisOptions::default() };
         let store = RedisStore::connect(&server.url(), options).unwrap();
         Self { server, store, clock }
     }

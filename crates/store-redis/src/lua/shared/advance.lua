@@ -1,3 +1,6 @@
+-- Whom this operation lets in.
+local let_in = {}
+
 -- How many wait and how many are let in, to be measured when what lapsed is gone; promote keeps them up.
 local function measure()
   waiting, active = call('ZCARD', LINE), call('ZCARD', PLACES)
@@ -15,44 +18,59 @@ local function visited(admitted_at, confirmed)
   return lapse(admitted_at, confirmed and ttl or math.min(ttl, claim_ttl))
 end
 
--- How fast the line moves: start of the count, start of the running window, admissions in it and in the one before, and
--- who left the line otherwise in both. Empty while it is not known.
-local function write_pace(text)
-  pace = text
-  call('HSET', STATE, 'pace', text)
+-- Ends a reply with whom the operation let in, where it let in anybody: epoch, now, the end of their claim, and their
+-- sessions. So a process can vouch for them who does not find them again in a lost state (rule 7).
+local function with_let_in(reply)
+  if #let_in == 0 then return reply end
+  for _, value in ipairs({ epoch, now, lapse(now, claim_ttl) }) do reply[#reply + 1] = value end
+  for _, session in ipairs(let_in) do reply[#reply + 1] = session end
+  return reply
 end
 
-local function pace_of(since, window, current, previous, left, left_before)
-  return string.format('%d %d %d %d %d %d', since, window, current, previous, left, left_before)
+-- How fast the line moves: start of the count, start of the running window, admissions in it and in the one before, who
+-- left the line otherwise in both, and the stays that ended: see end_stay. Empty while it is not known.
+local function write_pace(text)
+  pace = text
+  call('HSET', STATE, 'flow', text)
+end
+
+local function pace_of(numbers)
+  return string.format('%d %d %d %d %d %d %d %d %d %d %d %d', unpack(numbers))
 end
 
 local function read_pace()
-  local found = { string.match(pace, '(%d+) (%d+) (%d+) (%d+) (-?%d+) (-?%d+)') }
-  for i, text in ipairs(found) do found[i] = tonumber(text) end
-  return unpack(found)
+  local found = {}
+  for text in string.gmatch(pace, '-?%d+') do found[#found + 1] = tonumber(text) end
+  return found
 end
 
 -- The count begins once all places are taken, or a rate limits admissions: filling empty places says nothing.
 local function start_pace()
   if pace == '' and waiting > 0 and not recovering and (mode == OPEN or mode == DRAINING)
     and (active >= quota or per_minute >= 0) then
-    write_pace(pace_of(now, now, 0, 0, 0, 0))
+    write_pace(pace_of({ now, now, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }))
   end
 end
 
 -- Counts what this operation moved, `waited` of them by admission.
 local function keep_pace(waited)
-  if pace ~= '' and (waited > 0 or gone ~= 0) then
-    local since, window, current, previous, left, left_before = read_pace()
+  if pace ~= '' and (waited > 0 or gone ~= 0 or short + long > 0) then
+    local since, window, current, previous, left, left_before, s, ms, l, s_before, ms_before, l_before =
+      unpack(read_pace())
     local elapsed = now - window
     if elapsed >= 2 * PACE_WINDOW * SECOND then
       window, current, previous, left, left_before = now, 0, 0, 0, 0
+      s, ms, l, s_before, ms_before, l_before = 0, 0, 0, 0, 0, 0
     elseif elapsed >= PACE_WINDOW * SECOND then
       window, current, previous, left, left_before = window + PACE_WINDOW * SECOND, 0, current, 0, left
+      s, ms, l, s_before, ms_before, l_before = 0, 0, 0, s, ms, l
     end
-    write_pace(pace_of(since, window, current + waited, previous, left + gone, left_before))
+    write_pace(pace_of({
+      since, window, current + waited, previous, left + gone, left_before,
+      s + short, ms + short_ms, l + long, s_before, ms_before, l_before,
+    }))
   end
-  gone = 0
+  gone, short, short_ms, long = 0, 0, 0, 0
   start_pace()
 end
 
@@ -100,6 +118,7 @@ local function promote(most, batch, own, confirmed)
         places[#places + 1], places[#places + 2] = now, session
         pool[#pool + 1], pool[#pool + 2] = as_confirmed(expiry, is_back), session
         arrivals[#arrivals + 1] = heads[2 * i]
+        let_in[#let_in + 1] = session
       else
         if session == own then fate = false end
         if is_back then gone = gone + 1 end

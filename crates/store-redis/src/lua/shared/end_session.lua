@@ -9,6 +9,8 @@ local function end_session(session, event)
     call('ZREM', POOL, session)
     removal = call('ZREM', LINE, session) == 1 and WAITED or WAS_ADMITTED
     if removal == WAITED and is_confirmed(expiry) then gone = gone + 1 end
+    local admitted_at = tonumber(call('ZSCORE', PLACES, session))
+    if admitted_at then end_stay(admitted_at) end
     call('ZREM', PLACES, session)
     count(event, 1)
   end

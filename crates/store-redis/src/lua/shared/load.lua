@@ -25,7 +25,7 @@ local waiting, active
 if packed then
   mode, quota, per_minute, waiting_ttl, active_ttl, claim_ttl, hold_ttl, max_session, epoch, revision =
     struct.unpack(RULES_FORMAT, packed)
-  local state = call('HMGET', STATE, 'began', 'lost', 'pace')
+  local state = call('HMGET', STATE, 'began', 'lost', 'flow')
   began, lost, pace = tonumber(state[1]), state[2] == '1', state[3] or ''
   if not began then
     began, lost = now, true

@@ -16,6 +16,18 @@ end
 -- Who left the line in this operation, other than by admission and confirmed, less who came back: see keep_pace.
 local gone = 0
 
+-- Stays in places that ended in this operation: those shorter than active_ttl and their milliseconds, and the others.
+local short, short_ms, long = 0, 0, 0
+
+local function end_stay(admitted_at)
+  local stay = math.max(now - admitted_at, 0)
+  if stay < active_ttl * SECOND then
+    short, short_ms = short + 1, short_ms + math.floor(stay / 1000)
+  else
+    long = long + 1
+  end
+end
+
 -- Rule 8: a tombstone keeps the session's ticket from returning, for as long as any ticket of its could.
 local function bury(session)
   call('ZADD', ENDED, now + math.max(hold_ttl, active_ttl) * SECOND, session)
@@ -40,13 +52,13 @@ local function reap(limit)
     due[#due + 1] = found[i]
     if is_confirmed(found[i + 1]) then confirmed[#confirmed + 1] = found[i] end
   end
-  if max_session >= 0 then
-    local since = call('ZMSCORE', PLACES, unpack(due))
-    for i, session in ipairs(due) do
-      if since[i] and outlived(tonumber(since[i])) then
-        bury(session)
-        ended = ended + 1
-      end
+  local since = call('ZMSCORE', PLACES, unpack(due))
+  for i, session in ipairs(due) do
+    local admitted_at = tonumber(since[i])
+    if admitted_at then end_stay(admitted_at) end
+    if admitted_at and outlived(admitted_at) then
+      bury(session)
+      ended = ended + 1
     end
   end
   call('ZREM', POOL, unpack(due))

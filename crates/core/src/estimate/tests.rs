@@ -1,0 +1,145 @@
+//! What a wait depends on.
+
+use super::*;
+use crate::line::{Mode, Pace, Stays};
+
+fn rules(quota: u64) -> LineRules {
+    LineRules {
+        mode: Mode::Open,
+        quota,
+        admissions_per_minute: None,
+        waiting_ttl: 60,
+        active_ttl: 600,
+        claim_ttl: 30,
+        hold_ttl: 600,
+        max_session: None,
+        epoch: 1,
+        revision: 1,
+    }
+}
+
+/// A full house whose line moved evenly for four windows.
+fn steady(quota: u64, admissions: u64, gone: i64) -> (Flow, Micros) {
+    let start = Micros(1_000_000_000);
+    let now = start.plus_seconds(4 * PACE_WINDOW);
+    let window = Micros(now.0 - PACE_WINDOW * 1_000_000);
+    let (current, previous, gone_before) = (admissions, admissions, gone);
+    // Every place is somebody's all the time.
+    let short_ms = quota * PACE_WINDOW * 1000;
+    let lapses = short_ms >= admissions * 600_000;
+    let stays = if lapses {
+        Stays { long: admissions, ..Stays::default() }
+    } else {
+        Stays { short: admissions, short_ms, long: 0 }
+    };
+    let pace = Pace { since: start, window, current, previous, gone, gone_before, stays, stays_before: stays };
+    (Flow { waiting: 1000, active: quota, pace }, now)
+}
+
+/// A hundred places that were taken this many seconds ago, of which `short` became free, after `seconds` in the mean.
+fn young(age: u64, short: u64, seconds: u64) -> (Flow, Micros) {
+    let since = Micros(1_000_000_000);
+    let stays = Stays { short, short_ms: short * seconds * 1000, long: 0 };
+    let pace = Pace { since, window: since, current: short, stays, ..Pace::default() };
+    (Flow { waiting: 1000, active: 100, pace }, since.plus_seconds(age))
+}
+
+#[test]
+fn without_history_the_quota_and_the_time_inside_say_how_long_and_the_range_is_wide() {
+    let full = Flow { waiting: 600, active: 600, pace: Pace::default() };
+    let wait = wait_estimate(&rules(600), &full, Micros(0), 600).unwrap();
+    assert!((250..=600).contains(&wait.p50), "{wait:?}");
+    assert!(wait.p90 > 2 * wait.p50 && wait.p90 < 5 * wait.p50, "{wait:?}");
+    assert_eq!(wait_estimate(&rules(0), &full, Micros(0), 1), None);
+}
+
+#[test]
+fn nobody_is_told_a_wait_while_nobody_is_admitted() {
+    let (flow, now) = steady(600, 300, 0);
+    for (mode, is_told) in
+        [(Mode::Open, true), (Mode::Draining, true), (Mode::Paused, false), (Mode::Closed, false)]
+    {
+        let rules = LineRules { mode, ..rules(600) };
+        assert_eq!(wait_estimate(&rules, &flow, now, 1).is_some(), is_told, "{mode:?}");
+    }
+}
+
+#[test]
+fn with_history_the_pace_of_the_last_minutes_counts() {
+    let (flow, now) = steady(600, 5 * PACE_WINDOW, 0);
+    let wait = wait_estimate(&rules(600), &flow, now, 1500).unwrap();
+    assert!((285..=315).contains(&wait.p50), "{wait:?}");
+    assert!((310..=350).contains(&wait.p90), "{wait:?}");
+}
+
+#[test]
+fn those_who_leave_the_line_shorten_the_wait_of_those_behind() {
+    let wait = |gone: i64, position: u64| {
+        let (flow, now) = steady(600, PACE_WINDOW, gone);
+        wait_estimate(&rules(600), &flow, now, position).unwrap()
+    };
+    let (patient, impatient) = (wait(0, 1000), wait(300, 1000));
+    assert!(impatient.p50 < patient.p50 * 4 / 5, "{impatient:?} {patient:?}");
+    assert!(wait(300, 3).p50.abs_diff(wait(0, 3).p50) <= 1, "hardly anybody leaves ahead of the third");
+}
+
+#[test]
+fn a_rate_that_limits_lets_in_like_a_clock() {
+    let rules = LineRules { admissions_per_minute: Some(60), ..rules(600) };
+    let (flow, now) = steady(100, PACE_WINDOW, 0);
+    let wait = wait_estimate(&rules, &flow, now, 600).unwrap();
+    assert!(wait.p50.abs_diff(600) <= 2 && wait.p90 <= 606, "{wait:?}");
+    let fast = Flow { pace: Pace { current: 9000, previous: 9000, ..flow.pace }, ..flow };
+    assert!(wait_estimate(&rules, &fast, now, 600).unwrap().p50 >= 600, "a release is no pace to count on");
+}
+
+#[test]
+fn those_above_a_lowered_quota_leave_first() {
+    let (full, now) = steady(100, PACE_WINDOW, 0);
+    let above = Flow { active: 150, ..full };
+    let wait = |flow: &Flow, position| wait_estimate(&rules(100), flow, now, position).unwrap();
+    assert_eq!(wait(&above, 10), wait(&full, 60));
+}
+
+#[test]
+fn who_closes_the_site_without_a_word_is_reckoned_with_before_the_first_place_lapses() {
+    // In 200 seconds 86 of 100 places become free. If all people leave, they stay for 220 seconds, of which those seen to
+    // end are the shorter ones; if they stay for 50, half of those let in have not left and will not.
+    let wait = |(flow, now): (Flow, Micros), position| wait_estimate(&rules(100), &flow, now, position).unwrap();
+    let (all_leave, half_do) = (young(200, 86, 85), young(200, 86, 48));
+    assert!(wait(half_do, 20).p50 > 2 * wait(all_leave, 20).p50, "few are left to leave");
+    assert!(wait(half_do, 300).p50 > wait(all_leave, 300).p50 * 5 / 4);
+    assert!((1.0..1.6).contains(&(wait(half_do, 300).p50 as f64 / (300.0 * 3.5))), "350 seconds a place in the mean");
+}
+
+#[test]
+fn the_farther_behind_the_longer_before_and_after_the_first_places_lapse() {
+    for (age, short, seconds) in [(0, 0, 0), (5, 0, 0), (60, 10, 40), (200, 86, 48), (590, 100, 50), (610, 0, 0)] {
+        let (flow, now) = young(age, short, seconds);
+        let mut last = 0;
+        for position in 1..=1000 {
+            let wait = expected_wait(&rules(100), &flow, now, position).unwrap();
+            assert!(wait.p50_ms >= last && wait.p90_ms >= wait.p50_ms, "{age} {position}: {wait:?}");
+            last = wait.p50_ms;
+        }
+    }
+}
+
+#[test]
+fn many_places_are_no_certainty() {
+    let (flow, now) = steady(20_000, 100 * PACE_WINDOW, 0);
+    let wait = wait_estimate(&rules(20_000), &flow, now, 50_000).unwrap();
+    assert!(wait.p90 * 100 > wait.p50 * 105, "{wait:?}: the pace strays, however many are counted");
+}
+
+#[test]
+fn the_estimate_holds_from_the_head_to_the_millionth() {
+    let (flow, now) = steady(30_000, 50 * PACE_WINDOW, 0);
+    let mut last = 0;
+    for position in [1, 2, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000] {
+        let wait = wait_estimate(&rules(30_000), &flow, now, position).unwrap();
+        assert!(wait.p50 >= last && wait.p90 >= wait.p50, "{position}: {wait:?}");
+        assert!(wait.p50.abs_diff(position / 50) <= position / 500 + 1, "{position}: {wait:?}");
+        last = wait.p50;
+    }
+}

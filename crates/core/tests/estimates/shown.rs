@@ -1,0 +1,78 @@
+//! What visitors were shown, and how often it came true.
+
+use vestibule_core::{MICROS_PER_SECOND, Micros, Wait, WaitSeconds};
+
+/// A range that a visitor was shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shown {
+    at: Micros,
+    pub(crate) wait: Wait,
+    /// Whether they had not been shown any before.
+    pub(crate) is_first: bool,
+    /// How long it took in truth, in seconds.
+    pub(crate) took: f64,
+    /// By how much the median is off what the visitor expects after the range before, as a share of it.
+    jump: Option<f64>,
+    pub(crate) age: f64, pub(crate) ttl: f64, pub(crate) known: Wait, pub(crate) k_over_n: f64, pub(crate) r: f64,
+}
+
+impl Shown {
+    /// What somebody is shown for whom `wait` is known now and who was shown `before`.
+    pub(crate) fn after(before: Option<&Self>, now: Micros, wait: Wait) -> Self {
+        let wait = before.map_or(wait, |before| wait.after(before.wait.p50_ms, before.seconds_until(now)));
+        let jump = before.and_then(|before| before.jump_to(now, wait.seconds()));
+        let known = wait; Self { at: now, wait, is_first: before.is_none(), took: 0.0, jump, age: 0.0, ttl: 0.0, known, k_over_n: 0.0, r: 0.0 }
+    }
+
+    /// The same of somebody who was let in at `now`.
+    pub(crate) fn until(self, now: Micros) -> Self {
+        Self { took: self.seconds_until(now), ..self }
+    }
+
+    fn seconds_until(&self, now: Micros) -> f64 {
+        now.since(self.at) as f64 / MICROS_PER_SECOND as f64
+    }
+
+    /// The median is expected to shrink by the time that passed. Below a minute seconds are no jump.
+    fn jump_to(&self, now: Micros, range: WaitSeconds) -> Option<f64> {
+        let expected = self.wait.seconds().p50 as f64 - self.seconds_until(now);
+        (expected >= 60.0).then(|| (range.p50 as f64 / expected - 1.0).abs())
+    }
+}
+
+/// How often ranges came true.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shares {
+    pub(crate) of: usize,
+    /// Share of the true waits that lie below the median.
+    pub(crate) below_p50: f64,
+    /// Share of the true waits that lie below the 0.9-quantile.
+    pub(crate) below_p90: f64,
+}
+
+impl Shares {
+    pub(crate) fn of<'a>(shown: impl Iterator<Item = &'a Shown>) -> Self {
+        let (mut of, mut below_p50, mut below_p90) = (0, 0, 0);
+        for shown in shown {
+            let range = shown.wait.seconds();
+            of += 1;
+            below_p50 += usize::from(shown.took <= range.p50 as f64);
+            below_p90 += usize::from(shown.took <= range.p90 as f64);
+        }
+        let share = |count: usize| count as f64 / of as f64;
+        Self { of, below_p50: share(below_p50), below_p90: share(below_p90) }
+    }
+}
+
+/// What all but a share of the medians jump by at most.
+pub(crate) fn jump(shown: &[Shown], but: f64) -> f64 {
+    let mut jumps: Vec<f64> = shown.iter().filter_map(|shown| shown.jump).collect();
+    jumps.sort_by(f64::total_cmp);
+    jumps[(jumps.len() as f64 * (1.0 - but)) as usize]
+}
+
+pub(crate) fn width(shown: &[Shown], first: bool) -> f64 {
+    let mut w: Vec<f64> = shown.iter().filter(|s| s.is_first == first).map(|s| s.wait.p90_ms as f64 / s.wait.p50_ms.max(1) as f64).collect();
+    w.sort_by(f64::total_cmp);
+    w.get(w.len() / 2).copied().unwrap_or(0.0)
+}

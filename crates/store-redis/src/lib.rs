@@ -24,6 +24,13 @@
 //! see [`Keys`]. Sessions are their 16 raw bytes; instants are scores in whole microseconds. A queue that was never
 //! written has no key; an empty line has none either.
 //!
+//! # Visits that come at once
+//!
+//! Most of what a short script costs the server is entering it and reading rules and state. So visits to one queue that a
+//! process has under way at once share a script, up to 32 of them: two scripts are under way, and whoever comes meanwhile
+//! goes with the next. A visit alone goes at once, as in a function, which has one request at a time. Within a script
+//! polls go first and newcomers stay in the order in which they came; each visit is whole before the next begins.
+//!
 //! # When Redis is away
 //!
 //! [`RedisStore::connect`] succeeds without a server, and connects in the background at once and for ever. Every operation
@@ -36,8 +43,28 @@
 //! connection opened beside the silent one, shared with all others that wait, and is sent once more over that within the
 //! same time. What must not be sent twice follows only where a harmless command was answered just before.
 //!
-//! Redis must not evict keys (`maxmemory-policy noeviction`). What an eviction or a failover loses, visitors bring back
-//! with their tickets.
+//! # When Redis loses something
+//!
+//! Redis must not evict keys (`maxmemory-policy noeviction`). What it loses all the same, visitors bring back with their
+//! tickets (rule 7), and each process says along with a ticket what it was told itself: whom its own operations let in
+//! within the last `claim_ttl` ([`Vouchers`](vestibule_core::Vouchers)). So who was let in and has not asked since is not
+//! behind somebody who was let in later and has. With several processes each vouches for those whom it let in itself. Who
+//! is vouched for by nobody goes back to the line and waits for one `waiting_ttl` once more: whom another process let in
+//! than the one that they ask, as happens with functions of which several instances run; whom a process let in that has
+//! ended since; and whom an operation let in whose answer was lost on the way.
+//!
+//! A failover may lose the last moments, since replicas are told of a write after it is answered. What holds then:
+//!
+//! - Nobody is sent away: who was let in within those moments and waits by the replica's state returns to a place, by an
+//!   admitted ticket or by the process's word, even where the replica finds all places taken by those who left meanwhile.
+//!   Their places stand until they lapse (`active_ttl`), so for that long fewer are let in, never more.
+//! - The order stands: a session that the replica never heard of returns at its own arrival. No number is given twice, as
+//!   long as the clocks of the nodes differ by less than the failover takes; two equal ones would be told apart by the
+//!   ids of the sessions.
+//! - Who came **and** was let in at once within those moments returns to a place if there is one, otherwise to the head
+//!   of the line.
+//! - Changed settings, a reset, or an operator's `end` of those moments are gone, and a rate may let in once more what
+//!   it let in within them.
 //!
 //! # TLS
 //!

@@ -42,6 +42,26 @@ async fn the_pace_is_counted_in_the_same_windows() {
 }
 
 #[tokio::test]
+async fn stays_are_counted_in_the_same_windows_as_short_or_long() {
+    let server = Server::start().await;
+    let fields = json!({ "quota": 20, "active_ttl": 400, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 });
+    let mut pair = pair(&server, 0, &fields).await;
+    for number in 0..60 {
+        pair.join_crowd(number).await;
+    }
+    let (mut short, mut long) = (0, 0);
+    for (number, seconds) in [0, 1, PACE_WINDOW / 2, PACE_WINDOW, PACE_WINDOW - 1].into_iter().enumerate() {
+        pair.pass_seconds(&[seconds]);
+        both!(pair, end(&queue(), session(1000 + number as u32))).unwrap();
+        pair.compare(false).await;
+        let pace = pair.memory.stats(&queue()).await.unwrap().pace;
+        short = short.max(pace.stays_before.short);
+        long = long.max(pace.stays_before.long);
+    }
+    assert!(short > 0 && long > 0, "{short} {long}: both are counted, and kept for a window");
+}
+
+#[tokio::test]
 async fn a_ticket_older_than_the_state_shows_the_loss_though_its_bearer_is_present() {
     let server = Server::start().await;
     let mut pair = pair(&server, 0, &json!({ "quota": 0 })).await;

@@ -1,12 +1,12 @@
 //! What a process remembers of whom it let in, so that it can vouch for them when the store loses everything.
 //!
-//! Who was let in and has not asked since still holds a waiting ticket. Lost with the state is the only other thing that
-//! said so, while somebody who came later, was let in later and has asked holds an admitted ticket already. So whoever
-//! hears from the store whom it let in keeps that for a while, and says it along with the ticket ([`Vouchers::vouch`]).
-//! The rules listen only while a lost state is taken back: see [`Visit`](crate::line::Visit).
+//! Who was let in and has not asked since still holds a waiting ticket. If the state is lost, nothing says any more that they
+//! were let in, while somebody who was let in after them and has asked holds an admitted ticket. So whoever hears from the
+//! store whom it let in keeps that for a while, and says it along with the ticket ([`Vouchers::vouch`]). When the rules
+//! listen is told at [`Visit`](crate::line::Visit).
 //!
-//! Each process vouches for those whom it let in itself. The option turned down was to keep it in the store, where it
-//! is lost together with the rest, or beside it, which is a second round trip.
+//! Each process vouches for those whom it let in itself. The options turned down: to keep it in the store, where it is
+//! lost together with the rest; and beside it, which is a second round trip.
 
 use std::collections::{HashMap, VecDeque};
 

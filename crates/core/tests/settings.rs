@@ -28,9 +28,9 @@ fn complaint(field: &str, value: Value) -> String {
 fn every_field_says_what_it_takes() {
     for (field, value, says) in [
         ("id", json!("Acme"), "id: takes 1 to 63 characters a-z, 0-9 and -"),
-        ("tenant", json!(""), "tenant: takes 1 to 63"),
+        ("tenant", json!(""), "tenant: is empty; it takes 1 to 63"),
         ("name", json!("\u{7}"), "name: takes 1 to 120 characters"),
-        ("hosts", json!([]), "hosts: takes 1 to 100 host names"),
+        ("hosts", json!([]), "hosts: is empty; it takes 1 to 100 host names"),
         ("hosts", json!(["https://x"]), "without scheme or port"),
         (
             "mode",
@@ -58,7 +58,7 @@ fn every_field_says_what_it_takes() {
         ("cookie_domain", json!("other.com"), "cookie_domain: does not cover the host \"tickets.example.com\""),
         ("cookie_domain", json!("com"), "cookie_domain: takes a domain"),
         ("rules", json!([{ "action": "queue" }]), "rules[0].action: needs a condition beside it"),
-        ("rules", json!([{ "action": "deny", "path": "/" }]), "rules[0].action: takes \"queue\" or \"bypass\""),
+        ("rules", json!([{ "action": "deny", "path": "/" }]), "rules[0].action: takes one of \"queue\", \"bypass\""),
         ("rules", json!([{ "action": "queue", "path": "x" }]), "rules[0].path: takes path globs that start with /"),
         ("rules", json!([{ "action": "queue", "header": { "name": "X-A", "value": "" } }]), "rules[0].header: takes"),
         ("rules", json!([{ "action": "queue", "source": "10.0.0.0/99" }]), "rules[0].source: takes networks"),

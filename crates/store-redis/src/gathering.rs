@@ -172,7 +172,7 @@ mod tests {
     fn as_many_as_may_go_at_once_and_the_next_takes_the_others_along() {
         let gathering = Gathering::new(2);
         let (first, second) = (now(&gathering), now(&gathering));
-        let mut waiting: Vec<_> = (0..VISITS_MAX + 1).map(|_| waits(&gathering)).collect();
+        let mut waiting: Vec<_> = (0..=VISITS_MAX).map(|_| waits(&gathering)).collect();
         assert!(waiting.iter_mut().all(|news| turn(news).is_none()));
         drop(first);
         let mut next = turn(&mut waiting[0]).unwrap();

@@ -6,7 +6,7 @@ use vestibule_core::line::{Visit, VisitAnswer};
 use vestibule_core::{QueueId, StoreError};
 
 use crate::connection::Repeat;
-use crate::gathering::{Begin, Follower, News, Turn};
+use crate::gathering::{Begin, News, Turn};
 use crate::keys::Keys;
 use crate::packed::pack_ticket;
 use crate::reply::Reply;
@@ -55,15 +55,18 @@ impl RedisStore {
         let ahead = if visit.ticket.is_some() { 0 } else { followers.partition_point(|it| it.visit.ticket.is_some()) };
         let mut visits: Vec<&Visit> = followers.iter().map(|follower| &follower.visit).collect();
         visits.insert(ahead, &visit);
-        let answers = self.visit_all(queue, &visits, started).await;
-        match answers {
+        match self.visit_all(queue, &visits, started).await {
             Ok(mut answers) => {
                 let own = answers.remove(ahead);
-                followers.into_iter().zip(answers).for_each(|(follower, answer)| follower.answer(Ok(answer)));
+                for (follower, answer) in followers.into_iter().zip(answers) {
+                    follower.answer(Ok(answer));
+                }
                 Ok(own)
             }
             Err(error) => {
-                followers.into_iter().for_each(|follower: Follower| follower.answer(Err(error.clone())));
+                for follower in followers {
+                    follower.answer(Err(error.clone()));
+                }
                 Err(error)
             }
         }

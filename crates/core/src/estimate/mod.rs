@@ -26,8 +26,8 @@ const PATIENCE: f64 = 600.0;
 
 /// How many admissions' worth of certainty the expected pace gets, where people wait for others to leave.
 const CERTAINTY: f64 = 4.0;
-/// What few admissions promise is too early by this share of one, as of so many.
-const FEW: (f64, f64) = (0.5, 8.0);
+/// What the median is multiplied by: those who shop leave somewhat more evenly than at random.
+const LEAN: f64 = 0.96;
 /// How many admissions' worth of belief and certainty the rate gets, where it lets people in one by one.
 const RATE_BELIEF: f64 = 2.0;
 /// Variance of the number that the rate lets in within a time, as a multiple of its mean: it does so like a clock.
@@ -51,7 +51,7 @@ impl Course {
     /// All places are taken: people wait for those who are in to leave.
     fn by_places(rules: &LineRules, rate: f64, seen: &Observed, admissions: f64, ahead: f64) -> Self {
         let places = Places::of(rules, rate, seen, admissions);
-        let seconds = places.seconds_for(ahead * (1.0 + FEW.0 / (admissions + FEW.1)));
+        let seconds = places.seconds_for(LEAN * ahead);
         let shape = 1.0 / (1.0 / (CERTAINTY + admissions) + places.strays(ahead));
         Self { seconds: (seconds, seconds), shape, dispersion: 1.0 }
     }
@@ -87,8 +87,7 @@ pub fn expected_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64)
     if !rules.mode.admits() || rules.quota == 0 || rate <= 0.0 {
         return None;
     }
-    // Those above a lowered quota leave first.
-    let ahead = position.max(1) as f64 + flow.active.saturating_sub(rules.quota) as f64;
+    let ahead = position.max(1) as f64 + above_quota(rules.quota as f64, flow.active as f64);
     let seen = flow.pace.observed(now);
     // Who slept through their turn comes back to the head, and is admitted once more.
     let admissions = (seen.admissions + seen.gone.min(0.0)).max(0.0);
@@ -104,6 +103,12 @@ pub fn expected_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64)
     };
     let (p50_ms, p90_ms) = (quantile(0.0, course.seconds.0), quantile(NORMAL_P90, course.seconds.1));
     Some(Wait { p50_ms, p90_ms: p90_ms.max(p50_ms) })
+}
+
+/// As how many admissions it counts that those above a lowered quota leave first. Each leaves as soon as anybody, so they
+/// become fewer as exp(-t) does, and the more they are, the more leave.
+fn above_quota(quota: f64, active: f64) -> f64 {
+    quota * (active / quota).max(1.0).ln()
 }
 
 /// The expected wait at `position`, in whole seconds: [`expected_wait`].

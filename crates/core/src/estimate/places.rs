@@ -7,7 +7,7 @@ const HELD_SHARE: f64 = 0.53;
 /// How many admissions' worth of belief that gets, and how many more for each place.
 const BELIEF: (f64, f64) = (0.75, 0.05);
 /// Before it is seen, this share of those let in is believed to close the site without a word.
-const SILENT: f64 = 0.25;
+const SILENT: f64 = 0.27;
 /// The share of the silent is never taken to be less.
 const SILENT_LEAST: f64 = 0.001;
 /// Stays that ended from which half of what they tell is believed.
@@ -22,11 +22,11 @@ const TURNS_WITHIN: f64 = 150.0;
 /// says too long and the other too short.
 const ENDED: f64 = 0.3;
 /// Places that lapse do so together, and those let in then leave early: less than the mean time passes until they do.
-const TOGETHER: f64 = 0.85;
+const TOGETHER: f64 = 0.87;
 /// By how much the pace strays in any case, as a variance of its logarithm.
-const STRAYS: f64 = 0.0015;
+const STRAYS: f64 = 0.001;
 /// The same before anybody was seen to leave, and the share of the places that has become free by which half of it is gone.
-const STRAYS_EARLY: (f64, f64) = (0.05, 0.3);
+const STRAYS_EARLY: (f64, f64) = (0.07, 0.3);
 /// The same at the head of the line where all places lapse together, and how many times shorter it is a quota behind.
 const STRAYS_IN_WAVES: (f64, f64) = (1.5, 4.0);
 /// Halvings by which the share of the silent is found: to a ten-thousandth.
@@ -60,7 +60,7 @@ impl Places {
     /// What the rules let expect, at no more than `rate` admissions a second, and what was seen, with `admissions` that
     /// moved the line on.
     pub(super) fn of(rules: &LineRules, rate: f64, seen: &Observed, admissions: f64) -> Self {
-        let (quota, ttl) = (rules.quota as f64, rules.active_ttl as f64);
+        let (quota, ttl) = (rules.quota as f64, kept_for(rules));
         let belief = BELIEF.0 + BELIEF.1 * quota;
         let expected = expected_pace(rules).min(rate);
         let pace = ((belief + admissions) / (belief / expected + seen.seconds)).min(rate);
@@ -79,17 +79,19 @@ impl Places {
         ((self.age - seen.seconds).clamp(0.0, self.ttl), self.age.min(self.ttl))
     }
 
-    /// The mean stay of those who leave, before those are counted who are still in.
+    /// The mean stay of those who leave, those who are still in among them. Who stays for `active_ttl` counts as silent.
     fn mean_stay(&self, seen: &Observed, leave: f64) -> f64 {
         let (from, until) = self.window(seen);
         let believed = ((1.0 - SILENT) / leave - SILENT * (from + until) / 2.0).max(STAY_LEAST / leave);
         let passed = stays_passed(self.age, seen.short_seconds / seen.short_stays.max(1.0));
-        if passed <= 0.0 {
-            return believed.min(1.0 / leave);
-        }
-        let weight = seen.short_stays / (seen.short_stays + STAYS) * passed * passed / (passed * passed + STAYS_IN_A_ROW);
-        let stay = believed.powf(1.0 - weight) * (self.age / passed).powf(weight);
-        stay.min(1.0 / leave)
+        let stay = if passed > 0.0 {
+            let weight =
+                seen.short_stays / (seen.short_stays + STAYS) * passed * passed / (passed * passed + STAYS_IN_A_ROW);
+            believed.powf(1.0 - weight) * (self.age / passed).powf(weight)
+        } else {
+            believed
+        };
+        stay.min(1.0 / leave).min(self.ttl)
     }
 
     /// The share of the silent with which, at this mean stay, as many leave as do. The more there are, the fewer leave.
@@ -117,7 +119,10 @@ impl Places {
         let follows = self.stay + self.silent * self.ttl;
         let counted = self.quota / self.pace;
         let stays = seen.short_stays + seen.long_stays;
-        let ended = if stays > 0.0 { (seen.short_seconds + seen.long_stays * self.ttl) / stays } else { counted };
+        // The silent were there for a while, too, before they went; unless nobody was seen to be.
+        let before = self.stay * seen.short_stays / (seen.short_stays + 1.0);
+        let long_seconds = seen.long_stays * (self.ttl + before);
+        let ended = if stays > 0.0 { (seen.short_seconds + long_seconds) / stays } else { counted };
         let counted = counted.powf(1.0 - ENDED) * ended.powf(ENDED);
         let weight = ((self.age - self.ttl) / TURNS_WITHIN).clamp(0.0, 1.0);
         follows.powf(1.0 - weight) * counted.powf(weight)
@@ -152,7 +157,12 @@ impl Places {
 
 /// How many admissions a second the rules let expect before anybody was seen to leave.
 pub(super) fn expected_pace(rules: &LineRules) -> f64 {
-    rules.quota as f64 / (HELD_SHARE * rules.active_ttl as f64)
+    rules.quota as f64 / (HELD_SHARE * kept_for(rules))
+}
+
+/// For how many seconds a place is kept whose visitor has gone without a word.
+fn kept_for(rules: &LineRules) -> f64 {
+    rules.max_session.map_or(rules.active_ttl, |most| most.min(rules.active_ttl)) as f64
 }
 
 /// How many mean stays have passed, if those that ended lasted for `ended` in the mean, and all began after the count did:

@@ -51,14 +51,17 @@ fn without_history_the_quota_and_the_time_inside_say_how_long_and_the_range_is_w
     assert!((250..=600).contains(&wait.p50), "{wait:?}");
     assert!(wait.p90 > 2 * wait.p50 && wait.p90 < 5 * wait.p50, "{wait:?}");
     assert_eq!(wait_estimate(&rules(0), &full, Micros(0), 1), None);
+    let shorter = LineRules { max_session: Some(300), ..rules(600) };
+    assert!(
+        wait_estimate(&shorter, &full, Micros(0), 600).unwrap().p50 * 3 < wait.p50 * 2,
+        "nobody keeps a place for longer"
+    );
 }
 
 #[test]
 fn nobody_is_told_a_wait_while_nobody_is_admitted() {
     let (flow, now) = steady(600, 300, 0);
-    for (mode, is_told) in
-        [(Mode::Open, true), (Mode::Draining, true), (Mode::Paused, false), (Mode::Closed, false)]
-    {
+    for (mode, is_told) in [(Mode::Open, true), (Mode::Draining, true), (Mode::Paused, false), (Mode::Closed, false)] {
         let rules = LineRules { mode, ..rules(600) };
         assert_eq!(wait_estimate(&rules, &flow, now, 1).is_some(), is_told, "{mode:?}");
     }
@@ -98,7 +101,11 @@ fn those_above_a_lowered_quota_leave_first() {
     let (full, now) = steady(100, PACE_WINDOW, 0);
     let above = Flow { active: 150, ..full };
     let wait = |flow: &Flow, position| wait_estimate(&rules(100), flow, now, position).unwrap();
-    assert_eq!(wait(&above, 10), wait(&full, 60));
+    assert!(
+        wait(&above, 10).p50.abs_diff(wait(&full, 50).p50) <= 5,
+        "the fifty leave faster than fifty of a hundred do"
+    );
+    assert!(wait(&above, 10).p50 > wait(&full, 40).p50);
 }
 
 #[test]
@@ -123,6 +130,22 @@ fn the_farther_behind_the_longer_before_and_after_the_first_places_lapse() {
             last = wait.p50_ms;
         }
     }
+}
+
+#[test]
+fn where_nobody_leaves_the_places_are_expected_to_lapse() {
+    let wait = |age, position| {
+        let (flow, now) = young(age, 0, 0);
+        wait_estimate(&rules(100), &flow, now, position).unwrap()
+    };
+    for age in [60, 300, 590, 620] {
+        assert!((600 - age.min(600)..1500).contains(&wait(age, 100).p50), "{age}: {:?}", wait(age, 100));
+    }
+    let (flow, now) = steady(100, 50, 0);
+    assert!(
+        (560..640).contains(&wait_estimate(&rules(100), &flow, now, 100).unwrap().p50),
+        "each place lapses in turn"
+    );
 }
 
 #[test]

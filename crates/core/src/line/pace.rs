@@ -52,11 +52,7 @@ pub struct Stays {
 
 impl Stays {
     const fn plus(self, other: Self) -> Self {
-        Self {
-            short: self.short + other.short,
-            short_ms: self.short_ms + other.short_ms,
-            long: self.long + other.long,
-        }
+        Self { short: self.short + other.short, short_ms: self.short_ms + other.short_ms, long: self.long + other.long }
     }
 }
 

@@ -45,7 +45,7 @@ impl Line {
                 let fresh = now < ticket.signed_at().plus_seconds(self.rules.active_ttl);
                 (fresh && !Presence::admitted(at).outlived(now, self.rules.max_session)).then_some(at)
             }
-            None => ticket.let_in_at().filter(|at| *at >= ticket.arrival() && now < self.claim_ends(*at)),
+            None => ticket.let_in_at().filter(|at| *at > ticket.arrival() && now < self.claim_ends(*at)),
         }
     }
 

@@ -73,9 +73,10 @@ impl<'a> Fields<'a> {
         let parsed = parse(value);
         if parsed.is_none() {
             let takes = takes.into();
-            let fault = match is_empty(value) {
-                true => FieldWording::Empty.with("what", takes),
-                false => FieldWording::TakesNot.with("what", takes).with("given", shown(value)),
+            let fault = if is_empty(value) {
+                FieldWording::Empty.with("what", takes)
+            } else {
+                FieldWording::TakesNot.with("what", takes).with("given", shown(value))
             };
             self.refuse(name, fault);
         }
@@ -107,6 +108,27 @@ impl<'a> Fields<'a> {
             return None;
         }
         self.optional(name, takes, parse)
+    }
+
+    /// The value of `name`, which must be there if it `is_required`. A wrong one is recorded, and not repeated.
+    pub fn secret<T>(
+        &mut self,
+        name: &'static str,
+        is_required: bool,
+        takes: impl Into<Phrase>,
+        parse: impl FnOnce(&'a Value) -> Option<T>,
+    ) -> Option<T> {
+        let Some(value) = self.raw(name) else {
+            if is_required {
+                self.refuse(name, FieldWording::Missing.with("what", takes.into()));
+            }
+            return None;
+        };
+        let parsed = parse(value);
+        if parsed.is_none() {
+            self.refuse(name, FieldWording::Takes.with("what", takes.into()));
+        }
+        parsed
     }
 
     /// A whole number between the bounds.

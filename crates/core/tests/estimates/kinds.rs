@@ -9,7 +9,7 @@ use crate::chance::Chance;
 pub(crate) enum Kind {
     /// People come one by one, somewhat more than get in.
     Steady,
-    /// All of them come within a minute.
+    /// All of them come within ten seconds.
     Burst,
     /// An operator turns the quota up and down while people wait.
     QuotaChanges,
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
     RateLimited,
     /// A third wait on phones that fall asleep.
     Phones,
-    /// Requests that keep no cookie join as well, as many as people.
+    /// Requests that keep no cookie join as well, up to one and a half as many as people.
     Robots,
     /// A burst and a ramp before many places, in which people shop for half a minute: what rehearsals play.
     Flash,
@@ -120,7 +120,11 @@ fn flash(chance: &mut Chance) -> Sale {
     let early = chance.between(0.4, 1.0);
     let comes = |chance: &mut Chance| {
         // Cubed, half of the shares are below an eighth of the time.
-        if chance.happens(early) { burst * chance.between(0.0, 1.0).powi(3) } else { ramp * chance.between(0.0, 1.0).sqrt() }
+        if chance.happens(early) {
+            burst * chance.between(0.0, 1.0).powi(3)
+        } else {
+            ramp * chance.between(0.0, 1.0).sqrt()
+        }
     };
     Sale {
         rules: LineRules { active_ttl: chance.between(120.0, 300.0) as u64, ..rules(quota) },

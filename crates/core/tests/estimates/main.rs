@@ -1,7 +1,7 @@
 //! How often the waits that visitors are shown are right: on-sales of many kinds in virtual time, by the rules themselves.
 //!
-//! docs/estimates.md has what comes out. `VESTIBULE_ESTIMATE_SALES` says how many sales of each kind, `--nocapture` shows
-//! the shares.
+//! docs/estimates.md has what comes out. `VESTIBULE_ESTIMATE_SALES` says how many sales of each kind, and
+//! `VESTIBULE_ESTIMATE_SEED` the seed of the first; `--nocapture` shows the shares.
 
 #[cfg(test)]
 mod chance;
@@ -9,6 +9,8 @@ mod chance;
 mod kinds;
 #[cfg(test)]
 mod run;
+#[cfg(test)]
+mod shown;
 
 #[cfg(test)]
 mod tests {
@@ -16,13 +18,16 @@ mod tests {
 
     use super::chance::Chance;
     use super::kinds::{Kind, Sale};
-    use super::run::{Run, Shown};
+    use super::run::Run;
+    use super::shown::{Shares, Shown, jump};
 
     /// Sales of each kind in an ordinary run: with fewer, the shares stray by more than the bands allow.
     const SALES: u64 = 20;
+    /// Seed of the first of them. The constants of the formula were found with others: those below 7000, and from 8000 on.
+    const SEED: u64 = 7000;
 
-    fn sales() -> u64 {
-        env::var("VESTIBULE_ESTIMATE_SALES").map_or(SALES, |text| text.parse().expect("a number of sales"))
+    fn number(variable: &str, or: u64) -> u64 {
+        env::var(variable).map_or(or, |text| text.parse().expect("a whole number"))
     }
 
     /// Every range that was shown in sales of this kind, to those who stayed.
@@ -32,32 +37,34 @@ mod tests {
             let sale = Sale::of(kind, &mut chance);
             Run::new(sale, chance).run()
         };
-        (0..sales()).flat_map(of).collect()
+        let (first, sales) = (number("VESTIBULE_ESTIMATE_SEED", SEED), number("VESTIBULE_ESTIMATE_SALES", SALES));
+        (first..first + sales).flat_map(of).collect()
     }
 
-    fn share(shown: &[Shown], is: impl Fn(&Shown) -> bool) -> f64 {
-        shown.iter().filter(|shown| is(shown)).count() as f64 / shown.len() as f64
+    /// Between which shares the true wait lies below the median. Nobody knows what an operator will do: a quota that
+    /// rises lets more in at once than wait longer where it falls by the same factor, so waits are shorter on the whole.
+    const fn below_p50(kind: Kind) -> (f64, f64) {
+        if matches!(kind, Kind::QuotaChanges) { (0.45, 0.6) } else { (0.45, 0.55) }
     }
 
-    /// What all but a share of the medians jump by at most.
-    fn jump(shown: &[Shown], but: f64) -> f64 {
-        let mut jumps: Vec<f64> = shown.iter().filter_map(|shown| shown.jump).collect();
-        jumps.sort_by(f64::total_cmp);
-        jumps[(jumps.len() as f64 * (1.0 - but)) as usize]
-    }
-
-    /// The true wait lies below the median in 45 to 55 of 100 cases, and below the 0.9-quantile in 85 to 95. What is shown
-    /// does not jump either: 19 of 20 medians are within a quarter of what the one before let expect.
+    /// Of all ranges, the true wait lies below the median in 45 to 55 of 100 cases and below the 0.9-quantile in 85 to 95.
+    /// What somebody is told first, when hardly anybody was seen to leave, is no shorter than it says in 85 of 100 at
+    /// least. What is shown does not jump either: 19 of 20 medians are within a fifth of what the one before let expect.
     fn holds(kind: Kind) {
         let shown = shown(kind);
-        let below_p50 = share(&shown, |shown| shown.took <= shown.range.p50 as f64);
-        let below_p90 = share(&shown, |shown| shown.took <= shown.range.p90 as f64);
-        let (of, jump) = (shown.len(), jump(&shown, 0.05));
-        println!("{kind:?} | {of} | {below_p50:.3} | {below_p90:.3} | {jump:.3}");
-        assert!(of > 10_000, "{kind:?}: hardly any range was shown");
-        assert!((0.45..=0.55).contains(&below_p50), "{kind:?}: {below_p50:.3} of the waits lie below p50");
-        assert!((0.85..=0.95).contains(&below_p90), "{kind:?}: {below_p90:.3} of the waits lie below p90");
-        assert!(jump < 0.25, "{kind:?}: one of 20 medians jumps by {jump:.3}");
+        let all = Shares::of(shown.iter());
+        let first = Shares::of(shown.iter().filter(|shown| shown.is_first));
+        let jump = jump(&shown, 0.05);
+        println!(
+            "{kind:?} | {} | {:.3} | {:.3} | {:.3} | {:.3} | {jump:.3}",
+            all.of, all.below_p50, all.below_p90, first.below_p50, first.below_p90,
+        );
+        assert!(all.of > 10_000, "{kind:?}: hardly any range was shown");
+        let (least, most) = below_p50(kind);
+        assert!((least..=most).contains(&all.below_p50), "{kind:?}: {all:?}");
+        assert!((0.85..=0.95).contains(&all.below_p90), "{kind:?}: {all:?}");
+        assert!(first.below_p90 >= 0.85, "{kind:?}, told first: {first:?}");
+        assert!(jump < 0.2, "{kind:?}: one of 20 medians jumps by {jump:.3}");
     }
 
     macro_rules! kinds {
@@ -78,5 +85,7 @@ mod tests {
         the_range_holds_where_a_rate_is_the_limit: RateLimited,
         the_range_holds_where_phones_fall_asleep: Phones,
         the_range_holds_among_robots: Robots,
+        the_range_holds_where_many_places_turn_over_quickly: Flash,
+        the_range_holds_where_many_close_the_shop_without_a_word: Silent,
     }
 }

@@ -180,7 +180,7 @@ impl Run {
         let wait = expected_wait(self.line.rules(), &answer.flow(), now, place.rank);
         if let Some(wait) = wait {
             let shown = &mut self.visitors[number].shown;
-            let mut s = Shown::after(shown.last(), now, wait); s.known = wait; s.age = if answer.pace.since.0 > 0 { now.since(answer.pace.since) as f64 / 1e6 } else { 0.0 }; s.ttl = self.line.rules().active_ttl as f64; s.k_over_n = place.rank as f64 / answer.quota as f64; let o = answer.pace.observed(now); s.r = o.stays[1] / 1000.0 / (o.seconds * answer.active as f64 + 1e-9); shown.push(s);
+            shown.push(Shown::after(shown.last(), now, wait));
         }
         let left = place.expires_at.since(now) / MICROS_PER_SECOND;
         let full = self.line.rules().waiting_ttl;

@@ -6,14 +6,13 @@ use vestibule_core::{MICROS_PER_SECOND, Micros, Wait, WaitSeconds};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shown {
     at: Micros,
-    pub(crate) wait: Wait,
+    wait: Wait,
     /// Whether they had not been shown any before.
     pub(crate) is_first: bool,
     /// How long it took in truth, in seconds.
-    pub(crate) took: f64,
+    took: f64,
     /// By how much the median is off what the visitor expects after the range before, as a share of it.
     jump: Option<f64>,
-    pub(crate) age: f64, pub(crate) ttl: f64, pub(crate) known: Wait, pub(crate) k_over_n: f64, pub(crate) r: f64,
 }
 
 impl Shown {
@@ -21,7 +20,7 @@ impl Shown {
     pub(crate) fn after(before: Option<&Self>, now: Micros, wait: Wait) -> Self {
         let wait = before.map_or(wait, |before| wait.after(before.wait.p50_ms, before.seconds_until(now)));
         let jump = before.and_then(|before| before.jump_to(now, wait.seconds()));
-        let known = wait; Self { at: now, wait, is_first: before.is_none(), took: 0.0, jump, age: 0.0, ttl: 0.0, known, k_over_n: 0.0, r: 0.0 }
+        Self { at: now, wait, is_first: before.is_none(), took: 0.0, jump }
     }
 
     /// The same of somebody who was let in at `now`.
@@ -69,10 +68,4 @@ pub(crate) fn jump(shown: &[Shown], but: f64) -> f64 {
     let mut jumps: Vec<f64> = shown.iter().filter_map(|shown| shown.jump).collect();
     jumps.sort_by(f64::total_cmp);
     jumps[(jumps.len() as f64 * (1.0 - but)) as usize]
-}
-
-pub(crate) fn width(shown: &[Shown], first: bool) -> f64 {
-    let mut w: Vec<f64> = shown.iter().filter(|s| s.is_first == first).map(|s| s.wait.p90_ms as f64 / s.wait.p50_ms.max(1) as f64).collect();
-    w.sort_by(f64::total_cmp);
-    w.get(w.len() / 2).copied().unwrap_or(0.0)
 }

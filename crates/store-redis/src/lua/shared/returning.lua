@@ -6,7 +6,7 @@ local function word(ticket_arrival, ticket_admitted, signed_at)
   local let_in_at, good = ticket_admitted, now < signed_at + active_ttl * SECOND
   if ticket_admitted < 0 then
     let_in_at = -ticket_admitted
-    good = let_in_at >= ticket_arrival and now < let_in_at + claim_ttl * SECOND
+    good = let_in_at > ticket_arrival and now < let_in_at + claim_ttl * SECOND
   end
   if good and not outlived(let_in_at) then return let_in_at end
 end

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
+use futures_util::{StreamExt as _, stream};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -32,6 +33,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const CONNECTIONS: usize = 32;
 /// Visitors in line while requests are measured.
 const WAITING: usize = 10_000;
+/// Lines that a waiting poll is measured in beside that one.
+const SHORT_AND_LONG: [usize; 2] = [1_000, 1_000_000];
+/// Visitors who join at once while the line forms.
+const JOINING: usize = 256;
 /// How long each row is measured.
 const LASTING: Duration = Duration::from_secs(4);
 /// Bytes of the head of a bare answer.
@@ -53,21 +58,27 @@ fn keys() -> KeyList {
 }
 
 /// The server's side: a hello of so many bytes, or the gate.
-async fn serve(kind: &str, port: u16) {
+async fn serve(kind: &str, waiting: usize, port: u16) {
     let router = if let Some(bytes) = kind.strip_prefix("hello:") {
         let body = "x".repeat(bytes.parse().unwrap());
         Router::new().fallback(get(move || std::future::ready(body.clone())))
     } else {
-        gate(kind).await
+        gate(kind, waiting).await
     };
     let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
     axum::serve(listener, router).await.unwrap();
 }
 
-async fn gate(address: &str) -> Router {
+async fn gate(address: &str, waiting: usize) -> Router {
     let store: Arc<dyn Store> = match address {
         "memory" => Arc::new(MemoryStore::new(SystemClock::new())),
-        url => Arc::new(RedisStore::connect(url, RedisOptions::default()).unwrap()),
+        url => {
+            // "apart" stands in front of the address where every visit is to have a script for itself.
+            let together = RedisOptions::default();
+            let apart = RedisOptions { visits_under_way: usize::MAX, ..RedisOptions::default() };
+            let (url, options) = url.strip_prefix("apart:").map_or((url, together), |url| (url, apart));
+            Arc::new(RedisStore::connect(url, options).unwrap())
+        }
     };
     let queues = vec![settings(0, 0), settings(1_000_000, 0), settings(1_000_000, 60)];
     for queue in &queues {
@@ -75,9 +86,12 @@ async fn gate(address: &str) -> Router {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
-    for _ in 0..WAITING {
-        store.visit(&queues[0].id, Visit { ticket: None, join: Some(SessionId::random()) }).await.unwrap();
+    let join = |_| store.visit(&queues[0].id, Visit { ticket: None, join: Some(SessionId::random()) });
+    let mut joined = stream::iter(0..waiting).map(join).buffer_unordered(JOINING);
+    while let Some(answer) = joined.next().await {
+        answer.unwrap();
     }
+    drop(joined);
     vestibule_gate::router(Gate::new(GateParts {
         directory: Arc::new(Directory::new(store.clone(), Vec::new(), queues)),
         store,
@@ -95,11 +109,14 @@ struct Server {
 }
 
 impl Server {
-    async fn start(kind: &str) -> Self {
+    async fn start(kind: &str, waiting: usize) -> Self {
         let port = free_port();
         let program = std::env::current_exe().unwrap();
-        let child =
-            Command::new(program).args(["serve", kind, &port.to_string()]).stdin(Stdio::null()).spawn().unwrap();
+        let child = Command::new(program)
+            .args(["serve", kind, &waiting.to_string(), &port.to_string()])
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
         let server = Self { child, port };
         while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -219,7 +236,7 @@ async fn measure(server: &Server, first: Option<&str>, request: &str, keeps_cook
 
 /// The same request to a bare axum that answers as many bytes in all, right after, so that the machine is the same.
 async fn hello(request: &str, cookie: Option<String>, bytes: usize) -> Row {
-    let server = Server::start(&format!("hello:{}", bytes.saturating_sub(HELLO_HEAD))).await;
+    let server = Server::start(&format!("hello:{}", bytes.saturating_sub(HELLO_HEAD)), 0).await;
     let cookie = cookie.map(|cookie| format!("Cookie: {cookie}\r\n")).unwrap_or_default();
     measure(&server, None, &format!("{request}{cookie}"), false).await
 }
@@ -235,40 +252,57 @@ async fn redis_cpu(redis: &Redis) -> f64 {
 #[tokio::main]
 async fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    if let [_, command, kind, port] = &arguments[..]
+    if let [_, command, kind, waiting, port] = &arguments[..]
         && command == "serve"
     {
-        return serve(kind, port.parse().unwrap()).await;
+        return serve(kind, waiting.parse().unwrap(), port.parse().unwrap()).await;
     }
-    println!("| store | request | bytes | requests/s | of hello's | gate CPU, us | to hello's | Redis CPU, us |");
-    println!("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |");
-    let redis = Redis::start().await;
-    for store in ["memory", &redis.url()] {
-        let server = Server::start(store).await;
-        let kind = if store == "memory" { "memory" } else { "redis" };
-        let browser = "Accept: text/html\r\nAccept-Language: en-GB,en;q=0.9\r\nSec-Fetch-Mode: navigate\r\n";
-        let rows = [
-            ("waiting poll", "q0-0", "/_vestibule/status?queue=q0-0", true),
-            ("admitted check", "q1000000-0", "/_vestibule/check", true),
-            ("admitted check within recheck_after", "q1000000-60", "/_vestibule/check", true),
-            ("first visit, whole page", "q0-0", "/", false),
-        ];
-        for (name, host, path, keeps_cookie) in rows {
-            let first = format!("GET / HTTP/1.1\r\nHost: {host}.test\r\n{browser}");
-            let request = format!("GET {path} HTTP/1.1\r\nHost: {host}.test\r\n{browser}");
-            let before = redis_cpu(&redis).await;
-            let row = measure(&server, keeps_cookie.then_some(&*first), &request, keeps_cookie).await;
-            let in_redis = (redis_cpu(&redis).await - before) * 1e6 / (row.requests_a_second * LASTING.as_secs_f64());
-            let bare = hello(&request, row.cookie.clone(), row.bytes).await;
-            println!(
-                "| {kind} | {name} | {} | {:.0} | {:.2} | {:.1} | {:.2} | {} |",
-                row.bytes,
-                row.requests_a_second,
-                row.requests_a_second / bare.requests_a_second,
-                row.cpu_us,
-                row.cpu_us / bare.cpu_us,
-                if kind == "redis" { format!("{in_redis:.1}") } else { "-".to_owned() },
-            );
+    println!(
+        "| store | waiting | request | bytes | requests/s | of hello's | gate CPU, us | to hello's | Redis CPU, us |"
+    );
+    println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+    for kind in ["memory", "redis", "redis, apart"] {
+        rows(kind, WAITING, &KINDS).await;
+        for waiting in SHORT_AND_LONG {
+            rows(kind, waiting, &KINDS[..1]).await;
         }
+    }
+}
+
+/// A kind of request: its name, the queue's host, the path, and whether the ticket is kept.
+type Kind = (&'static str, &'static str, &'static str, bool);
+const KINDS: [Kind; 4] = [
+    ("waiting poll", "q0-0", "/_vestibule/status?queue=q0-0", true),
+    ("admitted check", "q1000000-0", "/_vestibule/check", true),
+    ("admitted check within recheck_after", "q1000000-60", "/_vestibule/check", true),
+    ("first visit, whole page", "q0-0", "/", false),
+];
+
+/// Measures these requests in a line that is so long, each right before hello.
+async fn rows(kind: &str, waiting: usize, requests: &[Kind]) {
+    let redis = Redis::start().await;
+    let address = match kind {
+        "memory" => "memory".to_owned(),
+        "redis" => redis.url(),
+        _ => format!("apart:{}", redis.url()),
+    };
+    let server = Server::start(&address, waiting).await;
+    let browser = "Accept: text/html\r\nAccept-Language: en-GB,en;q=0.9\r\nSec-Fetch-Mode: navigate\r\n";
+    for (name, host, path, keeps_cookie) in requests {
+        let first = format!("GET / HTTP/1.1\r\nHost: {host}.test\r\n{browser}");
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {host}.test\r\n{browser}");
+        let before = redis_cpu(&redis).await;
+        let row = measure(&server, keeps_cookie.then_some(&*first), &request, *keeps_cookie).await;
+        let in_redis = (redis_cpu(&redis).await - before) * 1e6 / (row.requests_a_second * LASTING.as_secs_f64());
+        let bare = hello(&request, row.cookie.clone(), row.bytes).await;
+        println!(
+            "| {kind} | {waiting} | {name} | {} | {:.0} | {:.2} | {:.1} | {:.2} | {} |",
+            row.bytes,
+            row.requests_a_second,
+            row.requests_a_second / bare.requests_a_second,
+            row.cpu_us,
+            row.cpu_us / bare.cpu_us,
+            if kind == "memory" { "-".to_owned() } else { format!("{in_redis:.1}") },
+        );
     }
 }

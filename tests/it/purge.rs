@@ -94,7 +94,11 @@ impl Lapsed {
 #[tokio::test]
 async fn two_at_once_remove_each_session_once() {
     let lapsed = Lapsed::fill(20, 1500, 1500).await;
-    let other = RedisStore::connect(&lapsed.redis.url(), RedisOptions { timeout: PATIENCE, clock: None, ..RedisOptions::default() }).unwrap();
+    let other = RedisStore::connect(
+        &lapsed.redis.url(),
+        RedisOptions { timeout: PATIENCE, clock: None, ..RedisOptions::default() },
+    )
+    .unwrap();
     let (first, second) =
         tokio::join!(vestibule_purge::run(lapsed.store.as_ref(), PATIENCE), vestibule_purge::run(&other, PATIENCE));
     lapsed.assert_all_lapsed().await;
@@ -115,7 +119,11 @@ async fn two_at_once_tell_the_whole_between_them() {
         lapsed.store.put_settings(&settings, PutMode::Always).await.unwrap();
     }
     let before = lapsed.left().await;
-    let other = RedisStore::connect(&lapsed.redis.url(), RedisOptions { timeout: PATIENCE, clock: None, ..RedisOptions::default() }).unwrap();
+    let other = RedisStore::connect(
+        &lapsed.redis.url(),
+        RedisOptions { timeout: PATIENCE, clock: None, ..RedisOptions::default() },
+    )
+    .unwrap();
     let (first, second) =
         tokio::join!(vestibule_purge::run(lapsed.store.as_ref(), PATIENCE), vestibule_purge::run(&other, PATIENCE));
     assert_eq!(first.expired + second.expired, before);

@@ -295,7 +295,9 @@ pub(crate) fn navigation(target: &str, host: &str, lines: &[&str]) -> Vec<u8> {
 
 /// Redis by its own clock, which is given up on after `timeout`.
 pub(crate) fn over(redis: &Redis, timeout: Duration) -> Arc<dyn Store> {
-    Arc::new(RedisStore::connect(&redis.url(), RedisOptions { timeout, clock: None, ..RedisOptions::default() }).unwrap())
+    Arc::new(
+        RedisStore::connect(&redis.url(), RedisOptions { timeout, clock: None, ..RedisOptions::default() }).unwrap(),
+    )
 }
 
 /// Where somebody stands whose queue page is drawn.

@@ -186,7 +186,7 @@ impl Step<'_> {
         }
         let known = memory.let_in.get(&place.session).filter(|(epoch, at, _)| {
             // An id that joined once more after its place had lapsed is another visitor as far as this goes.
-            *epoch == stats.rules.epoch && *at >= ticket.arrival()
+            *epoch == stats.rules.epoch && *at > ticket.arrival()
         });
         let counts = |at: &Micros| {
             let ends = [Some(stats.rules.claim_ttl), stats.rules.max_session].into_iter().flatten().min();

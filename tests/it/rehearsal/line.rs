@@ -3,18 +3,27 @@
 use serde_json::Value;
 use vestibule_tests::{Origin, Program, Redis, free_port};
 
-/// The program before an origin, over a Redis of its own.
-pub(super) struct Served {
+/// The program before an origin, over a Redis (or a cluster) of its own.
+pub(super) struct Served<S = Redis> {
     pub(super) program: Program,
     pub(super) address: String,
     pub(super) admin: String,
-    pub(super) redis: Redis,
+    pub(super) redis: S,
     _origin: Origin,
 }
 
 impl Served {
     pub(super) async fn with(quota: u64) -> Self {
-        let (origin, redis) = (Origin::start(), Redis::start().await);
+        let redis = Redis::start().await;
+        let url = redis.url();
+        Self::over(redis, &url, quota).await
+    }
+}
+
+impl<S> Served<S> {
+    /// The same over a store that runs already, at this address.
+    pub(super) async fn over(redis: S, url: &str, quota: u64) -> Self {
+        let origin = Origin::start();
         let [address, admin] = [(); 2].map(|()| format!("127.0.0.1:{}", free_port()));
         let quota = quota.to_string();
         let mut program = Program::vestibule(&[
@@ -28,7 +37,7 @@ impl Served {
             "--quota",
             &quota,
             "--store",
-            &redis.url(),
+            url,
             "--state",
             "state",
         ])

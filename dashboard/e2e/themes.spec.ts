@@ -39,10 +39,12 @@ test('a theme is made by choosing, looked at, published and rolled back', async 
     await page.getByLabel('Below what to know').fill('Doors open at 7 pm & <b>not</b> earlier.')
     await page.getByLabel('For visitors who read').selectOption('de')
     await page.getByLabel('Below what to know').fill('Einlass ab 19 Uhr.')
-    await expect(page.getByText('Your changes are not in the preview yet.')).toBeVisible()
-    await page.getByRole('button', { name: 'Save as a version' }).click()
     await expect(frame(page).getByText('Einlass ab 19 Uhr.')).toBeVisible()
+    await expect(page.getByText('Not saved yet: nobody else sees this.')).toBeVisible()
     await expect(frame(page).locator('img.logo')).toHaveJSProperty('complete', true)
+    expect(await frame(page).locator('img.logo').evaluate((logo: HTMLImageElement) => logo.getBoundingClientRect().width)).toBeGreaterThan(100)
+    await page.getByRole('button', { name: 'Save as a version' }).click()
+    await expect(page.getByText('This version is not live')).toBeVisible()
   })
   await test.step('it is looked at in every language and state, at both widths', async () => {
     await page.getByLabel('Language').last().selectOption('fr')
@@ -77,6 +79,20 @@ test('a theme is made by choosing, looked at, published and rolled back', async 
     await versions.last().getByRole('button', { name: 'Roll back to this' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
     await expect(versions.last()).toContainText('Live')
+  })
+  await test.step('it is taken down, and comes back', async () => {
+    const panel = page.getByRole('tabpanel')
+    await expect(panel.getByText('These have it: acme-tour.')).toBeVisible()
+    await expect(panel.getByRole('button', { name: 'Remove the theme' })).toBeDisabled()
+    await panel.getByRole('button', { name: 'Take it down' }).click()
+    await expect(page.getByRole('dialog')).toContainText('Nobody loses their place.')
+    await accessible(page, 'a theme that is to be taken down')
+    await page.getByRole('dialog').getByRole('button', { name: 'Take it down' }).click()
+    await expect(panel.getByText('Live', { exact: true })).toHaveCount(0)
+    await expect(panel.getByRole('button', { name: 'Take it down' })).toBeHidden()
+    await panel.getByRole('listitem').last().getByRole('button', { name: 'Publish' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
+    await expect(panel.getByRole('button', { name: 'Take it down' })).toBeVisible()
   })
   await test.step('what was chosen is there again', async () => {
     await page.reload()
@@ -129,6 +145,108 @@ test('changes that are not saved are not left behind by a click', async ({ page,
   await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
   await expect(page).toHaveURL(/\/themes$/)
 })
+
+test('the preview follows every change, and nothing that it shows runs', async ({ page, office }) => {
+  await prepare(office)
+  const reached: string[] = []
+  await page.route(/evil\.example/, (route) => (reached.push(route.request().url()), route.abort()))
+  await signIn(page, office, OTTO, '/themes/acme')
+  await page.getByRole('tab', { name: 'Files' }).click()
+  const editor = page.getByLabel('Content of queue.html')
+  const shown = frame(page)
+  const long = '<p>and more</p>'.repeat(60)
+
+  await test.step('as it is written', async () => {
+    await page.getByRole('button', { name: 'Write a page: queue.html' }).click()
+    await editor.fill(pageWith(`<p id="said">First</p>${long}`))
+    await expect(shown.locator('#said')).toHaveText('First')
+    // The same element goes on: nothing is loaded anew.
+    await shown.locator('#said').evaluate((said) => Object.assign(said, { isTheSame: true }))
+    await shown.locator('html').evaluate((html) => html.scrollTo(0, 120))
+    await editor.fill(pageWith(`<p id="said">Second</p>${long}`))
+    await expect(shown.locator('#said')).toHaveText('Second')
+    await expect(shown.locator('#said')).toHaveJSProperty('isTheSame', true)
+    expect(await shown.locator('html').evaluate((html) => html.scrollTop)).toBe(120)
+  })
+  await test.step('what does not work is told beside it, and what worked stays', async () => {
+    await editor.fill(pageWith('<p id="said">Third {{ positon }}</p>'))
+    await expect(page.getByText('This does not work yet')).toBeVisible()
+    await expect(editor).toHaveAttribute('aria-invalid', 'true')
+    await expect(shown.locator('#said')).toHaveText('Second')
+    await accessible(page, 'a page that does not work yet')
+    await page.locator('.preview').getByRole('button', { name: 'queue.html:3' }).click()
+    await expect(editor).toBeFocused()
+    await editor.fill(pageWith('<p id="said">Third {{ position }}</p>'))
+    await expect(shown.locator('#said')).toHaveText('Third 1,234')
+    await expect(page.getByText('This does not work yet')).toBeHidden()
+  })
+  await test.step('files that were only just chosen are seen', async () => {
+    await page.getByLabel('Add files or a ZIP').setInputFiles([
+      { name: 'art.svg', mimeType: 'image/svg+xml', buffer: Buffer.from(SVG) },
+      { name: 'extra.css', mimeType: 'text/css', buffer: Buffer.from('#said { background: url("art.svg"); color: rgb(1, 2, 3) }') },
+    ])
+    await page.getByRole('button', { name: 'queue.html', exact: true }).click()
+    await editor.fill(pageWith('<link rel="stylesheet" href="{{ asset_base }}extra.css"><img id="art" src="{{ asset_base }}art.svg" alt=""><p id="said">Fourth</p>'))
+    await expect(shown.locator('#art')).toHaveJSProperty('naturalWidth', 300)
+    await expect(shown.locator('#said')).toHaveCSS('color', 'rgb(1, 2, 3)')
+    await expect(shown.locator('#said')).toHaveCSS('background-image', /^url\("blob:/)
+  })
+  await test.step('and nothing runs, reloads, leaves or reaches anybody', async () => {
+    const evil = [
+      '<img src="x" onerror="document.title = \'ran\'">',
+      '<script nonce="{{ nonce }}">document.title = \'ran\'</script>',
+      '<script src="{{ asset_base }}evil.js"></script>',
+      '<meta http-equiv="refresh" content="0;url=https://evil.example/">',
+      '<img src="https://evil.example/pixel.png"><link rel="stylesheet" href="https://evil.example/x.css">',
+      '<iframe src="/api/v1/queues"></iframe><form action="/api/v1/sign-in" method="post"><button id="send">Send</button></form>',
+      '<a id="away" href="https://evil.example/">Away</a><p id="said">Fifth</p>',
+    ]
+    await editor.fill(pageWith(evil.join('')))
+    await expect(shown.locator('#said')).toHaveText('Fifth')
+    await shown.locator('#away').click()
+    await shown.locator('#send').click()
+    await page.waitForTimeout(500)
+    await expect(shown.locator('#said')).toHaveText('Fifth')
+    expect(await shown.locator('html').evaluate(() => ({ title: document.title, origin: window.origin }))).toMatchObject({ origin: 'null' })
+    expect(await shown.locator('html').evaluate(() => document.title)).not.toBe('ran')
+    expect(await shown.locator('html').evaluate(() => fetch('/api/v1/queues').then(() => 'reached', () => 'refused'))).toBe('refused')
+  })
+  expect(reached).toEqual([])
+})
+
+test('a theme that was put there by hand is gone on with, and goes for good once it is not needed', async ({ page, office }) => {
+  await prepare(office)
+  await office.writeTheme('acme-old/queue.html', pageWith('<p id="said">By hand</p>'))
+  await office.writeTheme('acme-old/art.svg', SVG)
+  await signIn(page, office, OTTO, '/themes')
+  await page.getByRole('link', { name: 'acme-old', exact: true }).click()
+  await expect(page.getByText('The files of this theme were put there by hand.')).toBeVisible()
+  await expect(frame(page).locator('#said')).toHaveText('By hand')
+  await expect(page.getByText('This is what visitors see.')).toBeVisible()
+  await page.getByRole('tab', { name: 'Files' }).click()
+  await expect(page.getByRole('list', { name: 'Files of the theme' }).getByRole('listitem')).toHaveCount(2)
+  await page.getByRole('button', { name: 'queue.html', exact: true }).click()
+  await page.getByLabel('Content of queue.html').fill(pageWith('<p id="said">Saved</p>'))
+  await page.getByRole('button', { name: 'Save as a version' }).click()
+  await page.getByRole('tab', { name: 'Versions' }).click()
+  const versions = page.getByRole('tabpanel').getByRole('listitem')
+  await expect(versions).toHaveCount(2)
+  await expect(versions.last()).toContainText('put there by hand')
+  await expect(versions.last()).toContainText('Live')
+
+  await page.getByRole('button', { name: 'Remove the theme' }).click()
+  const dialog = page.getByRole('dialog')
+  await expect(dialog).toContainText('with 2 versions')
+  await expect(dialog.getByRole('button', { name: 'Remove the theme' })).toBeDisabled()
+  await accessible(page, 'a theme that is to be removed')
+  await dialog.getByRole('textbox').fill('acme-old')
+  await dialog.getByRole('button', { name: 'Remove the theme' }).click()
+  await expect(page).toHaveURL(/\/themes$/)
+  await expect(page.getByText('acme-old is removed.')).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'No themes yet' })).toBeVisible()
+})
+
+const pageWith = (notes: string) => `{% extends "vestibule/queue.html" %}\n{% block notes %}\n${notes}\n{% endblock %}\n`
 
 /** A ZIP archive, as small as one can be. */
 function archive(files: Record<string, string>): Buffer {

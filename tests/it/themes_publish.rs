@@ -18,7 +18,7 @@ use crate::scene::{standing, view};
 const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
 
 /// A place with themes in it, and who publishes there.
-enum Place {
+pub(crate) enum Place {
     Folder(TempDir),
     Bucket(S3),
 }
@@ -37,15 +37,15 @@ macro_rules! on_each_place {
 use on_each_place;
 
 impl Place {
-    fn folder() -> Self {
+    pub(crate) fn folder() -> Self {
         Self::Folder(tempfile::tempdir().unwrap())
     }
 
-    async fn bucket() -> Self {
+    pub(crate) async fn bucket() -> Self {
         Self::Bucket(S3::start().await)
     }
 
-    fn publisher(&self) -> Publisher {
+    pub(crate) fn publisher(&self) -> Publisher {
         match self {
             Self::Folder(folder) => Publisher::at(ThemesAddress::Folder(folder.path().to_owned())),
             Self::Bucket(s3) => Publisher::on_server(s3.server(), s3.themes("themes").parse().unwrap()),
@@ -53,7 +53,7 @@ impl Place {
     }
 
     /// What a gate shows.
-    fn themes(&self) -> Themes {
+    pub(crate) fn themes(&self) -> Themes {
         match self {
             Self::Folder(folder) => Themes::at(ThemesAddress::Folder(folder.path().to_owned()), AT_ONCE),
             Self::Bucket(s3) => Themes::on_server(s3.server(), s3.themes("themes").parse().unwrap(), AT_ONCE),
@@ -61,7 +61,7 @@ impl Place {
     }
 
     /// Writes a file as somebody does who has no dashboard.
-    async fn write(&self, path: &str, content: &str) {
+    pub(crate) async fn write(&self, path: &str, content: &str) {
         match self {
             Self::Folder(folder) => {
                 let path: PathBuf = folder.path().join(path);

@@ -99,24 +99,32 @@ impl Bucket {
 
     /// What follows `prefix`, itself behind the place's own, in the keys of all objects.
     pub(crate) async fn keys(&self, prefix: &str) -> Result<Vec<String>, SourceError> {
-        let (prefix, mut keys, mut next) = (self.address.key_of(prefix), Vec::new(), None);
-        for _ in 0..ANSWERS_MAX {
-            let page = self.page(&prefix, next.as_deref(), &[]).await?;
-            keys.extend(page.objects.iter().filter_map(|(key, _)| key.strip_prefix(&prefix)).map(str::to_owned));
-            next = page.next;
-            if next.is_none() {
-                return Ok(keys);
-            }
-        }
-        Err(SourceError::Away(format!("more objects than {ANSWERS_MAX} answers name begin with {prefix}")))
+        let prefix = self.address.key_of(prefix);
+        let pages = self.pages(&prefix, &[]).await?;
+        let keys = pages.iter().flat_map(|page| &page.objects).filter_map(|(key, _)| key.strip_prefix(&prefix));
+        Ok(keys.map(str::to_owned).collect())
     }
 
     /// The next part of these keys, of all that go on behind it.
     pub(crate) async fn folders(&self, prefix: &str) -> Result<Vec<String>, SourceError> {
         let prefix = self.address.key_of(prefix);
-        let page = self.page(&prefix, None, &[("delimiter", "/")]).await?;
+        let pages = self.pages(&prefix, &[("delimiter", "/")]).await?;
         let name = |found: &String| Some(found.strip_prefix(&prefix)?.strip_suffix('/')?.to_owned());
-        Ok(page.prefixes.iter().filter_map(name).collect())
+        Ok(pages.iter().flat_map(|page| &page.prefixes).filter_map(name).collect())
+    }
+
+    /// All answers to a listing.
+    async fn pages(&self, prefix: &str, more: &[(&str, &str)]) -> Result<Vec<Page>, SourceError> {
+        let (mut pages, mut next) = (Vec::new(), None);
+        for _ in 0..ANSWERS_MAX {
+            let mut page = self.page(prefix, next.as_deref(), more).await?;
+            next = page.next.take();
+            pages.push(page);
+            if next.is_none() {
+                return Ok(pages);
+            }
+        }
+        Err(SourceError::Away(format!("more objects than {ANSWERS_MAX} answers name begin with {prefix}")))
     }
 
     /// An object's content and version, if there is one.

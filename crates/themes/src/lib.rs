@@ -70,7 +70,8 @@ pub use error::ThemeError;
 pub use language::{Language, negotiate};
 pub use loaded::{TEMPLATE_MAX, TEMPLATES_MAX};
 pub use publish::{
-    Draft, PublishError, Publisher, THEME_MAX, ThemeFiles, ThemeVersion, VERSIONS_KEPT_MAX, VersionId, VersionIdError,
+    Draft, KnownTheme, PublishError, Publisher, THEME_MAX, ThemeFiles, ThemeVersion, VERSIONS_KEPT_MAX, VersionId,
+    VersionIdError,
 };
 pub use script::{keepalive_script, queue_script};
 pub use shelf::THEMES_KEPT_MAX;

@@ -28,6 +28,7 @@ mod depot;
 mod draft;
 mod stage;
 mod version;
+mod withdraw;
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -35,6 +36,7 @@ use vestibule_core::{Micros, ThemeId};
 
 use self::depot::{Claim, Depot};
 pub use self::draft::{Draft, THEME_MAX, ThemeFiles};
+pub use self::stage::KnownTheme;
 use self::version::Manifest;
 pub use self::version::{ThemeVersion, VersionId, VersionIdError};
 use crate::ThemeError;

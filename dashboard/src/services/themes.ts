@@ -1,5 +1,5 @@
 import { address, bytes, send } from './http'
-import type { ThemeVersionView } from './types'
+import type { ThemeState, ThemeVersionView } from './types'
 
 /** A file of a theme as it is uploaded. */
 export interface ThemeFile {
@@ -7,11 +7,12 @@ export interface ThemeFile {
   base64: string
 }
 
-/** What a preview shows. */
-export interface PreviewOf {
-  /** What is live, without it. */
-  version?: string
-  state: string
+/** What is drawn of files that are not kept. */
+export interface Sketch {
+  templates: { path: string; text: string }[]
+  /** Paths of the other files. */
+  assets: string[]
+  states: ThemeState[]
   language: string
 }
 
@@ -24,7 +25,13 @@ export const listVersions = (theme: string) => send('get', '/api/v1/themes/{them
 export const readArchive = (theme: string, version: string) =>
   bytes('/api/v1/themes/{theme}/versions/{version}/archive', { path: { theme, version } })
 
+/** What visitors see as a ZIP archive, published here or put there by hand. */
+export const readLive = (theme: string) => bytes('/api/v1/themes/{theme}/archive', { path: { theme } })
+
 /** Where that archive is, to download it. */
+export const liveArchiveAddress = (theme: string) => address('/api/v1/themes/{theme}/archive', { path: { theme } })
+
+/** Where the archive of a version is, to download it. */
 export const archiveAddress = (theme: string, version: string) =>
   address('/api/v1/themes/{theme}/versions/{version}/archive', { path: { theme, version } })
 
@@ -40,10 +47,16 @@ export const uploadTheme = (theme: string, files: ThemeFile[]) =>
 export const publishVersion = (theme: string, version: string) =>
   send('post', '/api/v1/themes/{theme}/versions/{version}/publish', { path: { theme, version } })
 
-/** Where a preview is, for a frame. */
-export const previewAddress = (theme: string, of: PreviewOf) =>
-  address('/api/v1/themes/{theme}/preview', { path: { theme }, query: of })
+/** Takes what visitors see of a theme away. */
+export const unpublishTheme = (theme: string) => send('post', '/api/v1/themes/{theme}/unpublish', { path: { theme } })
 
-/** Whether there is a preview: a frame can't tell a page from the reason why there is none. */
-export const tryPreview = (theme: string, of: PreviewOf) =>
-  bytes('/api/v1/themes/{theme}/preview', { path: { theme }, query: of })
+/** Removes a theme with all its versions. */
+export const removeTheme = (theme: string, confirm?: string) =>
+  send('delete', '/api/v1/themes/{theme}', { path: { theme }, confirm })
+
+/** The pages of files as they are written so far; nothing of them is kept. */
+export const drawSketch = (theme: string, sketch: Sketch, signal: AbortSignal) =>
+  send('post', '/api/v1/themes/{theme}/preview', { path: { theme }, body: sketch, signal })
+
+/** Where the page is that draws previews in a frame. It is no operation: a program has no use for it. */
+export const PREVIEW_FRAME = '/api/v1/preview-frame'

@@ -46,11 +46,12 @@ impl Studio {
 }
 
 /// A page that says a text.
-fn page(text: &str) -> String {
+pub(super) fn page(text: &str) -> String {
     format!("<!doctype html><html lang=\"{{{{ lang }}}}\"><h1>{text}</h1>{{{{ heading }}}}{{{{ script_tags }}}}</html>")
 }
 
-fn upload(files: &[(&str, &str)]) -> Value {
+/// The body of an upload.
+pub(super) fn upload(files: &[(&str, &str)]) -> Value {
     let file = |(path, content): &(&str, &str)| json!({ "path": path, "base64": STANDARD.encode(content) });
     json!({ "files": files.iter().map(file).collect::<Vec<_>>() })
 }

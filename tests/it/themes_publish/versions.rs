@@ -1,5 +1,6 @@
 //! What is kept of what was published.
 
+use futures_util::{StreamExt as _, stream};
 use vestibule_tests::wait_until;
 use vestibule_themes::{PublishError, VERSIONS_KEPT_MAX, VersionId};
 
@@ -116,4 +117,14 @@ async fn of_two_who_publish_at_once_each_theme_is_whole(place: Place) {
         let live = anna.live(&acme()).await.unwrap().unwrap();
         assert!(live == saying("anna") || live == saying("ben"), "{live:?}");
     }
+}
+
+/// S3 puts a thousand into one answer.
+#[tokio::test]
+async fn more_themes_than_one_answer_names_are_all_listed() {
+    let place = Place::bucket().await;
+    let write = async |n| place.write(&format!("brand-{n}/queue.html"), "x").await;
+    stream::iter(0..1100).for_each_concurrent(16, write).await;
+    let themes = place.publisher().themes().await.unwrap();
+    assert_eq!((themes.len(), themes.iter().all(|theme| theme.live)), (1100, true));
 }

@@ -4,18 +4,24 @@
 //! tenants' ids fit, the longest counts. So nothing more is to be kept, and whoever copies themes into the folder by hand
 //! says by the name alone whose they are. All others, `default` among them, are the superusers'.
 
+mod frame;
 mod preview;
+mod sample;
+mod sketch;
 mod upload;
 
 use vestibule_core::settings::Tenant;
 use vestibule_core::{TenantId, ThemeId};
-use vestibule_themes::{PublishError, Publisher, ThemeError};
+use vestibule_themes::{KnownTheme, PublishError, Publisher, ThemeError};
 
 use crate::access::{Caller, Role};
 use crate::problem::Problem;
 use crate::state::Admin;
+use crate::wording::Wording;
 
+pub(crate) use frame::{PREVIEW_FRAME, preview_frame};
 pub(crate) use preview::{PREVIEW_FILES, Previews, preview_file, preview_page};
+pub(crate) use sketch::{Drawing, DrawnTheme, SKETCH_MAX, Sketch, SketchedTemplate, drawn};
 pub(crate) use upload::{ThemeUpload, Upload, ZipArchive};
 
 /// A theme, and whose it is.
@@ -48,17 +54,23 @@ fn owner<'a>(theme: &ThemeId, tenants: &'a [Tenant]) -> Option<&'a Tenant> {
     tenants.iter().filter(has).max_by_key(|tenant| tenant.id.as_str().len())
 }
 
-/// The themes that there are and that the caller may see.
-pub(crate) async fn all_seen(admin: &Admin, caller: &Caller) -> Result<Vec<OwnedTheme>, Problem> {
+/// The themes that there are and that the caller may see, and whether each is live.
+pub(crate) async fn all_seen(admin: &Admin, caller: &Caller) -> Result<Vec<(OwnedTheme, bool)>, Problem> {
     let tenants = admin.store.tenants().await?;
     let there = publisher(admin)?.themes().await?;
-    let owned = there.into_iter().map(|theme| OwnedTheme::of(theme, &tenants));
-    Ok(owned.filter(|theme| theme.is_seen_by(caller)).collect())
+    let owned = there.into_iter().map(|KnownTheme { id, live }| (OwnedTheme::of(id, &tenants), live));
+    Ok(owned.filter(|(theme, _)| theme.is_seen_by(caller)).collect())
+}
+
+/// What is known of a theme that must be there.
+pub(crate) async fn there(admin: &Admin, theme: &OwnedTheme) -> Result<KnownTheme, Problem> {
+    let all = publisher(admin)?.themes().await?;
+    all.into_iter().find(|known| known.id == theme.id).ok_or(Problem::Unknown(Wording::ATheme))
 }
 
 /// A theme of this name that the caller may see, whether there is one yet or not.
 pub(crate) async fn seen(admin: &Admin, caller: &Caller, id: &str) -> Result<OwnedTheme, Problem> {
-    let unknown = || Problem::Unknown("theme");
+    let unknown = || Problem::Unknown(Wording::ATheme);
     let theme = OwnedTheme::of(id.parse().map_err(|_| unknown())?, &admin.store.tenants().await?);
     Some(theme).filter(|theme| theme.is_seen_by(caller)).ok_or_else(unknown)
 }
@@ -78,7 +90,7 @@ pub(crate) fn publisher(admin: &Admin) -> Result<&Publisher, Problem> {
 impl From<PublishError> for Problem {
     fn from(error: PublishError) -> Self {
         match error {
-            PublishError::NoVersion => Self::Unknown("version"),
+            PublishError::NoVersion => Self::Unknown(Wording::AVersion),
             PublishError::Busy => Self::Busy,
             PublishError::Faults(faults) => Self::broken_theme(&faults),
             PublishError::Away(cause) => Self::ThemesAway(cause),

@@ -1,4 +1,4 @@
-//! What visitors would see, for a frame in the dashboard. What a theme's author wrote runs nothing there, reaches nothing
+//! What visitors would see of a version, as a page by itself. What a theme's author wrote runs nothing there, reaches nothing
 //! of the backoffice, and loads its own files only.
 
 use std::collections::VecDeque;
@@ -11,15 +11,15 @@ use http::header::{
 };
 use serde::{Deserialize, Serialize};
 use vestibule_core::records::{Note, NoteKind};
-use vestibule_core::settings::Settings;
-use vestibule_core::{QueueId, SessionId, Standing, StandingState, StoreError, ThemeId, WaitSeconds};
-use vestibule_themes::{Draft, Language, PageView, Themes, VersionId};
+use vestibule_core::{StandingState, StoreError, ThemeId};
+use vestibule_themes::{Draft, Language, VersionId};
 
 use crate::openapi::PREFIX;
 use crate::problem::Problem;
 use crate::query::Segments;
 use crate::secret::{hash, new_secret, random_hex};
 use crate::state::Admin;
+use crate::themes::sample::Sample;
 use crate::themes::{OwnedTheme, publisher};
 
 /// Route of a preview's files.
@@ -28,7 +28,7 @@ pub(crate) const PREVIEW_FILES: &str = "/preview-files/{token}/{*path}";
 const FILES_TTL: u64 = 600;
 /// Most previews whose files are kept at hand.
 const KEPT_MAX: usize = 8;
-/// A frame of the dashboard, without an origin and without a way out. What lies at the frame's own address is 'self' all
+/// A page or a frame without an origin and without a way out. What lies at the frame's own address is 'self' all
 /// the same, so it loads its files. `allow-scripts` only keeps back what a page says to browsers without scripts: the
 /// policy has no `script-src`, so none is run.
 const FRAME: &str = "img-src 'self' data:; font-src 'self'; media-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts";
@@ -78,30 +78,11 @@ pub(crate) async fn preview_page(
         admin.records.put_note(&note(&token), &text, FILES_TTL).await?;
         admin.previews.keep(hash(&token), Arc::clone(draft));
     }
-    let standing = sample(state).ok_or(Problem::Unknown("theme"))?;
-    let queue_name = name_of_queue(admin, &shown.theme).await?;
-    let asset_base = format!("{PREFIX}/preview-files/{token}/");
-    let tenant = theme.tenant.as_ref();
-    let is_there = |logo: &&String| draft.as_ref().is_some_and(|draft| draft.asset(logo).is_some());
-    let logo = tenant.and_then(|tenant| tenant.logo.as_ref()).filter(is_there);
-    let logo = logo.map(|logo| format!("{asset_base}{logo}"));
-    let nonce = random_hex::<16>();
-    let view = PageView {
-        standing: &standing,
-        queue_name: &queue_name,
-        brand_name: tenant.map_or("", |tenant| &tenant.name),
-        colour: tenant.and_then(|tenant| tenant.colour.as_ref()?.parse().ok()),
-        logo: logo.as_deref(),
-        language,
-        nonce: &nonce,
-        asset_base: &asset_base,
-        refresh_seconds: 20,
-        hold_seconds: 600,
-    };
-    let page = match draft {
-        Some(draft) => draft.page(&view),
-        None => Themes::built_in().queue_page(None, &view).await,
-    };
+    let (asset_base, nonce) = (format!("{PREFIX}/preview-files/{token}/"), random_hex::<16>());
+    let has = |logo: &str| draft.as_ref().is_some_and(|draft| draft.asset(logo).is_some());
+    let sample = Sample::of(admin, theme, asset_base, nonce, has).await?;
+    let page = sample.page(draft.as_deref(), state, language).await?;
+    let nonce = &sample.nonce;
     let policy = format!("default-src 'none'; style-src 'self' 'nonce-{nonce}'; {FRAME}");
     Ok(([(CONTENT_SECURITY_POLICY, policy), (X_FRAME_OPTIONS, "SAMEORIGIN".to_owned())], Html(page)).into_response())
 }
@@ -149,33 +130,4 @@ async fn draft(admin: &Admin, shown: &Shown) -> Result<Option<Draft>, Problem> {
         Some(files) => Draft::check(files).await.map(Some).map_err(|faults| Problem::broken_theme(&faults)),
         None => Ok(None),
     }
-}
-
-/// The first queue that has the theme lends its name.
-async fn name_of_queue(admin: &Admin, theme: &ThemeId) -> Result<String, StoreError> {
-    admin.directory.refresh().await?;
-    let mut queues = admin.directory.queues();
-    queues.retain(|queue| queue.settings.theme.as_ref() == Some(theme));
-    let first = queues.iter().map(|queue| &queue.settings).min_by(|one, other| one.id.cmp(&other.id));
-    Ok(first.map_or_else(|| "World tour".to_owned(), |settings: &Settings| settings.name.clone()))
-}
-
-/// Somebody in the middle of a line, or whose turn it is.
-fn sample(state: StandingState) -> Option<Standing> {
-    let in_line = !matches!(state, StandingState::Admitted | StandingState::Closed);
-    let queue: QueueId = "sample".parse().ok()?;
-    Some(Standing {
-        queue,
-        session: Some(SessionId::from_bytes([0x5a; 16])),
-        state,
-        position: in_line.then_some(1234),
-        waiting: Some(5678),
-        active: Some(500),
-        wait_seconds: (state == StandingState::Waiting).then_some(WaitSeconds { p50: 240, p90: 360 }),
-        joined_at: None,
-        expires_in: None,
-        poll_after: 20,
-        enter_url: Some("/".to_owned()),
-        revision: None,
-    })
 }

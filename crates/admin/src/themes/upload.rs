@@ -15,6 +15,7 @@ use vestibule_themes::{ASSET_MAX, FILES_MAX, THEME_MAX, ThemeError, ThemeFiles};
 use zip::ZipArchive as Archive;
 
 use crate::problem::Problem;
+use crate::wording::Wording;
 
 /// Most bytes of an upload. A load balancer takes 1 MB for a function.
 pub(crate) const UPLOAD_MAX: usize = 16 * 1024 * 1024;
@@ -67,7 +68,9 @@ impl<S: Send + Sync> FromRequest<S> for Upload {
         let body = axum::body::to_bytes(request.into_body(), UPLOAD_MAX).await;
         let body = body.map_err(|_| Problem::TooLarge(UPLOAD_MAX))?;
         let read = move || if kind == ZIP { unpacked(body) } else { decoded(&body) };
-        let read = tokio::task::spawn_blocking(read).await.map_err(|error| Problem::BadBody(error.to_string()))?;
+        let read = tokio::task::spawn_blocking(read)
+            .await
+            .map_err(|error| Problem::BadBody(Wording::NotUnderstood.with("cause", error.to_string())))?;
         read.map(Self)
     }
 }
@@ -78,13 +81,17 @@ fn essence(headers: &HeaderMap) -> String {
 }
 
 fn decoded(body: &[u8]) -> Result<ThemeFiles, Problem> {
-    let upload: ThemeUpload = serde_json::from_slice(body).map_err(|error| Problem::BadBody(error.to_string()))?;
+    let upload: ThemeUpload = serde_json::from_slice(body)
+        .map_err(|error| Problem::BadBody(Wording::NotUnderstood.with("cause", error.to_string())))?;
     let (mut files, mut errors) = (ThemeFiles::new(), Vec::new());
     for (index, UploadedFile { path, base64 }) in upload.files.into_iter().enumerate() {
         match STANDARD.decode(base64) {
             Ok(content) if !files.contains_key(&path) => drop(files.insert(path, content.into())),
-            Ok(_) => errors.push(wrong(format!("files[{index}].path"), "is there twice")),
-            Err(error) => errors.push(wrong(format!("files[{index}].base64"), format!("takes base64: {error}"))),
+            Ok(_) => errors.push(FieldError::new(format!("files[{index}].path"), Wording::Twice)),
+            Err(error) => {
+                let fault = Wording::NoBase64.with("cause", error.to_string());
+                errors.push(FieldError::new(format!("files[{index}].base64"), fault));
+            }
         }
     }
     if errors.is_empty() { Ok(files) } else { Err(Problem::WrongFields(errors)) }
@@ -92,7 +99,8 @@ fn decoded(body: &[u8]) -> Result<ThemeFiles, Problem> {
 
 /// Unpacks an archive within the limits of a theme, however much it claims to hold.
 fn unpacked(body: Bytes) -> Result<ThemeFiles, Problem> {
-    let no_archive = |error: &dyn std::fmt::Display| Problem::BadBody(format!("it takes a ZIP archive: {error}"));
+    let no_archive =
+        |error: &dyn std::fmt::Display| Problem::BadBody(Wording::NoArchive.with("cause", error.to_string()));
     let mut archive = Archive::new(Cursor::new(body)).map_err(|error| no_archive(&error))?;
     // Folders and litter are entries as well.
     if archive.len() > 4 * FILES_MAX {
@@ -112,7 +120,7 @@ fn unpacked(body: Bytes) -> Result<ThemeFiles, Problem> {
             return Err(Problem::broken_theme(&[ThemeError::TooLarge { file: ".".into(), max: THEME_MAX }]));
         }
         if files.insert(name.clone(), Bytes::from(content)).is_some() {
-            return Err(Problem::BrokenTheme(vec![wrong(name, "is there twice")]));
+            return Err(Problem::BrokenTheme(vec![FieldError::new(name, Wording::Twice)]));
         }
     }
     Ok(without_folder(files))
@@ -146,12 +154,18 @@ pub(super) fn fault(fault: &ThemeError) -> FieldError {
         | ThemeError::NoScript { file } => file.display().to_string(),
         _ => ".".to_owned(),
     };
-    let message = told.strip_prefix(&place).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&told).to_owned();
-    wrong(place, message)
-}
-
-fn wrong(field: impl Into<String>, message: impl Into<String>) -> FieldError {
-    FieldError { field: field.into(), message: message.into() }
+    let told = told.strip_prefix(&place).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&told);
+    let phrase = match fault {
+        ThemeError::TooLarge { max, .. } => Wording::ThemeFileTooLarge.with("most", *max),
+        ThemeError::TooMany { max, .. } => Wording::TooManyTemplates.with("most", *max),
+        ThemeError::TooManyFiles { max, .. } => Wording::TooManyFiles.with("most", *max),
+        ThemeError::Empty => Wording::NoFiles.into(),
+        ThemeError::Kind { .. } => Wording::NoThemeFile.into(),
+        ThemeError::NoScript { .. } => Wording::NoScriptTags.into(),
+        ThemeError::Template { .. } => Wording::TemplateFault.with("cause", told),
+        _ => Wording::ThemeUnreadable.with("cause", told),
+    };
+    FieldError::new(place, phrase)
 }
 
 #[cfg(test)]

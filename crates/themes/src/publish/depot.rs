@@ -19,6 +19,8 @@ use crate::bucket::{Bucket, S3Server};
 const VERSIONS: &str = ".versions";
 /// Versions of all themes lie below it.
 pub(super) const VERSIONS_OF_ALL: &str = ".versions/";
+/// Beside the versions: which one is live, and who has the claim.
+const LIVE: &str = ".live";
 /// Beside the files of a version; no file of a theme begins with a dot.
 const MANIFEST: &str = ".manifest.json";
 /// Most bytes of one: a thousand paths of 255 bytes each fit into it.
@@ -164,6 +166,27 @@ impl Depot {
         }
     }
 
+    /// Takes away what gates read of a theme.
+    pub(super) async fn hide(&self, theme: &ThemeId) -> Result<(), PublishError> {
+        match self {
+            Self::Folder(root) => folder::hide(root, theme).await,
+            Self::Bucket(bucket) => bucket::show(bucket, theme, &ThemeFiles::new()).await,
+        }
+    }
+
+    /// Removes these versions and whatever else is kept beside them, the claim at the end.
+    pub(super) async fn remove_versions(&self, theme: &ThemeId, ids: Vec<VersionId>) -> Result<(), PublishError> {
+        match self {
+            Self::Folder(root) => folder::remove_all(root, theme).await,
+            Self::Bucket(bucket) => {
+                for id in &ids {
+                    self.remove_version(theme, id).await?;
+                }
+                bucket::remove(bucket, &versions_of(theme), LIVE).await
+            }
+        }
+    }
+
     /// Makes these files the theme that gates read.
     pub(super) async fn show(&self, theme: &ThemeId, files: &ThemeFiles) -> Result<(), PublishError> {
         match self {
@@ -174,7 +197,7 @@ impl Depot {
 }
 
 fn live_of(theme: &ThemeId) -> String {
-    format!("{}.live", versions_of(theme))
+    format!("{}{LIVE}", versions_of(theme))
 }
 
 fn json(value: &impl Serialize) -> Result<Bytes, PublishError> {

@@ -1,22 +1,34 @@
 //! What an office needs beside publishing: which themes there are, and versions that are looked at before they are live.
 
+use std::collections::BTreeMap;
+
 use vestibule_core::{Micros, ThemeId};
 
 use super::depot::{self, Claim};
 use super::{Draft, PublishError, Publisher, ThemeVersion, VersionId};
 
+/// A theme that there is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownTheme {
+    /// Its id.
+    pub id: ThemeId,
+    /// Whether gates find something of it; versions alone are kept of the others.
+    pub live: bool,
+}
+
 impl Publisher {
-    /// The themes that there are, by id: published ones, and those that were put there by hand.
+    /// The themes that there are, by id: published ones, those that were put there by hand, and those of which only
+    /// versions are kept.
     ///
     /// # Errors
     /// The place can't be read.
-    pub async fn themes(&self) -> Result<Vec<ThemeId>, PublishError> {
-        let mut names = self.depot.folders("").await?;
-        names.extend(self.depot.folders(depot::VERSIONS_OF_ALL).await?);
-        let mut themes: Vec<ThemeId> = names.into_iter().filter_map(|name| name.parse().ok()).collect();
-        themes.sort_unstable();
-        themes.dedup();
-        Ok(themes)
+    pub async fn themes(&self) -> Result<Vec<KnownTheme>, PublishError> {
+        let (shown, kept) = (self.depot.folders("").await?, self.depot.folders(depot::VERSIONS_OF_ALL).await?);
+        let known = |names: Vec<String>, live| {
+            names.into_iter().filter_map(move |name| Some((name.parse::<ThemeId>().ok()?, live)))
+        };
+        let themes: BTreeMap<_, _> = known(kept, false).chain(known(shown, true)).collect();
+        Ok(themes.into_iter().map(|(id, live)| KnownTheme { id, live }).collect())
     }
 
     /// Keeps a draft as the theme's newest version without making it live, which [`Self::roll_back`] does with any
@@ -50,7 +62,12 @@ impl Publisher {
     }
 
     /// The live version; what was put there by hand becomes one.
-    async fn adopted(&self, claim: &Claim, theme: &ThemeId, now: Micros) -> Result<Option<VersionId>, PublishError> {
+    pub(super) async fn adopted(
+        &self,
+        claim: &Claim,
+        theme: &ThemeId,
+        now: Micros,
+    ) -> Result<Option<VersionId>, PublishError> {
         if let Some(live) = claim.live() {
             return Ok(Some(live.clone()));
         }
@@ -103,6 +120,7 @@ mod tests {
         assert!(shown().starts_with("By hand"));
         let other: ThemeId = "blue".parse().unwrap();
         publisher.stage(&other, &draft("Blue").await, "zoe", Micros(14)).await.unwrap();
-        assert_eq!(publisher.themes().await.unwrap(), [acme, other]);
+        let known = [KnownTheme { id: acme, live: true }, KnownTheme { id: other, live: false }];
+        assert_eq!(publisher.themes().await.unwrap(), known);
     }
 }

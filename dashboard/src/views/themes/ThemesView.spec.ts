@@ -10,7 +10,7 @@ import ThemesView from './ThemesView.vue'
 
 enableAutoUnmount(afterEach)
 
-const theme = (id: string, tenant: string, queues: string[] = []) => ({ id, tenant, queues })
+const theme = (id: string, tenant: string, queues: string[] = []) => ({ id, tenant, queues, live: true })
 const list = { themes: [theme('acme', 'acme', ['acme-tour']), theme('coral', 'coral')], states: ['waiting'], languages: ['en'] }
 const rows = () => [...document.querySelectorAll('tbody th')].map((it) => it.textContent?.trim())
 

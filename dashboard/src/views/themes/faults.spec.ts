@@ -5,7 +5,7 @@ import { Problem } from '@/services/problem'
 import { faultsOf } from './faults'
 
 test('a fault is told by file and line', () => {
-  const error = (field: string) => ({ code: 'wrong_field', field, message: 'x' })
+  const error = (field: string) => ({ code: 'takes' as 'no_files', field, message: 'x' })
   const errors = [error('queue.html:12'), error('img/a.tiff'), error('.')]
   const problem = new Problem(422, { error: { code: 'broken_theme', message: 'x' }, errors })
   expect(faultsOf(problem)).toEqual([{ path: 'queue.html', line: 12, message: 'x' }, { path: 'img/a.tiff', message: 'x' }, { message: 'x' }])

@@ -1,3 +1,4 @@
+import { say } from '@/locale/phrases'
 import type { Problem } from '@/services/problem'
 
 /** Something wrong with a theme, and where. */
@@ -7,14 +8,21 @@ export interface Fault {
   /** The line, from 1. */
   line?: number
   message: string
+  /** The language of the message, where it is not the operator's. */
+  lang?: string
 }
+
+/** Faults that the server has from elsewhere, in English. */
+const FOREIGN: readonly string[] = ['template_fault', 'theme_unreadable']
 
 /** What the server found wrong with a theme: it names a place as `queue.html:12`, and all of it as `.`. */
 export function faultsOf(problem: Problem | undefined): Fault[] {
   if (problem?.code !== 'broken_theme') return []
-  return problem.errors.map(({ field, message }) => {
+  return problem.errors.map((error) => {
+    const { field } = error
     const [, path, line] = /^(.*?)(?::(\d+))?$/.exec(field ?? '') ?? []
-    return { ...(path && path !== '.' && { path }), ...(line && { line: Number(line) }), message }
+    const place = { ...(path && path !== '.' && { path }), ...(line && { line: Number(line) }) }
+    return { ...place, message: say(error, error.message), ...(FOREIGN.includes(error.code) && { lang: 'en' }) }
   })
 }
 

@@ -78,7 +78,7 @@ function markOf(text: string): string {
 function blocksOf({ colour, logo, texts }: Guided, page: Page): string[] {
   const said = PLACE_NAMES.filter((place) => PLACES[place].page === page || PLACES[place].page === 'both')
   return [
-    (colour || isDrawn(logo)) && block('style', [...(colour ? styles(colour) : []), ...(isDrawn(logo) ? [DRAWN] : [])].join('\n')),
+    colour && block('style', styles(colour).join('\n')),
     logo && block('logo', `<img class="logo" src="{{ asset_base }}${logo}" alt="{{ brand.name }}">`),
     ...said.map((place) => {
       const text = inLanguages(texts[place] ?? {}, place)
@@ -88,10 +88,6 @@ function blocksOf({ colour, logo, texts }: Guided, page: Page): string[] {
 }
 
 const block = (name: string, content: string) => `{% block ${name} %}\n${content}\n{% endblock %}`
-
-/** A drawing may have no size of its own, and would then have none on the page. */
-const DRAWN = '.logo{inline-size:min(16rem,80vw)}'
-const isDrawn = (logo: string | null) => logo?.endsWith('.svg') ?? false
 
 function styles(colour: string): string[] {
   const it = palette(colour)

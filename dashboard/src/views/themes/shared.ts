@@ -5,8 +5,8 @@ import { useWork, type Work } from './work'
 const KEY: InjectionKey<Work> = Symbol('theme')
 
 /** Begins to work on a theme, for the parts of its page as well. */
-export function provideWork(theme: string): Work {
-  const work = useWork(theme)
+export function provideWork(theme: string, isLive: boolean): Work {
+  const work = useWork(theme, isLive)
   provide(KEY, work)
   return work
 }

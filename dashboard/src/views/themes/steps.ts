@@ -1,3 +1,7 @@
+import { useRouter } from 'vue-router'
+
+import { useTask } from '@/composables/task'
+import { removeTheme } from '@/services/themes'
 import { useConfirmation } from '@/stores/confirmation'
 import { useNotices } from '@/stores/notices'
 import type { ThemeVersionView } from '@/services/types'
@@ -13,12 +17,16 @@ export interface Steps {
   publish(version: ThemeVersionView): Promise<void>
   open(version: ThemeVersionView): Promise<void>
   startOver(guided: Guided): Promise<void>
+  unpublish(): Promise<void>
+  /** Removes the theme, and leaves its page. */
+  remove(): Promise<boolean>
 }
 
-export function useSteps(work: Work): Steps {
+export function useSteps(work: Work, theme: string): Steps {
   const t = useThemeTexts()
   const confirmation = useConfirmation()
   const notices = useNotices()
+  const router = useRouter()
 
   async function check(): Promise<void> {
     if (await work.check()) notices.done(t.value.checked)
@@ -43,5 +51,18 @@ export function useSteps(work: Work): Steps {
     if (await confirmation.ask(question)) work.choose(guided)
   }
 
-  return { check, save, publish, open, startOver }
+  async function unpublish(): Promise<void> {
+    const question = { title: t.value.unpublishTitle, body: t.value.unpublishBody, action: t.value.unpublish, isDangerous: true }
+    if ((await confirmation.ask(question)) && (await work.unpublish())) notices.done(t.value.unpublished)
+  }
+
+  const { run: remove } = useTask(async () => {
+    const question = { title: t.value.removeTitle(theme), body: t.value.removeBody, action: t.value.remove, isDangerous: true, typed: theme }
+    if (!(await confirmation.confirmed((token) => removeTheme(theme, token), question))) return
+    work.drop()
+    notices.done(t.value.removed(theme))
+    await router.push({ name: 'themes' })
+  }, true)
+
+  return { check, save, publish, open, startOver, unpublish, remove }
 }

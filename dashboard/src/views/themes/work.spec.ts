@@ -11,7 +11,7 @@ import { nothing, pagesOf } from './guided'
 import { useWork, type Work } from './work'
 
 const version = (id: string, live = false) => ({ id, at: 1, operator: 'otto', files: 1, bytes: 9, live })
-const begin = () => effectScope().run(() => useWork('acme')) as Work
+const begin = (isLive = false) => effectScope().run(() => useWork('acme', isLive)) as Work
 const archived = (text: string) => vi.spyOn(zip, 'unzip').mockResolvedValue(new Map([['queue.html', bytesOf(text)]]))
 const VERSIONS = 'GET /api/v1/themes/acme/versions'
 const UPLOAD = 'POST /api/v1/themes/acme/versions'
@@ -44,7 +44,7 @@ test('what is saved is the base of what comes', async () => {
 
 test('what is broken is not saved, and its faults are told until something else is tried', async () => {
   let isBroken = true
-  const errors = [{ code: 'wrong_field', field: 'queue.html:3', message: 'x' }]
+  const errors = [{ code: 'takes', field: 'queue.html:3', message: 'x' }]
   serve({ [VERSIONS]: { versions: [] }, [UPLOAD]: () => (isBroken ? refusal(422, 'broken_theme', { errors }) : { files: 1, bytes: 1 }) })
   const work = begin()
   await flushPromises()
@@ -80,5 +80,50 @@ test('what was saved stays the base though the versions can’t be read', async 
   isThere = false
   expect(await work.save()).toBe(true)
   expect(work.base.value?.id).toBe('1-a')
+  expect(work.isChanged.value).toBe(false)
+})
+
+test('what was put there by hand is what work begins with, and the first version that is saved', async () => {
+  archived('by hand')
+  const versions: object[] = []
+  const asked = serve({
+    [VERSIONS]: () => ({ versions }),
+    'GET /api/v1/themes/acme/archive': {},
+    [UPLOAD]: () => (versions.unshift(version('2-b'), { ...version('1-a', true), operator: null }), version('2-b')),
+  })
+  const work = begin(true)
+  await flushPromises()
+  expect(textOf(work.files.value.get('queue.html'))).toBe('by hand')
+  expect(work.isChanged.value).toBe(false)
+  expect(work.base.value).toBeUndefined()
+  work.write('extra.css', bytesOf('x'))
+  await work.save()
+  expect(asked.find(({ line }) => line === UPLOAD)?.body).toMatchObject({ files: [{ path: 'queue.html', base64: btoa('by hand') }, { path: 'extra.css' }] })
+  expect(work.versions.value.value).toHaveLength(2)
+})
+
+test('a theme that is not there begins with nothing', async () => {
+  const asked = serve({ [VERSIONS]: { versions: [] } })
+  const work = begin()
+  await flushPromises()
+  expect(asked).toHaveLength(1)
+  expect(work.files.value.size).toBe(0)
+})
+
+test('a theme that was taken down is live no more, and what was changed stays', async () => {
+  archived('page')
+  let isLive = true
+  serve({
+    [VERSIONS]: () => ({ versions: [version('1-a', isLive)] }),
+    'GET /api/v1/themes/acme/versions/1-a/archive': {},
+    'POST /api/v1/themes/acme/unpublish': () => ((isLive = false), 204),
+  })
+  const work = begin(true)
+  await flushPromises()
+  work.write('extra.css', bytesOf('x'))
+  expect(await work.unpublish()).toBe(true)
+  expect(work.base.value?.live).toBe(false)
+  expect(work.isChanged.value).toBe(true)
+  work.drop()
   expect(work.isChanged.value).toBe(false)
 })

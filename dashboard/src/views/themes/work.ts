@@ -5,7 +5,7 @@ import { useTask } from '@/composables/task'
 import { areSame, base64, bytesOf, textOf, themeIn, type ThemeFiles } from '@/domain/theme-files'
 import { unzip } from '@/domain/zip'
 import type { Problem } from '@/services/problem'
-import { checkTheme, listVersions, publishVersion, readArchive, uploadTheme } from '@/services/themes'
+import { checkTheme, listVersions, publishVersion, readArchive, readLive, unpublishTheme, uploadTheme } from '@/services/themes'
 import type { ThemeVersionView } from '@/services/types'
 
 import { guidedOf, pagesOf, PAGES, type Guided } from './guided'
@@ -14,7 +14,7 @@ import { guidedOf, pagesOf, PAGES, type Guided } from './guided'
 export interface Work {
   versions: Loaded<ThemeVersionView[]>
   files: ShallowRef<ThemeFiles>
-  /** The version that the files began with; none where nothing was uploaded yet. */
+  /** The version that the files began with; none where nothing was uploaded yet, though files may be there by hand. */
   base: ShallowRef<ThemeVersionView | undefined>
   /** Whether the files differ from it. */
   isChanged: ComputedRef<boolean>
@@ -36,9 +36,14 @@ export interface Work {
   save(): Promise<boolean>
   /** Makes the version that the files began with what visitors see, or another one. */
   publish(version: ThemeVersionView): Promise<boolean>
+  /** Takes what visitors see of the theme away. */
+  unpublish(): Promise<boolean>
+  /** Lets go of what was changed. */
+  drop(): void
 }
 
-export function useWork(theme: string): Work {
+/** Begins with the newest version, or where there is none and the theme `isLive`, with what was put there by hand. */
+export function useWork(theme: string, isLive = false): Work {
   const files = shallowRef<ThemeFiles>(new Map())
   const begun = shallowRef<ThemeFiles>(new Map())
   const base = shallowRef<ThemeVersionView>()
@@ -50,13 +55,20 @@ export function useWork(theme: string): Work {
     const found = (await listVersions(theme)).versions
     base.value = found.find(({ id }) => id === base.value?.id) ?? base.value
     const first = found[0]
-    if (!base.value && first && !isChanged.value) await read(first)
+    if (!base.value && !isChanged.value) {
+      if (first) await read(first)
+      else if (isLive) await begin(await readLive(theme))
+    }
     return found
   })
 
-  async function read(version: ThemeVersionView): Promise<void> {
-    begun.value = themeIn(await unzip(await readArchive(theme, version.id)))
+  async function begin(archive: ArrayBuffer): Promise<void> {
+    begun.value = themeIn(await unzip(archive))
     files.value = begun.value
+  }
+
+  async function read(version: ThemeVersionView): Promise<void> {
+    await begin(await readArchive(theme, version.id))
     base.value = version
   }
 
@@ -77,7 +89,11 @@ export function useWork(theme: string): Work {
     if (base.value?.id === live.id) base.value = live
     await versions.load()
   })
-  const tasks = [opening, checking, saving, publishing]
+  const unpublishing = useTask(async () => {
+    await unpublishTheme(theme)
+    await versions.load()
+  })
+  const tasks = [opening, checking, saving, publishing, unpublishing]
 
   function write(path: string, content: Uint8Array<ArrayBuffer> | undefined): void {
     const now = new Map(files.value)
@@ -115,6 +131,8 @@ export function useWork(theme: string): Work {
     check: run(checking),
     save: run(saving),
     publish: run(publishing),
+    unpublish: run(unpublishing),
+    drop: () => (files.value = begun.value),
   }
 }
 

@@ -3,6 +3,7 @@ use std::io::{Cursor, Write as _};
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use vestibule_core::ThemeId;
 use vestibule_themes::{ThemeFiles, VersionId};
 use zip::ZipWriter;
 use zip::result::ZipError;
@@ -13,6 +14,7 @@ use crate::problem::{ErrorBody, Problem};
 use crate::query::Segments;
 use crate::state::Admin;
 use crate::themes::{publisher, seen};
+use crate::wording::Wording;
 
 /// Downloads a version
 ///
@@ -29,12 +31,17 @@ pub(crate) async fn download_theme(
     Segments((id, version)): Segments<(String, String)>,
 ) -> Result<Response, Problem> {
     let theme = seen(&admin, &caller, &id).await?;
-    let version: VersionId = version.parse().map_err(|_| Problem::Unknown("version"))?;
+    let version: VersionId = version.parse().map_err(|_| Problem::Unknown(Wording::AVersion))?;
     let files = publisher(&admin)?.read(&theme.id, &version).await?;
+    archived(&theme.id, files).await
+}
+
+/// Files as an archive to download.
+pub(super) async fn archived(theme: &ThemeId, files: ThemeFiles) -> Result<Response, Problem> {
     let failed = |error: &dyn std::fmt::Display| Problem::ThemesAway(error.to_string());
     let packed = tokio::task::spawn_blocking(move || packed(&files)).await.map_err(|error| failed(&error))?;
     let packed = packed.map_err(|error| failed(&error))?;
-    let name = format!("attachment; filename=\"{}.zip\"", theme.id);
+    let name = format!("attachment; filename=\"{theme}.zip\"");
     Ok(([(CONTENT_TYPE, "application/zip".to_owned()), (CONTENT_DISPOSITION, name)], packed).into_response())
 }
 

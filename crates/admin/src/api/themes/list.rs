@@ -40,6 +40,8 @@ pub(crate) struct ThemeView {
     tenant: Option<String>,
     /// The queues that have it, as far as the caller may see them.
     queues: Vec<String>,
+    /// Whether visitors see something of it: what was published, or put there by hand.
+    live: bool,
 }
 
 /// Lists themes
@@ -56,7 +58,7 @@ pub(crate) async fn list_themes(State(admin): State<Admin>, caller: Caller) -> R
     let mut queues = admin.directory.queues();
     queues.retain(|queue| caller.sees(&queue.settings.tenant));
     queues.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));
-    let themes = owned.into_iter().map(|theme| ThemeView {
+    let themes = owned.into_iter().map(|(theme, live)| ThemeView {
         tenant: theme.tenant_id().map(ToString::to_string),
         queues: queues
             .iter()
@@ -64,6 +66,7 @@ pub(crate) async fn list_themes(State(admin): State<Admin>, caller: Caller) -> R
             .map(|queue| queue.settings.id.to_string())
             .collect(),
         id: theme.id.to_string(),
+        live,
     });
     let languages = Language::ALL.iter().map(|language| language.code()).collect();
     Ok(Json(ThemeList { themes: themes.collect(), states: STATES.map(StandingState::as_str), languages }))

@@ -2,8 +2,12 @@
 
 mod archive;
 mod list;
+mod live;
 mod preview;
 mod publish;
+mod remove;
+mod sketch;
+mod unpublish;
 mod upload;
 mod versions;
 
@@ -21,7 +25,10 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .routes(routes!(versions::list_theme_versions, upload::upload_theme))
         .routes(routes!(archive::download_theme))
         .routes(routes!(publish::publish_theme))
-        .routes(routes!(preview::preview_theme))
+        .routes(routes!(preview::preview_theme, sketch::preview_sketch))
+        .routes(routes!(live::download_live_theme))
+        .routes(routes!(unpublish::unpublish_theme))
+        .routes(routes!(remove::remove_theme))
 }
 
 /// A version of a theme.

@@ -7,9 +7,10 @@ use vestibule_themes::{Language, VersionId};
 use crate::access::Caller;
 use crate::api::themes::list::STATES;
 use crate::problem::{ErrorBody, Problem};
-use crate::query::{Query, Segments, parsed};
+use crate::query::{Query, Segments, one_of, parsed};
 use crate::state::Admin;
 use crate::themes::{preview_page, seen};
+use crate::wording::Wording;
 
 /// Previews a theme
 ///
@@ -32,20 +33,19 @@ pub(crate) async fn preview_theme(
     Segments(id): Segments<String>,
 ) -> Result<Response, Problem> {
     let (version, state, language) = query.read(|fields| {
-        let states = STATES.map(StandingState::as_str).join(", ");
-        let languages = Language::ALL.map(Language::code).join(", ");
-        let version = parsed::<VersionId>(fields, "version", "the id of a version");
-        let state = fields.or("state", StandingState::Waiting, &format!("one of {states}"), state);
-        (version, state, fields.or("language", Language::ALL[0], &format!("one of {languages}"), language))
+        let (states, languages) = (STATES.map(StandingState::as_str), Language::ALL.map(Language::code));
+        let version = parsed::<VersionId>(fields, "version", Wording::VersionId);
+        let state = fields.or("state", StandingState::Waiting, one_of(&states), state);
+        (version, state, fields.or("language", Language::ALL[0], one_of(&languages), language))
     })?;
     let theme = seen(&admin, &caller, &id).await?;
     preview_page(&admin, &theme, version, state, language).await
 }
 
-fn state(value: &Value) -> Option<StandingState> {
+pub(super) fn state(value: &Value) -> Option<StandingState> {
     STATES.into_iter().find(|state| Some(state.as_str()) == value.as_str())
 }
 
-fn language(value: &Value) -> Option<Language> {
+pub(super) fn language(value: &Value) -> Option<Language> {
     Language::ALL.into_iter().find(|language| Some(language.code()) == value.as_str())
 }

@@ -10,6 +10,7 @@ use crate::problem::{ErrorBody, Problem};
 use crate::query::Segments;
 use crate::state::Admin;
 use crate::themes::{operated, publisher};
+use crate::wording::Wording;
 
 /// Publishes a version
 ///
@@ -28,7 +29,7 @@ pub(crate) async fn publish_theme(
     Segments((id, version)): Segments<(String, String)>,
 ) -> Result<Json<ThemeVersionView>, Problem> {
     let theme = operated(&admin, &caller, &id).await?;
-    let version: VersionId = version.parse().map_err(|_| Problem::Unknown("version"))?;
+    let version: VersionId = version.parse().map_err(|_| Problem::Unknown(Wording::AVersion))?;
     let publisher = publisher(&admin)?;
     let before = publisher.versions(&theme.id).await?.into_iter().find(|version| version.live);
     let live = publisher.roll_back(&theme.id, &version, admin.now().await?).await?;

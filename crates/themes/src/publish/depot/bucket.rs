@@ -50,8 +50,7 @@ pub(super) async fn show(bucket: &Bucket, theme: &ThemeId, files: &ThemeFiles) -
 /// Removes a folder, the note that makes it a version first.
 pub(super) async fn remove(bucket: &Bucket, folder: &str, note: &str) -> Result<(), PublishError> {
     bucket.delete(&format!("{folder}{note}")).await?;
-    for path in bucket.keys(folder).await? {
-        bucket.delete(&format!("{folder}{path}")).await?;
-    }
-    Ok(())
+    let paths = bucket.keys(folder).await?.into_iter().map(|path| format!("{folder}{path}"));
+    let deletes: Vec<_> = paths.map(|path| async move { bucket.delete(&path).await }).collect();
+    Ok(stream::iter(deletes).buffer_unordered(FILES_AT_ONCE).try_collect::<()>().await?)
 }

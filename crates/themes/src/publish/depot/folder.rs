@@ -9,7 +9,7 @@ use bytes::Bytes;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use vestibule_core::ThemeId;
 
-use super::{Claim, Live, parsed, versions_of};
+use super::{Claim, Live, VERSIONS, parsed, versions_of};
 use crate::ThemeError;
 use crate::publish::{PublishError, ThemeFiles};
 
@@ -17,6 +17,8 @@ use crate::publish::{PublishError, ThemeFiles};
 const LOOKED_AT_MAX: usize = 10_000;
 /// A theme is put together here before it is shown.
 const NEXT: &str = ".next";
+/// Begins the name under which versions of a theme are removed; no theme is named like that.
+const GONE: &str = ".gone-";
 
 /// Runs what waits for a disk where it holds up no request; `path` is what an error is told with.
 async fn blocking<T: Send + 'static>(
@@ -115,6 +117,30 @@ pub(super) async fn folders(root: &Arc<Path>, folder: &str) -> Result<Vec<String
 
 pub(super) async fn remove(root: &Arc<Path>, folder: &str) -> Result<(), PublishError> {
     blocking(root, folder.to_owned(), |_, folder| removed(folder)).await
+}
+
+/// Visitors see all of the theme or nothing: what they see gets another name first.
+pub(super) async fn hide(root: &Arc<Path>, theme: &ThemeId) -> Result<(), PublishError> {
+    let (next, theme) = (format!("{}{NEXT}", versions_of(theme)), theme.clone());
+    blocking(root, next, move |root, next| {
+        let old = next.with_extension("old");
+        removed(&old)?;
+        optional(fs::rename(root.join(theme.as_str()), &old))?;
+        removed(&old)
+    })
+    .await
+}
+
+/// Whoever claims the theme meanwhile begins with a folder of their own.
+pub(super) async fn remove_all(root: &Arc<Path>, theme: &ThemeId) -> Result<(), PublishError> {
+    let gone = format!("{VERSIONS}/{GONE}{theme}");
+    let versions = versions_of(theme);
+    blocking(root, gone, move |root, gone| {
+        removed(gone)?;
+        optional(fs::rename(root.join(versions), gone))?;
+        removed(gone)
+    })
+    .await
 }
 
 /// Puts the theme together beside the one that is shown, and lets the two exchange their names.

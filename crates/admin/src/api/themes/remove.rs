@@ -1,0 +1,56 @@
+use axum::extract::State;
+use http::{HeaderMap, StatusCode};
+
+use crate::access::Caller;
+use crate::audit::Deed;
+use crate::confirmation::confirmed;
+use crate::problem::{ErrorBody, Problem};
+use crate::query::Segments;
+use crate::state::Admin;
+use crate::themes::{OwnedTheme, operated, publisher, there};
+use crate::wording::Wording;
+
+/// Removes a theme
+///
+/// For good, with all its versions. Refused while a queue has it; asks for a confirmation.
+#[utoipa::path(delete, path = "/themes/{theme}", tag = "themes",
+    params(("theme" = String, Path, description = "Id of the theme"),
+        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The token that the first answer carried")),
+    responses(
+        (status = 204, description = "Removed"),
+        (status = 409, description = "Queues have it, somebody publishes it at this moment, or themes are kept nowhere", body = ErrorBody),
+        (status = 428, description = "Is to be confirmed", body = ErrorBody),
+    ))]
+pub(crate) async fn remove_theme(
+    State(admin): State<Admin>,
+    caller: Caller,
+    headers: HeaderMap,
+    Segments(id): Segments<String>,
+) -> Result<StatusCode, Problem> {
+    let theme = operated(&admin, &caller, &id).await?;
+    let publisher = publisher(&admin)?;
+    let known = there(&admin, &theme).await?;
+    refuse_if_used(&admin, &caller, &theme).await?;
+    let kept = publisher.versions(&theme.id).await?;
+    let (versions, newest) = (kept.len(), kept.first().map_or("-", |version| version.id.as_str()));
+    let effect = || match versions {
+        0 => Wording::WillRemoveThemeByHand.with("theme", theme.id.as_str()),
+        _ => Wording::WillRemoveTheme.with("theme", theme.id.as_str()).with("versions", versions),
+    };
+    let subject = format!("theme.remove {} {versions} {newest} {}", theme.id, known.live);
+    confirmed(&admin, &caller, &headers, &subject, effect).await?;
+    publisher.remove(&theme.id, admin.now().await?).await?;
+    Deed::of(&caller, "theme.remove").theme(&theme).with("versions", versions).log(&admin).await;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Names the queues that have the theme; of others' queues only how many there are.
+async fn refuse_if_used(admin: &Admin, caller: &Caller, theme: &OwnedTheme) -> Result<(), Problem> {
+    admin.directory.refresh().await?;
+    let mut queues = admin.directory.queues();
+    queues.retain(|queue| queue.settings.theme.as_ref() == Some(&theme.id));
+    let (own, foreign): (Vec<_>, Vec<_>) = queues.iter().partition(|queue| caller.sees(&queue.settings.tenant));
+    let mut names: Vec<String> = own.iter().map(|queue| format!("\"{}\"", queue.settings.id)).collect();
+    names.sort();
+    if queues.is_empty() { Ok(()) } else { Err(Problem::ThemeInUse(names.join(", "), foreign.len())) }
+}

@@ -1,0 +1,95 @@
+use std::collections::HashSet;
+
+use axum::Json;
+use axum::extract::State;
+use serde_json::Value;
+use utoipa::ToSchema;
+use vestibule_core::StandingState;
+use vestibule_themes::{FILES_MAX, Language};
+
+use crate::access::Caller;
+use crate::api::themes::list::STATES;
+use crate::api::themes::preview::{language, state};
+use crate::body::{JsonBody, read, wrong};
+use crate::problem::{ErrorBody, Problem};
+use crate::query::{Segments, one_of};
+use crate::state::Admin;
+use crate::themes::{DrawnTheme, SKETCH_MAX, Sketch, SketchedTemplate, drawn, seen};
+use crate::wording::Wording;
+
+/// A theme that somebody is at work on.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes a body")]
+pub(crate) struct ThemeSketch {
+    /// Its templates; without any, the pages are the built-in ones.
+    #[schema(max_items = 32)]
+    templates: Vec<SketchedTemplate>,
+    /// Paths of its other files, which are not sent: the tenant's logo is shown if it is one of them.
+    #[schema(max_items = 1000, required = false)]
+    assets: Vec<String>,
+    /// The states to draw, all of them without it.
+    #[schema(max_items = 5, required = false)]
+    states: Vec<SketchedState>,
+    /// Language of the visitor, `en` without it.
+    #[schema(pattern = "^(en|de|fr|es|nl|cy)$", required = false)]
+    language: String,
+}
+
+/// A state that a page is shown in.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+#[expect(dead_code, reason = "describes a body")]
+enum SketchedState {
+    Waiting,
+    Admitted,
+    Paused,
+    Closed,
+    Unavailable,
+}
+
+/// Previews files that are not kept
+///
+/// Draws the pages of templates as they are sent, with sample data. Nothing of them is kept, and no visitor sees them. Only
+/// templates are sent: whoever shows the pages has the theme's other files, and puts them where `asset_base` stands. Ask
+/// again when something changed, not more often than once a second on end: drawing takes a moment of a core. At most 1 MB.
+#[utoipa::path(post, path = "/themes/{theme}/preview", tag = "themes",
+    request_body = ThemeSketch,
+    params(("theme" = String, Path, description = "Id of the theme, whether there is one yet or not")),
+    responses(
+        (status = 200, description = "The pages", body = DrawnTheme),
+        (status = 422, description = "A field is wrong, or it is broken; `errors` names all that is, `field` as file and line", body = ErrorBody),
+    ))]
+pub(crate) async fn preview_sketch(
+    State(admin): State<Admin>,
+    caller: Caller,
+    Segments(id): Segments<String>,
+    JsonBody(body): JsonBody<SKETCH_MAX>,
+) -> Result<Json<DrawnTheme>, Problem> {
+    let sketch = read(&body, |fields| {
+        let (names, languages) = (STATES.map(StandingState::as_str), Language::ALL.map(Language::code));
+        Sketch {
+            templates: fields.required("templates", Wording::SketchedTemplates, templates).unwrap_or_default(),
+            assets: fields.or("assets", HashSet::new(), Wording::SketchedAssets.with("most", FILES_MAX), assets),
+            states: fields.or("states", STATES.to_vec(), one_of(&names), states),
+            language: fields.or("language", Language::ALL[0], one_of(&languages), language),
+        }
+    })?;
+    let paths: HashSet<_> = sketch.templates.iter().map(|template| &template.path).collect();
+    if paths.len() < sketch.templates.len() {
+        return Err(wrong("templates", Wording::Twice));
+    }
+    let theme = seen(&admin, &caller, &id).await?;
+    drawn(&admin, &theme, sketch).await.map(Json)
+}
+
+fn templates(value: &Value) -> Option<Vec<SketchedTemplate>> {
+    serde_json::from_value(value.clone()).ok()
+}
+
+fn assets(value: &Value) -> Option<HashSet<String>> {
+    serde_json::from_value(value.clone()).ok().filter(|assets: &HashSet<String>| assets.len() <= FILES_MAX)
+}
+
+fn states(value: &Value) -> Option<Vec<StandingState>> {
+    value.as_array().filter(|states| states.len() <= STATES.len())?.iter().map(state).collect()
+}

@@ -1,0 +1,91 @@
+//! What pages are told that nobody waits for: the brand is the theme's, the numbers are samples.
+
+use vestibule_core::settings::Settings;
+use vestibule_core::{QueueId, SessionId, Standing, StandingState, WaitSeconds};
+use vestibule_themes::{Draft, Language, PageView, Themes};
+
+use crate::problem::Problem;
+use crate::state::Admin;
+use crate::themes::OwnedTheme;
+
+/// The visitors and the queue of a preview.
+pub(super) struct Sample<'a> {
+    theme: &'a OwnedTheme,
+    queue_name: String,
+    logo: Option<String>,
+    /// Where the theme's files are.
+    pub(super) asset_base: String,
+    /// The nonce of its styles.
+    pub(super) nonce: String,
+}
+
+impl<'a> Sample<'a> {
+    /// The tenant's logo is shown if the theme `has` that file.
+    pub(super) async fn of(
+        admin: &Admin,
+        theme: &'a OwnedTheme,
+        asset_base: String,
+        nonce: String,
+        has: impl Fn(&str) -> bool,
+    ) -> Result<Self, Problem> {
+        let logo = theme.tenant.as_ref().and_then(|tenant| tenant.logo.as_ref()).filter(|logo| has(logo));
+        let logo = logo.map(|logo| format!("{asset_base}{logo}"));
+        Ok(Self { theme, queue_name: name_of_queue(admin, theme).await?, logo, asset_base, nonce })
+    }
+
+    /// The page for a visitor in this state; the built-in one where there is no draft.
+    pub(super) async fn page(
+        &self,
+        draft: Option<&Draft>,
+        state: StandingState,
+        language: Language,
+    ) -> Result<String, Problem> {
+        let standing = standing(state)?;
+        let tenant = self.theme.tenant.as_ref();
+        let view = PageView {
+            standing: &standing,
+            queue_name: &self.queue_name,
+            brand_name: tenant.map_or("", |tenant| &tenant.name),
+            colour: tenant.and_then(|tenant| tenant.colour.as_ref()?.parse().ok()),
+            logo: self.logo.as_deref(),
+            language,
+            nonce: &self.nonce,
+            asset_base: &self.asset_base,
+            refresh_seconds: 20,
+            hold_seconds: 600,
+        };
+        Ok(match draft {
+            Some(draft) => draft.page(&view),
+            None => Themes::built_in().queue_page(None, &view).await,
+        })
+    }
+}
+
+/// The first queue that has the theme lends its name.
+async fn name_of_queue(admin: &Admin, theme: &OwnedTheme) -> Result<String, Problem> {
+    admin.directory.refresh().await?;
+    let mut queues = admin.directory.queues();
+    queues.retain(|queue| queue.settings.theme.as_ref() == Some(&theme.id));
+    let first = queues.iter().map(|queue| &queue.settings).min_by(|one, other| one.id.cmp(&other.id));
+    Ok(first.map_or_else(|| "World tour".to_owned(), |settings: &Settings| settings.name.clone()))
+}
+
+/// Somebody in the middle of a line, or whose turn it is.
+fn standing(state: StandingState) -> Result<Standing, Problem> {
+    let in_line = !matches!(state, StandingState::Admitted | StandingState::Closed);
+    let queue: QueueId = "sample".parse().map_err(|_| Problem::NotFound)?;
+    Ok(Standing {
+        queue,
+        session: Some(SessionId::from_bytes([0x5a; 16])),
+        state,
+        position: in_line.then_some(1234),
+        waiting: Some(5678),
+        active: Some(500),
+        wait_seconds: (state == StandingState::Waiting).then_some(WaitSeconds { p50: 240, p90: 360 }),
+        joined_at: None,
+        expires_in: None,
+        poll_after: 20,
+        enter_url: Some("/".to_owned()),
+        revision: None,
+    })
+}

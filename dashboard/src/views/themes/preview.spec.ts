@@ -1,0 +1,145 @@
+import { flushPromises } from '@vue/test-utils'
+import { effectScope, nextTick, ref, type EffectScope } from 'vue'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+
+import { bytesOf } from '@/domain/theme-files'
+import type { ThemeState } from '@/services/types'
+import { refusal, serve } from '@/testing/server'
+
+import { PAUSE, usePreview, WAIT_MAX, type Looked, type Preview } from './preview'
+
+const PREVIEW = 'POST /api/v1/themes/acme/preview'
+const broken = () => refusal(422, 'broken_theme', { errors: [{ code: 'template_fault', field: 'queue.html:2', message: 'x' }] })
+const drawn = (html: string) => ({ asset_base: 'https://theme.invalid/', nonce: 'n', pages: [{ state: 'waiting', html }] })
+
+let scope: EffectScope
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  scope = effectScope()
+})
+afterEach(() => {
+  scope.stop()
+  vi.useRealTimers()
+})
+
+function begin(text = 'one') {
+  const files = ref(new Map([['queue.html', bytesOf(text)], ['img/logo.svg', bytesOf('<svg/>')]]))
+  const states = ref<ThemeState[]>(['waiting'])
+  const language = ref('en')
+  const isThere = ref(true)
+  const looked = (): Looked | undefined => (isThere.value ? { files: files.value, states: states.value, language: language.value } : undefined)
+  const preview = scope.run(() => usePreview('acme', looked)) as Preview
+  const write = async (now: string) => {
+    files.value = new Map([...files.value, ['queue.html', bytesOf(now)]])
+    await nextTick()
+  }
+  return { preview, write, states, language, isThere }
+}
+
+const texts = (asked: ReturnType<typeof serve>) => asked.map(({ body }) => (body as { templates: { text: string }[] }).templates[0]?.text)
+const html = ({ drawn }: Preview) => drawn.value?.pages[0]?.html
+
+test('it begins at once, and sends the templates and the names of the other files', async () => {
+  const asked = serve({ [PREVIEW]: drawn('page') })
+  const { preview } = begin()
+  await flushPromises()
+  expect(html(preview)).toBe('page')
+  expect(preview.isCurrent.value).toBe(true)
+  expect(asked[0]?.body).toEqual({
+    templates: [{ path: 'queue.html', text: 'one' }],
+    assets: ['img/logo.svg'],
+    states: ['waiting'],
+    language: 'en',
+  })
+})
+
+test('who types is asked for once they pause', async () => {
+  const asked = serve({ [PREVIEW]: drawn('page') })
+  const { write, preview } = begin()
+  await flushPromises()
+  for (const text of ['t', 'tw', 'two']) {
+    await write(text)
+    await vi.advanceTimersByTimeAsync(PAUSE - 1)
+  }
+  expect(texts(asked)).toEqual(['one'])
+  expect(preview.isCurrent.value).toBe(false)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(texts(asked)).toEqual(['one', 'two'])
+  expect(preview.isCurrent.value).toBe(true)
+})
+
+test('who never pauses sees the page now and then', async () => {
+  const asked = serve({ [PREVIEW]: drawn('page') })
+  const { write } = begin()
+  await flushPromises()
+  for (let at = 0; at <= 2 * WAIT_MAX; at += 100) {
+    await write(`${at}`)
+    await vi.advanceTimersByTimeAsync(100)
+  }
+  expect(asked).toHaveLength(3)
+})
+
+test('another state or language is shown without a pause', async () => {
+  const asked = serve({ [PREVIEW]: drawn('page') })
+  const { states, language } = begin()
+  await flushPromises()
+  language.value = 'de'
+  await nextTick()
+  states.value = ['closed']
+  await nextTick()
+  expect(asked.map(({ body }) => body)).toMatchObject([{ language: 'en' }, { language: 'de' }, { states: ['closed'] }])
+})
+
+test('an answer that comes after a newer question is dropped', async () => {
+  const answers: ((answer: Response) => void)[] = []
+  vi.stubGlobal('fetch', (_: string, { signal }: RequestInit) => new Promise<Response>((resolve, reject) => {
+    answers.push(resolve)
+    signal?.addEventListener('abort', () => reject(new DOMException('', 'AbortError')))
+  }))
+  const { preview, write } = begin()
+  await write('two')
+  await vi.advanceTimersByTimeAsync(PAUSE)
+  answers[1]?.(Response.json(drawn('new')))
+  await flushPromises()
+  answers[0]?.(Response.json(drawn('old')))
+  await flushPromises()
+  expect(html(preview)).toBe('new')
+  expect(preview.problem.value).toBeUndefined()
+})
+
+test('what does not work is told by its line, and the page stays as it last worked', async () => {
+  let answer: () => Response | object = () => drawn('works')
+  serve({ [PREVIEW]: () => answer() })
+  const { preview, write } = begin()
+  await flushPromises()
+  answer = broken
+  await write('{{')
+  await vi.advanceTimersByTimeAsync(PAUSE)
+  expect(preview.faults.value).toMatchObject([{ path: 'queue.html', line: 2 }])
+  expect(html(preview)).toBe('works')
+  expect(preview.isCurrent.value).toBe(false)
+  answer = () => drawn('mended')
+  await write('{{ lang }}')
+  await vi.advanceTimersByTimeAsync(PAUSE)
+  expect(preview.faults.value).toEqual([])
+  expect(html(preview)).toBe('mended')
+})
+
+test('nothing is asked before the files are there, nor once the page is left', async () => {
+  const asked = serve({ [PREVIEW]: drawn('page') })
+  const { isThere, write } = begin()
+  isThere.value = false
+  await nextTick()
+  asked.length = 0
+  await write('two')
+  await vi.advanceTimersByTimeAsync(PAUSE)
+  expect(asked).toEqual([])
+  isThere.value = true
+  await nextTick()
+  await write('three')
+  scope.stop()
+  asked.length = 0
+  await vi.advanceTimersByTimeAsync(PAUSE)
+  expect(asked).toEqual([])
+})

@@ -1,0 +1,138 @@
+//! Themes that are taken down or removed, and themes that were there before anybody used the backoffice.
+
+use std::io::{Cursor, Read as _};
+
+use http::Method;
+use serde_json::{Value, json};
+use zip::ZipArchive;
+
+use super::themes::{page, upload};
+use super::workshop::{THEME, Workshop, in_each_workshop};
+
+in_each_workshop! {
+    a_theme_is_taken_down_and_comes_back,
+    a_theme_is_removed_once_no_queue_has_it,
+    every_change_of_a_theme_leaves_an_entry,
+    what_was_put_there_by_hand_is_read_kept_and_had_again,
+    what_was_put_there_by_hand_is_kept_when_it_is_taken_down,
+}
+
+async fn a_theme_is_taken_down_and_comes_back(mut workshop: Workshop) {
+    let version = workshop.published("Summer").await;
+    assert!(workshop.shown().await.contains("<h1>Summer</h1>"));
+    assert_eq!(workshop.listed().await, [("acme-summer".to_owned(), json!(true))]);
+
+    assert_eq!(workshop.unpublish().await.status, 204);
+    assert!(workshop.shown().await.contains("<main class=\"card\">"), "the built-in page");
+    assert_eq!(workshop.versions().await, [(json!("zoe"), json!(false))], "the version stays");
+    assert_eq!(workshop.listed().await, [("acme-summer".to_owned(), json!(false))]);
+    assert_eq!(workshop.zoe.get(&format!("{THEME}/archive")).await.status, 404, "nothing is live");
+    let entry = workshop.zoe.get("/audit?action=theme.unpublish").await.json()["entries"][0].clone();
+    assert_eq!(
+        (&entry["operator"], &entry["tenant"], &entry["subject"]),
+        (&json!("zoe"), &json!("acme"), &json!("acme-summer"))
+    );
+    assert_eq!(entry["changes"], json!([{ "field": "live", "from": version, "to": null }]));
+
+    let before = workshop.deeds().await.len();
+    assert_eq!(workshop.unpublish().await.status, 204, "it is down already");
+    assert_eq!(workshop.deeds().await.len(), before);
+
+    assert_eq!(workshop.publish(&version).await.json()["live"], true);
+    assert!(workshop.shown().await.contains("<h1>Summer</h1>"), "and back again");
+}
+
+async fn a_theme_is_removed_once_no_queue_has_it(mut workshop: Workshop) {
+    workshop.published("First").await;
+    workshop.published("Second").await;
+    workshop.office.queue("tour", "acme", json!({ "theme": "acme-summer" })).await;
+    workshop.office.queue("blues", "blue", json!({ "theme": "acme-summer" })).await;
+
+    let refused = workshop.zoe.send(Method::DELETE, THEME, &[], None).await;
+    assert_eq!((refused.status.as_u16(), refused.code()), (409, "theme_in_use".to_owned()));
+    assert!(refused.text().contains("tour") && !refused.text().contains("blues"), "{}", refused.text());
+    workshop.zoe.patch("/queues/tour", json!({ "theme": null })).await;
+    let refused = workshop.zoe.send(Method::DELETE, THEME, &[], None).await;
+    assert_eq!((refused.status.as_u16(), refused.code()), (409, "theme_in_use_elsewhere".to_owned()));
+    assert!(refused.text().contains("1 queues of other tenants") && !refused.text().contains("blues"));
+    workshop.office.root().patch("/queues/blues", json!({ "theme": null })).await;
+
+    let asked = workshop.zoe.send(Method::DELETE, THEME, &[], None).await;
+    let effect = asked.json()["confirmation"]["effect"].as_str().unwrap().to_owned();
+    assert!(effect.contains("\"acme-summer\"") && effect.contains("2 versions"), "{effect}");
+    assert!(workshop.shown().await.contains("Second"), "not before it was confirmed");
+    let token = asked.confirmation();
+    workshop.published("Third").await;
+    let again = workshop.zoe.send(Method::DELETE, THEME, &[("x-vestibule-confirm", &token)], None).await;
+    assert_eq!(again.status, 428, "another version was added since it was said what would go");
+
+    assert_eq!(workshop.zoe.confirmed(Method::DELETE, THEME, None).await.status, 204);
+    assert!(workshop.shown().await.contains("<main class=\"card\">"), "the built-in page");
+    assert_eq!((workshop.listed().await, workshop.versions().await), (vec![], vec![]));
+    assert_eq!(workshop.deeds().await[0], "theme.remove");
+    for method in [Method::DELETE, Method::POST] {
+        let path = if method == Method::POST { format!("{THEME}/unpublish") } else { THEME.to_owned() };
+        assert_eq!(workshop.zoe.send(method, &path, &[], None).await.status, 404, "it is gone");
+    }
+    assert_eq!(workshop.listed().await, [], "asking for what is not there makes nothing");
+
+    workshop.published("Anew").await;
+    assert!(workshop.shown().await.contains("<h1>Anew</h1>"));
+    assert_eq!(workshop.versions().await.len(), 1, "nothing of the old one came back");
+}
+
+async fn every_change_of_a_theme_leaves_an_entry(mut workshop: Workshop) {
+    by_hand(&workshop).await;
+    let asked = workshop.zoe.send(Method::DELETE, THEME, &[], None).await;
+    assert!(asked.text().contains("its files were put there by hand"), "{}", asked.text());
+    workshop.published("First").await;
+    workshop.zoe.post(&format!("{THEME}/preview"), json!({ "templates": [] })).await;
+    workshop.unpublish().await;
+    workshop.zoe.confirmed(Method::DELETE, THEME, None).await;
+    let log = workshop.zoe.get("/audit?action=theme.").await.json();
+    let entries = log["entries"].as_array().unwrap();
+    let actions: Vec<_> = entries.iter().map(|entry| entry["action"].as_str().unwrap()).collect();
+    assert_eq!(actions, ["theme.remove", "theme.unpublish", "theme.publish", "theme.upload"]);
+    for entry in entries {
+        assert_eq!((&entry["operator"], &entry["subject"]), (&json!("zoe"), &json!("acme-summer")), "{entry}");
+    }
+    assert_eq!(entries[0]["changes"], json!([{ "field": "versions", "from": null, "to": 2 }]));
+}
+
+async fn what_was_put_there_by_hand_is_read_kept_and_had_again(mut workshop: Workshop) {
+    by_hand(&workshop).await;
+    assert_eq!(workshop.listed().await, [("acme-summer".to_owned(), json!(true))]);
+    assert_eq!(workshop.versions().await, []);
+    let archive = workshop.zoe.get(&format!("{THEME}/archive")).await;
+    assert_eq!(archive.header("content-disposition"), Some("attachment; filename=\"acme-summer.zip\""));
+    let mut found = ZipArchive::new(Cursor::new(archive.body.to_vec())).unwrap();
+    let mut text = String::new();
+    found.by_name("queue.html").unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!((text, found.len()), (page("By hand"), 2));
+
+    workshop.zoe.create(&format!("{THEME}/versions"), upload(&[("queue.html", &page("Saved"))])).await;
+    assert!(workshop.shown().await.contains("By hand"), "visitors see it until another one is published");
+    assert_eq!(workshop.versions().await, [(json!("zoe"), json!(false)), (Value::Null, json!(true))]);
+    let versions = workshop.zoe.get(&format!("{THEME}/versions")).await.json();
+    let id = |index: usize| versions["versions"][index]["id"].as_str().unwrap().to_owned();
+    assert_eq!(workshop.publish(&id(0)).await.status, 200);
+    assert!(workshop.shown().await.contains("Saved"));
+    assert_eq!(workshop.publish(&id(1)).await.status, 200);
+    assert!(workshop.shown().await.contains("By hand"), "it can be had again");
+}
+
+async fn what_was_put_there_by_hand_is_kept_when_it_is_taken_down(mut workshop: Workshop) {
+    by_hand(&workshop).await;
+    assert_eq!(workshop.unpublish().await.status, 204);
+    assert!(workshop.shown().await.contains("<main class=\"card\">"), "the built-in page");
+    assert_eq!(workshop.versions().await, [(Value::Null, json!(false))]);
+    let versions = workshop.zoe.get(&format!("{THEME}/versions")).await.json();
+    assert_eq!(workshop.publish(versions["versions"][0]["id"].as_str().unwrap()).await.status, 200);
+    assert!(workshop.shown().await.contains("By hand"));
+}
+
+async fn by_hand(workshop: &Workshop) {
+    workshop.place.write("acme-summer/queue.html", &page("By hand")).await;
+    workshop.place.write("acme-summer/img/a.svg", "<svg/>").await;
+    workshop.place.write("acme-summer/notes.toml", "no gate reads this").await;
+}

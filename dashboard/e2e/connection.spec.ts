@@ -30,6 +30,18 @@ test('a store that is away is told apart from a server that is', async ({ page, 
   await expect(page.getByRole('alert').filter({ hasText: 'The store gives no answer' })).toBeVisible()
 })
 
+test('numbers that are followed are not taken for new ones while the store is away', async ({ page, office }) => {
+  await office.api.tenant('acme', 'Acme')
+  await office.api.queue({ id: 'acme-tour' })
+  await signIn(page, office, undefined, '/queues/acme-tour')
+  await expect(page.getByRole('heading', { name: 'Levers' })).toBeVisible()
+  await office.stopRedis()
+  const away = page.getByRole('alert').filter({ hasText: 'The store gives no answer' })
+  await expect(away).toBeVisible({ timeout: 20_000 })
+  await office.startRedis()
+  await expect(away).toBeHidden({ timeout: 30_000 })
+})
+
 test('a page that is opened while the server is away says so, and stands once it is back', async ({ page, office }) => {
   await office.api.tenant('acme', 'Acme')
   await office.api.queue({ id: 'acme-tour' })

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { createServer as createSite, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
 import { test as base, type Page } from '@playwright/test'
 
@@ -36,6 +36,8 @@ export interface Office {
   start(): Promise<void>
   stopRedis(): Promise<void>
   startRedis(): Promise<void>
+  /** Puts a file into the folder of themes, as somebody does who has no dashboard. */
+  writeTheme(path: string, content: string): Promise<void>
 }
 
 /** Playwright's test with a backoffice, which ends with the test. */
@@ -89,6 +91,11 @@ async function open(folder: string, site: string): Promise<{ office: Office; log
     gate: `127.0.0.1:${gate}`,
     site,
     api: new Api(url, ADA),
+    async writeTheme(path, content) {
+      const file = join(folder, 'themes', path)
+      await mkdir(dirname(file), { recursive: true })
+      await writeFile(file, content)
+    },
     async startRedis() {
       redis = spawn('redis-server', ['--port', `${redisPort}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'], { stdio: 'ignore' })
       let isMissing = false

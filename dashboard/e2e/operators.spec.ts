@@ -25,7 +25,7 @@ test('an operator is created, given more, and removed', async ({ page, office, b
     await dialog(page).getByRole('button', { name: 'Create an operator' }).click()
     await expect(dialog(page).getByLabel('Name', { exact: true })).toHaveAttribute('aria-invalid', 'true')
     await expect(dialog(page).getByLabel('Password', { exact: true })).toHaveAttribute('aria-invalid', 'true')
-    await expect(dialog(page)).toContainText('must name a tenant')
+    await expect(dialog(page)).toContainText('Must name a tenant')
     await accessible(page, 'wrong fields')
   })
   await test.step('a password is suggested', async () => {

@@ -1,38 +1,5 @@
 import { defineConfig } from '@playwright/test'
 
-import { systemBrowser } from './chromium.mjs'
+import { base, use } from './playwright.base.mjs'
 
-export default defineConfig({
-  testDir: '.',
-  outputDir: 'results',
-  timeout: 60_000,
-  expect: { timeout: 10_000 },
-  forbidOnly: Boolean(process.env.CI),
-  retries: 0,
-  workers: 2,
-  fullyParallel: true,
-  reporter: 'list',
-  use: {
-    browserName: 'chromium',
-    locale: 'en-GB',
-    timezoneId: 'UTC',
-    trace: 'retain-on-failure',
-    launchOptions: {
-      executablePath: systemBrowser,
-      args: [
-        // Containers have none.
-        '--no-sandbox',
-        // The browser speaks to the tests' servers and to nobody else.
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-quic',
-        '--disable-sync',
-        '--no-first-run',
-      ],
-    },
-  },
-  projects: [
-    { name: 'checks', testMatch: '*.spec.ts' },
-    { name: 'screenshots', testMatch: '*.screenshots.ts' },
-  ],
-})
+export default defineConfig({ ...base, testDir: '.', outputDir: 'results', use })

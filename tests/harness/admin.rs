@@ -6,7 +6,7 @@ use http::request::Builder;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use vestibule_admin::{AdminParts, NewOperator, ProviderConfig, bootstrap};
+use vestibule_admin::{AdminParts, NewOperator, ProviderConfig, ProviderTexts, bootstrap};
 use vestibule_core::Store;
 use vestibule_core::records::Records;
 use vestibule_http::Directory;
@@ -32,9 +32,14 @@ impl AdminUnderTest {
 
     /// Starts one whose operators may sign in through an identity provider.
     pub async fn start_with_provider(store: Arc<dyn Store>, records: Arc<dyn Records>, issuer: &str) -> Self {
-        let client = ("vestibule", "a-secret-of-the-tests");
-        let provider = |own: &str| ProviderConfig::new(issuer, client, None, &format!("http://{own}")).unwrap();
-        Self::start_with(store, records, |own| Some(provider(own)), None).await
+        let texts = |own: &str| ProviderTexts {
+            issuer: issuer.to_owned(),
+            client_id: "vestibule".to_owned(),
+            client_secret: "a-secret-of-the-tests".to_owned(),
+            admin_url: format!("http://{own}"),
+            ..ProviderTexts::default()
+        };
+        Self::start_with(store, records, |own| ProviderConfig::of(&texts(own)).unwrap(), None).await
     }
 
     /// Starts one that publishes themes.

@@ -1,8 +1,9 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use http::Request;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -14,25 +15,28 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Seconds for which a proof of the provider holds.
 const PROOF_HOLDS: u64 = 60;
 
+/// The authority of its certificate, in its folder.
+const AUTHORITY: &str = "authority.pem";
+
 /// An `OpenID` provider at which everybody who is known to it signs in with a click.
 pub struct IdentityProvider {
     port: u16,
+    tls_port: u16,
     process: Option<Process>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl IdentityProvider {
     /// Starts one that knows people by these claims, `sub` among them.
     pub async fn start(people: &[Value]) -> Self {
-        let port = free_port();
+        let (port, tls_port) = (free_port(), free_port());
         let folder = tempfile::Builder::new().prefix("vestibule-provider-").tempdir().unwrap();
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.tools/python/bin/oidc-provider-mock");
-        let mut command = Command::new(program);
-        command.args(["-p", &port.to_string(), "--require-nonce", "true"]);
-        command.args(["--token-max-age", &PROOF_HOLDS.to_string()]);
-        for claims in people {
-            command.args(["--user-claims", &claims.to_string()]);
-        }
+        let (certificate, key) = certify(folder.path());
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut command = Command::new(tests.join("../.tools/python/bin/python"));
+        command.arg(tests.join("harness/identity_provider.py"));
+        command.args([port.to_string(), tls_port.to_string()]).args([certificate, key]);
+        command.arg(PROOF_HOLDS.to_string()).args(people.iter().map(Value::to_string));
         let log = folder.path().join("log");
         let mut process = Process::start(&mut command, &log, folder.path());
         let mut client = Visitor::new(&format!("127.0.0.1:{port}"), &format!("127.0.0.1:{port}"));
@@ -42,13 +46,25 @@ impl IdentityProvider {
             client.try_get("/.well-known/openid-configuration").await.is_ok()
         })
         .await;
-        Self { port, process: Some(process), _folder: folder }
+        Self { port, tls_port, process: Some(process), folder }
     }
 
     /// What it is configured by.
     #[must_use]
     pub fn issuer(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// What it is configured by where it is reached by TLS. Its certificate is of an authority that nobody knows.
+    #[must_use]
+    pub fn tls_issuer(&self) -> String {
+        format!("https://127.0.0.1:{}", self.tls_port)
+    }
+
+    /// A PEM file with that authority.
+    #[must_use]
+    pub fn authority(&self) -> PathBuf {
+        self.folder.path().join(AUTHORITY)
     }
 
     /// Seconds for which its proofs hold.
@@ -74,10 +90,27 @@ impl IdentityProvider {
 
     async fn post(&self, address: &str, body: &str) -> String {
         let host = format!("127.0.0.1:{}", self.port);
-        let path = address.strip_prefix(&self.issuer()).expect("an address of the provider");
+        // A browser knows the authority; this one goes in by the other door.
+        let path = address.strip_prefix(&self.issuer()).or_else(|| address.strip_prefix(&self.tls_issuer()));
+        let path = path.expect("an address of the provider");
         let request = Request::post(path).header("content-type", "application/x-www-form-urlencoded");
         let answer = Visitor::new(&host, &host).request(request, body.to_owned()).await;
         assert_eq!(answer.status, 302, "{}", answer.text());
         answer.header("location").unwrap().to_owned()
     }
+}
+
+/// Makes a certificate for loopback, of an authority made for it. Returns the files of the certificate and of its key.
+fn certify(folder: &Path) -> (PathBuf, PathBuf) {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
+    let file = |name: &str, content: String| {
+        std::fs::write(folder.join(name), content).unwrap();
+        folder.join(name)
+    };
+    file(AUTHORITY, authority.pem());
+    (file("certificate.pem", certificate.pem()), file("key.pem", key.serialize_pem()))
 }

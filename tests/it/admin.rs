@@ -15,5 +15,8 @@ mod roles;
 mod sessions;
 mod settings;
 mod sign_in;
+mod sketches;
 mod tenants;
+mod theme_ends;
 mod themes;
+mod workshop;

@@ -3,9 +3,11 @@
 use axum::extract::{FromRequest, Request};
 use http::{HeaderMap, header};
 use serde_json::{Map, Value};
+use vestibule_core::Phrase;
 use vestibule_core::settings::{FieldError, Fields};
 
 use crate::problem::Problem;
+use crate::wording::Wording;
 
 /// Most bytes of a body.
 pub(crate) const BODY_MAX: usize = 256 * 1024;
@@ -26,8 +28,8 @@ impl<S: Send + Sync, const MAX: usize> FromRequest<S> for JsonBody<MAX> {
         let bytes = axum::body::to_bytes(request.into_body(), MAX).await.map_err(|_| Problem::TooLarge(MAX))?;
         match serde_json::from_slice(&bytes) {
             Ok(Value::Object(map)) => Ok(Self(map)),
-            Ok(_) => Err(Problem::BadBody("it takes a JSON object".to_owned())),
-            Err(error) => Err(Problem::BadBody(format!("it takes a JSON object, {error}"))),
+            Ok(_) => Err(Problem::BadBody(Wording::NoObject.into())),
+            Err(error) => Err(Problem::BadBody(Wording::NoJson.with("cause", error.to_string()))),
         }
     }
 }
@@ -48,6 +50,6 @@ pub(crate) fn read<T>(map: &Map<String, Value>, read: impl FnOnce(&mut Fields<'_
 }
 
 /// The one error that a field is wrong.
-pub(crate) fn wrong(field: &str, message: impl Into<String>) -> Problem {
-    Problem::WrongFields(vec![FieldError { field: field.to_owned(), message: message.into() }])
+pub(crate) fn wrong(field: &str, fault: impl Into<Phrase>) -> Problem {
+    Problem::WrongFields(vec![FieldError::new(field, fault)])
 }

@@ -4,9 +4,11 @@
 use http::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
+use vestibule_core::Phrase;
 use vestibule_core::records::{Note, NoteKind};
 
 use crate::access::Caller;
+use crate::phrase::PhraseView;
 use crate::problem::Problem;
 use crate::secret::{hash, new_secret};
 use crate::state::Admin;
@@ -24,7 +26,9 @@ pub(crate) struct Confirmation {
     /// Seconds for which the token is good.
     expires_in: u64,
     /// What will happen, as a sentence.
-    pub(crate) effect: String,
+    effect: String,
+    /// The same, for those who say it in another language.
+    pub(crate) phrase: PhraseView,
 }
 
 /// Lets a request pass that confirms exactly this: the same operator, the same action, on the same state of things.
@@ -34,7 +38,7 @@ pub(crate) async fn confirmed(
     caller: &Caller,
     headers: &HeaderMap,
     subject: &str,
-    effect: impl FnOnce() -> String,
+    effect: impl FnOnce() -> Phrase,
 ) -> Result<(), Problem> {
     let wanted = format!("{} {} {subject}", caller.operator, caller.token.as_deref().unwrap_or("-"));
     let given = headers.get(CONFIRM_HEADER).and_then(|value| value.to_str().ok()).filter(|token| !token.is_empty());
@@ -45,7 +49,9 @@ pub(crate) async fn confirmed(
     }
     let token = new_secret();
     admin.records.put_note(&note(&token), &wanted, CONFIRM_TTL).await?;
-    Err(Problem::ConfirmationRequired(Box::new(Confirmation { token, expires_in: CONFIRM_TTL, effect: effect() })))
+    let effect = effect();
+    let (effect, phrase) = (effect.to_string(), PhraseView(effect));
+    Err(Problem::ConfirmationRequired(Box::new(Confirmation { token, expires_in: CONFIRM_TTL, effect, phrase })))
 }
 
 fn note(token: &str) -> Note {

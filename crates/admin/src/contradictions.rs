@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use vestibule_core::settings::{FieldError, HostPattern, Rule, RuleAction, Settings, is_below};
+use vestibule_core::{Param, Phrase};
 use vestibule_http::Queue;
+
+use crate::wording::Wording;
 
 /// Most contradictions that are told.
 const TOLD_MAX: usize = 20;
@@ -19,18 +22,18 @@ pub(crate) fn contradictions(
 ) -> Vec<FieldError> {
     let mut found = Vec::new();
     for other in all.iter().map(|queue| &queue.settings).filter(|other| other.id != candidate.id) {
-        let name = if knows(other) { format!("\"{}\"", other.id) } else { "a queue of another tenant".to_owned() };
+        let name: Param = if knows(other) { format!("\"{}\"", other.id).into() } else { Wording::ForeignQueue.into() };
         let foreign = other.tenant != candidate.tenant && !holds_for_all;
         for (index, host) in candidate.hosts.iter().enumerate() {
             let field = format!("hosts[{index}]");
             let reason = if foreign && reaches_into(host, &other.hosts) {
-                Some(format!("\"{host}\" is taken: {name} stands in front of it"))
+                Some(Wording::HostTaken.with("host", host.to_string()).with("queue", name.clone()))
             } else if other.hosts.contains(host) {
                 hidden(candidate, other, host, &name)
             } else {
                 None
             };
-            found.extend(reason.map(|message| FieldError { field, message }));
+            found.extend(reason.map(|fault| FieldError { field, fault }));
         }
         found.extend(repeated_rules(candidate, other, &name));
     }
@@ -54,12 +57,13 @@ fn reaches_into(host: &HostPattern, others: &[HostPattern]) -> bool {
 
 /// Of two queues in front of the very same host, the one with the lower id is asked first. If it takes everything, the
 /// other one never meets anybody.
-fn hidden(candidate: &Settings, other: &Settings, host: &HostPattern, name: &str) -> Option<String> {
+fn hidden(candidate: &Settings, other: &Settings, host: &HostPattern, name: &Param) -> Option<Phrase> {
+    let told = |wording: Wording| wording.with("host", host.to_string()).with("queue", name.clone());
     if other.id < candidate.id && takes_the_rest(other) {
-        return Some(format!("is never asked on \"{host}\": {name} takes every request there first"));
+        return Some(told(Wording::NeverAsked));
     }
     if candidate.id < other.id && takes_the_rest(candidate) {
-        return Some(format!("would take every request on \"{host}\" before {name}, which then meets nobody"));
+        return Some(told(Wording::HidesOther));
     }
     None
 }
@@ -69,7 +73,7 @@ fn takes_the_rest(queue: &Settings) -> bool {
 }
 
 /// What the later queue takes by a rule that the earlier one has to the letter never gets there.
-fn repeated_rules(candidate: &Settings, other: &Settings, name: &str) -> Vec<FieldError> {
+fn repeated_rules(candidate: &Settings, other: &Settings, name: &Param) -> Vec<FieldError> {
     let Some(host) = candidate.hosts.iter().find(|host| other.hosts.contains(host)) else { return Vec::new() };
     let is_later = other.id < candidate.id;
     let mut found = Vec::new();
@@ -77,10 +81,8 @@ fn repeated_rules(candidate: &Settings, other: &Settings, name: &str) -> Vec<Fie
         for (theirs, their_rule) in other.rules.iter().enumerate().filter(|(_, it)| condition(it) == condition(rule)) {
             let later = if is_later { rule } else { their_rule };
             if later.action == RuleAction::Queue {
-                let message = format!(
-                    "asks for the same as rule {theirs} of {name} in front of \"{host}\": only the first of them is met"
-                );
-                found.push(FieldError { field: format!("rules[{mine}]"), message });
+                let fault = Wording::RuleRepeated.with("rule", theirs).with("queue", name.clone());
+                found.push(FieldError::new(format!("rules[{mine}]"), fault.with("host", host.to_string())));
             }
         }
     }

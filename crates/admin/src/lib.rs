@@ -12,7 +12,7 @@
 //! - `provider`: signing in through an identity provider.
 //! - `dashboard`: the files of the dashboard.
 //! - `themes`: whose a theme is, uploads and previews.
-//! - `problem`: the one table of errors.
+//! - `problem`: the one table of errors; `wording`: all that is said to people.
 //!
 //! Try it: `cargo nextest run -p vestibule-tests admin::`; the document is `openapi.json` at the root.
 
@@ -32,6 +32,7 @@ mod live;
 mod numbers;
 mod openapi;
 mod peer;
+mod phrase;
 mod problem;
 mod provider;
 mod query;
@@ -42,6 +43,7 @@ mod secret;
 mod state;
 mod themes;
 mod toml;
+mod wording;
 
 use axum::Router;
 use axum::middleware::from_fn;
@@ -51,7 +53,7 @@ pub use access::{NewOperator, NewOperatorError, bootstrap, create_operator, has_
 pub use config::{AdminConfig, AdminConfigError};
 pub use openapi::openapi_json;
 pub use peer::PeerAddress;
-pub use provider::{ProviderConfig, ProviderConfigError};
+pub use provider::{ProviderConfig, ProviderConfigError, ProviderTexts};
 pub use state::AdminParts;
 
 use problem::Problem;
@@ -63,6 +65,7 @@ pub fn router(parts: AdminParts) -> Router {
     router
         .merge(docs::routes(&document))
         .route(&format!("{}{}", openapi::PREFIX, themes::PREVIEW_FILES), get(themes::preview_file))
+        .route(&format!("{}{}", openapi::PREFIX, themes::PREVIEW_FRAME), get(themes::preview_frame))
         .fallback(dashboard::serve)
         .method_not_allowed_fallback(async || Problem::MethodNotAllowed)
         .layer(from_fn(compress::compress))

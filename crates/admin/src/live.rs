@@ -18,7 +18,8 @@ const FOLLOWERS_MAX: usize = 200;
 
 /// Looks while somebody follows.
 pub(crate) struct Live {
-    sender: watch::Sender<Vec<QueueStats>>,
+    /// `None` while the store gives no answer.
+    sender: watch::Sender<Option<Vec<QueueStats>>>,
     looking: AtomicBool,
     free: Arc<Semaphore>,
 }
@@ -32,7 +33,7 @@ impl Default for Live {
 
 /// Somebody who follows.
 pub(crate) struct Follower {
-    pub(crate) numbers: watch::Receiver<Vec<QueueStats>>,
+    pub(crate) numbers: watch::Receiver<Option<Vec<QueueStats>>>,
     _seat: OwnedSemaphorePermit,
 }
 
@@ -43,7 +44,7 @@ impl Live {
         let mut numbers = self.sender.subscribe();
         if !self.looking.swap(true, Ordering::SeqCst) {
             tokio::spawn(look(admin.clone()));
-        } else if !numbers.borrow().is_empty() {
+        } else if numbers.borrow().is_some() {
             numbers.mark_changed();
         }
         Ok(Follower { numbers, _seat: seat })
@@ -54,8 +55,11 @@ async fn look(admin: Admin) {
     let live = &admin.live;
     loop {
         match all_stats(&admin, |_| true).await {
-            Ok(numbers) => drop(live.sender.send(numbers)),
-            Err(error) => warn!(%error, "the numbers of the queues could not be read; trying again"),
+            Ok(numbers) => drop(live.sender.send(Some(numbers))),
+            Err(error) => {
+                warn!(%error, "the numbers of the queues could not be read; trying again");
+                drop(live.sender.send(None));
+            }
         }
         tokio::time::sleep(EVERY).await;
         if live.sender.receiver_count() == 0 {

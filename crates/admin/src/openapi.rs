@@ -42,8 +42,9 @@ pub(crate) fn operations() -> OpenApiRouter<Admin> {
 
 fn base() -> OpenApi {
     let description = "What the dashboard is made of: queues, their settings and their levers, who waits, who may do \
-        what, and who did what. Errors are `{\"error\":{\"code\",\"message\",\"field\"}}`. A change that is made with the \
-        sign-in cookie needs the header `X-Vestibule-Request`.";
+        what, and who did what. Errors are `{\"error\":{\"code\",\"message\",\"params\",\"field\"}}`: \
+        what is said to people is English, and told by `code` and `params` as well, to be said in other languages. A \
+        change that is made with the sign-in cookie needs the header `X-Vestibule-Request`.";
     let info: Info = InfoBuilder::new()
         .title("Vestibule")
         .version("1")
@@ -88,6 +89,7 @@ fn complete(document: &mut OpenApi) {
     <ErrorBody as utoipa::ToSchema>::schemas(&mut found);
     schemas.extend(found);
     schemas.insert("ErrorBody".to_owned(), <ErrorBody as utoipa::PartialSchema>::schema());
+    crate::phrase::describe(document);
     for (path, item) in &mut document.paths.paths {
         let in_path = path.contains('{');
         let operations = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];

@@ -1,94 +1,82 @@
 //! How an error becomes an answer: one table of status, code and field.
 
+use std::fmt;
+
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
+use serde_json::{Map, Value};
 use tracing::warn;
 use utoipa::ToSchema;
-use vestibule_core::StoreError;
 use vestibule_core::settings::FieldError;
+use vestibule_core::{Phrase, StoreError};
 
 use crate::confirmation::Confirmation;
 use crate::conflict::Conflict;
+use crate::phrase;
+use crate::wording::{Wording, Wording as W};
 
 /// Seconds after which to try again while the store is away.
 const STORE_RETRY: u64 = 1;
 
 /// Why something was not done.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub(crate) enum Problem {
-    #[error("nothing says who asks: sign in, or send an API token as \"Authorization: Bearer <token>\"")]
     NotSignedIn,
-    #[error("this sign-in or token is good no more: it lapsed, was ended or was revoked")]
     GoodNoMore,
-    #[error("name or password are wrong")]
     WrongPassword,
-    #[error("sign-ins failed too often; the next is taken in {0} seconds")]
+    /// The seconds after which the next sign-in is taken.
     Slowed(u64),
-    #[error("this takes {0}")]
-    NotAllowed(&'static str),
-    #[error("a change made with the sign-in cookie needs the header \"X-Vestibule-Request: 1\"")]
+    /// Who may.
+    NotAllowed(Wording),
     NoRequestHeader,
-    #[error("there is no {0} of this name that you may see")]
-    Unknown(&'static str),
-    #[error("there is nothing at this address")]
+    /// What there is none of.
+    Unknown(Wording),
     NotFound,
-    #[error("this address does not take that method")]
     MethodNotAllowed,
-    #[error("the body can't be read: {0}")]
-    BadBody(String),
-    #[error("the body is too large: it takes at most {0} bytes")]
+    BadBody(Phrase),
+    /// The most bytes.
     TooLarge(usize),
-    #[error("the body takes the content type {0}")]
     WrongContentType(&'static str),
-    #[error("{}", listed(.0))]
     WrongFields(Vec<FieldError>),
-    #[error("{}", listed(.0))]
     Contradiction(Vec<FieldError>),
-    #[error("there is a {0} of this name already")]
-    Taken(&'static str),
-    #[error("{0}")]
+    /// What there is already.
+    Taken(Wording),
+    /// The queues that a tenant still has.
     NotEmpty(String),
-    #[error("there are as many as there may be: {0}")]
+    /// The queues that have a theme, as far as the caller may see them, and how many others do.
+    ThemeInUse(String, usize),
+    LastSuperuser(String),
     Full(usize),
-    #[error("others change the same at this very moment; try again")]
     Busy,
-    #[error("somebody else changed this meanwhile: it is at revision {}", .0.revision)]
     ChangedMeanwhile(Box<Conflict>),
-    #[error("say which revision this is about: the ETag of the last answer as If-Match, or * for any")]
     RevisionRequired,
-    #[error("{}. Ask again with the header X-Vestibule-Confirm to do it", .0.effect)]
     ConfirmationRequired(Box<Confirmation>),
-    #[error("answers are not streamed here; ask for /api/v1/stats now and then")]
     NoStreams,
-    #[error("too many follow the numbers; try again, or ask for /api/v1/stats now and then")]
     Crowded,
-    #[error("themes are kept nowhere: VESTIBULE_THEMES names a folder or a bucket for them")]
     NoThemes,
-    #[error("{}", listed(.0))]
     BrokenTheme(Vec<FieldError>),
-    #[error("the place of the themes gives no answer; try again")]
     ThemesAway(String),
-    #[error("the store gives no answer; try again")]
     Store(StoreError),
 }
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::UnknownQueue(_) => Self::Unknown("queue"),
+            StoreError::UnknownQueue(_) => Self::Unknown(W::AQueue),
             other => Self::Store(other),
         }
     }
 }
 
-/// The first of several errors, and how many more there are.
-fn listed(errors: &[FieldError]) -> String {
-    match errors {
-        [] => "something is wrong".to_owned(),
-        [one] => one.to_string(),
-        [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.wrong() {
+            [] => self.phrase().fmt(f),
+            [one] => one.fmt(f),
+            [first, rest @ ..] => write!(f, "{first} (and {} more)", rest.len()),
+        }
     }
 }
 
@@ -114,44 +102,84 @@ pub(crate) struct ErrorBody {
 /// One error.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ErrorDetail {
-    /// A word for programs; it never changes.
+    #[schema(schema_with = phrase::code)]
     code: &'static str,
     /// A sentence for people.
     message: String,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    #[schema(schema_with = phrase::params, required = false)]
+    params: Map<String, Value>,
     /// Path of the field that is wrong, if it is one.
     field: Option<String>,
 }
 
 impl Problem {
-    const fn table(&self) -> (StatusCode, &'static str) {
+    const fn status(&self) -> StatusCode {
         match self {
-            Self::NotSignedIn => (StatusCode::UNAUTHORIZED, "not_signed_in"),
-            Self::GoodNoMore => (StatusCode::UNAUTHORIZED, "good_no_more"),
-            Self::WrongPassword => (StatusCode::UNAUTHORIZED, "wrong_password"),
-            Self::Slowed(_) => (StatusCode::TOO_MANY_REQUESTS, "slowed"),
-            Self::NotAllowed(_) => (StatusCode::FORBIDDEN, "not_allowed"),
-            Self::NoRequestHeader => (StatusCode::FORBIDDEN, "no_request_header"),
-            Self::Unknown(_) => (StatusCode::NOT_FOUND, "unknown"),
-            Self::NotFound => (StatusCode::NOT_FOUND, "not_found"),
-            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
-            Self::BadBody(_) => (StatusCode::BAD_REQUEST, "bad_body"),
-            Self::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
-            Self::WrongContentType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "wrong_content_type"),
-            Self::WrongFields(_) => (StatusCode::UNPROCESSABLE_ENTITY, "wrong_fields"),
-            Self::Contradiction(_) => (StatusCode::CONFLICT, "contradiction"),
-            Self::Taken(_) => (StatusCode::CONFLICT, "taken"),
-            Self::NotEmpty(_) => (StatusCode::CONFLICT, "not_empty"),
-            Self::Full(_) => (StatusCode::CONFLICT, "full"),
-            Self::Busy => (StatusCode::CONFLICT, "busy"),
-            Self::ChangedMeanwhile(_) => (StatusCode::PRECONDITION_FAILED, "changed_meanwhile"),
-            Self::RevisionRequired => (StatusCode::PRECONDITION_REQUIRED, "revision_required"),
-            Self::ConfirmationRequired(_) => (StatusCode::PRECONDITION_REQUIRED, "confirmation_required"),
-            Self::NoStreams => (StatusCode::NOT_FOUND, "no_streams"),
-            Self::Crowded => (StatusCode::SERVICE_UNAVAILABLE, "crowded"),
-            Self::NoThemes => (StatusCode::CONFLICT, "no_themes"),
-            Self::BrokenTheme(_) => (StatusCode::UNPROCESSABLE_ENTITY, "broken_theme"),
-            Self::ThemesAway(_) => (StatusCode::SERVICE_UNAVAILABLE, "themes_unavailable"),
-            Self::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable"),
+            Self::BadBody(_) => StatusCode::BAD_REQUEST,
+            Self::NotSignedIn | Self::GoodNoMore | Self::WrongPassword => StatusCode::UNAUTHORIZED,
+            Self::NotAllowed(_) | Self::NoRequestHeader => StatusCode::FORBIDDEN,
+            Self::Unknown(_) | Self::NotFound | Self::NoStreams => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Contradiction(_)
+            | Self::Taken(_)
+            | Self::NotEmpty(_)
+            | Self::ThemeInUse(..)
+            | Self::LastSuperuser(_)
+            | Self::Full(_)
+            | Self::Busy
+            | Self::NoThemes => StatusCode::CONFLICT,
+            Self::ChangedMeanwhile(_) => StatusCode::PRECONDITION_FAILED,
+            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::WrongContentType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::WrongFields(_) | Self::BrokenTheme(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::RevisionRequired | Self::ConfirmationRequired(_) => StatusCode::PRECONDITION_REQUIRED,
+            Self::Slowed(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::Crowded | Self::ThemesAway(_) | Self::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// The sentence, whose code is the problem's.
+    fn phrase(&self) -> Phrase {
+        match self {
+            Self::NotSignedIn => W::NotSignedIn.into(),
+            Self::GoodNoMore => W::GoodNoMore.into(),
+            Self::WrongPassword => W::WrongPassword.into(),
+            Self::Slowed(seconds) => W::Slowed.with("seconds", *seconds),
+            Self::NotAllowed(who) => W::NotAllowed.with("who", *who),
+            Self::NoRequestHeader => W::NoRequestHeader.into(),
+            Self::Unknown(what) => W::Unknown.with("what", *what),
+            Self::NotFound => W::NotFound.into(),
+            Self::MethodNotAllowed => W::MethodNotAllowed.into(),
+            Self::BadBody(cause) => W::BadBody.with("cause", cause.clone()),
+            Self::TooLarge(most) => W::TooLarge.with("most", *most),
+            Self::WrongContentType(takes) => W::WrongContentType.with("takes", *takes),
+            Self::WrongFields(_) => W::WrongFields.into(),
+            Self::Contradiction(_) => W::Contradiction.into(),
+            Self::Taken(what) => W::Taken.with("what", *what),
+            Self::NotEmpty(queues) => W::NotEmpty.with("queues", queues.as_str()),
+            Self::ThemeInUse(queues, others) if queues.is_empty() => W::ThemeInUseElsewhere.with("count", *others),
+            Self::ThemeInUse(queues, _) => W::ThemeInUse.with("queues", queues.as_str()),
+            Self::LastSuperuser(name) => W::LastSuperuser.with("name", name.as_str()),
+            Self::Full(most) => W::Full.with("most", *most),
+            Self::Busy => W::Busy.into(),
+            Self::ChangedMeanwhile(found) => W::ChangedMeanwhile.with("revision", found.revision),
+            Self::RevisionRequired => W::RevisionRequired.into(),
+            Self::ConfirmationRequired(wanted) => W::ConfirmationRequired.with("effect", wanted.phrase.0.clone()),
+            Self::NoStreams => W::NoStreams.into(),
+            Self::Crowded => W::Crowded.into(),
+            Self::NoThemes => W::NoThemes.into(),
+            Self::BrokenTheme(_) => W::BrokenTheme.into(),
+            Self::ThemesAway(_) => W::ThemesUnavailable.into(),
+            Self::Store(_) => W::StoreUnavailable.into(),
+        }
+    }
+
+    /// Every wrong field, where fields are wrong.
+    fn wrong(&self) -> &[FieldError] {
+        match self {
+            Self::WrongFields(wrong) | Self::Contradiction(wrong) | Self::BrokenTheme(wrong) => wrong,
+            _ => &[],
         }
     }
 
@@ -164,24 +192,22 @@ impl Problem {
     }
 
     fn body(self) -> (StatusCode, ErrorBody) {
-        let (status, code) = self.table();
-        let message = self.to_string();
-        let detail = |error: &FieldError| {
-            let FieldError { field, message } = error.clone();
-            ErrorDetail { code: "wrong_field", message, field: Some(field) }
-        };
-        let (mut field, mut errors, mut conflict, mut confirmation) = (None, Vec::new(), None, None);
+        let field = self.wrong().first().map(|error| error.field.clone());
+        let error = detail(&self.phrase(), self.to_string(), field);
+        let told = |it: &FieldError| detail(&it.fault, it.fault.to_string(), Some(it.field.clone()));
+        let errors = self.wrong().iter().map(told).collect();
+        let (status, mut conflict, mut confirmation) = (self.status(), None, None);
         match self {
-            Self::WrongFields(wrong) | Self::Contradiction(wrong) | Self::BrokenTheme(wrong) => {
-                errors = wrong.iter().map(detail).collect();
-                field = wrong.into_iter().next().map(|error| error.field);
-            }
             Self::ChangedMeanwhile(found) => conflict = Some(found),
             Self::ConfirmationRequired(wanted) => confirmation = Some(wanted),
             _ => {}
         }
-        (status, ErrorBody { error: ErrorDetail { code, message, field }, errors, conflict, confirmation })
+        (status, ErrorBody { error, errors, conflict, confirmation })
     }
+}
+
+fn detail(phrase: &Phrase, message: String, field: Option<String>) -> ErrorDetail {
+    ErrorDetail { code: phrase.code(), message, params: phrase.params(), field }
 }
 
 impl IntoResponse for Problem {

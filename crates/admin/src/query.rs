@@ -5,10 +5,12 @@ use axum::extract::{FromRequestParts, Path};
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use vestibule_core::settings::{FieldError, Fields};
+use vestibule_core::Phrase;
+use vestibule_core::settings::{FieldWording, Fields};
 
-use crate::body::read;
+use crate::body::{read, wrong};
 use crate::problem::Problem;
+use crate::wording::Wording;
 
 /// The parameters of a query, each at most once.
 pub(crate) struct Query(Map<String, Value>);
@@ -18,19 +20,15 @@ impl<S: Send + Sync> FromRequestParts<S> for Query {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
-        let pairs = pairs.map_err(|_| wrong("query", "can't be read".to_owned()))?;
+        let pairs = pairs.map_err(|_| wrong("query", Wording::Unreadable))?;
         let mut map = Map::new();
         for (name, value) in pairs.0 {
             if map.insert(name.clone(), Value::String(value)).is_some() {
-                return Err(wrong(&name, "comes once at most".to_owned()));
+                return Err(wrong(&name, Wording::Once));
             }
         }
         Ok(Self(map))
     }
-}
-
-fn wrong(field: &str, message: String) -> Problem {
-    Problem::WrongFields(vec![FieldError { field: field.to_owned(), message }])
 }
 
 impl Query {
@@ -42,24 +40,32 @@ impl Query {
 
 /// A whole number of a query.
 pub(crate) fn number(fields: &mut Fields<'_>, name: &'static str, default: u64, least: u64, most: u64) -> u64 {
-    let takes = format!("a whole number from {least} to {most}");
+    let takes = FieldWording::WholeNumber.with("least", least).with("most", most);
     let parse = |value: &Value| value.as_str()?.parse().ok().filter(|number| (least..=most).contains(number));
-    fields.or(name, default, &takes, parse)
+    fields.or(name, default, takes, parse)
 }
 
 /// `true` or `false`, which it is where it is absent.
 pub(crate) fn flag(fields: &mut Fields<'_>, name: &'static str) -> bool {
-    fields.or(name, false, "true or false", |value| value.as_str()?.parse().ok())
+    fields.or(name, false, one_of(&["true", "false"]), |value| value.as_str()?.parse().ok())
 }
 
 /// One of the forms that an answer may have, the first where it is absent.
 pub(crate) fn format(fields: &mut Fields<'_>, forms: [&'static str; 2]) -> &'static str {
-    let takes = forms.join(" or ");
-    fields.or("format", forms[0], &takes, |value| forms.into_iter().find(|form| Some(*form) == value.as_str()))
+    fields.or("format", forms[0], one_of(&forms), |value| forms.into_iter().find(|form| Some(*form) == value.as_str()))
+}
+
+/// What a field takes that takes one of a few words.
+pub(crate) fn one_of(words: &[&str]) -> Phrase {
+    FieldWording::OneOf.with("words", words.join(", "))
 }
 
 /// A text that parses.
-pub(crate) fn parsed<T: std::str::FromStr>(fields: &mut Fields<'_>, name: &'static str, takes: &str) -> Option<T> {
+pub(crate) fn parsed<T: std::str::FromStr>(
+    fields: &mut Fields<'_>,
+    name: &'static str,
+    takes: impl Into<Phrase>,
+) -> Option<T> {
     fields.optional(name, takes, |value| value.as_str()?.parse().ok())
 }
 

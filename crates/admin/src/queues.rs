@@ -3,8 +3,8 @@
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::{Map, Value};
 use vestibule_core::records::{Note, NoteKind};
-use vestibule_core::settings::Settings;
-use vestibule_core::{PutMode, PutOutcome, QueueId};
+use vestibule_core::settings::{FieldWording, Settings};
+use vestibule_core::{PutMode, PutOutcome, QueueId, TenantId};
 
 use crate::access::{Caller, Role};
 use crate::audit::Deed;
@@ -14,6 +14,7 @@ use crate::conflict::Conflict;
 use crate::contradictions::contradictions;
 use crate::problem::Problem;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// How often a change without a revision is laid over what somebody else wrote in between.
 const ATTEMPTS: usize = 5;
@@ -22,7 +23,7 @@ const CREATION: u64 = 10;
 
 /// The settings of a queue that the caller may see.
 pub(crate) async fn seen(admin: &Admin, caller: &Caller, id: &str) -> Result<Settings, Problem> {
-    let unknown = || Problem::Unknown("queue");
+    let unknown = || Problem::Unknown(Wording::AQueue);
     let id: QueueId = id.parse().map_err(|_| unknown())?;
     admin.store.settings(&id).await?.filter(|settings| caller.sees(&settings.tenant)).ok_or_else(unknown)
 }
@@ -52,7 +53,7 @@ impl Meant {
         match number {
             Ok(revision) => Ok(Self::Revision(revision)),
             Err(_) if text == "*" => Ok(Self::Any),
-            Err(_) => Err(wrong("If-Match", "takes a revision as \"7\", or *")),
+            Err(_) => Err(wrong("If-Match", FieldWording::Takes.with("what", Wording::Revision))),
         }
     }
 }
@@ -80,21 +81,21 @@ pub(crate) async fn draft(admin: &Admin, caller: &Caller, mut body: Map<String, 
     }
     let settings = Settings::from_value(&Value::Object(body)).map_err(Problem::WrongFields)?;
     caller.operates(&settings.tenant).map_err(|problem| match problem {
-        Problem::Unknown(_) => no_tenant(),
+        Problem::Unknown(_) => no_tenant(&settings.tenant),
         other => other,
     })?;
     if admin.store.tenants().await?.iter().all(|tenant| tenant.id != settings.tenant) {
-        return Err(no_tenant());
+        return Err(no_tenant(&settings.tenant));
     }
     if admin.store.settings(&settings.id).await?.is_some() {
-        return Err(Problem::Taken("queue"));
+        return Err(Problem::Taken(Wording::AQueue));
     }
     consistent(admin, caller, &settings).await?;
     Ok(settings)
 }
 
-fn no_tenant() -> Problem {
-    wrong("tenant", "names no tenant that you may use")
+fn no_tenant(tenant: &TenantId) -> Problem {
+    wrong("tenant", Wording::TenantNotYours.with("tenant", tenant.as_str()))
 }
 
 /// Writes a new queue.
@@ -104,7 +105,7 @@ pub(crate) async fn create(admin: &Admin, deed: Deed, settings: Settings) -> Res
         return Err(Problem::Busy);
     }
     if admin.store.settings(&settings.id).await?.is_some() {
-        return Err(Problem::Taken("queue"));
+        return Err(Problem::Taken(Wording::AQueue));
     }
     let outcome = admin.store.put_settings(&settings, PutMode::Always).await;
     admin.records.take_note(&note).await?;
@@ -136,11 +137,11 @@ pub(crate) async fn patched(
     let before = current.to_value();
     let mut after = before.clone();
     merge(&mut after, patch);
-    for (field, how) in
-        [("id", "clone the queue instead"), ("tenant", "clone the queue instead"), ("epoch", "reset the queue instead")]
+    for (field, fault) in
+        [("id", Wording::FixedByClone), ("tenant", Wording::FixedByClone), ("epoch", Wording::FixedByReset)]
     {
         if after.get(field) != before.get(field) {
-            return Err(wrong(field, format!("can't be changed: {how}")));
+            return Err(wrong(field, fault));
         }
     }
     if let Some(map) = after.as_object_mut() {

@@ -216,7 +216,7 @@ mod tests {
             let mut settings = base.clone();
             settings[name] = json!(value);
             let errors = Settings::from_value(&settings).err().unwrap_or_default();
-            errors.iter().all(|error| !error.message.starts_with("takes"))
+            errors.iter().all(|error| error.fault.code() != "takes_not")
         };
         for setting in settings() {
             let bound = |name: &str| setting.schema.get(name).and_then(Value::as_u64);

@@ -12,7 +12,7 @@ use crate::access::Passwords;
 use crate::live::Live;
 use crate::problem::Problem;
 use crate::provider::{Provider, ProviderConfig};
-use crate::themes::Previews;
+use crate::themes::{Drawing, Previews};
 
 /// What the backoffice is made of.
 pub struct AdminParts {
@@ -42,6 +42,7 @@ pub(crate) struct Inner {
     pub(crate) live: Live,
     pub(crate) provider: Option<Provider>,
     pub(crate) previews: Previews,
+    pub(crate) drawing: Drawing,
 }
 
 impl Admin {
@@ -53,6 +54,7 @@ impl Admin {
             live: Live::default(),
             provider,
             previews: Previews::default(),
+            drawing: Drawing::default(),
         }))
     }
 

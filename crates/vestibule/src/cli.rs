@@ -9,6 +9,7 @@ use vestibule_core::settings::Origin;
 use vestibule_http::{LogFormat, THEMES_RECHECK, TRUSTED_PROXIES_MAX};
 
 use crate::plan::PlanOptions;
+use crate::provider::ProviderOptions;
 use crate::rehearse::RehearseOptions;
 
 /// A virtual waiting room: visitors wait in an orderly line, see where they stand, and are let in first come, first
@@ -87,6 +88,9 @@ pub(crate) struct ServeOptions {
     /// Name and password of the first superuser, who is made unless there is one: name:password
     #[arg(long, env = "VESTIBULE_ADMIN_BOOTSTRAP", hide_env_values = true, value_name = "NAME:PASSWORD")]
     pub(crate) admin_bootstrap: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) provider: ProviderOptions,
 
     /// Settings file: tenants and queues. Read again on SIGHUP
     #[arg(long, env = "VESTIBULE_SETTINGS", value_name = "FILE")]

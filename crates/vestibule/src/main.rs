@@ -13,6 +13,7 @@ mod demo;
 mod file_record;
 mod keys;
 mod plan;
+mod provider;
 mod rehearse;
 mod serve;
 mod server;

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
-use vestibule_admin::{AdminParts, ProviderConfig};
+use vestibule_admin::AdminParts;
 use vestibule_core::history::notice_minute;
 use vestibule_core::records::Records;
 use vestibule_core::settings::{Document, parse_document};
@@ -53,7 +53,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         records: records.clone(),
         directory: directory.clone(),
         trusted_proxies: options.trusted_proxies,
-        provider: ProviderConfig::from_env()?,
+        provider: options.provider.config()?,
         themes: open_publisher("--themes", &themes_config(&options))?,
         streams: true,
     };

@@ -24,6 +24,9 @@ test('each need is told by its numbers', () => {
 
 test('a rate that is not known yet is no line that stands still', () => {
   expect(needOf(stats({ waiting: 5, admitted_per_minute: null }))).toBeUndefined()
+  const young = { waiting: 5, admitted_per_minute: 0 }
+  expect(needOf(stats({ ...young, oldest_wait_seconds: 119 })), 'it has just begun').toBeUndefined()
+  expect(needOf(stats({ ...young, oldest_wait_seconds: 120 }))).toBe('still')
 })
 
 test('the most urgent comes first, then the longest line', () => {

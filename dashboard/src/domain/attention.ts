@@ -5,6 +5,8 @@ import { admits } from './mode'
 
 /** Waits longer than this want a look, in seconds. */
 export const LONG_WAIT = 30 * 60
+/** A line in which nobody has waited for so long has not had the time to move, in seconds. */
+const STILL_AFTER = 2 * 60
 
 /** What a queue needs an operator for, the most urgent first. */
 export const NEEDS = ['recovering', 'still', 'no_quota', 'over_quota', 'paused', 'long_wait', 'full'] as const
@@ -35,9 +37,9 @@ export const useNeedTexts = defineTexts<Record<Need, string>>({
   de: {
     recovering: 'Die Reihe ging verloren und wird zurückgeholt',
     still: 'Die Reihe bewegt sich nicht',
-    no_quota: 'Es warten Leute, und die Quote ist 0',
+    no_quota: 'Wartende, aber die Quote ist 0',
     over_quota: 'Mehr drin, als die Quote erlaubt',
-    paused: 'Es warten Leute, und niemand wird eingelassen',
+    paused: 'Wartende, aber angehalten',
     long_wait: 'Lange Wartezeit',
     full: 'Voll',
   },
@@ -49,7 +51,7 @@ export function needOf(stats: QueueStats): Need | undefined {
   const isOpen = admits(mode)
   if (stats.recovering) return 'recovering'
   if (isOpen && waiting > 0 && quota === 0) return 'no_quota'
-  if (isOpen && waiting > 0 && stats.admitted_per_minute === 0) return 'still'
+  if (isOpen && waiting > 0 && stats.admitted_per_minute === 0 && (stats.oldest_wait_seconds ?? STILL_AFTER) >= STILL_AFTER) return 'still'
   if (active > quota && mode !== 'bypass') return 'over_quota'
   if (mode === 'paused' && waiting > 0) return 'paused'
   if (longest(stats) > LONG_WAIT) return 'long_wait'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { count, dateTime, duration, mark, NONE, percent, rate, time, wait } from './format'
+import { ago, count, dateTime, duration, mark, NONE, percent, rate, time, wait } from './format'
 import { locale, plural, zone } from './locale'
 
 const plain = (text: string) => text.replaceAll('\u00a0', ' ')
@@ -28,6 +28,15 @@ test('times are those of the viewer', () => {
   expect([mark(at, 300), mark(at, 86_400)]).toEqual(['19:00', '3 Nov'])
   zone.value = 'America/New_York'
   expect(time(at)).toBe('14:00:05')
+})
+
+test('how long ago something was is told in one unit', () => {
+  const told = () => [0, 59, 60, 3599, 3600, 86_400, 172_800].map((seconds) => ago(1_000_000 - seconds, 1_000_000))
+  expect(told()).toEqual(['this minute', 'this minute', '1 minute ago', '59 minutes ago', '1 hour ago', 'yesterday', '2 days ago'])
+  locale.value = 'de'
+  expect(told()[2]).toBe('vor 1 Minute')
+  expect(ago(1_000_060, 1_000_000), 'a clock that is ahead').toBe('in dieser Minute')
+  expect(ago(null, 0)).toBe(NONE)
 })
 
 test('words bend with their number', () => {

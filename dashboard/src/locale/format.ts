@@ -18,6 +18,7 @@ const short = computed(() => date({ day: 'numeric', month: 'short', hour: '2-dig
 const hours = computed(() => date({ hour: '2-digit', minute: '2-digit' }))
 const monthDays = computed(() => date({ day: 'numeric', month: 'short' }))
 const full = computed(() => date({ dateStyle: 'full', timeStyle: 'long' }))
+const past = computed(() => new Intl.RelativeTimeFormat(tag.value, { numeric: 'auto' }))
 const days = computed(() => date({ day: 'numeric', month: 'short', year: 'numeric' }))
 
 type Number = number | null | undefined
@@ -69,6 +70,14 @@ export const day = (at: Number) => (isNone(at) ? NONE : days.value.format(at * 1
 
 /** A mark of a time axis whose marks are so many seconds apart: `19:00`, or `3 Nov`. */
 export const mark = (at: number, apart: number) => (apart >= DAY ? monthDays : hours).value.format(at * 1000)
+
+/** How long ago a time was, in its largest unit: `3 minutes ago`. */
+export function ago(at: Number, now: number): string {
+  if (isNone(at)) return NONE
+  const seconds = Math.max(0, now - at)
+  if (seconds < HOUR) return past.value.format(-Math.floor(seconds / MINUTE), 'minute')
+  return seconds < DAY ? past.value.format(-Math.floor(seconds / HOUR), 'hour') : past.value.format(-Math.floor(seconds / DAY), 'day')
+}
 
 /** All of a time, with its zone. */
 export const wholeTime = (at: Number) => (isNone(at) ? NONE : full.value.format(at * 1000))

@@ -48,10 +48,10 @@ test('what is no number never becomes null, which would mean no limit', async ()
 })
 
 test('a refusal tells its fields, and how long to wait', async () => {
-  const errors = [{ code: 'wrong_field', field: 'rules[1].path[0]', message: 'takes a path' }]
+  const errors = [{ code: 'takes', field: 'rules[1].path[0]', message: 'takes a path' }]
   serve({ 'POST /api/v1/tenants': refusal(422, 'wrong_fields', { errors }) })
   const wrong = await problem(send('post', '/api/v1/tenants', { body: { id: 'a', name: 'A' } }))
-  expect([wrong.status, wrong.code, wrong.wrong('rules'), wrong.wrong('rule')]).toEqual([422, 'wrong_fields', 'takes a path', undefined])
+  expect([wrong.status, wrong.code, wrong.wrong('rules'), wrong.wrong('rule')]).toEqual([422, 'wrong_fields', 'Takes a path.', undefined])
 
   const slowed = refusal(429, 'slowed')
   slowed.headers.set('retry-after', '30')

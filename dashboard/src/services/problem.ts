@@ -1,3 +1,5 @@
+import { sentence, type Phrase } from '@/locale/phrases'
+
 import type { components } from './schema'
 
 export type ErrorBody = components['schemas']['ErrorBody']
@@ -9,6 +11,8 @@ export type Confirmation = components['schemas']['Confirmation']
 export class Problem extends Error {
   /** A word for programs: that of the API, or `unreachable` or `unexpected`. */
   readonly code: string
+  /** What stands in the gaps of its sentence. */
+  readonly params: Phrase['params']
   /** Every field that is wrong. */
   readonly errors: readonly ErrorDetail[]
   /** What somebody else changed meanwhile. */
@@ -26,6 +30,7 @@ export class Problem extends Error {
     super(body?.error.message ?? '')
     this.name = 'Problem'
     this.code = body?.error.code ?? (status === 0 ? 'unreachable' : 'unexpected')
+    this.params = body?.error.params
     this.errors = body?.errors ?? (body?.error.field ? [body.error] : [])
     this.conflict = body?.conflict
     this.confirmation = body?.confirmation
@@ -39,7 +44,7 @@ export class Problem extends Error {
   /** What is wrong with a field, or with something inside of it. */
   wrong(field: string): string | undefined {
     const found = this.errors.find((error) => error.field === field || error.field?.match(/^[^.[]+/)?.[0] === field)
-    return found?.message
+    return found && sentence(found, found.message)
   }
 }
 

@@ -51,7 +51,8 @@ export interface paths {
         /**
          * Follows the numbers
          * @description Server-sent events `stats`, every two seconds, with the numbers of every queue that the caller may see. A stream ends
-         *     after five minutes; browsers open the next by themselves. Where answers can't be streamed there is none: poll
+         *     after five minutes, and when the store gives no answer, so that nobody takes old numbers for new ones: whoever asks for
+         *     the next one is told why there is none. Where answers can't be streamed there is none: poll
          *     `/stats` there.
          */
         get: operations["follow"];
@@ -602,6 +603,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/themes/{theme}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Removes a theme
+         * @description For good, with all its versions. Refused while a queue has it; asks for a confirmation.
+         */
+        delete: operations["remove_theme"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/themes/{theme}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Downloads what is live
+         * @description The files of a theme as gates find them now, published here or put there by hand, as a ZIP archive that can be uploaded.
+         */
+        get: operations["download_live_theme"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/themes/{theme}/preview": {
         parameters: {
             query?: never;
@@ -616,7 +657,35 @@ export interface paths {
          */
         get: operations["preview_theme"];
         put?: never;
-        post?: never;
+        /**
+         * Previews files that are not kept
+         * @description Draws the pages of templates as they are sent, with sample data. Nothing of them is kept, and no visitor sees them. Only
+         *     templates are sent: whoever shows the pages has the theme's other files, and puts them where `asset_base` stands. Ask
+         *     again when something changed, not more often than once a second on end: drawing takes a moment of a core. At most 1 MB.
+         */
+        post: operations["preview_sketch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/themes/{theme}/unpublish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Unpublishes a theme
+         * @description Visitors of its queues see the theme `default`, or the built-in page, within seconds. Its versions stay, what was put there
+         *     by hand becomes one, and publishing any of them undoes this: so it asks for no confirmation. Of a theme that is not live it
+         *     changes nothing.
+         */
+        post: operations["unpublish_theme"];
         delete?: never;
         options?: never;
         head?: never;
@@ -784,6 +853,8 @@ export interface components {
         Asked: {
             /** @description Its host that fits. */
             host?: string | null;
+            /** @description The same, for those who say it in another language. */
+            phrase: components["schemas"]["Phrase"];
             /** @description The queue; `null` for one that is not the caller's to see. */
             queue?: string | null;
             /** @description Why, as a sentence. */
@@ -850,6 +921,8 @@ export interface components {
              * @description Seconds for which the token is good.
              */
             expires_in: number;
+            /** @description The same, for those who say it in another language. */
+            phrase: components["schemas"]["Phrase"];
             /** @description Goes into the header `X-Vestibule-Confirm`; good for one request. */
             token: string;
         };
@@ -898,6 +971,25 @@ export interface components {
              */
             password: string;
         };
+        /** @description One page. */
+        DrawnPage: {
+            /** @description The page. It holds what the theme's author wrote: show it only where nothing of it runs. */
+            html: string;
+            /** @description The state of the visitor who would see it. */
+            state: string;
+        };
+        /** @description Pages that were drawn of files which are not kept. */
+        DrawnTheme: {
+            /**
+             * @description What the addresses of the theme's other files begin with in the pages. Nothing is to be had there: whoever shows a
+             *     page puts the files in their places.
+             */
+            asset_base: string;
+            /** @description The nonce of the pages' styles. */
+            nonce: string;
+            /** @description A page for each state that was asked for. */
+            pages: components["schemas"]["DrawnPage"][];
+        };
         /** @description What a session was before it was ended. */
         Ended: {
             /** @description What it was. */
@@ -916,12 +1008,12 @@ export interface components {
         };
         /** @description One error. */
         ErrorDetail: {
-            /** @description A word for programs; it never changes. */
-            code: string;
+            code: components["schemas"]["PhraseCode"];
             /** @description Path of the field that is wrong, if it is one. */
             field?: string | null;
             /** @description A sentence for people. */
             message: string;
+            params?: components["schemas"]["PhraseParams"];
         };
         /** @description A field with its values before and after. */
         FieldChange: {
@@ -1079,6 +1171,20 @@ export interface components {
              *     had nobody in it.
              */
             recent: number[][];
+        };
+        /** @description A sentence, or a part of one, by its code and what stands in its gaps. */
+        Phrase: {
+            code: components["schemas"]["PhraseCode"];
+            params: components["schemas"]["PhraseParams"];
+        };
+        /**
+         * @description A word for programs; it never changes, and new ones may come. `x-english` says all of them, with gaps such as `{most}`, which `params` fill.
+         * @enum {string}
+         */
+        PhraseCode: "takes_not" | "takes" | "empty" | "missing" | "no_field" | "id_taken" | "no_such_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "host_not_covered" | "rule_without_condition" | "whole_number" | "whole_number_or_nothing" | "one_of" | "id" | "name" | "hosts" | "origin" | "handover" | "cookie_domain" | "document" | "table" | "tables" | "rules" | "rule" | "paths" | "methods" | "named_value" | "networks" | "colour" | "logo" | "not_signed_in" | "good_no_more" | "wrong_password" | "slowed" | "not_allowed" | "no_request_header" | "unknown" | "not_found" | "method_not_allowed" | "bad_body" | "too_large" | "wrong_content_type" | "wrong_fields" | "contradiction" | "taken" | "not_empty" | "theme_in_use" | "theme_in_use_elsewhere" | "last_superuser" | "full" | "busy" | "changed_meanwhile" | "revision_required" | "confirmation_required" | "no_streams" | "crowded" | "no_themes" | "broken_theme" | "themes_unavailable" | "store_unavailable" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "no_object" | "no_json" | "no_archive" | "not_understood" | "no_lever" | "clone_needs_id" | "not_the_password" | "fixed" | "fixed_by_clone" | "fixed_by_reset" | "unreadable" | "once" | "twice" | "no_base64" | "role_above" | "tenant_not_yours" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "text" | "text_at_most" | "characters" | "seconds" | "tenant_ids" | "url" | "method" | "pairs" | "address" | "revision" | "entry_id" | "version_id" | "sketched_templates" | "sketched_assets" | "host_taken" | "never_asked" | "hides_other" | "rule_repeated" | "foreign_queue" | "rule_takes" | "takes_all" | "no_exception" | "rule_passes" | "takes_nothing" | "will_release" | "will_reset" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_theme_by_hand" | "will_end_session" | "will_import" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "no_theme_file" | "template_fault" | "no_script_tags";
+        /** @description What stands in the gaps of a sentence: numbers, texts, other phrases. */
+        PhraseParams: {
+            [key: string]: number | string | components["schemas"]["Phrase"];
         };
         /** @description What would be written and removed. */
         Plan: {
@@ -1660,6 +1766,18 @@ export interface components {
             password: boolean;
             provider?: components["schemas"]["ProviderWay"] | null;
         };
+        /**
+         * @description A state that a page is shown in.
+         * @enum {string}
+         */
+        SketchedState: "waiting" | "admitted" | "paused" | "closed" | "unavailable";
+        /** @description A template as it was written so far. */
+        SketchedTemplate: {
+            /** @description Its path within the theme: `queue.html`. */
+            path: string;
+            /** @description Its text. */
+            text: string;
+        };
         /** @description A new tenant. */
         TenantDraft: {
             /** @description The brand's colour. */
@@ -1705,6 +1823,17 @@ export interface components {
             /** @description The themes by id. */
             themes: components["schemas"]["ThemeView"][];
         };
+        /** @description A theme that somebody is at work on. */
+        ThemeSketch: {
+            /** @description Paths of its other files, which are not sent: the tenant's logo is shown if it is one of them. */
+            assets?: string[];
+            /** @description Language of the visitor, `en` without it. */
+            language?: string;
+            /** @description The states to draw, all of them without it. */
+            states?: components["schemas"]["SketchedState"][];
+            /** @description Its templates; without any, the pages are the built-in ones. */
+            templates: components["schemas"]["SketchedTemplate"][];
+        };
         /** @description The files of a theme. */
         ThemeUpload: {
             /** @description The files. */
@@ -1743,6 +1872,8 @@ export interface components {
         ThemeView: {
             /** @description Its id, as a queue's `theme` names it. */
             id: string;
+            /** @description Whether visitors see something of it: what was published, or put there by hand. */
+            live: boolean;
             /** @description The queues that have it, as far as the caller may see them. */
             queues: string[];
             /** @description The tenant whose it is: the one whose id it has or begins with; `null` for the superusers' own. */
@@ -1784,6 +1915,11 @@ export interface components {
             role: components["schemas"]["Role"];
             /** @description The tenants that the role holds for; empty for all of its owner's. */
             tenants: string[];
+            /**
+             * Format: int64
+             * @description When it was used last, in seconds since 1970, give or take a minute; `null` if never.
+             */
+            used_at?: number | null;
         };
         /** @description API tokens. */
         Tokens: {
@@ -5037,6 +5173,170 @@ export interface operations {
             };
         };
     };
+    remove_theme: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The token that the first answer carried */
+                "X-Vestibule-Confirm"?: string | null;
+            };
+            path: {
+                /** @description Id of the theme */
+                theme: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Queues have it, somebody publishes it at this moment, or themes are kept nowhere */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Is to be confirmed */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    download_live_theme: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the theme */
+                theme: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The archive */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": components["schemas"]["ZipArchive"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Themes are kept nowhere */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     preview_theme: {
         parameters: {
             query?: {
@@ -5102,6 +5402,180 @@ export interface operations {
                 };
             };
             /** @description A parameter is wrong, or the theme is broken; `errors` names all of it */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    preview_sketch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the theme, whether there is one yet or not */
+                theme: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ThemeSketch"];
+            };
+        };
+        responses: {
+            /** @description The pages */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DrawnTheme"];
+                };
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A field is wrong, or it is broken; `errors` names all that is, `field` as file and line */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store gives no answer; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    unpublish_theme: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the theme */
+                theme: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Visitors see nothing of it */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody else publishes at this moment, or themes are kept nowhere */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description What was put there by hand can't be kept as a version; `errors` names all that is wrong */
             422: {
                 headers: {
                     [name: string]: unknown;

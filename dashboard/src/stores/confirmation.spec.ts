@@ -5,14 +5,16 @@ import { Problem } from '@/services/problem'
 import { useConfirmation } from './confirmation'
 
 const question = { title: 'Remove?', action: 'Remove' }
-const wanted = (token: string, effect: string) =>
-  new Problem(428, { error: { code: 'confirmation_required', message: '' }, confirmation: { token, effect, expires_in: 120 } })
+const wanted = (token: string, effect: string) => {
+  const phrase = { code: 'will_remove_tenant' as const, params: {} }
+  return new Problem(428, { error: { code: 'confirmation_required', message: '' }, confirmation: { token, effect, phrase, expires_in: 120 } })
+}
 
 test('the call is made again with the token once the operator said yes', async () => {
   const store = useConfirmation()
   const call = vi.fn((token?: string) => (token === 't1' ? Promise.resolve(5) : Promise.reject(wanted('t1', 'Five will go'))))
   const done = store.confirmed(call, question)
-  await vi.waitFor(() => expect(store.pending?.effect).toBe('Five will go'))
+  await vi.waitFor(() => expect(store.pending?.effect).toBe('Five will go.'))
   store.pending?.answer(true)
   expect(await done).toEqual({ answer: 5 })
   expect(store.pending).toBeUndefined()
@@ -37,7 +39,7 @@ test('what changed in between is asked anew', async () => {
   })
   const done = store.confirmed(call, question)
   for (const effect of ['Five will go', 'Nine will go']) {
-    await vi.waitFor(() => expect(store.pending?.effect).toBe(effect))
+    await vi.waitFor(() => expect(store.pending?.effect).toBe(`${effect}.`))
     store.pending?.answer(true)
   }
   expect(await done).toEqual({ answer: 1 })

@@ -1,6 +1,7 @@
 import { shallowRef } from 'vue'
 import { defineStore } from 'pinia'
 
+import { sentence } from '@/locale/phrases'
 import { Problem } from '@/services/problem'
 
 /** What is asked before something is done that can't be undone. */
@@ -8,7 +9,7 @@ export interface Question {
   title: string
   /** What will happen, in the dashboard's words. */
   body?: string
-  /** What will happen, in the server's words. */
+  /** What will happen, as the server says it. */
   effect?: string
   /** What the button says that does it. */
   action: string
@@ -50,8 +51,9 @@ export const useConfirmation = defineStore('confirmation', () => {
         return { answer: await call(token) }
       } catch (error) {
         if (!(error instanceof Problem) || !error.confirmation) throw error
-        if (!(await ask({ ...question, effect: error.confirmation.effect }))) return undefined
-        token = error.confirmation.token
+        const { phrase, effect, token: given } = error.confirmation
+        if (!(await ask({ ...question, effect: sentence(phrase, effect) }))) return undefined
+        token = given
       }
     }
   }

@@ -32,7 +32,8 @@ impl Bench {
 
     async fn redis(redis: &Redis) -> Self {
         let clock = Arc::new(ManualClock::at(START));
-        let options = RedisOptions { timeout: Duration::from_secs(10), clock: Some(clock.clone()) };
+        let options =
+            RedisOptions { timeout: Duration::from_secs(10), clock: Some(clock.clone()), ..RedisOptions::default() };
         let store = Arc::new(RedisStore::connect(&redis.url(), options).unwrap());
         Self::of(store.clone(), store, clock).await
     }

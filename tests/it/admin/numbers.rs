@@ -101,6 +101,10 @@ async fn numbers_are_followed_as_they_change(office: Office) {
         loop {
             let mut line = String::new();
             timeout(Duration::from_secs(20), stream.read_line(&mut line)).await.unwrap().unwrap();
+            // The last chunk.
+            if line == "0\r\n" {
+                return Value::Null;
+            }
             if let Some(data) = line.strip_prefix("data: ") {
                 return serde_json::from_str(data).unwrap();
             }
@@ -111,4 +115,8 @@ async fn numbers_are_followed_as_they_change(office: Office) {
     assert_eq!(first["queues"].as_array().unwrap().len(), 1, "the others are not theirs to see");
     office.join("tour", 2).await;
     while next().await["queues"][0]["waiting"] != 2 {}
+    let Some(redis) = &office.redis else { return };
+    redis.kill();
+    let ends = async { while next().await != Value::Null {} };
+    timeout(Duration::from_secs(20), ends).await.expect("old numbers are not taken for new ones");
 }

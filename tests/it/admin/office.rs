@@ -53,6 +53,14 @@ impl Office {
         Self { root: admin.root().await, admin, store, clock, redis: Some(redis) }
     }
 
+    /// One over Redis that publishes themes.
+    pub(crate) async fn redis_with_themes(themes: Publisher) -> Self {
+        let (redis, clock) = (Redis::start().await, Arc::new(ManualClock::at(START)));
+        let store = redis_store(&redis, &clock);
+        let admin = AdminUnderTest::start_with_themes(store.clone(), store.clone(), themes).await;
+        Self { root: admin.root().await, admin, store, clock, redis: Some(redis) }
+    }
+
     /// The superuser, to work with.
     pub(crate) fn root(&self) -> Desk {
         self.root.clone()
@@ -101,7 +109,8 @@ impl Office {
 }
 
 pub(crate) fn redis_store(redis: &Redis, clock: &Arc<ManualClock>) -> Arc<RedisStore> {
-    let options = RedisOptions { timeout: Duration::from_secs(10), clock: Some(clock.clone()) };
+    let options =
+        RedisOptions { timeout: Duration::from_secs(10), clock: Some(clock.clone()), ..RedisOptions::default() };
     Arc::new(RedisStore::connect(&redis.url(), options).unwrap())
 }
 

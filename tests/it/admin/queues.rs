@@ -136,7 +136,7 @@ async fn all_wrong_fields_are_named_with_their_path(office: Office) {
     }
     assert_eq!(fields.len(), 6, "{fields:?}");
     let unknown = office.root().post("/queues", queue("tour", "nobody", json!({}))).await;
-    assert_eq!(unknown.wrong_fields(), ["tenant: names no tenant that you may use"]);
+    assert_eq!(unknown.wrong_fields(), ["tenant: names no tenant that you may use: \"nobody\""]);
 }
 
 async fn queues_in_each_other_s_way_are_refused_and_named(office: Office) {
@@ -256,7 +256,10 @@ async fn an_address_says_which_queue_it_meets_and_why(office: Office) {
     assert_eq!((&shop["outcome"], &shop["queue"], &shop["path"]), (&json!("queue"), &json!("a"), &json!("/shop/1")));
     assert_eq!(
         shop["asked"][0],
-        json!({ "queue": "a", "host": "x.example.com", "rule": 1, "reason": "rule 1 takes it" })
+        json!({
+            "queue": "a", "host": "x.example.com", "rule": 1, "reason": "rule 1 takes it",
+            "phrase": { "code": "rule_takes", "params": { "rule": 1 } },
+        })
     );
     let css = root.post("/url-test", json!({ "url": "x.example.com/shop/css/a" })).await.json();
     assert_eq!((&css["outcome"], &css["asked"][0]["rule"]), (&json!("bypass"), &json!(0)));

@@ -27,7 +27,8 @@ impl Bench {
 
     fn redis(url: &str) -> Self {
         let clock = Arc::new(ManualClock::at(START));
-        let options = RedisOptions { timeout: Duration::from_secs(10), clock: Some(clock.clone()) };
+        let options =
+            RedisOptions { timeout: Duration::from_secs(10), clock: Some(clock.clone()), ..RedisOptions::default() };
         Self { records: Arc::new(RedisStore::connect(url, options).unwrap()), clock }
     }
 

@@ -85,7 +85,11 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
         ("upload_theme", Operators, Some(theme())),
         ("download_theme", Viewers, None),
         ("publish_theme", Operators, None),
+        ("download_live_theme", Viewers, None),
         ("preview_theme", Viewers, None),
+        ("preview_sketch", Viewers, Some(json!({ "templates": [] }))),
+        ("unpublish_theme", Operators, None),
+        ("remove_theme", Operators, None),
         ("revoke_token", SuperusersOnly, None),
         // Last, as it ends a sign-in.
         ("sign_out", Known, None),
@@ -212,6 +216,7 @@ async fn every_operation_answers_everybody_as_it_should() {
     let spare = spare["token"]["id"].as_str().unwrap();
     let version = root.create("/themes/acme/versions", theme()).await;
     let version = version["id"].as_str().unwrap();
+    root.send(Method::POST, &format!("/themes/acme/versions/{version}/publish"), &[], None).await;
     let variables = [
         ("queue", "tour"),
         ("tenant", "acme"),

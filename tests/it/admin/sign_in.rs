@@ -3,6 +3,7 @@
 use http::Method;
 use serde_json::json;
 use vestibule_admin::NewOperator;
+use vestibule_core::records::RecordKind;
 
 use super::office::{Office, PASSWORD, over_both_stores};
 
@@ -16,7 +17,9 @@ over_both_stores! {
     a_password_set_by_a_superuser_ends_all_sign_ins,
     a_removed_operator_is_out_with_their_tokens,
     the_last_superuser_stays,
+    a_password_that_is_wrong_is_not_repeated,
     nobody_hands_on_more_than_they_have,
+    a_token_tells_when_it_was_used_last_and_is_written_once_a_minute,
     the_first_superuser_is_made_once,
 }
 
@@ -161,11 +164,25 @@ async fn the_last_superuser_stays(office: Office) {
         root.send(Method::DELETE, "/operators/root", &[], None).await,
         root.patch("/operators/root", json!({ "role": "viewer", "tenants": ["acme"] })).await,
     ] {
-        assert_eq!((answer.status.as_u16(), answer.code()), (409, "not_empty".to_owned()), "{}", answer.text());
+        assert_eq!((answer.status.as_u16(), answer.code()), (409, "last_superuser".to_owned()), "{}", answer.text());
     }
     root.create("/operators", json!({ "name": "second", "password": PASSWORD, "role": "superuser" })).await;
     assert_eq!(root.patch("/operators/root", json!({ "role": "viewer", "tenants": ["acme"] })).await.status, 200);
     assert_eq!(root.get("/operators").await.status, 403, "at once");
+}
+
+async fn a_password_that_is_wrong_is_not_repeated(office: Office) {
+    let mut root = office.root();
+    let short = json!({ "name": "zoe", "password": "s3cret", "role": "superuser" });
+    let refused = root.post("/operators", short).await;
+    assert_eq!(refused.wrong_fields(), ["password: takes 12 to 256 characters"]);
+    let long = "s3cret".repeat(100);
+    let mut told = vec![refused.text().to_owned()];
+    told.push(root.patch("/operators/root", json!({ "password": long })).await.text().to_owned());
+    told.push(root.post("/sign-in", json!({ "name": "root", "password": long })).await.text().to_owned());
+    let new = json!({ "current": long, "new": "s3cret" });
+    told.push(root.send(Method::PUT, "/sign-in/password", &[], Some(new)).await.text().to_owned());
+    assert!(told.iter().all(|told| told.contains("takes") && !told.contains("s3cret")), "{told:?}");
 }
 
 async fn nobody_hands_on_more_than_they_have(office: Office) {
@@ -183,6 +200,31 @@ async fn nobody_hands_on_more_than_they_have(office: Office) {
     assert!(zoe.post("/tokens", long).await.wrong_fields()[0].starts_with("expires_in: takes seconds"));
     let wrong = json!({ "name": "", "role": "king", "tenant": "acme" });
     assert_eq!(zoe.post("/tokens", wrong).await.wrong_fields().len(), 5);
+}
+
+async fn a_token_tells_when_it_was_used_last_and_is_written_once_a_minute(office: Office) {
+    office.tenant("acme").await;
+    let mut root = office.root();
+    let made = json!({ "name": "x", "role": "viewer", "tenants": ["acme"], "expires_in": 600 });
+    let made = root.create("/tokens", made).await;
+    assert_eq!(made["token"]["used_at"], json!(null));
+    let id = made["token"]["id"].as_str().unwrap();
+    let mut script = office.admin.desk().with_token(made["secret"].as_str().unwrap());
+    let revision = async || {
+        let kept = office.admin.records().record(RecordKind::Tokens, id).await.unwrap().unwrap();
+        kept.revision
+    };
+    assert_eq!(revision().await, 1);
+    let mut used = async || {
+        assert_eq!(script.get("/queues").await.status, 200);
+        root.get("/tokens").await.json()["tokens"][0]["used_at"].as_u64().unwrap()
+    };
+    let first = office.now();
+    assert_eq!(used().await, first);
+    office.pass(59);
+    assert_eq!((used().await, revision().await), (first, 2), "it is not written with every request");
+    office.pass(1);
+    assert_eq!((used().await, revision().await), (first + 60, 3));
 }
 
 async fn the_first_superuser_is_made_once(office: Office) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use serde_json::json;
-use vestibule_tests::{Desk, Origin, Program, Redis, Visitor, free_port, wait_until};
+use vestibule_tests::{Desk, IdentityProvider, Origin, Program, Redis, Visitor, free_port, wait_until};
 
 use super::{Served, run, settings};
 
@@ -167,4 +167,60 @@ async fn what_the_backoffice_changed_outlives_a_restart_until_the_file_says_some
     })
     .await;
     assert_eq!(desk.get("/tenants/acme").await.json()["name"], "Acme Live", "the file still says what it said of it");
+}
+
+/// A gate, and a backoffice whose flags name a provider.
+fn with_provider((gate, admin): (&str, &str), origin: &Origin, provider: &[&str]) -> Program {
+    let (url, own) = (origin.url(), format!("http://{admin}"));
+    let mut arguments = vec!["serve", "--listen", gate, "--admin-listen", admin, "--state", "state"];
+    arguments.extend(["--origin", &url, "--admin-url", &own]);
+    arguments.extend(["--oidc-client-id", "vestibule", "--oidc-client-secret", "s3cret", "--oidc-name", "Our own"]);
+    arguments.extend(provider);
+    Program::vestibule(&arguments).env("VESTIBULE_ADMIN_BOOTSTRAP", FIRST).start()
+}
+
+/// Goes to the provider and signs in there. Returns where the backoffice then sends the browser.
+async fn through(provider: &IdentityProvider, desk: &mut Desk) -> String {
+    let begun = desk.get("/sign-in/provider").await;
+    let address = begun.header("location").unwrap().to_owned();
+    if !address.starts_with("http") {
+        return address;
+    }
+    let uri: http::Uri = provider.sign_in(&address, "1").await.parse().unwrap();
+    let back = http::Request::get(uri.path_and_query().unwrap().as_str());
+    desk.visitor().request(back, "").await.header("location").unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn flags_name_a_provider_of_a_private_authority() {
+    let (origin, people) = (Origin::start(), [json!({ "sub": "1", "preferred_username": "zoe" })]);
+    let provider = IdentityProvider::start(&people).await;
+    let (issuer, ca) = (provider.tls_issuer(), provider.authority());
+    let claim = ["--oidc-claim", "preferred_username", "--oidc-issuer", &issuer];
+    let knows = ["--oidc-ca", ca.to_str().unwrap()];
+    for (flags, leads) in [(&[][..], "/sign-in?problem=provider_unavailable"), (&knows, "/")] {
+        let (gate, admin) = (format!("127.0.0.1:{}", free_port()), format!("127.0.0.1:{}", free_port()));
+        let mut program = with_provider((&gate, &admin), &origin, &[&claim, flags].concat());
+        program.until_healthy(&gate).await;
+        let mut root = signed_in(&admin).await;
+        let zoe = json!({ "name": "zoe", "role": "superuser" });
+        assert_eq!(root.post("/operators", zoe).await.status, 201, "{}", program.log());
+        let mut desk = Desk::at(&admin);
+        assert_eq!(desk.get("/sign-in/ways").await.json()["provider"]["name"], "Our own");
+        assert_eq!(through(&provider, &mut desk).await, leads, "{}", program.log());
+        assert!(!program.log().contains("s3cret"), "{}", program.log());
+    }
+}
+
+#[tokio::test]
+async fn a_flag_of_the_provider_that_is_wrong_is_named() {
+    let (origin, issuer) = (Origin::start(), ["--oidc-issuer", "https://id.example.com"]);
+    for (flags, said) in [
+        (&["--oidc-ca", "/nothing.pem"][..], "VESTIBULE_OIDC_CA can't be read"),
+        (&["--oidc-claim", "groups"], "VESTIBULE_OIDC_CLAIM takes email"),
+    ] {
+        let mut program = with_provider(("127.0.0.1:0", "127.0.0.1:0"), &origin, &[&issuer, flags].concat());
+        assert!(!program.end().await.success());
+        assert!(program.log().contains(said), "{}", program.log());
+    }
 }

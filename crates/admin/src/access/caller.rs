@@ -9,6 +9,7 @@ use crate::access::{Operator, OperatorName, Role, SignIn, Tenants, Token};
 use crate::problem::Problem;
 use crate::request_id::RequestId;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// Methods that change nothing.
 pub(crate) const SAFE_METHODS: [Method; 3] = [Method::GET, Method::HEAD, Method::OPTIONS];
@@ -36,7 +37,7 @@ impl Caller {
     /// Whether they may change what is this tenant's.
     pub(crate) fn operates(&self, tenant: &TenantId) -> Result<(), Problem> {
         if !self.sees(tenant) {
-            return Err(Problem::Unknown("tenant"));
+            return Err(Problem::Unknown(Wording::ATenant));
         }
         self.at_least(Role::Operator)
     }
@@ -51,8 +52,8 @@ impl Caller {
             return Ok(());
         }
         Err(Problem::NotAllowed(match role {
-            Role::Superuser => "the role superuser",
-            Role::Operator | Role::Viewer => "the role operator",
+            Role::Superuser => Wording::RoleSuperuser,
+            Role::Operator | Role::Viewer => Wording::RoleOperator,
         }))
     }
 }
@@ -78,14 +79,18 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 async fn by_token(admin: &Admin, text: &str, request: RequestId) -> Result<Caller, Problem> {
     let records = &*admin.records;
     let (now, found) = (admin.now().await?, Token::find(records, text).await?);
-    let Some((id, token)) = found.filter(|(_, token)| token.expires_at > now) else { return Err(Problem::GoodNoMore) };
+    let Some((id, token, revision)) = found.filter(|(_, token, _)| token.expires_at > now) else {
+        return Err(Problem::GoodNoMore);
+    };
     let owner = Operator::load(records, &token.operator).await?;
     // A name that was removed and given to somebody else brings no old token back.
     let Some((owner, _)) = owner.filter(|(owner, _)| owner.created_at <= token.created_at) else {
         return Err(Problem::GoodNoMore);
     };
     let (role, tenants) = token.scope.within(&owner.scope);
-    Ok(Caller { operator: token.operator, token: Some(id), sign_in: None, role, tenants, request })
+    let operator = token.operator.clone();
+    token.used(records, &id, revision, now).await;
+    Ok(Caller { operator, token: Some(id), sign_in: None, role, tenants, request })
 }
 
 async fn by_cookie(admin: &Admin, parts: &Parts, request: RequestId) -> Result<Caller, Problem> {

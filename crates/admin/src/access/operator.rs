@@ -9,6 +9,7 @@ use vestibule_core::{Micros, StoreError};
 
 use crate::access::Scope;
 use crate::problem::Problem;
+use crate::wording::Wording;
 
 /// Longest name.
 const NAME_MAX: usize = 63;
@@ -90,7 +91,7 @@ impl Operator {
         let text = serde_json::to_string(self).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         match records.put_record(RecordKind::Operators, name.as_str(), &text, over).await? {
             RecordOutcome::Stored(revision) => Ok(revision),
-            RecordOutcome::Conflict(_) if over == 0 => Err(Problem::Taken("operator")),
+            RecordOutcome::Conflict(_) if over == 0 => Err(Problem::Taken(Wording::AnOperator)),
             RecordOutcome::Conflict(_) => Err(Problem::Busy),
             RecordOutcome::Full => Err(Problem::Full(RECORDS_MAX)),
         }

@@ -3,8 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
-use vestibule_core::TenantId;
-use vestibule_core::settings::{Fields, ID_TAKES};
+use vestibule_core::settings::{FieldWording, Fields};
+use vestibule_core::{Phrase, TenantId};
+
+use crate::query::one_of;
+use crate::wording::Wording;
 
 /// Most tenants that an operator or a token is given.
 const TENANTS_MAX: usize = 100;
@@ -22,7 +25,10 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    pub(crate) const TAKES: &str = "one of \"viewer\", \"operator\", \"superuser\"";
+    /// What a field of it takes.
+    fn takes() -> Phrase {
+        one_of(&["\"viewer\"", "\"operator\"", "\"superuser\""])
+    }
 
     pub(crate) fn parse(value: &Value) -> Option<Self> {
         serde_json::from_value(value.clone()).ok()
@@ -75,18 +81,18 @@ impl Scope {
     /// Reads `role` and `tenants`; what is absent is as `before` has it.
     pub(crate) fn read(fields: &mut Fields<'_>, before: Option<&Self>) -> Self {
         let role = match before {
-            Some(before) => fields.or("role", before.role, Role::TAKES, Role::parse),
-            None => fields.required("role", Role::TAKES, Role::parse).unwrap_or(Role::Viewer),
+            Some(before) => fields.or("role", before.role, Role::takes(), Role::parse),
+            None => fields.required("role", Role::takes(), Role::parse).unwrap_or(Role::Viewer),
         };
-        let takes = format!("a list of at most {TENANTS_MAX} ids of tenants, each of {ID_TAKES}");
+        let takes = Wording::TenantIds.with("most", TENANTS_MAX).with("id", FieldWording::Id);
         let kept = before.map(|before| before.tenants.clone()).unwrap_or_default();
-        let tenants = fields.or("tenants", kept, &takes, tenants);
+        let tenants = fields.or("tenants", kept, takes, tenants);
         match (role, tenants.is_empty()) {
             (Role::Superuser, false) if before.is_none_or(|before| before.role == Role::Superuser) => {
-                fields.refuse("tenants", "must be empty: a superuser has all tenants");
+                fields.refuse("tenants", Wording::SuperuserHasAll);
             }
             (Role::Viewer | Role::Operator, true) => {
-                fields.refuse("tenants", "must name a tenant: this role holds for the tenants that it is given only");
+                fields.refuse("tenants", Wording::NeedsTenant);
             }
             _ => {}
         }

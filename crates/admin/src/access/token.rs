@@ -1,6 +1,7 @@
 //! API tokens: for scripts. Shown once, kept as a hash.
 
 use serde::{Deserialize, Serialize};
+use tracing::warn;
 use vestibule_core::records::{RECORDS_MAX, RecordKind, RecordOutcome, Records};
 use vestibule_core::{Micros, StoreError};
 
@@ -10,6 +11,8 @@ use crate::secret::{has_hash, hash, new_secret, random_hex};
 
 /// What every token begins with, so that one that leaked is recognised.
 const PREFIX: &str = "vestibule_";
+/// Seconds within which a token's use is written once.
+const USE_KEPT_EVERY: u64 = 60;
 /// Bytes of a token's public half.
 const ID_BYTES: usize = 8;
 
@@ -23,6 +26,9 @@ pub(crate) struct Token {
     pub(crate) scope: Scope,
     pub(crate) created_at: Micros,
     pub(crate) expires_at: Micros,
+    /// When it was used last, give or take [`USE_KEPT_EVERY`]; `None` if never.
+    #[serde(default)]
+    pub(crate) used_at: Option<Micros>,
     hash: String,
 }
 
@@ -36,7 +42,7 @@ impl Token {
         (created_at, expires_at): (Micros, Micros),
     ) -> Result<(String, String, Self), Problem> {
         let (id, secret) = (random_hex::<ID_BYTES>(), new_secret());
-        let token = Self { name, operator, scope, created_at, expires_at, hash: hash(&secret) };
+        let token = Self { name, operator, scope, created_at, expires_at, used_at: None, hash: hash(&secret) };
         let text = serde_json::to_string(&token).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         match records.put_record(RecordKind::Tokens, &id, &text, 0).await? {
             RecordOutcome::Stored(_) => Ok((id.clone(), format!("{PREFIX}{id}_{secret}"), token)),
@@ -45,23 +51,37 @@ impl Token {
         }
     }
 
-    /// The token of this text, with its public half, if it is one.
-    pub(crate) async fn find(records: &dyn Records, text: &str) -> Result<Option<(String, Self)>, StoreError> {
+    /// The token of this text, with its public half and the revision of its record, if it is one.
+    pub(crate) async fn find(records: &dyn Records, text: &str) -> Result<Option<(String, Self, u64)>, StoreError> {
         let Some((id, secret)) = text.strip_prefix(PREFIX).and_then(|rest| rest.split_once('_')) else {
             return Ok(None);
         };
-        let found = Self::load(records, id).await?;
-        Ok(found.filter(|token| has_hash(secret, &token.hash)).map(|token| (id.to_owned(), token)))
+        let found = Self::load(records, id).await?.filter(|(token, _)| has_hash(secret, &token.hash));
+        Ok(found.map(|(token, revision)| (id.to_owned(), token, revision)))
     }
 
-    /// The token with this public half.
-    pub(crate) async fn load(records: &dyn Records, id: &str) -> Result<Option<Self>, StoreError> {
+    /// The token with this public half, with the revision of its record.
+    pub(crate) async fn load(records: &dyn Records, id: &str) -> Result<Option<(Self, u64)>, StoreError> {
         let is_id = id.len() == 2 * ID_BYTES && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_id {
             return Ok(None);
         }
         let record = records.record(RecordKind::Tokens, id).await?;
-        record.map(|record| parse(&record.text)).transpose()
+        record.map(|record| Ok((parse(&record.text)?, record.revision))).transpose()
+    }
+
+    /// Keeps that it was used, over the revision that was read: one that was revoked meanwhile does not come back. Nobody
+    /// is refused because this can't be written.
+    pub(crate) async fn used(mut self, records: &dyn Records, id: &str, over: u64, now: Micros) {
+        if self.used_at.is_some_and(|before| now < before.plus_seconds(USE_KEPT_EVERY)) {
+            return;
+        }
+        self.used_at = Some(now);
+        let Ok(text) = serde_json::to_string(&self) else { return };
+        // Whoever was faster has written the same.
+        if let Err(error) = records.put_record(RecordKind::Tokens, id, &text, over).await {
+            warn!(%error, token = id, "the use of a token could not be kept");
+        }
     }
 
     /// All tokens by their public half.
@@ -92,8 +112,12 @@ mod tests {
         let kept = records.record(RecordKind::Tokens, &id).await.unwrap().unwrap().text;
         assert!(!kept.contains(text.rsplit('_').next().unwrap()), "{kept}");
         assert_eq!(Token::find(&records, &text).await.unwrap().unwrap().0, id);
+        let (_, token, revision) = Token::find(&records, &text).await.unwrap().unwrap();
         for wrong in ["", "vestibule_", &text[..text.len() - 1], &text.replace(&id, "0123456789abcdef"), &text[10..]] {
             assert!(Token::find(&records, wrong).await.unwrap().is_none(), "{wrong}");
         }
+        records.remove_record(RecordKind::Tokens, &id).await.unwrap();
+        token.used(&records, &id, revision, Micros(1)).await;
+        assert!(Token::find(&records, &text).await.unwrap().is_none(), "a use under way brings no revoked token back");
     }
 }

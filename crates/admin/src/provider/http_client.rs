@@ -1,16 +1,18 @@
 //! How the provider is spoken to: without redirects, within limits of time and size.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
 use rustls::crypto::ring;
+use rustls::{ClientConfig, RootCertStore};
 use tokio::time::timeout;
 
 /// How long the provider may take for one answer, connecting included.
@@ -33,11 +35,17 @@ pub(super) enum HttpError {
 pub(super) struct HttpClient(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
 
 impl HttpClient {
-    pub(super) fn new() -> Self {
+    /// One that trusts these authorities alone, or the public ones.
+    pub(super) fn new(authorities: Option<Arc<RootCertStore>>) -> Self {
         #[expect(clippy::expect_used, reason = "ring implements every version of TLS that is asked for")]
-        let tls = HttpsConnectorBuilder::new()
-            .with_provider_and_webpki_roots(ring::default_provider())
+        let tls = ClientConfig::builder_with_provider(ring::default_provider().into())
+            .with_safe_default_protocol_versions()
             .expect("ring speaks TLS");
+        let tls = match authorities {
+            Some(authorities) => tls.with_root_certificates(authorities),
+            None => tls.with_webpki_roots(),
+        };
+        let tls = HttpsConnectorBuilder::new().with_tls_config(tls.with_no_client_auth());
         let connector = tls.https_or_http().enable_http1().build();
         // A connection that was kept would be dead when a frozen function thaws.
         Self(Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector))

@@ -13,5 +13,5 @@ mod http_client;
 mod proof;
 
 pub(crate) use attempt::{Attempt, cookie as attempt_cookie};
-pub use config::{ProviderConfig, ProviderConfigError};
+pub use config::{ProviderConfig, ProviderConfigError, ProviderTexts};
 pub(crate) use proof::{Identity, Provider, Refusal};

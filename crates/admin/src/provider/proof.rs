@@ -97,7 +97,8 @@ pub(crate) struct Provider {
 
 impl Provider {
     pub(crate) fn new(config: ProviderConfig) -> Self {
-        Self { config, http: HttpClient::new() }
+        let http = HttpClient::new(config.authorities.clone());
+        Self { config, http }
     }
 
     /// Where to send the browser for this attempt.

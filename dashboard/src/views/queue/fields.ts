@@ -48,7 +48,7 @@ const useFieldTexts = defineTexts<Record<Field, Words>>({
     max_session: { label: 'Längster Aufenthalt', hint: 'Danach endet ein Platz, was auch immer geschieht. Leer heißt nie.' },
     recheck_after: { label: 'Nachfragen nach', hint: 'So lange gilt ein frisches Ticket ungefragt; so lange dauert es höchstens, bis jemand draußen ist. 0 fragt immer.' },
     handover: { label: 'Übergabe', hint: 'So kommen Eingelassene zur Website.' },
-    theme: { label: 'Design', hint: 'Aussehen der Warteseite. Leer ist das eingebaute.' },
+    theme: { label: 'Theme', hint: 'Aussehen der Warteseite. Leer ist das eingebaute.' },
     queue_status: { label: 'Status der Warteseite' },
     store_failure: { label: 'Wenn der Speicher ausfällt' },
     cookie_domain: { label: 'Domain der Cookies', hint: 'Leer ist genau der Host. Bei „redirect“ eine Domain, unter der auch die Website liegt.' },

@@ -44,13 +44,13 @@ test('the id follows the name until it is typed', async () => {
 })
 
 test('what the server finds wrong stands at its field', async () => {
-  const errors = [{ code: 'wrong_field', field: 'colour', message: 'takes a colour such as "#0a7d5a"' }]
+  const errors = [{ code: 'takes', field: 'colour', message: 'takes a colour such as "#0a7d5a"' }]
   serve({ 'POST /api/v1/tenants': refusal(422, 'wrong_fields', { errors }) })
   await open()
   await write('Colour', 'red')
   send()
   await vi.waitFor(() => expect(field('Colour').getAttribute('aria-invalid')).toBe('true'))
-  expect(found('.field .error').textContent).toContain('takes a colour')
+  expect(found('.field .error').textContent).toContain('Takes a colour')
 })
 
 test('the colour says what pages make of it', async () => {

@@ -51,7 +51,7 @@ test('an empty one is, once it was confirmed', async () => {
   found('[aria-label="Remove Coral Sound"]').click()
   await flushPromises()
   const { pending } = useConfirmation()
-  expect(pending).toMatchObject({ effect: 'It will be removed for good', typed: 'coral' })
+  expect(pending).toMatchObject({ effect: 'It will be removed for good.', typed: 'coral' })
   pending?.answer(true)
   await flushPromises()
   expect(asked.filter(({ line }) => line.startsWith('DELETE'))).toHaveLength(2)

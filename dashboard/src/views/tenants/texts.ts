@@ -50,7 +50,7 @@ export const useTenantTexts = defineTexts({
     removeOf: (name: string) => `${name} entfernen`,
     queues: 'Warteschlangen',
     queueCount: (count: number, text: string) => `${text} ${plural(count, { one: 'Warteschlange', other: 'Warteschlangen' })}`,
-    id: 'Id',
+    id: 'Kennung',
     idHint: 'a-z, 0-9 und -. Sie steht in Einstellungen und Adressen und bleibt, wie sie ist.',
     name: 'Name',
     nameHint: 'Die Marke, wie Besucher sie kennen.',

@@ -42,9 +42,9 @@ test('a token is asked for as it was chosen, and handed on with its secret', asy
 })
 
 test('what the server finds wrong stands at its field', async () => {
-  const errors = [{ code: 'wrong_field', field: 'tenants[0]', message: 'names no tenant that you may use' }]
+  const errors = [{ code: 'takes', field: 'tenants[0]', message: 'names no tenant that you may use' }]
   serve({ 'POST /api/v1/tokens': refusal(422, 'wrong_fields', { errors }) })
   await open()
   found('[role=dialog] form').dispatchEvent(new Event('submit'))
-  await vi.waitFor(() => expect(found('.checks .error').textContent).toContain('names no tenant that you may use'))
+  await vi.waitFor(() => expect(found('.checks .error').textContent).toContain('Names no tenant that you may use'))
 })

@@ -5,12 +5,13 @@ use http::header::SET_COOKIE;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::access::{Caller, Operator, PASSWORD_MAX, PASSWORD_TAKES, SignIn, Throttle, is_password, set_cookie};
+use crate::access::{Caller, Operator, PASSWORD_MAX, SignIn, Throttle, is_password, set_cookie};
 use crate::api::account::sign_in::Whence;
 use crate::audit::Deed;
 use crate::body::{JsonBody, read, wrong};
 use crate::problem::Problem;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// The old password and the new one.
 #[derive(ToSchema)]
@@ -42,12 +43,15 @@ pub(crate) async fn change_password(
 ) -> Result<impl IntoResponse, Problem> {
     let text = |value: &Value| value.as_str().filter(|text| text.len() <= PASSWORD_MAX).map(str::to_owned);
     let (current, new) = read(&body, |fields| {
-        let current = fields.required("current", "a password", text);
-        (current, fields.required("new", PASSWORD_TAKES, |value| text(value).filter(|text| is_password(text))))
+        let current = fields.secret("current", true, Wording::Password, text);
+        (
+            current,
+            fields.secret("new", true, Wording::NewPassword, |value| text(value).filter(|text| is_password(text))),
+        )
     })?;
     let (Some(current), Some(new)) = (current, new) else { return Err(Problem::WrongPassword) };
     if caller.sign_in.is_none() {
-        return Err(Problem::NotAllowed("an operator who signed in, no API token"));
+        return Err(Problem::NotAllowed(Wording::SignedInOperator));
     }
     let (records, now) = (&*admin.records, admin.now().await?);
     let throttle = Throttle::of(&caller.operator, whence.address());
@@ -55,7 +59,7 @@ pub(crate) async fn change_password(
     let found = Operator::load(records, &caller.operator).await?;
     let Some((mut operator, revision)) = found else { return Err(Problem::GoodNoMore) };
     if !admin.passwords.matches(&current, operator.password.clone()).await? {
-        return Err(wrong("current", "is not the password of this operator"));
+        return Err(wrong("current", Wording::NotThePassword));
     }
     throttle.succeeded(records).await?;
     operator.password = Some(admin.passwords.hash(&new).await?);

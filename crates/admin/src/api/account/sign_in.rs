@@ -10,7 +10,7 @@ use tracing::warn;
 use utoipa::ToSchema;
 use vestibule_http::request_origin;
 
-use crate::access::{NAME_TAKES, Operator, OperatorName, PASSWORD_MAX, SignIn, Throttle, set_cookie};
+use crate::access::{Operator, OperatorName, PASSWORD_MAX, SignIn, Throttle, set_cookie};
 use crate::api::account::who::Account;
 use crate::audit::Deed;
 use crate::body::{JsonBody, read};
@@ -18,6 +18,7 @@ use crate::peer::PeerAddress;
 use crate::problem::Problem;
 use crate::request_id::RequestId;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// Name and password.
 #[derive(ToSchema)]
@@ -81,8 +82,8 @@ pub(crate) async fn sign_in(
 ) -> Result<impl IntoResponse, Problem> {
     let (name, password) = read(&body, |fields| {
         let text = |value: &Value| value.as_str().filter(|text| text.len() <= PASSWORD_MAX).map(str::to_owned);
-        let name = fields.required("name", NAME_TAKES, |value| value.as_str()?.parse::<OperatorName>().ok());
-        (name, fields.required("password", "a password", text))
+        let name = fields.required("name", Wording::OperatorName, |value| value.as_str()?.parse::<OperatorName>().ok());
+        (name, fields.secret("password", true, Wording::Password, text))
     })?;
     let (Some(name), Some(password)) = (name, password) else { return Err(Problem::WrongPassword) };
     let records = &*admin.records;

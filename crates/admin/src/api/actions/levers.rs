@@ -12,6 +12,7 @@ use crate::query::Segments;
 use crate::queues::{Meant, change, etag, operated};
 use crate::schema::QueueSettings;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// The settings that are pulled while a sale runs.
 const LEVERS: [&str; 8] =
@@ -72,7 +73,7 @@ pub(crate) async fn set_levers(
 
 fn known(body: &Map<String, Value>) -> Result<(), Problem> {
     match body.keys().find(|name| !LEVERS.contains(&name.as_str())) {
-        Some(name) => Err(wrong(name, format!("is not a lever; they are {}", LEVERS.join(", ")))),
+        Some(name) => Err(wrong(name, Wording::NoLever.with("known", LEVERS.join(", ")))),
         None => Ok(()),
     }
 }

@@ -4,6 +4,7 @@ use http::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 use vestibule_core::line::RELEASE_BATCH;
+use vestibule_core::settings::FieldWording;
 
 use crate::access::Caller;
 use crate::audit::Deed;
@@ -13,6 +14,7 @@ use crate::problem::{ErrorBody, Problem};
 use crate::query::Segments;
 use crate::queues::operated;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// Most that one release admits.
 const RELEASE_MAX: u64 = 100_000;
@@ -56,19 +58,16 @@ pub(crate) async fn release(
 ) -> Result<Json<Released>, Problem> {
     let settings = operated(&admin, &caller, &id).await?;
     let count = read(&body, |fields| {
-        let takes = format!("a whole number from 1 to {RELEASE_MAX}");
-        fields.required("count", &takes, |value| value.as_u64().filter(|count| (1..=RELEASE_MAX).contains(count)))
+        let takes = FieldWording::WholeNumber.with("least", 1_u64).with("most", RELEASE_MAX);
+        fields.required("count", takes, |value| value.as_u64().filter(|count| (1..=RELEASE_MAX).contains(count)))
     })?;
     let count = count.unwrap_or_default();
     if count > UNCONFIRMED_MAX {
         let stats = admin.store.stats(&settings.id).await?;
         let next = count.min(stats.waiting);
         let effect = || {
-            let all = stats.active + next;
-            format!(
-                "{next} people will be let in now; the site will carry {all}, and the quota is {}",
-                stats.rules.quota
-            )
+            let people = Wording::WillRelease.with("people", next).with("active", stats.active + next);
+            people.with("quota", stats.rules.quota)
         };
         let subject = format!("queue.release {} {} {count}", settings.id, settings.line.revision);
         confirmed(&admin, &caller, &headers, &subject, effect).await?;

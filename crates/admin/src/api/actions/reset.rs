@@ -13,6 +13,7 @@ use crate::query::Segments;
 use crate::queues::{etag, operated, seen};
 use crate::schema::QueueSettings;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// Resets a queue
 ///
@@ -32,12 +33,7 @@ pub(crate) async fn reset_queue(
 ) -> Result<impl IntoResponse, Problem> {
     let before = operated(&admin, &caller, &id).await?;
     let stats = admin.store.stats(&before.id).await?;
-    let effect = || {
-        format!(
-            "{} who wait will lose their place, {} who are in will be sent to the end of a new line, and no ticket is good any more",
-            stats.waiting, stats.active
-        )
-    };
+    let effect = || Wording::WillReset.with("waiting", stats.waiting).with("active", stats.active);
     let subject = format!("queue.reset {} {}", before.id, before.line.revision);
     confirmed(&admin, &caller, &headers, &subject, effect).await?;
     admin.store.reset(&before.id).await?;

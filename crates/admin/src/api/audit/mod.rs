@@ -7,13 +7,14 @@ use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::records::EntryId;
-use vestibule_core::settings::{Fields, ID_TAKES};
+use vestibule_core::settings::{FieldWording, Fields};
 use vestibule_core::{QueueId, TenantId};
 
 use crate::access::Caller;
 use crate::audit::AuditEntry;
 use crate::query::parsed;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new().routes(routes!(search::search_audit)).routes(routes!(export::export_audit))
@@ -36,17 +37,17 @@ struct Filter {
 
 impl Filter {
     fn read(fields: &mut Fields<'_>) -> Self {
-        let takes = format!("a text of at most {SEARCH_MAX} characters");
+        let takes = || Wording::TextAtMost.with("most", SEARCH_MAX);
         let text = |value: &Value| value.as_str().filter(|it| it.len() <= SEARCH_MAX).map(str::to_lowercase);
         Self {
-            tenant: parsed(fields, "tenant", ID_TAKES),
-            queue: parsed(fields, "queue", ID_TAKES),
-            operator: fields.optional("operator", &takes, text),
-            action: fields.optional("action", &takes, text),
-            search: fields.optional("search", &takes, text),
+            tenant: parsed(fields, "tenant", FieldWording::Id),
+            queue: parsed(fields, "queue", FieldWording::Id),
+            operator: fields.optional("operator", takes(), text),
+            action: fields.optional("action", takes(), text),
+            search: fields.optional("search", takes(), text),
             from: crate::query::number(fields, "from", 0, 0, 1 << 40),
             to: crate::query::number(fields, "to", 1 << 40, 0, 1 << 40),
-            before: parsed(fields, "before", "the id of an entry"),
+            before: parsed(fields, "before", Wording::EntryId),
         }
     }
 

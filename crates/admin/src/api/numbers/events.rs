@@ -26,7 +26,8 @@ pub(crate) struct LiveStats<'a> {
 /// Follows the numbers
 ///
 /// Server-sent events `stats`, every two seconds, with the numbers of every queue that the caller may see. A stream ends
-/// after five minutes; browsers open the next by themselves. Where answers can't be streamed there is none: poll
+/// after five minutes, and when the store gives no answer, so that nobody takes old numbers for new ones: whoever asks for
+/// the next one is told why there is none. Where answers can't be streamed there is none: poll
 /// `/stats` there.
 #[utoipa::path(get, path = "/events", tag = "numbers",
     responses(
@@ -47,7 +48,7 @@ pub(crate) async fn follow(
         changed.ok()?.ok()?;
         let event = {
             let numbers = live.numbers.borrow_and_update();
-            let queues = numbers.iter().filter(|stats| caller.sees(&stats.tenant)).collect();
+            let queues = numbers.as_ref()?.iter().filter(|stats| caller.sees(&stats.tenant)).collect();
             Event::default().event("stats").json_data(LiveStats { queues }).unwrap_or_default()
         };
         Some((Ok(event), (live, caller)))

@@ -11,7 +11,7 @@ use vestibule_core::history::{Sample, Step, samples};
 
 use crate::access::Caller;
 use crate::problem::Problem;
-use crate::query::{Query, Segments, format, number};
+use crate::query::{Query, Segments, format, number, one_of};
 use crate::queues::seen;
 use crate::state::Admin;
 
@@ -45,11 +45,12 @@ pub(crate) async fn read_history(
     Segments(id): Segments<String>,
 ) -> Result<Response, Problem> {
     let (step, from, format) = query.read(|fields| {
-        let step = fields.or("step", Step::Minute, "minute or five_minutes", |value| match value.as_str()? {
-            "minute" => Some(Step::Minute),
-            "five_minutes" => Some(Step::FiveMinutes),
-            _ => None,
-        });
+        let step =
+            fields.or("step", Step::Minute, one_of(&["minute", "five_minutes"]), |value| match value.as_str()? {
+                "minute" => Some(Step::Minute),
+                "five_minutes" => Some(Step::FiveMinutes),
+                _ => None,
+            });
         (step, number(fields, "from", 0, 0, 1 << 40), format(fields, ["json", "csv"]))
     })?;
     let settings = seen(&admin, &caller, &id).await?;

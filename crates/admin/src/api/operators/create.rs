@@ -4,13 +4,14 @@ use http::StatusCode;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::access::{Caller, NAME_TAKES, Operator, OperatorName, Role, Scope};
+use crate::access::{Caller, Operator, OperatorName, Role, Scope};
 use crate::api::operators::{OperatorView, password, password_set};
 use crate::audit::Deed;
 use crate::body::{JsonBody, read};
 use crate::change::differences;
 use crate::problem::{ErrorBody, Problem};
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// A new operator.
 #[derive(ToSchema)]
@@ -43,10 +44,10 @@ pub(crate) async fn create_operator(
 ) -> Result<(StatusCode, Json<OperatorView>), Problem> {
     caller.at_least(Role::Superuser)?;
     let (name, password, scope) = read(&body, |fields| {
-        let name = fields.required("name", NAME_TAKES, |value| value.as_str()?.parse::<OperatorName>().ok());
+        let name = fields.required("name", Wording::OperatorName, |value| value.as_str()?.parse::<OperatorName>().ok());
         (name, password(fields, admin.provider.is_none()), Scope::read(fields, None))
     })?;
-    let Some(name) = name else { return Err(Problem::Unknown("operator")) };
+    let Some(name) = name else { return Err(Problem::Unknown(Wording::AnOperator)) };
     let now = admin.now().await?;
     let password = match password {
         Some(password) => Some(admin.passwords.hash(&password).await?),

@@ -13,10 +13,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::settings::Fields;
 
-use crate::access::{Operator, OperatorName, PASSWORD_TAKES, Role, is_password};
+use crate::access::{Operator, OperatorName, Role, is_password};
 use crate::change::FieldChange;
 use crate::problem::Problem;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new().routes(routes!(list::list_operators, create::create_operator)).routes(routes!(
@@ -62,15 +63,11 @@ impl OperatorView {
 /// A new password in a body.
 fn password(fields: &mut Fields<'_>, required: bool) -> Option<String> {
     let parse = |value: &Value| value.as_str().filter(|text| is_password(text)).map(str::to_owned);
-    if required {
-        fields.required("password", PASSWORD_TAKES, parse)
-    } else {
-        fields.optional("password", PASSWORD_TAKES, parse)
-    }
+    fields.secret("password", required, Wording::NewPassword, parse)
 }
 
 async fn find(admin: &Admin, name: &str) -> Result<(OperatorName, Operator, u64), Problem> {
-    let unknown = || Problem::Unknown("operator");
+    let unknown = || Problem::Unknown(Wording::AnOperator);
     let name: OperatorName = name.parse().map_err(|_| unknown())?;
     let (operator, revision) = Operator::load(&*admin.records, &name).await?.ok_or_else(unknown)?;
     Ok((name, operator, revision))
@@ -82,7 +79,7 @@ async fn not_the_last(admin: &Admin, name: &OperatorName) -> Result<(), Problem>
     if all.iter().any(|(other, operator, _)| other != name && operator.scope.role == Role::Superuser) {
         return Ok(());
     }
-    Err(Problem::NotEmpty(format!("\"{name}\" is the last superuser; make another one first")))
+    Err(Problem::LastSuperuser(name.to_string()))
 }
 
 /// That a password was set, without it.

@@ -9,6 +9,7 @@ use crate::confirmation::confirmed;
 use crate::problem::{ErrorBody, Problem};
 use crate::query::Segments;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// Removes an operator
 ///
@@ -33,7 +34,7 @@ pub(crate) async fn remove_operator(
         not_the_last(&admin, &name).await?;
     }
     let tokens: Vec<_> = Token::all(&*admin.records).await?.into_iter().filter(|(_, it)| it.operator == name).collect();
-    let effect = || format!("The operator \"{name}\" will be removed for good, with {} API tokens", tokens.len());
+    let effect = || Wording::WillRemoveOperator.with("operator", name.as_str()).with("tokens", tokens.len());
     confirmed(&admin, &caller, &headers, &format!("operator.remove {name} {revision}"), effect).await?;
     admin.records.remove_record(RecordKind::Operators, name.as_str()).await?;
     for (id, _) in &tokens {

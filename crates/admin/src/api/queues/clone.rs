@@ -15,6 +15,7 @@ use crate::query::{Query, Segments, flag};
 use crate::queues::{create, draft, etag, operated};
 use crate::schema::{QueueClone, QueueSettings};
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// Clones a queue
 ///
@@ -38,14 +39,14 @@ pub(crate) async fn clone_queue(
     let only_validate = query.read(|fields| flag(fields, "validate"))?;
     let original = operated(&admin, &caller, &id).await?;
     if patch.get("id").is_none_or(Value::is_null) {
-        return Err(wrong("id", "is missing: the clone needs one of its own"));
+        return Err(wrong("id", Wording::CloneNeedsId));
     }
     let mut document = original.to_value();
     if let Some(map) = document.as_object_mut() {
         map.remove("epoch");
     }
     merge(&mut document, &Value::Object(patch));
-    let Value::Object(document) = document else { return Err(Problem::BadBody("it takes a JSON object".to_owned())) };
+    let Value::Object(document) = document else { return Err(Problem::BadBody(Wording::NoObject.into())) };
     let settings = draft(&admin, &caller, document).await?;
     if only_validate {
         let settings = settings.to_value();

@@ -3,7 +3,7 @@ use axum::extract::State;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
-use vestibule_core::settings::ID_TAKES;
+use vestibule_core::settings::FieldWording;
 use vestibule_core::{QueueId, TenantId};
 
 use crate::access::Caller;
@@ -11,6 +11,7 @@ use crate::problem::Problem;
 use crate::query::{Query, number, parsed};
 use crate::schema::QueueSettings;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// Most queues of a page.
 const PAGE_MAX: u64 = 500;
@@ -42,9 +43,9 @@ pub(crate) async fn list_queues(
     query: Query,
 ) -> Result<Json<QueuePage>, Problem> {
     let (tenant, search, after, limit) = query.read(|fields| {
-        let tenant = parsed::<TenantId>(fields, "tenant", ID_TAKES);
-        let search = fields.or("search", String::new(), "a text", |value| value.as_str().map(str::to_lowercase));
-        let after = parsed::<QueueId>(fields, "after", ID_TAKES);
+        let tenant = parsed::<TenantId>(fields, "tenant", FieldWording::Id);
+        let search = fields.or("search", String::new(), Wording::Text, |value| value.as_str().map(str::to_lowercase));
+        let after = parsed::<QueueId>(fields, "after", FieldWording::Id);
         (tenant, search, after, number(fields, "limit", 100, 1, PAGE_MAX) as usize)
     })?;
     admin.directory.refresh().await?;

@@ -8,6 +8,7 @@ use crate::problem::{ErrorBody, Problem};
 use crate::query::Segments;
 use crate::queues::operated;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// Removes a queue
 ///
@@ -28,10 +29,8 @@ pub(crate) async fn remove_queue(
     let settings = operated(&admin, &caller, &id).await?;
     let stats = admin.store.stats(&settings.id).await?;
     let effect = || {
-        format!(
-            "The queue \"{}\" will be removed for good, with {} who wait and {} who are in; its hosts are no longer protected by it",
-            settings.id, stats.waiting, stats.active
-        )
+        let queue = Wording::WillRemoveQueue.with("queue", settings.id.as_str());
+        queue.with("waiting", stats.waiting).with("active", stats.active)
     };
     let subject = format!("queue.remove {} {}", settings.id, settings.line.revision);
     confirmed(&admin, &caller, &headers, &subject, effect).await?;

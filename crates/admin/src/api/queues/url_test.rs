@@ -6,13 +6,16 @@ use axum::extract::State;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
+use vestibule_core::Phrase;
 use vestibule_core::settings::{RequestFacts, RuleAction, Settings, decide, normalise_host, normalise_path};
 use vestibule_http::Queue;
 
 use crate::access::Caller;
 use crate::body::{JsonBody, read};
+use crate::phrase::PhraseView;
 use crate::problem::Problem;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// Longest address that is tested.
 const URL_MAX: usize = 8192;
@@ -81,6 +84,14 @@ pub(crate) struct Asked {
     rule: Option<usize>,
     /// Why, as a sentence.
     reason: String,
+    /// The same, for those who say it in another language.
+    phrase: PhraseView,
+}
+
+impl Asked {
+    fn new(queue: Option<String>, host: Option<String>, rule: Option<usize>, reason: Phrase) -> Self {
+        Self { queue, host, rule, reason: reason.to_string(), phrase: PhraseView(reason) }
+    }
 }
 
 struct Request {
@@ -109,15 +120,13 @@ pub(crate) async fn test_url(
 
 fn request(body: &Map<String, Value>) -> Result<Request, Problem> {
     let (url, request) = read(body, |fields| {
-        let takes = "an address with a host, such as \"https://tickets.example.com/shop\"";
-        let url = fields.required("url", takes, |value| split(value.as_str()?));
+        let url = fields.required("url", Wording::Url, |value| split(value.as_str()?));
         let method = |value: &Value| value.as_str().filter(|text| is_method(text)).map(str::to_owned);
-        let method = fields.or("method", "GET".to_owned(), "a method in capitals, such as \"GET\"", method);
-        let takes = format!("an object of at most {PAIRS_MAX} texts");
-        let headers = fields.or("headers", Vec::new(), &takes, pairs);
-        let cookies = fields.or("cookies", Vec::new(), &takes, pairs);
-        let source =
-            fields.optional("source", "an address such as \"203.0.113.9\"", |value| value.as_str()?.parse().ok());
+        let method = fields.or("method", "GET".to_owned(), Wording::Method, method);
+        let takes = || Wording::Pairs.with("most", PAIRS_MAX);
+        let headers = fields.or("headers", Vec::new(), takes(), pairs);
+        let cookies = fields.or("cookies", Vec::new(), takes(), pairs);
+        let source = fields.optional("source", Wording::Address, |value| value.as_str()?.parse().ok());
         (url, Request { host: String::new(), path: String::new(), method, headers, cookies, source })
     })?;
     let (host, path) = url.unwrap_or_default();
@@ -178,20 +187,18 @@ fn ask(settings: &Settings, request: &Request, visible: bool) -> (Option<RuleAct
     let matches =
         |rule: &vestibule_core::settings::Rule| decide(std::slice::from_ref(rule), &facts) == Some(rule.action);
     let rule = settings.rules.iter().position(matches);
-    let reason = match (action, rule) {
-        (Some(RuleAction::Queue), Some(rule)) => format!("rule {rule} takes it"),
-        (Some(RuleAction::Queue), None) if settings.rules.is_empty() => {
-            "it has no rules, so it takes everything".to_owned()
-        }
-        (Some(RuleAction::Queue), None) => "no rule excepts it, and what is no exception is taken".to_owned(),
-        (Some(RuleAction::Bypass), rule) => format!("rule {} lets it pass", rule.unwrap_or_default()),
-        (None, _) => "no rule of its takes it, so the next queue is asked".to_owned(),
+    let reason: Phrase = match (action, rule) {
+        (Some(RuleAction::Queue), Some(rule)) => Wording::RuleTakes.with("rule", rule),
+        (Some(RuleAction::Queue), None) if settings.rules.is_empty() => Wording::TakesAll.into(),
+        (Some(RuleAction::Queue), None) => Wording::NoException.into(),
+        (Some(RuleAction::Bypass), rule) => Wording::RulePasses.with("rule", rule.unwrap_or_default()),
+        (None, _) => Wording::TakesNothing.into(),
     };
     let host = settings.hosts.iter().find(|host| host.matches(&request.host)).map(ToString::to_string);
     if visible {
-        (action, Asked { queue: Some(settings.id.to_string()), host, rule, reason })
+        (action, Asked::new(Some(settings.id.to_string()), host, rule, reason))
     } else {
-        (action, Asked { queue: None, host: None, rule: None, reason: "a queue of another tenant".to_owned() })
+        (action, Asked::new(None, None, None, Wording::ForeignQueue.into()))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::problem::Problem;
 use crate::query::Segments;
 use crate::queues::operated;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// Whether a session was let in.
 #[derive(Serialize, ToSchema)]
@@ -36,7 +37,7 @@ pub(crate) async fn admit_session(
     if admitted {
         Deed::of(&caller, "session.admit").queue(&settings).subject(&session).log(&admin).await;
     } else if admin.store.find(&settings.id, session).await?.is_none() {
-        return Err(Problem::Unknown("session"));
+        return Err(Problem::Unknown(Wording::ASession));
     }
     Ok(Json(Admitted { admitted }))
 }

@@ -13,6 +13,7 @@ use crate::problem::{ErrorBody, Problem};
 use crate::query::Segments;
 use crate::queues::operated;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// What a session was before it was ended.
 #[derive(Serialize, ToSchema)]
@@ -62,8 +63,7 @@ pub(crate) async fn end_session(
 ) -> Result<Json<Ended>, Problem> {
     let settings = operated(&admin, &caller, &queue).await?;
     let session = session(&text)?;
-    let effect =
-        || format!("The session {session} will lose its place for good; its visitor may join at the end of the line");
+    let effect = || Wording::WillEndSession.with("session", session.to_string());
     confirmed(&admin, &caller, &headers, &format!("session.end {} {session}", settings.id), effect).await?;
     let was = match admin.store.end(&settings.id, session).await? {
         Removal::Waited => Was::Waiting,

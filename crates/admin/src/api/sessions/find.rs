@@ -13,6 +13,7 @@ use crate::problem::Problem;
 use crate::query::Segments;
 use crate::queues::seen;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// Where a session is.
 #[derive(Serialize, ToSchema)]
@@ -63,7 +64,7 @@ pub(crate) async fn find_session(
 ) -> Result<Json<SessionView>, Problem> {
     let settings = seen(&admin, &caller, &queue).await?;
     let session = session(&text)?;
-    let found = admin.store.find(&settings.id, session).await?.ok_or(Problem::Unknown("session"))?;
+    let found = admin.store.find(&settings.id, session).await?.ok_or(Problem::Unknown(Wording::ASession))?;
     let (state, position, joined_at, admitted_at) = match found.state {
         FoundState::Waiting { arrival, rank } => (SessionState::Waiting, Some(rank), Some(arrival), None),
         FoundState::Admitted { admitted_at } => (SessionState::Admitted, None, None, Some(admitted_at)),

@@ -11,6 +11,7 @@ use vestibule_core::SessionId;
 
 use crate::problem::Problem;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new()
@@ -23,5 +24,5 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
 /// A session by its id, or by the support code that its visitor reads out.
 fn session(text: &str) -> Result<SessionId, Problem> {
     let found = text.trim().parse().ok().or_else(|| SessionId::from_support_code(text));
-    found.ok_or(Problem::Unknown("session"))
+    found.ok_or(Problem::Unknown(Wording::ASession))
 }

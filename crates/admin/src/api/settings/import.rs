@@ -71,7 +71,7 @@ pub(crate) async fn import_settings(
         return Ok(Json(Imported { plan, applied: false, left: Vec::new() }));
     }
     let subject = format!("settings.import {}", hash(&plan.subject()));
-    confirmed(&admin, &caller, &headers, &subject, || plan.sentence()).await?;
+    confirmed(&admin, &caller, &headers, &subject, || plan.effect()).await?;
     let work = std::mem::take(&mut plan.work);
     let left = carry_out(&admin, &caller, work).await?;
     Ok(Json(Imported { plan, applied: true, left }))

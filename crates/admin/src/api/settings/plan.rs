@@ -5,14 +5,15 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
-use vestibule_core::QueueId;
 use vestibule_core::settings::{Document, FieldError, Settings, Tenant};
+use vestibule_core::{Phrase, QueueId};
 use vestibule_http::Queue;
 
 use crate::change::{FieldChange, differences};
 use crate::contradictions::contradictions;
 use crate::problem::Problem;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// What would be written and removed.
 #[derive(Serialize, ToSchema)]
@@ -125,15 +126,12 @@ impl Plan {
     }
 
     /// The plan in a sentence.
-    pub(super) fn sentence(&self) -> String {
+    pub(super) fn effect(&self) -> Phrase {
         let created = |all: &[PlannedChange]| all.iter().filter(|it| it.created).count();
         let (tenants, queues) = (created(&self.tenants), created(&self.queues));
-        format!(
-            "{tenants} tenants and {queues} queues will be created, {} and {} changed, and {} queues removed with everybody who waits there",
-            self.tenants.len() - tenants,
-            self.queues.len() - queues,
-            self.removed.len()
-        )
+        let created = Wording::WillImport.with("new_tenants", tenants).with("new_queues", queues);
+        let changed = created.with("tenants", self.tenants.len() - tenants).with("queues", self.queues.len() - queues);
+        changed.with("removed", self.removed.len())
     }
 }
 
@@ -157,7 +155,7 @@ fn consistent(work: &Work, after: Vec<Settings>) -> Result<(), Problem> {
         errors.extend(
             found
                 .into_iter()
-                .map(|FieldError { field, message }| FieldError { field: format!("{}.{field}", settings.id), message }),
+                .map(|FieldError { field, fault }| FieldError { field: format!("{}.{field}", settings.id), fault }),
         );
     }
     if errors.is_empty() { Ok(()) } else { Err(Problem::Contradiction(errors)) }

@@ -11,6 +11,7 @@ use crate::change::{differences, merge};
 use crate::problem::Problem;
 use crate::query::Segments;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// Changes a tenant
 ///
@@ -29,7 +30,7 @@ pub(crate) async fn change_tenant(
     merge(&mut document, &Value::Object(patch));
     let tenant = Tenant::from_value(&document).map_err(Problem::WrongFields)?;
     if tenant.id != before.id {
-        return Err(wrong("id", "can't be changed"));
+        return Err(wrong("id", Wording::Fixed));
     }
     let changes = differences(&json!(before), &json!(tenant));
     if !changes.is_empty() {

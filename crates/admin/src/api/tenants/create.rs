@@ -11,6 +11,7 @@ use crate::body::JsonBody;
 use crate::change::differences;
 use crate::problem::{ErrorBody, Problem};
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// Creates a tenant
 #[utoipa::path(post, path = "/tenants", tag = "tenants", request_body = TenantDraft,
@@ -26,7 +27,7 @@ pub(crate) async fn create_tenant(
     caller.at_least(Role::Superuser)?;
     let tenant = Tenant::from_value(&Value::Object(body)).map_err(Problem::WrongFields)?;
     if find(&admin, &tenant.id).await?.is_some() {
-        return Err(Problem::Taken("tenant"));
+        return Err(Problem::Taken(Wording::ATenant));
     }
     admin.store.put_tenant(&tenant).await?;
     let changes = differences(&Value::Null, &json!(tenant));

@@ -16,6 +16,7 @@ use vestibule_core::{StoreError, TenantId};
 use crate::access::Caller;
 use crate::problem::Problem;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new().routes(routes!(list::list_tenants, create::create_tenant)).routes(routes!(
@@ -82,7 +83,7 @@ pub(crate) struct TenantPatch {
 
 /// A tenant that the caller may see.
 async fn seen(admin: &Admin, caller: &Caller, id: &str) -> Result<Tenant, Problem> {
-    let unknown = || Problem::Unknown("tenant");
+    let unknown = || Problem::Unknown(Wording::ATenant);
     let id: TenantId = id.parse().map_err(|_| unknown())?;
     find(admin, &id).await?.filter(|_| caller.sees(&id)).ok_or_else(unknown)
 }

@@ -8,6 +8,7 @@ use crate::confirmation::confirmed;
 use crate::problem::{ErrorBody, Problem};
 use crate::query::Segments;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// Removes a tenant
 ///
@@ -35,9 +36,9 @@ pub(crate) async fn remove_tenant(
     own.sort();
     if !own.is_empty() {
         let names: Vec<String> = own.iter().map(|id| format!("\"{id}\"")).collect();
-        return Err(Problem::NotEmpty(format!("the tenant has queues, remove them first: {}", names.join(", "))));
+        return Err(Problem::NotEmpty(names.join(", ")));
     }
-    let effect = || format!("The tenant \"{}\" will be removed for good", tenant.id);
+    let effect = || Wording::WillRemoveTenant.with("tenant", tenant.id.as_str());
     confirmed(&admin, &caller, &headers, &format!("tenant.remove {}", tenant.id), effect).await?;
     admin.store.remove_tenant(&tenant.id).await?;
     Deed::of(&caller, "tenant.remove").tenant(&tenant.id).log(&admin).await;

@@ -12,6 +12,7 @@ use crate::audit::Deed;
 use crate::body::{JsonBody, read};
 use crate::problem::{ErrorBody, Problem};
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// Shortest and longest life of a token, in seconds.
 const LIFE: std::ops::RangeInclusive<u64> = 60..=366 * 86_400;
@@ -60,13 +61,15 @@ pub(crate) async fn create_token(
 ) -> Result<(StatusCode, Json<CreatedToken>), Problem> {
     caller.at_least(Role::Operator)?;
     if caller.sign_in.is_none() {
-        return Err(Problem::NotAllowed("an operator who signed in, no API token"));
+        return Err(Problem::NotAllowed(Wording::SignedInOperator));
     }
     let (name, scope, life) = read(&body, |fields| {
-        let name = fields.required("name", "1 to 120 characters", name).unwrap_or_default();
+        let name = fields
+            .required("name", Wording::Characters.with("least", 1_u64).with("most", NAME_MAX), name)
+            .unwrap_or_default();
         let scope = Scope::read(fields, None);
-        let takes = format!("seconds, a whole number from {} to {}", LIFE.start(), LIFE.end());
-        let life = fields.required("expires_in", &takes, |value| value.as_u64().filter(|life| LIFE.contains(life)));
+        let takes = Wording::Seconds.with("least", *LIFE.start()).with("most", *LIFE.end());
+        let life = fields.required("expires_in", takes, |value| value.as_u64().filter(|life| LIFE.contains(life)));
         (name, scope, life.unwrap_or(*LIFE.start()))
     })?;
     within(&caller, &scope)?;
@@ -89,11 +92,11 @@ fn name(value: &Value) -> Option<String> {
 fn within(caller: &Caller, scope: &Scope) -> Result<(), Problem> {
     let mut errors = Vec::new();
     if scope.role > caller.role {
-        errors.push(FieldError { field: "role".to_owned(), message: "is more than your own".to_owned() });
+        errors.push(FieldError::new("role", Wording::RoleAbove));
     }
     for (index, tenant) in scope.tenants.iter().enumerate().filter(|(_, tenant)| !caller.sees(tenant)) {
-        let message = format!("names no tenant that you may use: \"{tenant}\"");
-        errors.push(FieldError { field: format!("tenants[{index}]"), message });
+        let fault = Wording::TenantNotYours.with("tenant", tenant.as_str());
+        errors.push(FieldError::new(format!("tenants[{index}]"), fault));
     }
     if errors.is_empty() { Ok(()) } else { Err(Problem::WrongFields(errors)) }
 }

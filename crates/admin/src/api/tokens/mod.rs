@@ -8,6 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use vestibule_core::Micros;
 
 use crate::access::{Role, Token};
 use crate::state::Admin;
@@ -33,6 +34,8 @@ pub(crate) struct TokenView {
     created_at: u64,
     /// When it is good no more, in seconds since 1970.
     expires_at: u64,
+    /// When it was used last, in seconds since 1970, give or take a minute; `null` if never.
+    used_at: Option<u64>,
 }
 
 impl TokenView {
@@ -45,6 +48,7 @@ impl TokenView {
             tenants: token.scope.tenants.iter().map(ToString::to_string).collect(),
             created_at: token.created_at.seconds(),
             expires_at: token.expires_at.seconds(),
+            used_at: token.used_at.map(Micros::seconds),
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::audit::Deed;
 use crate::problem::Problem;
 use crate::query::Segments;
 use crate::state::Admin;
+use crate::wording::Wording;
 
 /// Revokes an API token
 ///
@@ -19,9 +20,9 @@ pub(crate) async fn revoke_token(
     caller: Caller,
     Segments(id): Segments<String>,
 ) -> Result<StatusCode, Problem> {
-    let found = Token::load(&*admin.records, &id).await?;
+    let found = Token::load(&*admin.records, &id).await?.map(|(token, _)| token);
     let token = found.filter(|token| caller.is_superuser() || token.operator == caller.operator);
-    let token = token.ok_or(Problem::Unknown("token"))?;
+    let token = token.ok_or(Problem::Unknown(Wording::AToken))?;
     admin.records.remove_record(RecordKind::Tokens, &id).await?;
     let deed = Deed::of(&caller, "token.revoke").subject(&id).with("name", token.name);
     deed.with("operator", token.operator.to_string()).log(&admin).await;

@@ -1,5 +1,5 @@
 import type { Need } from '@/domain/attention'
-import { count, defineTexts, plural } from '@/locale'
+import { count, defineTexts, plural, wait } from '@/locale'
 
 const people = (n: number) => `${count(n)} ${plural(n, { one: 'person', other: 'people' })}`
 const leute = (n: number) => `${count(n)} ${plural(n, { one: 'Person', other: 'Leute' })}`
@@ -12,9 +12,17 @@ export const useLiveTexts = defineTexts({
     joined: 'Joining a minute',
     admitted: 'Let in a minute',
     wait: 'Wait if joining now',
+    about: (wait: string) => `about ${wait}`,
     waitTo: (p90: string) => `up to ${p90}`,
+    fromTo: (p50: string, p90: string) => `${p50} to ${p90}`,
     oldest: 'Longest waiting',
     drained: 'Line empty in',
+    drain: {
+      title: (waiting: number, active: number) => `Draining: ${people(waiting)} still ${plural(waiting, { one: 'waits', other: 'wait' })}, ${people(active)} ${plural(active, { one: 'is', other: 'are' })} in`,
+      until: (wait: string, hold: string) => `Nobody new joins. The line is empty in ${wait}. ${hold} later nobody can come back to it any more, and the queue closes by itself.`,
+      empty: (hold: string) => `Nobody new joins. The queue closes by itself once nobody has come back to the line for ${hold}.`,
+      still: 'Nobody new joins. Nobody is being let in, so it can’t be said when the line will be empty.',
+    },
     levers: 'Levers',
     mode: 'Mode',
     quota: 'Quota',
@@ -103,9 +111,17 @@ export const useLiveTexts = defineTexts({
     joined: 'Zugang je Minute',
     admitted: 'Einlass je Minute',
     wait: 'Wartezeit jetzt',
+    about: (wait: string) => `etwa ${wait}`,
     waitTo: (p90: string) => `bis ${p90}`,
+    fromTo: (p50: string, p90: string) => `${p50} bis ${p90}`,
     oldest: 'Am längsten wartend',
     drained: 'Reihe leer in',
+    drain: {
+      title: (waiting: number, active: number) => `Läuft aus: ${leute(waiting)} ${plural(waiting, { one: 'wartet', other: 'warten' })} noch, ${leute(active)} ${plural(active, { one: 'ist', other: 'sind' })} drin`,
+      until: (wait: string, hold: string) => `Niemand Neues stellt sich an. Die Reihe ist leer in ${wait}. Nach weiteren ${hold} kann niemand mehr in sie zurückkommen, und die Warteschlange schließt von selbst.`,
+      empty: (hold: string) => `Niemand Neues stellt sich an. Die Warteschlange schließt von selbst, wenn ${hold} lang niemand in die Reihe zurückgekommen ist.`,
+      still: 'Niemand Neues stellt sich an. Zurzeit wird niemand eingelassen; wann die Reihe leer ist, lässt sich nicht sagen.',
+    },
     levers: 'Hebel',
     mode: 'Modus',
     quota: 'Quote',
@@ -121,9 +137,9 @@ export const useLiveTexts = defineTexts({
     releaseAction: 'Einlassen …',
     now: (value: string) => `Jetzt: ${value}`,
     cancel: 'Abbrechen',
-    quotaMost: 'nimmt 0 bis 10.000.000',
-    rateMost: 'nimmt 1 bis 6.000.000 oder nichts',
-    releaseMost: 'nimmt 1 bis 100.000',
+    quotaMost: 'erwartet 0 bis 10.000.000',
+    rateMost: 'erwartet 1 bis 6.000.000 oder nichts',
+    releaseMost: 'erwartet 1 bis 100.000',
     titles: {
       mode: (mode: string) => `Auf „${mode}“ umstellen?`,
       quota: (value: string) => `Die Quote auf ${value} setzen?`,
@@ -188,3 +204,17 @@ export const useLiveTexts = defineTexts({
     asOf: (time: string) => `Stand ${time}`,
   },
 })
+
+/** An expected wait and the most that it probably is; said once where both are told alike. */
+export function aboutOrTo(seconds: { p50: number; p90: number } | null | undefined): [string, string?] {
+  const t = useLiveTexts().value
+  const [usual, most] = [wait(seconds?.p50), wait(seconds?.p90)]
+  if (usual !== most) return [usual, t.waitTo(most)]
+  return seconds?.p90 ? [t.about(usual)] : [usual]
+}
+
+/** The same within a sentence. */
+export function range({ p50, p90 }: { p50: number; p90: number }): string {
+  const t = useLiveTexts().value
+  return wait(p50) === wait(p90) ? t.about(wait(p50)) : t.fromTo(wait(p50), wait(p90))
+}

@@ -57,11 +57,11 @@ test('what would change is shown before it is saved, over the revision that was 
 })
 
 test('what the server finds wrong stands at its field', async () => {
-  const errors = [{ code: 'wrong_field', field: 'waiting_ttl', message: 'takes 3 to 3600' }, { code: 'wrong_field', field: 'epoch', message: 'is odd' }]
+  const errors = [{ code: 'takes', field: 'waiting_ttl', message: 'takes 3 to 3600' }, { code: 'takes', field: 'epoch', message: 'is odd' }]
   await open({ [`PATCH ${QUEUE}?validate=true`]: refusal(422, 'wrong_fields', { errors }) })
   await field('Presence in line').find('input').setValue('1')
   await review()
-  expect(field('Presence in line').find('.error').text()).toBe('takes 3 to 3600')
+  expect(field('Presence in line').find('.error').text()).toBe('Takes 3 to 3600.')
   // One that the form has no field for is told all the same.
   expect(form!.find('[role="alert"]').text()).toContain('epoch is odd')
 })

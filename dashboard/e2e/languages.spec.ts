@@ -1,0 +1,23 @@
+import { expect, signIn, test } from './office.ts'
+
+test('what the server says is said in German, in fields, confirmations and reasons alike', async ({ page, office }) => {
+  await office.api.tenant('acme', 'Acme Live')
+  await office.api.queue({ id: 'acme-tour', rules: [{ action: 'queue', path: ['/shop/**'] }] })
+  await signIn(page, office)
+  await page.getByLabel('Language').selectOption('de')
+
+  await page.goto(`${office.url}/queues/acme-tour/settings`)
+  await page.getByLabel('Anwesenheit in der Reihe').fill('4000')
+  await page.getByRole('button', { name: 'Prüfen und speichern …' }).click()
+  await expect(page.getByText('Erwartet eine ganze Zahl von 3 bis 3.600, nicht 4000.')).toBeVisible()
+
+  await page.goto(`${office.url}/queues/acme-tour/rules`)
+  await page.getByLabel('Adresse', { exact: true }).fill('http://acme-tour.localhost/shop/1')
+  await page.getByRole('button', { name: 'Ausprobieren' }).click()
+  await expect(page.getByText('Regel 1 nimmt sie')).toBeVisible()
+
+  await page.goto(`${office.url}/queues/acme-tour`)
+  await page.getByRole('button', { name: 'Mehr' }).click()
+  await page.getByRole('menuitem', { name: 'Entfernen' }).click()
+  await expect(page.getByRole('dialog')).toContainText('Die Warteschlange „acme-tour“ wird endgültig entfernt, samt 0 Wartenden')
+})

@@ -1,0 +1,36 @@
+// What all tests in a browser are run with: those of the queue page here, and those of the dashboard.
+import { systemBrowser } from './chromium.mjs'
+
+export const base = {
+  timeout: 60_000,
+  expect: { timeout: 10_000 },
+  forbidOnly: Boolean(process.env.CI),
+  retries: 0,
+  workers: 2,
+  fullyParallel: true,
+  reporter: 'list',
+  projects: [
+    { name: 'checks', testMatch: '*.spec.ts' },
+    { name: 'screenshots', testMatch: '*.screenshots.ts' },
+  ],
+}
+
+export const use = {
+  browserName: /** @type {const} */ ('chromium'),
+  locale: 'en-GB',
+  timezoneId: 'UTC',
+  trace: /** @type {const} */ ('retain-on-failure'),
+  launchOptions: {
+    executablePath: systemBrowser,
+    args: [
+      // Containers have none.
+      '--no-sandbox',
+      // The browser speaks to the tests' servers and to nobody else.
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-quic',
+      '--disable-sync',
+      '--no-first-run',
+    ],
+  },
+}

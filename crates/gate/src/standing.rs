@@ -18,21 +18,21 @@ fn waits_on(ticket: &VerifiedTicket, answer: &VisitAnswer) -> bool {
     answer.place.is_some_and(|place| place.session == ticket.session()) && ticket.admitted_at().is_none()
 }
 
-/// The wait that the visitor is shown at this rank: it goes on from what the ticket says that they were shown before.
-fn shown_wait(
-    settings: &Settings,
-    answer: &VisitAnswer,
-    ticket: Option<&VerifiedTicket>,
-    rank: Option<u64>,
-) -> Option<Wait> {
+/// The wait that is expected at this rank.
+fn expected(settings: &Settings, answer: &VisitAnswer, rank: Option<u64>) -> Option<Wait> {
     let rules = LineRules { mode: answer.mode, quota: answer.quota, ..settings.line.clone() };
-    let wait = expected_wait(&rules, &answer.flow(), answer.now, rank?)?;
+    expected_wait(&rules, &answer.flow(), answer.now, rank?)
+}
+
+/// The wait that the visitor is shown where this is expected: it goes on from what the ticket says that they were shown
+/// before.
+fn shown_wait(expected: Wait, answer: &VisitAnswer, ticket: Option<&VerifiedTicket>) -> Wait {
     let before = ticket.filter(|ticket| waits_on(ticket, answer));
     let Some((before, before_ms)) = before.and_then(|ticket| Some((ticket, ticket.wait_ms()?))) else {
-        return Some(wait);
+        return expected;
     };
     let passed = answer.now.since(before.signed_at()) as f64 / vestibule_core::MICROS_PER_SECOND as f64;
-    Some(wait.after(before_ms, passed))
+    expected.after(before_ms, passed)
 }
 
 /// The standing after an answer of the store, and the wait that it shows. `enter_url` is where an admitted visitor goes.
@@ -55,8 +55,11 @@ pub(crate) fn standing_of(
     };
     let rank = if answer.recovering { position } else { place.map(|place| place.rank) };
     let rank = rank.filter(|_| !admitted);
-    let wait = shown_wait(settings, answer, ticket, rank);
+    let expected = expected(settings, answer, rank);
+    let wait = expected.map(|expected| shown_wait(expected, answer, ticket));
     let wait_seconds = wait.map(Wait::seconds);
+    // A line that turns out to be quicker than it was said to be is told of slowly, and must be asked about soon.
+    let soonest = expected.map(Wait::seconds).into_iter().chain(wait_seconds).map(|wait| wait.p50).min();
     let left = place.map(|place| place.expires_at.since(answer.now) / vestibule_core::MICROS_PER_SECOND);
     let full = if admitted { settings.line.active_ttl } else { settings.line.waiting_ttl };
     let standing = Standing {
@@ -69,7 +72,7 @@ pub(crate) fn standing_of(
         wait_seconds,
         joined_at: place.map(|place| place.arrival.seconds()),
         expires_in: left,
-        poll_after: poll_after(rank, wait_seconds.map(|wait| wait.p50), full, left, answer.now),
+        poll_after: poll_after(rank, soonest, full, left, answer.now),
         enter_url: enter_url.filter(|_| state == StandingState::Admitted),
         revision: Some(answer.revision),
     };
@@ -99,7 +102,7 @@ pub(crate) fn unavailable(settings: &Settings, ticket: Option<&VerifiedTicket>, 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use vestibule_core::line::{Pace, Place, Presentation};
+    use vestibule_core::line::{Pace, Place, Presentation, Stays};
     use vestibule_core::{KeyList, SessionId, TicketSigner, Told};
 
     use super::*;
@@ -117,7 +120,8 @@ mod tests {
     fn answer(rank: u64) -> VisitAnswer {
         let since = Micros(NOW.0 - 600_000_000);
         let window = Micros(NOW.0 - 300_000_000);
-        let moved = Pace { since, window, current: 300, previous: 300, ..Pace::default() };
+        let stays = Stays { short: 300, short_ms: 30_000_000, long: 0 };
+        let moved = Pace { since, window, current: 300, previous: 300, stays, stays_before: stays, ..Pace::default() };
         let session = SessionId::from_bytes([3; 16]);
         let place = Place { session, arrival: since, admitted_at: None, rank, expires_at: NOW.plus_seconds(60) };
         VisitAnswer {
@@ -153,12 +157,25 @@ mod tests {
         };
         let (position, known) = shown(None);
         assert_eq!(position, 600);
-        assert!((570..=600).contains(&known), "{known}");
+        assert!((570..=615).contains(&known), "{known}");
         let before = told(3, Told { position: Some(590), wait_ms: Some(900_000) });
         let (position, wait) = shown(Some(&before));
         assert_eq!(position, 590, "somebody came back to an older place");
         assert!((870..=897).contains(&wait), "{wait}");
         let long_ago = told(400, Told { position: Some(590), wait_ms: Some(900_000) });
         assert!(shown(Some(&long_ago)).1.abs_diff(known) <= 2);
+    }
+
+    #[test]
+    fn a_line_that_is_quicker_than_it_was_said_to_be_is_asked_about_soon() {
+        let ask_after = |ticket: Option<&VerifiedTicket>| {
+            let (standing, _) = standing_of(&settings(), &answer(60), ticket, None);
+            (standing.wait_seconds.unwrap().p50, standing.poll_after)
+        };
+        let (known, soon) = ask_after(None);
+        assert!((50..=70).contains(&known) && soon <= 3, "{known} and {soon}");
+        let before = told(3, Told { position: Some(60), wait_ms: Some(900_000) });
+        let (shown, as_soon) = ask_after(Some(&before));
+        assert!(shown > 800 && as_soon <= 3, "{shown} and {as_soon}");
     }
 }

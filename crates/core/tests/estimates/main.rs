@@ -23,7 +23,7 @@ mod tests {
 
     /// Sales of each kind in an ordinary run: with fewer, the shares stray by more than the bands allow.
     const SALES: u64 = 20;
-    /// Seed of the first of them. The constants of the formula were found with others: those below 7000, and from 8000 on.
+    /// Seed of the first of them. The constants of the formula were found with others, below it and from 8000 on.
     const SEED: u64 = 7000;
 
     fn number(variable: &str, or: u64) -> u64 {

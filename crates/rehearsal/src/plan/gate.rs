@@ -228,7 +228,7 @@ impl VirtualGate {
         let ask_after_ms = u32::try_from(ask_after * 1000).unwrap_or(u32::MAX);
         let stretch = wait
             .filter(|_| question == Question::Poll && rank.is_some_and(|rank| rank > NEAR_FRONT))
-            .map(|wait| self.stretch(now, wait.p50 as f64));
+            .and_then(|wait| self.stretch(now, wait.p50 as f64, known_for(answer)));
         let guest = &mut self.guests[number as usize];
         guest.counted = stretch.is_some();
         guest.told = (now, wait.map_or(0.0, |wait| wait.p50 as f32));
@@ -250,11 +250,13 @@ impl VirtualGate {
         }
     }
 
-    /// Nothing changes for somebody with so long to wait before half of it is over.
-    fn stretch(&self, now: Moment, wait: f64) -> Stretch {
-        let half = (wait / 2.0).min(LOOK_AGAIN);
-        let questions = questions(wait - half, wait, self.longest()) as f32;
-        Stretch { until: now.after(half), questions }
+    /// Nothing changes for somebody with so long to wait before half of it is over; nor, where the line has not been known
+    /// for long, before it has been known for twice as long, since what is told may be far off until then. `None` if
+    /// another poll is due before.
+    fn stretch(&self, now: Moment, wait: f64, known_for: f64) -> Option<Stretch> {
+        let rest = (wait / 2.0).min(LOOK_AGAIN).min(known_for);
+        let questions = questions(wait - rest, wait, self.longest()) as f32;
+        (questions >= 1.0).then(|| Stretch { until: now.after(rest), questions })
     }
 }
 
@@ -268,6 +270,15 @@ fn questions(less: f64, more: f64, longest: f64) -> f64 {
         + POLLS_PER_WAIT * (middle.1 / middle.0.max(f64::MIN_POSITIVE)).ln()
         + part(0.0, near) / NEAR * JITTER;
     polls / JITTER
+}
+
+/// For how many seconds the line's pace has been counted.
+fn known_for(answer: &VisitAnswer) -> f64 {
+    if answer.pace.since == Micros(0) {
+        0.0
+    } else {
+        answer.now.since(answer.pace.since) as f64 / MICROS_PER_SECOND as f64
+    }
 }
 
 fn first_bytes(session: SessionId) -> u64 {

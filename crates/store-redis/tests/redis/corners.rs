@@ -52,7 +52,7 @@ async fn stays_are_counted_in_the_same_windows_as_short_or_long() {
     let (mut short, mut long) = (0, 0);
     for (number, seconds) in [0, 1, PACE_WINDOW / 2, PACE_WINDOW, PACE_WINDOW - 1].into_iter().enumerate() {
         pair.pass_seconds(&[seconds]);
-        both!(pair, end(&queue(), session(1000 + number as u32))).unwrap();
+        both!(pair, end(&queue(), session(1000 + 8 * number as u32))).unwrap();
         pair.compare(false).await;
         let pace = pair.memory.stats(&queue()).await.unwrap().pace;
         short = short.max(pace.stays_before.short);

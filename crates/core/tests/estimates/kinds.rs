@@ -94,7 +94,7 @@ fn slow(kind: Kind, chance: &mut Chance) -> Sale {
         Kind::Steady => sale.arrivals = stream(chance, quota, pace),
         Kind::Burst => sale.arrivals = rush(chance, quota, 10.0),
         Kind::QuotaChanges => sale.changes = changes(chance, quota),
-        Kind::HeavyTails => sale.habits.spread = 1.2,
+        Kind::HeavyTails => sale.habits.spread = 1.1,
         Kind::ClosedTabs => sale.habits.closed_tabs = (0.5, chance.between(100.0, 600.0)),
         Kind::RateLimited => {
             let per_minute = chance.between(10.0, 40.0) as u64;
@@ -197,15 +197,15 @@ fn stream(chance: &mut Chance, quota: u64, pace: f64) -> Vec<f64> {
     arrivals
 }
 
-/// Up or down by a quarter to a half, as likely the one as the other, every few minutes.
+/// Up or down by a tenth to four tenths, as likely the one as the other, every few minutes.
 fn changes(chance: &mut Chance, quota: u64) -> Vec<(f64, u64)> {
     let mut at = 0.0;
     let mut changes = Vec::new();
     for _ in 0..6 {
         at += chance.between(600.0, 2400.0);
-        let factor = chance.between(1.25, 1.5);
+        let share = chance.between(0.1, 0.4);
         let up = chance.happens(0.5);
-        changes.push((at, (quota as f64 * if up { factor } else { 1.0 / factor }) as u64));
+        changes.push((at, (quota as f64 * if up { 1.0 + share } else { 1.0 - share }) as u64));
     }
     changes
 }

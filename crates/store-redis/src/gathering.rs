@@ -1,9 +1,10 @@
 //! Visits of one queue that are under way at once share a script: what it costs to enter one, and to read the rules and
 //! the state, is then paid once for all of them.
 //!
-//! As long as few scripts of a queue are under way, a visit goes at once. Others wait for one of these to come back, and
-//! the first of those who wait then takes with it as many as have gathered. So nobody waits for a crowd that does not
-//! come, and the more come the less each of them costs.
+//! As long as few scripts of a queue are under way, a visit goes at once: it only lets what else is ready to run come
+//! first, and takes those along who came meanwhile. Others wait for a script to come back, and the first of them then takes
+//! with it as many as have gathered. So nobody waits for a crowd that does not come, and the more come the less each of
+//! them costs.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,16 +27,18 @@ pub(crate) enum News {
 }
 
 /// Who waits, by queue.
-pub(crate) struct Gathering {
-    under_way_max: usize,
-    queues: Arc<Queues>,
-}
+pub(crate) struct Gathering(Arc<Queues>);
 
-type Queues = Mutex<HashMap<QueueId, Crowd>>;
+struct Queues {
+    under_way_max: usize,
+    crowds: Mutex<HashMap<QueueId, Crowd>>,
+}
 
 #[derive(Default)]
 struct Crowd {
     under_way: usize,
+    /// Whether the last of them is not sent yet, and takes along who comes.
+    gathering: bool,
     waiting: VecDeque<Follower>,
 }
 
@@ -57,6 +60,8 @@ pub(crate) struct Turn {
     queues: Arc<Queues>,
     queue: QueueId,
     followers: Vec<Follower>,
+    /// Whether whoever comes may go along: nothing is sent yet.
+    gathers: bool,
 }
 
 /// What a visit does first.
@@ -67,24 +72,32 @@ pub(crate) enum Begin {
     Wait(oneshot::Receiver<News>),
 }
 
-/// A panic while the lock was held leaves whole values behind.
-fn locked(queues: &Queues) -> MutexGuard<'_, HashMap<QueueId, Crowd>> {
-    queues.lock().unwrap_or_else(PoisonError::into_inner)
+impl Queues {
+    /// A panic while the lock was held leaves whole values behind.
+    fn locked(&self) -> MutexGuard<'_, HashMap<QueueId, Crowd>> {
+        self.crowds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Gathering {
     /// At most so many scripts of a queue are under way at once, and at least one.
     pub(crate) fn new(under_way_max: usize) -> Self {
-        Self { under_way_max: under_way_max.max(1), queues: Arc::default() }
+        Self(Arc::new(Queues { under_way_max: under_way_max.max(1), crowds: Mutex::default() }))
     }
 
     /// A visit comes.
     pub(crate) fn begin(&self, queue: &QueueId, visit: &Visit) -> Begin {
-        let mut queues = locked(&self.queues);
-        let crowd = queues.entry(queue.clone()).or_default();
-        if crowd.under_way < self.under_way_max {
+        let mut crowds = self.0.locked();
+        let crowd = crowds.entry(queue.clone()).or_default();
+        if !crowd.gathering && crowd.under_way < self.0.under_way_max {
             crowd.under_way += 1;
-            return Begin::Now(Turn { queues: self.queues.clone(), queue: queue.clone(), followers: Vec::new() });
+            crowd.gathering = true;
+            return Begin::Now(Turn {
+                queues: self.0.clone(),
+                queue: queue.clone(),
+                followers: Vec::new(),
+                gathers: true,
+            });
         }
         let (news, receiver) = oneshot::channel();
         crowd.waiting.push_back(Follower { visit: visit.clone(), news });
@@ -102,40 +115,68 @@ impl Crowd {
         }
         None
     }
+
+    /// The next, and as many as may go along.
+    fn next_together(&mut self) -> Option<(Follower, Vec<Follower>)> {
+        let first = self.next()?;
+        Some((first, std::iter::from_fn(|| self.next()).take(VISITS_MAX - 1).collect()))
+    }
 }
 
 impl Turn {
-    /// Those who go along, first come first.
+    /// Those who go along, first come first. From now on nobody else does: who is left over goes next, if they may.
     pub(crate) fn take_followers(&mut self) -> Vec<Follower> {
-        std::mem::take(&mut self.followers)
+        let mut followers = std::mem::take(&mut self.followers);
+        let next = {
+            let mut crowds = self.queues.locked();
+            let Some(crowd) = crowds.get_mut(&self.queue) else { return followers };
+            if std::mem::take(&mut self.gathers) {
+                crowd.gathering = false;
+            }
+            let room = VISITS_MAX - 1 - followers.len();
+            followers.extend(std::iter::from_fn(|| crowd.next()).take(room));
+            let next = if crowd.under_way < self.queues.under_way_max { crowd.next_together() } else { None };
+            crowd.under_way += usize::from(next.is_some());
+            next
+        };
+        self.give(next);
+        followers
     }
 
     /// Who has the turn next, and who goes along; if nobody waits, the turn is given back.
     fn pass(&mut self) -> Option<(Follower, Vec<Follower>)> {
-        let mut queues = locked(&self.queues);
-        let crowd = queues.get_mut(&self.queue)?;
+        let mut crowds = self.queues.locked();
+        let crowd = crowds.get_mut(&self.queue)?;
+        if std::mem::take(&mut self.gathers) {
+            crowd.gathering = false;
+        }
         // Those who were to go along with somebody who went away before.
         for follower in self.followers.drain(..).rev() {
             crowd.waiting.push_front(follower);
         }
-        let Some(first) = crowd.next() else {
+        let next = crowd.next_together();
+        if next.is_none() {
             crowd.under_way -= 1;
             if crowd.under_way == 0 {
-                queues.remove(&self.queue);
+                crowds.remove(&self.queue);
             }
-            return None;
-        };
-        Some((first, std::iter::from_fn(|| crowd.next()).take(VISITS_MAX - 1).collect()))
+        }
+        next
+    }
+
+    fn give(&self, next: Option<(Follower, Vec<Follower>)>) {
+        if let Some((first, followers)) = next {
+            let (queues, queue) = (self.queues.clone(), self.queue.clone());
+            // To somebody who goes away just now it can't be sent: then it is dropped here, and passed on.
+            let _ = first.news.send(News::Turn(Self { queues, queue, followers, gathers: false }));
+        }
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if let Some((first, followers)) = self.pass() {
-            let turn = Self { queues: self.queues.clone(), queue: self.queue.clone(), followers };
-            // To somebody who goes away just now it can't be sent: then it is dropped here, and passed on.
-            let _ = first.news.send(News::Turn(turn));
-        }
+        let next = self.pass();
+        self.give(next);
     }
 }
 
@@ -169,9 +210,23 @@ mod tests {
     }
 
     #[test]
+    fn the_first_takes_along_who_comes_before_it_goes_and_the_next_has_the_others() {
+        let gathering = Gathering::new(2);
+        let mut first = now(&gathering);
+        let mut others: Vec<_> = (0..=VISITS_MAX).map(|_| waits(&gathering)).collect();
+        assert_eq!(first.take_followers().len(), VISITS_MAX - 1);
+        let mut second = turn(&mut others[VISITS_MAX - 1]).unwrap();
+        assert_eq!(second.take_followers().len(), 1);
+        assert!(turn(&mut others[VISITS_MAX]).is_none(), "it is answered with the second");
+    }
+
+    #[test]
     fn as_many_as_may_go_at_once_and_the_next_takes_the_others_along() {
         let gathering = Gathering::new(2);
-        let (first, second) = (now(&gathering), now(&gathering));
+        let mut first = now(&gathering);
+        first.take_followers();
+        let mut second = now(&gathering);
+        second.take_followers();
         let mut waiting: Vec<_> = (0..=VISITS_MAX).map(|_| waits(&gathering)).collect();
         assert!(waiting.iter_mut().all(|news| turn(news).is_none()));
         drop(first);
@@ -184,7 +239,8 @@ mod tests {
     #[test]
     fn who_goes_away_stops_nobody() {
         let gathering = Gathering::new(1);
-        let first = now(&gathering);
+        let mut first = now(&gathering);
+        first.take_followers();
         let mut waiting: Vec<_> = (0..4).map(|_| waits(&gathering)).collect();
         drop(waiting.remove(0));
         drop(first);
@@ -197,6 +253,6 @@ mod tests {
         drop((followers, next));
         assert!(matches!(waiting[1].try_recv(), Err(oneshot::error::TryRecvError::Closed)), "it comes again");
         drop(now(&gathering));
-        assert!(locked(&gathering.queues).is_empty(), "nothing is kept of a queue at rest");
+        assert!(gathering.0.locked().is_empty(), "nothing is kept of a queue at rest");
     }
 }

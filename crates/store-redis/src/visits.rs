@@ -22,7 +22,10 @@ impl RedisStore {
         }
         loop {
             let mut turn = match self.gathering.begin(queue, &visit) {
-                Begin::Now(turn) => turn,
+                Begin::Now(turn) => {
+                    tokio::task::yield_now().await;
+                    turn
+                }
                 Begin::Wait(news) => match timeout_at(started + self.connection.timeout(), news).await {
                     Ok(Ok(News::Turn(turn))) => turn,
                     Ok(Ok(News::Answered(answer))) => return answer,

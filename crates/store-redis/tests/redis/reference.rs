@@ -19,8 +19,7 @@ use super::tools::{START, Tickets, queue, session, settings};
 
 const STEPS: usize = 700;
 const SEEDS: u64 = 12;
-/// The visit that goes without waiting, and those that one script serves after it.
-const ALONE: usize = 1;
+/// Visits that one script serves.
 const TOGETHER: usize = 32;
 /// Few, so that they meet each other.
 const SESSIONS: u32 = 60;
@@ -159,14 +158,14 @@ impl Pair {
         }
     }
 
-    /// Visits that come at once: the first goes alone, and the others share a script in which those with a ticket go ahead.
+    /// Visits that come at once share a script, in which those with a ticket go ahead.
     async fn visits_at_once(&mut self) {
-        let count = self.rng.random_range(2..=ALONE + TOGETHER);
+        let count = self.rng.random_range(2..=TOGETHER);
         let mut visits: Vec<Visit> = (0..count).map(|_| self.some_visit()).collect();
         let (store, queue) = (&self.redis, queue());
         let redis = join_all(visits.iter().map(|visit| store.visit(&queue, visit.clone()))).await;
         let mut answers: Vec<_> = visits.drain(..).zip(redis).collect();
-        answers[ALONE.min(count)..].sort_by_key(|(visit, _)| visit.ticket.is_none());
+        answers.sort_by_key(|(visit, _)| visit.ticket.is_none());
         for (visit, redis) in answers {
             let memory = self.memory.visit(&queue, visit).await;
             same(&memory, &redis);
@@ -243,7 +242,7 @@ impl Drop for Trace {
 pub(crate) async fn pair(server: &Server, seed: u64, first: &serde_json::Value) -> Pair {
     server.command("FLUSHALL");
     let clock = Arc::new(ManualClock::at(START));
-    let options = RedisOptions { timeout: Duration::from_secs(5), clock: Some(clock.clone()), visits_under_way: ALONE };
+    let options = RedisOptions { timeout: Duration::from_secs(5), clock: Some(clock.clone()), visits_under_way: 1 };
     let pair = Pair {
         memory: MemoryStore::new(clock.clone()),
         redis: RedisStore::connect(&server.url(), options).unwrap(),

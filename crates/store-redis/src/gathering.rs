@@ -13,8 +13,8 @@ use tokio::sync::oneshot;
 use vestibule_core::line::{Visit, VisitAnswer};
 use vestibule_core::{QueueId, StoreError};
 
-/// Most visits that one script serves: more save little, and others wait for it.
-pub(crate) const VISITS_MAX: usize = 32;
+/// Scripts of visits to one queue that a process has under way at once: while one is on its way, another is served.
+const UNDER_WAY_MAX: usize = 2;
 
 type Answer = Result<VisitAnswer, StoreError>;
 
@@ -30,7 +30,8 @@ pub(crate) enum News {
 pub(crate) struct Gathering(Arc<Queues>);
 
 struct Queues {
-    under_way_max: usize,
+    /// Most followers of a visit.
+    followers_max: usize,
     crowds: Mutex<HashMap<QueueId, Crowd>>,
 }
 
@@ -80,16 +81,21 @@ impl Queues {
 }
 
 impl Gathering {
-    /// At most so many scripts of a queue are under way at once, and at least one.
-    pub(crate) fn new(under_way_max: usize) -> Self {
-        Self(Arc::new(Queues { under_way_max: under_way_max.max(1), crowds: Mutex::default() }))
+    /// At most so many visits, and at least one, share a script.
+    pub(crate) fn new(visits_max: usize) -> Self {
+        Self(Arc::new(Queues { followers_max: visits_max.saturating_sub(1), crowds: Mutex::default() }))
+    }
+
+    /// Whether visits go alone, however many come.
+    pub(crate) fn is_off(&self) -> bool {
+        self.0.followers_max == 0
     }
 
     /// A visit comes.
     pub(crate) fn begin(&self, queue: &QueueId, visit: &Visit) -> Begin {
         let mut crowds = self.0.locked();
         let crowd = crowds.entry(queue.clone()).or_default();
-        if !crowd.gathering && crowd.under_way < self.0.under_way_max {
+        if !crowd.gathering && crowd.under_way < UNDER_WAY_MAX {
             crowd.under_way += 1;
             crowd.gathering = true;
             return Begin::Now(Turn {
@@ -117,9 +123,9 @@ impl Crowd {
     }
 
     /// The next, and as many as may go along.
-    fn next_together(&mut self) -> Option<(Follower, Vec<Follower>)> {
+    fn next_together(&mut self, followers_max: usize) -> Option<(Follower, Vec<Follower>)> {
         let first = self.next()?;
-        Some((first, std::iter::from_fn(|| self.next()).take(VISITS_MAX - 1).collect()))
+        Some((first, std::iter::from_fn(|| self.next()).take(followers_max).collect()))
     }
 }
 
@@ -133,9 +139,10 @@ impl Turn {
             if std::mem::take(&mut self.gathers) {
                 crowd.gathering = false;
             }
-            let room = VISITS_MAX - 1 - followers.len();
+            let room = self.queues.followers_max - followers.len();
             followers.extend(std::iter::from_fn(|| crowd.next()).take(room));
-            let next = if crowd.under_way < self.queues.under_way_max { crowd.next_together() } else { None };
+            let next =
+                if crowd.under_way < UNDER_WAY_MAX { crowd.next_together(self.queues.followers_max) } else { None };
             crowd.under_way += usize::from(next.is_some());
             next
         };
@@ -154,7 +161,7 @@ impl Turn {
         for follower in self.followers.drain(..).rev() {
             crowd.waiting.push_front(follower);
         }
-        let next = crowd.next_together();
+        let next = crowd.next_together(self.queues.followers_max);
         if next.is_none() {
             crowd.under_way -= 1;
             if crowd.under_way == 0 {
@@ -184,6 +191,8 @@ impl Drop for Turn {
 mod tests {
     use super::*;
 
+    const VISITS_MAX: usize = 32;
+
     fn queue() -> QueueId {
         "acme-tour".parse().unwrap()
     }
@@ -211,7 +220,7 @@ mod tests {
 
     #[test]
     fn the_first_takes_along_who_comes_before_it_goes_and_the_next_has_the_others() {
-        let gathering = Gathering::new(2);
+        let gathering = Gathering::new(VISITS_MAX);
         let mut first = now(&gathering);
         let mut others: Vec<_> = (0..=VISITS_MAX).map(|_| waits(&gathering)).collect();
         assert_eq!(first.take_followers().len(), VISITS_MAX - 1);
@@ -222,7 +231,7 @@ mod tests {
 
     #[test]
     fn as_many_as_may_go_at_once_and_the_next_takes_the_others_along() {
-        let gathering = Gathering::new(2);
+        let gathering = Gathering::new(VISITS_MAX);
         let mut first = now(&gathering);
         first.take_followers();
         let mut second = now(&gathering);
@@ -238,9 +247,11 @@ mod tests {
 
     #[test]
     fn who_goes_away_stops_nobody() {
-        let gathering = Gathering::new(1);
+        let gathering = Gathering::new(VISITS_MAX);
         let mut first = now(&gathering);
         first.take_followers();
+        let mut second = now(&gathering);
+        second.take_followers();
         let mut waiting: Vec<_> = (0..4).map(|_| waits(&gathering)).collect();
         drop(waiting.remove(0));
         drop(first);
@@ -252,7 +263,7 @@ mod tests {
         // With others under way.
         drop((followers, next));
         assert!(matches!(waiting[1].try_recv(), Err(oneshot::error::TryRecvError::Closed)), "it comes again");
-        drop(now(&gathering));
+        drop((second, now(&gathering)));
         assert!(gathering.0.locked().is_empty(), "nothing is kept of a queue at rest");
     }
 }

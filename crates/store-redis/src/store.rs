@@ -31,14 +31,14 @@ pub struct RedisOptions {
     pub timeout: Duration,
     /// Where time comes from in a test; `None` is the server's own clock.
     pub clock: Option<Arc<dyn Clock>>,
-    /// Most scripts of visits to one queue that are under way at once, 1 or more; visits that come meanwhile gather for the
-    /// next. 2 by default: while one is on its way, another is served.
-    pub visits_under_way: usize,
+    /// Most visits to one queue that share a script, if they come at once; 1 or more, 32 by default. More save little, and
+    /// others wait for them.
+    pub visits_together: usize,
 }
 
 impl Default for RedisOptions {
     fn default() -> Self {
-        Self { timeout: Duration::from_millis(250), clock: None, visits_under_way: 2 }
+        Self { timeout: Duration::from_millis(250), clock: None, visits_together: 32 }
     }
 }
 
@@ -61,7 +61,7 @@ impl RedisStore {
     pub fn connect(url: &str, options: RedisOptions) -> Result<Self, AddressError> {
         let config = address::parse(url)?;
         let connection = Connection::open(config, options.timeout).map_err(|_| AddressError::Form)?;
-        let gathering = Gathering::new(options.visits_under_way);
+        let gathering = Gathering::new(options.visits_together);
         Ok(Self { connection, clock: options.clock, vouchers: Mutex::default(), gathering })
     }
 

@@ -17,7 +17,7 @@ impl RedisStore {
     /// The visit, within the store's time from now on.
     pub(crate) async fn visit_in_turn(&self, queue: &QueueId, visit: Visit) -> Result<VisitAnswer, StoreError> {
         let started = Instant::now();
-        if self.connection.is_failing(&Keys::of(queue).line()) {
+        if self.gathering.is_off() || self.connection.is_failing(&Keys::of(queue).line()) {
             return self.visit_alone(queue, visit, started).await;
         }
         loop {

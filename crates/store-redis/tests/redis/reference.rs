@@ -242,7 +242,8 @@ impl Drop for Trace {
 pub(crate) async fn pair(server: &Server, seed: u64, first: &serde_json::Value) -> Pair {
     server.command("FLUSHALL");
     let clock = Arc::new(ManualClock::at(START));
-    let options = RedisOptions { timeout: Duration::from_secs(5), clock: Some(clock.clone()), visits_under_way: 1 };
+    let options =
+        RedisOptions { timeout: Duration::from_secs(5), clock: Some(clock.clone()), ..RedisOptions::default() };
     let pair = Pair {
         memory: MemoryStore::new(clock.clone()),
         redis: RedisStore::connect(&server.url(), options).unwrap(),

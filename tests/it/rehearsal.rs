@@ -85,9 +85,15 @@ fn failed(report: &Report) -> Vec<&'static str> {
 
 /// Never above the quota, nobody overtaken, no place lost, everybody in.
 fn assert_held(report: &Report) {
-    assert_eq!(failed(report), [""; 0], "\n{}\n{:?}", report.to_text(), report.failures);
+    assert_held_but(report, &[]);
+    assert!(report.holds());
+}
+
+/// The same, whatever the report says of the figures that are excused.
+fn assert_held_but(report: &Report, excused: &[&str]) {
+    let failed: Vec<_> = failed(report).into_iter().filter(|name| !excused.contains(name)).collect();
+    assert_eq!(failed, [""; 0], "\n{}\n{:?}", report.to_text(), report.failures);
     for figure in ["overshoot", "tau", "overtaking_seconds", "places_lost", "never_in"] {
         assert!(value(report, figure).abs() < f64::EPSILON, "{figure}\n{}", report.to_text());
     }
-    assert!(report.holds());
 }

@@ -50,8 +50,11 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
     offered.split(',').map(str::trim).any(|coding| coding.split(';').next() == Some("gzip") && !refused(coding))
 }
 
+/// How hard it is tried: a scrape is rare, and large where there are many queues.
+const LEVEL: Compression = Compression::new(6);
+
 fn gzip(body: &[u8]) -> Option<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 16), Compression::fast());
+    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 16), LEVEL);
     encoder.write_all(body).ok()?;
     encoder.finish().ok()
 }

@@ -10,7 +10,7 @@ use vestibule_rehearsal::{Crowd, Fault, Habits, Shopping};
 use vestibule_tests::Cluster;
 
 use super::line::Served;
-use super::{assert_held, mixed, rehearse, value};
+use super::{assert_held, assert_held_but, mixed, rehearse, value};
 
 const QUOTA: u64 = 12;
 /// When what goes wrong goes wrong: people are let in one by one by then, some have not heard of it yet, and most still wait.
@@ -76,6 +76,10 @@ async fn a_gate_that_starts_anew_twice_costs_nobody_their_place() {
     assert!(value(&report, "failed_share") > 0.0, "nobody was answered for two seconds: {}", report.to_text());
 }
 
+/// Most people of a crowd who came and were let in at once within the moments that a replica never heard of: for them
+/// there may be no place left (`crates/store-redis/src/lib.rs`, *When Redis loses something*), and they wait at the head.
+const CAME_UNHEARD: f64 = 2.0;
+
 /// How a primary hands over to its replica.
 #[derive(Debug, Clone, Copy)]
 enum Failover {
@@ -129,9 +133,10 @@ impl Failover {
 }
 
 async fn assert_failover_holds(failover: Failover) {
+    let evicted_at_most = if matches!(failover, Failover::KilledUnheard) { CAME_UNHEARD } else { 0.0 };
     for report in join_all(SEEDS.map(|seed| failover.play(seed))).await {
-        assert_held(&report);
-        assert!(value(&report, "evicted").abs() < f64::EPSILON, "{}", report.to_text());
+        assert_held_but(&report, &["evicted"]);
+        assert!(value(&report, "evicted") <= evicted_at_most, "{}", report.to_text());
     }
 }
 

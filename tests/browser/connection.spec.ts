@@ -23,7 +23,7 @@ test('offline the page says so, and goes on by itself at the same place', async 
   await expect(part(page, 'position')).toHaveText('1')
 
   await context.setOffline(false)
-  await expect(part(page, 'connection')).toBeHidden({ timeout: 4000 })
+  await expect(part(page, 'connection')).toBeHidden({ timeout: 1500 })
   expect(await younger?.standing()).toMatchObject({ position: 2 })
   await inside.leave()
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()

@@ -61,7 +61,7 @@
 //! - The order stands: a session that the replica never heard of returns at its own arrival. No number is given twice, as
 //!   long as the clocks of the nodes differ by less than the failover takes; two equal ones would be told apart by the
 //!   ids of the sessions.
-//! - Who came **and** was let in at once within those moments returns to a place if there is one, otherwise to the head
+//! - Who came, or came back, **and** was let in within those moments returns to a place if there is one, otherwise to the head
 //!   of the line.
 //! - Changed settings, a reset, or an operator's `end` of those moments are gone, and a rate may let in once more what
 //!   it let in within them.

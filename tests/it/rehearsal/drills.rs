@@ -76,7 +76,7 @@ async fn a_gate_that_starts_anew_twice_costs_nobody_their_place() {
     assert!(value(&report, "failed_share") > 0.0, "nobody was answered for two seconds: {}", report.to_text());
 }
 
-/// Most people of a crowd who came and were let in at once within the moments that a replica never heard of: for them
+/// Most people of a crowd who came, or came back, and were let in within the moments that a replica never heard of: for them
 /// there may be no place left (`crates/store-redis/src/lib.rs`, *When Redis loses something*), and they wait at the head.
 const CAME_UNHEARD: f64 = 2.0;
 

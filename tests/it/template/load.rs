@@ -55,20 +55,32 @@ pub(crate) struct Visit {
     pub(crate) memory: f64,
 }
 
+/// Where the visits of a function, which has one request at a time, stand in the benchmark's table.
+const WAITING: &str = "waiting";
+const POLL: &str = "*with a script for itself*";
+/// The first one moves its expiry, and takes no less than any other that does.
+const POLL_THAT_MOVES: &str = "first poll";
+const FIRST: &str = "first visit";
+const MEMORY: &str = "memory of a visitor";
+
 impl Visit {
     /// By the row of the benchmark's table with no fewer who wait than these, if there is one.
     pub(crate) fn with(waiting: f64) -> Self {
         let text = text_of("docs/benchmarks.md");
         let (_, section) = text.split_once("## A visit on Redis").expect("the benchmark of a visit on Redis");
-        let table = section.lines().skip_while(|line| !line.starts_with('|')).skip(2);
-        let rows = table.take_while(|line| line.starts_with('|')).map(|line| {
-            let cells = line.trim_matches('|').split('|').map(str::trim);
-            cells.map(|cell| cell.split(['u', '(', 'b', '-']).next().unwrap().replace(' ', "")).collect::<Vec<_>>()
-        });
-        let rows: Vec<Vec<f64>> =
-            rows.map(|cells| cells.iter().map(|cell| cell.parse().unwrap_or(0.0)).collect()).collect();
-        let memory = rows.iter().map(|row| row[5]).fold(0.0, f64::max);
-        let row = rows.iter().find(|row| row[0] >= waiting).or(rows.last()).unwrap();
-        Self { poll: f64::midpoint(row[2], row[3]), first: row[4], memory }
+        let table = section.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
+        let mut rows =
+            table.map(|line| line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>()).collect::<Vec<_>>();
+        let names = rows.remove(0);
+        rows.remove(0);
+        let of = |row: &[&str], name: &str| {
+            let column = names.iter().position(|it| *it == name).unwrap_or_else(|| panic!("no column {name}"));
+            let figure = row[column].trim_matches('*').split(['u', '(', 'b']).next().unwrap().replace(' ', "");
+            (figure != "-").then(|| figure.parse::<f64>().unwrap())
+        };
+        let memory = rows.iter().filter_map(|row| of(row, MEMORY)).fold(0.0, f64::max);
+        let row = rows.iter().find(|row| of(row, WAITING) >= Some(waiting)).or(rows.last()).unwrap();
+        let figure = |name| of(row, name).unwrap_or_else(|| panic!("no figure for {name}"));
+        Self { poll: f64::midpoint(figure(POLL), figure(POLL_THAT_MOVES)), first: figure(FIRST), memory }
     }
 }

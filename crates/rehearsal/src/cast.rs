@@ -54,11 +54,12 @@ impl Cast {
         self.of(number).wakes() == at
     }
 
-    /// Wakes a visitor earlier than they meant to.
-    pub(crate) fn hurry(&mut self, number: u32, at: Moment) {
+    /// A visitor who waits is let in, and hears of it at the next question that is only counted: [`Visitor::hurry`].
+    pub(crate) fn hurry(&mut self, number: u32, now: Moment, within_ms: u32) {
         let visitor = &mut self.visitors[number as usize];
-        visitor.hurry(at);
-        self.wheel.put(visitor.wakes(), number);
+        if visitor.is_in_line() && visitor.hurry(now, within_ms, &self.crowd.habits) {
+            self.wheel.put(visitor.wakes(), number);
+        }
     }
 
     /// Questions of a visitor that were counted and are not made after all.

@@ -25,8 +25,8 @@ const NEAR: f64 = 2.0;
 const POLLS_PER_WAIT: f64 = 20.0;
 /// Positions that count as near the front.
 const NEAR_FRONT: u64 = 10;
-/// How much sooner than the longest time polls come on average, for their jitter.
-const JITTER: f64 = 0.875;
+/// Microseconds of a step of virtual time.
+const MICROS_PER_MILLI: f64 = 1000.0;
 
 /// What the gate knows of a visitor.
 #[derive(Clone)]
@@ -35,8 +35,6 @@ struct Guest {
     ticket: Option<VerifiedTicket>,
     /// The wait that was told last, in seconds, and when.
     told: (Moment, f32),
-    /// Whether their polls are only counted for now, so that they don't ask when a poll would be due.
-    counted: bool,
     /// The position that was shown last, which never rises while they stay; 0 is none.
     shown: u64,
 }
@@ -53,6 +51,8 @@ pub(super) struct VirtualGate {
     order: BTreeSet<(Micros, u32)>,
     /// Who fell silent, and when they lapse.
     silent: HashMap<u32, Moment>,
+    /// Seconds for which polls are counted rather than played at most.
+    counts_for: f64,
     chance: Chance,
 }
 
@@ -64,7 +64,6 @@ impl VirtualGate {
             session: SessionId::from_bytes(chance.bytes()),
             ticket: None,
             told: (Moment(0), 0.0),
-            counted: false,
             shown: 0,
         };
         Self {
@@ -75,8 +74,15 @@ impl VirtualGate {
             guests: (0..crowd.visitors).map(|_| guest(&mut chance)).collect(),
             order: BTreeSet::new(),
             silent: HashMap::new(),
+            counts_for: LOOK_AGAIN,
             chance,
         }
+    }
+
+    /// The same, which has every single poll played.
+    #[cfg(test)]
+    pub(super) fn exact(self) -> Self {
+        Self { counts_for: 0.0, ..self }
     }
 
     /// Answers a question.
@@ -187,8 +193,9 @@ impl VirtualGate {
         while self.line.purge(instant(now), vestibule_core::line::PURGE_BATCH).more {}
     }
 
-    /// The next of the line who was let in, and when they hear of it; `None` if that is when they ask anyway.
-    pub(super) fn next_admitted(&mut self, now: Moment) -> Option<(u32, Option<Moment>)> {
+    /// The next of the line who was let in, and within how many milliseconds their next poll comes: as near the front, where
+    /// they are by then.
+    pub(super) fn next_admitted(&mut self, now: Moment) -> Option<(u32, u32)> {
         loop {
             let (arrival, number) = *self.order.first()?;
             let found = self.line.find(instant(now), self.guest(number).session);
@@ -196,8 +203,7 @@ impl VirtualGate {
                 Some(FoundState::Waiting { .. }) => return None,
                 Some(FoundState::Admitted { .. }) => {
                     self.order.remove(&(arrival, number));
-                    let within = self.chance.between(0.0, self.interval(now, number));
-                    return Some((number, self.guest(number).counted.then(|| now.after(within))));
+                    return Some((number, self.chance.between(0.0, NEAR * 1000.0) as u32));
                 }
                 Some(FoundState::Ended) | None => {
                     self.order.remove(&(arrival, number));
@@ -209,14 +215,12 @@ impl VirtualGate {
     /// Seconds between two polls of a visitor, by the wait that they were told and what has passed of it.
     fn interval(&self, now: Moment, number: u32) -> f64 {
         let (at, wait) = self.guest(number).told;
-        let left = (f64::from(wait) - now.since(at)).max(0.0);
-        let interval = (left / POLLS_PER_WAIT).clamp(NEAR, self.longest());
-        if interval > NEAR { interval * JITTER } else { NEAR }
+        between_polls(f64::from(wait) - now.since(at), self.longest())
     }
 
     /// Longest seconds between two polls.
     fn longest(&self) -> f64 {
-        (self.rules.waiting_ttl as f64 / 3.0).max(NEAR)
+        ((self.rules.waiting_ttl / 3) as f64).max(NEAR)
     }
 
     fn tell(&mut self, now: Moment, number: u32, question: Question, answer: &VisitAnswer) -> Heard {
@@ -224,13 +228,13 @@ impl VirtualGate {
         let rank = answer.place.filter(|_| !admitted).map(|place| place.rank);
         let wait = rank.and_then(|rank| wait_estimate(&self.rules, &answer.flow(), answer.now, rank));
         let full = if admitted { self.rules.active_ttl } else { self.rules.waiting_ttl };
-        let ask_after = poll_after(rank, wait.map(|wait| wait.p50), full, Some(full), answer.now);
+        let left = answer.place.map(|place| full.min(place.expires_at.since(answer.now) / MICROS_PER_SECOND));
+        let ask_after = poll_after(rank, wait.map(|wait| wait.p50), full, left, self.finer(answer.now));
         let ask_after_ms = u32::try_from(ask_after * 1000).unwrap_or(u32::MAX);
         let stretch = wait
             .filter(|_| question == Question::Poll && rank.is_some_and(|rank| rank > NEAR_FRONT))
             .and_then(|wait| self.stretch(now, wait.p50 as f64, known_for(answer)));
         let guest = &mut self.guests[number as usize];
-        guest.counted = stretch.is_some();
         guest.told = (now, wait.map_or(0.0, |wait| wait.p50 as f32));
         guest.shown = rank.map_or(0, |rank| if guest.shown == 0 { rank } else { rank.min(guest.shown) });
         let (session, shown) = (first_bytes(guest.session), guest.shown);
@@ -250,26 +254,40 @@ impl VirtualGate {
         }
     }
 
+    /// The instant as a real clock tells it, whose last digits are as good as random: polls are jittered by them. Those of
+    /// virtual time are all zeros, and of 15 to 20 seconds they would leave 16, 18 and 20.
+    fn finer(&mut self, at: Micros) -> Micros {
+        Micros(at.0 + self.chance.between(0.0, MICROS_PER_MILLI) as u64)
+    }
+
     /// Nothing changes for somebody with so long to wait before half of it is over; nor, where the line has not been known
-    /// for long, before it has been known for twice as long, since what is told may be far off until then. `None` if
-    /// another poll is due before.
+    /// for long, before it has been known for half as long again, since what is told may be far off until then. `None` if
+    /// that is before the second poll.
     fn stretch(&self, now: Moment, wait: f64, known_for: f64) -> Option<Stretch> {
-        let rest = (wait / 2.0).min(LOOK_AGAIN).min(known_for);
+        let rest = (wait / 2.0).min(self.counts_for).min(known_for / 2.0);
         let questions = questions(wait - rest, wait, self.longest()) as f32;
-        (questions >= 1.0).then(|| Stretch { until: now.after(rest), questions })
+        (questions >= 2.0).then(|| Stretch { until: now.after(rest), questions })
     }
 }
 
-/// How many polls somebody makes while the expected wait goes from `more` down to `less`: each comes after a twentieth
-/// of the wait, within `NEAR` and `longest`. The integral of the rate, in its three parts.
+/// Seconds between two polls in the mean, of somebody far from the front with so long to wait: `poll_after` goes by whole
+/// seconds, and takes up to a quarter of them away.
+fn between_polls(wait: f64, longest: f64) -> f64 {
+    let most = (wait / POLLS_PER_WAIT).floor().clamp(NEAR, longest);
+    most - (most / 4.0).floor().min(most - NEAR) / 2.0
+}
+
+/// How many polls somebody makes while the expected wait goes from `more` down to `less`: the integral of their rate,
+/// which is the same for as long as the wait is the same number of twentieths.
 fn questions(less: f64, more: f64, longest: f64) -> f64 {
-    let (near, far) = (NEAR * POLLS_PER_WAIT, longest * POLLS_PER_WAIT);
-    let part = |from: f64, until: f64| (more.min(until) - less.max(from)).max(0.0);
-    let middle = (less.clamp(near, far), more.clamp(near, far));
-    let polls = part(far, f64::INFINITY) / longest
-        + POLLS_PER_WAIT * (middle.1 / middle.0.max(f64::MIN_POSITIVE)).ln()
-        + part(0.0, near) / NEAR * JITTER;
-    polls / JITTER
+    let (mut from, mut polls) = (less, 0.0);
+    while from < more {
+        let step = ((from / POLLS_PER_WAIT).floor() + 1.0) * POLLS_PER_WAIT;
+        let until = if from < longest * POLLS_PER_WAIT { step.min(more) } else { more };
+        polls += (until - from) / between_polls(from, longest);
+        from = until;
+    }
+    polls
 }
 
 /// For how many seconds the line's pace has been counted.
@@ -293,20 +311,37 @@ fn instant(at: Moment) -> Micros {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arrivals::Arrivals;
+    use crate::crowd::{Habits, Shopping};
+    use crate::plan::tests::rules;
+
+    #[test]
+    fn polls_are_jittered_as_by_a_real_clock() {
+        let habits = Habits::steadfast(Shopping::Fixed(30.0));
+        let crowd = Crowd { visitors: 200, arrivals: Arrivals::Steady(1.0), habits, seed: 1 };
+        let mut gate = VirtualGate::new(&crowd, &rules(1));
+        let asked = (0..200).map(|number| gate.ask(Moment(number), number, Question::Enter, false));
+        let pages = asked.filter_map(|heard| match heard {
+            Heard::QueuePage { ask_after_ms, .. } => Some(ask_after_ms / 1000),
+            _ => None,
+        });
+        let seconds: BTreeSet<u32> = pages.skip(20).collect();
+        assert_eq!(seconds, (15..=20).collect());
+    }
 
     #[test]
     fn polls_are_counted_as_they_are_made() {
         for (less, more, longest) in
             [(900.0, 1800.0, 20.0), (100.0, 200.0, 20.0), (5.0, 30.0, 20.0), (10.0, 3000.0, 20.0)]
         {
-            let (mut wait, mut polls) = (more, 0.0);
+            let (mut wait, mut polls) = (more, 0_u32);
             while wait > less {
-                let interval = (wait / POLLS_PER_WAIT).clamp(NEAR, longest);
-                wait -= if interval > NEAR { interval * JITTER } else { NEAR };
-                polls += 1.0;
+                let now = Micros(u64::from(polls).wrapping_mul(7_919));
+                wait -= poll_after(Some(1000), Some(wait as u64), 3 * longest as u64, None, now) as f64;
+                polls += 1;
             }
             let counted = questions(less, more, longest);
-            assert!((counted / polls - 1.0_f64).abs() < 0.06, "{less}..{more}: {counted} and {polls}");
+            assert!((counted / f64::from(polls) - 1.0).abs() < 0.06, "{less}..{more}: {counted} and {polls}");
         }
     }
 }

@@ -146,7 +146,7 @@ impl Visitor {
     }
 
     /// Milliseconds until the next poll. Of two tabs each asks as often as it is told to.
-    fn interval(&self, told_ms: u32, habits: &Habits) -> u32 {
+    pub(super) fn interval(&self, told_ms: u32, habits: &Habits) -> u32 {
         match self.intent.kind {
             Kind::Flooder => (habits.flood_every * 1000.0) as u32,
             _ if self.intent.second_tab => told_ms / 2,
@@ -205,15 +205,16 @@ impl Visitor {
         self.rest()
     }
 
-    /// Counts what is not asked.
+    /// Counts what is not asked: all but the last question of the stretch, which is asked when it ends.
     fn skip(&mut self, now: Moment, interval_ms: u32, stretch: Stretch) {
-        let questions = match self.intent.kind {
-            Kind::Flooder => stretch.until.0.saturating_sub(now.0) / interval_ms,
-            _ if self.intent.second_tab => (stretch.questions * 2.0) as u32,
-            _ => stretch.questions as u32,
+        let all = match self.intent.kind {
+            Kind::Flooder => (stretch.until.0.saturating_sub(now.0) / interval_ms) as f32,
+            _ if self.intent.second_tab => stretch.questions * 2.0,
+            _ => stretch.questions,
         };
+        let questions = (all - 1.0).round() as u32;
         self.count(questions);
-        self.counted = Counted { from: now, until: stretch.until, questions };
+        self.counted = Counted { from: now, first: self.timers.ask, until: stretch.until, questions };
         self.timers.ask = stretch.until;
     }
 

@@ -83,6 +83,8 @@ pub struct Visitor {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Counted {
     pub(crate) from: Moment,
+    /// When the first of them is made.
+    pub(crate) first: Moment,
     pub(crate) until: Moment,
     pub(crate) questions: u32,
 }
@@ -187,22 +189,29 @@ impl Visitor {
         }
     }
 
-    /// Asks earlier than the visitor meant to; for virtual time, which skips questions that change nothing.
-    pub(crate) fn hurry(&mut self, at: Moment) {
-        if at < self.timers.ask {
+    /// They are let in; for virtual time, which skips questions that change nothing. Of those that are only counted, the
+    /// next one is asked: the first when they were told to, a later one within so many milliseconds. Returns whether that is
+    /// earlier than they meant to ask.
+    pub(crate) fn hurry(&mut self, now: Moment, within_ms: u32, habits: &Habits) -> bool {
+        let Counted { first, questions, .. } = self.counted;
+        let at = if now < first { first } else { now.after_ms(self.interval(within_ms, habits)) };
+        let earlier = questions > 0 && at < self.timers.ask;
+        if earlier {
             self.uncount(at);
             self.timers.ask = at;
         }
+        earlier
     }
 
     /// What was counted ahead is not asked from `now` on.
     pub(crate) fn uncount(&mut self, now: Moment) {
-        let Counted { from, until, questions } = std::mem::take(&mut self.counted);
+        let Counted { from, first, until, questions } = std::mem::take(&mut self.counted);
         let from_now = from.max(now);
         if questions > 0 && from_now < until {
-            let questions = (f64::from(questions) * until.since(from_now) / until.since(from)) as u32;
+            let left = f64::from(questions + 1) * until.since(from_now) / until.since(from);
+            let questions = questions.min(left.round() as u32);
             self.story.requests = self.story.requests.saturating_sub(questions);
-            self.uncounted = Some(Counted { from: from_now, until, questions });
+            self.uncounted = Some(Counted { from: from_now, first, until, questions });
         }
     }
 

@@ -2,7 +2,7 @@
 
 use vestibule_core::{StandingState, WaitSeconds};
 
-use super::{Ask, Event, Heard, Next, Question, Told, Visitor};
+use super::{Ask, Event, Heard, Next, Question, Stretch, Told, Visitor};
 use crate::arrivals::Arrivals;
 use crate::crowd::{Crowd, Habits, Shopping};
 use crate::moment::Moment;
@@ -214,4 +214,25 @@ fn a_robot_comes_as_somebody_new_for_ever() {
 fn a_million_visitors_fit_into_half_a_gigabyte() {
     assert!(size_of::<Visitor>() <= 512, "{} bytes", size_of::<Visitor>());
     assert_eq!(Ask::of(Question::Poll), Ask { question: Question::Poll, older: false });
+}
+
+#[test]
+fn who_is_let_in_while_polls_are_counted_hears_of_it_at_the_next_one() {
+    for (second_tab, first, within) in [(0.0, 5_000, 1_600), (1.0, 2_500, 800)] {
+        let mut play = Play::of(Habits { second_tab, ..steadfast() });
+        play.asks();
+        play.hears(Heard::QueuePage { ask_after_ms: 2000, ticket: true });
+        play.asks();
+        let stretch = Some(Stretch { until: play.now.after(101.0), questions: 20.0 });
+        play.hears(Heard::Standing(Told { stretch, ..told(StandingState::Waiting, 50) }));
+        let told_at = play.now;
+        let let_in = |after: f64| {
+            let mut visitor = play.visitor.clone();
+            assert!(visitor.hurry(told_at.after(after), 1_600, &play.habits));
+            (visitor.wakes(), visitor.story().requests)
+        };
+        assert_eq!(let_in(1.0), (told_at.after_ms(first), 2), "the first of them");
+        let tabs = play.visitor.story().requests / 20;
+        assert_eq!(let_in(50.0), (told_at.after(50.0).after_ms(within), 2 + 10 * tabs - 1), "the tenth of each tab");
+    }
 }

@@ -31,8 +31,18 @@ codes! {
 
 /// Mode, quota, admissions a minute, waiting, active, claim and hold time, longest session, epoch, revision.
 pub(crate) const RULES_FORMAT: &str = ">dddddddddd";
-/// Session, epoch, arrival, admitted at (of a waiting ticket -1, or less: see visit.lua), signed at.
-pub(crate) const TICKET_FORMAT: &str = ">c16dddd";
+/// The ticket's session, flags, arrival, admitted at (of a waiting ticket -1, or less: see visit.lua), signed at and epoch (-1
+/// without a ticket); then the session that joins.
+pub(crate) const VISIT_FORMAT: &str = ">c16Bddddc16";
+/// Bytes of a visit in that format, and of a session.
+pub(crate) const VISIT_SIZE: usize = SESSION_SIZE + 1 + 4 * size_of::<f64>() + SESSION_SIZE;
+pub(crate) const SESSION_SIZE: usize = 16;
+/// Flags of a visit: who has no place joins; and the bearer was let in, by the ticket or by the word of the process.
+pub(crate) const JOINS: u8 = 1;
+pub(crate) const LET_IN: u8 = 2;
+/// Of the visits with a ticket, which come first: how many they are, the epoch of all of their tickets, or -1, and when the
+/// oldest was signed.
+pub(crate) const TICKETS_FORMAT: &str = ">ddd";
 
 /// A script passes a batch to a command as that many arguments, at most twice, and Lua's stack takes 8000.
 const _: () = assert!(ADVANCE_BATCH <= 1000 && REAP_BATCH <= 1000 && PURGE_BATCH <= 1000 && RELEASE_BATCH <= 1000);
@@ -62,10 +72,15 @@ pub(crate) fn as_lua() -> String {
         ("LINE_OF", LINE_SLACK.1),
         ("PLACES_SHARE", PLACES_SLACK.0),
         ("PLACES_OF", PLACES_SLACK.1),
+        ("VISIT_SIZE", VISIT_SIZE as u64),
+        ("SESSION_SIZE", SESSION_SIZE as u64),
+        ("JOINS", JOINS.into()),
+        ("LET_IN", LET_IN.into()),
     ];
     let limits: Vec<String> = limits.iter().map(|(name, value)| format!("local {name} = {value}")).collect();
     let limits = limits.join("\n");
-    format!("{CODES}{limits}\nlocal RULES_FORMAT, TICKET_FORMAT = '{RULES_FORMAT}', '{TICKET_FORMAT}'\n")
+    let formats = format!("local RULES_FORMAT, VISIT_FORMAT = '{RULES_FORMAT}', '{VISIT_FORMAT}'\n");
+    format!("{CODES}{limits}\n{formats}local TICKETS_FORMAT = '{TICKETS_FORMAT}'\n")
 }
 
 /// The bounds of the wait histogram, for the scripts that let somebody in.

@@ -98,14 +98,10 @@ impl Connection {
         self.concluded(&attempt, result)
     }
 
-    /// How long an operation may take.
-    pub(crate) fn timeout(&self) -> Duration {
-        self.timeout
-    }
-
     /// Whether nothing succeeds where this key is.
-    pub(crate) fn is_failing(&self, key: &str) -> bool {
-        self.health.is_failing(self.part(Some(key.as_bytes())))
+    pub(crate) fn is_failing(&self, key: impl FnOnce() -> String) -> bool {
+        let part = if self.health.parts() == 1 { 0 } else { redis_keyslot(key().as_bytes()).into() };
+        self.health.is_failing(part)
     }
 
     /// Which part of the store a key is in.

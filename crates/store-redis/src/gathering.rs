@@ -1,10 +1,10 @@
 //! Visits of one queue that are under way at once share a script: what it costs to enter one, and to read the rules and
 //! the state, is then paid once for all of them.
 //!
-//! As long as few scripts of a queue are under way, a visit goes at once: it only lets what else is ready to run come
-//! first, and takes those along who came meanwhile. Others wait for a script to come back, and the first of them then takes
-//! with it as many as have gathered. So nobody waits for a crowd that does not come, and the more come the less each of
-//! them costs.
+//! While no script of a queue is under way, a visit goes at once: it only lets what else is ready to run come first, and
+//! takes those along who came meanwhile. Others wait for it to come back, and the first of them then takes with it as many
+//! as have gathered; if they fill a script before that, they go at once. So nobody waits for a crowd that does not come, and the
+//! more come the less each of them costs.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use vestibule_core::line::{Visit, VisitAnswer};
 use vestibule_core::{QueueId, StoreError};
 
-/// Scripts of visits to one queue that a process has under way at once: while one is on its way, another is served.
+/// Scripts of visits to one queue that a process has under way at once: while a full one is on its way, another is served.
 const UNDER_WAY_MAX: usize = 2;
 
 type Answer = Result<VisitAnswer, StoreError>;
@@ -54,6 +54,11 @@ impl Follower {
     pub(crate) fn answer(self, answer: Answer) {
         let _ = self.news.send(News::Answered(answer));
     }
+
+    /// Gives them the turn. From somebody who goes away just now it comes back, is dropped here, and so passed on.
+    fn go(self, turn: Turn) {
+        let _ = self.news.send(News::Turn(turn));
+    }
 }
 
 /// The right to have a script under way, and those who go along. Dropping it passes it on to the first who waits.
@@ -93,20 +98,22 @@ impl Gathering {
 
     /// A visit comes.
     pub(crate) fn begin(&self, queue: &QueueId, visit: &Visit) -> Begin {
-        let mut crowds = self.0.locked();
-        let crowd = crowds.entry(queue.clone()).or_default();
-        if !crowd.gathering && crowd.under_way < UNDER_WAY_MAX {
-            crowd.under_way += 1;
-            crowd.gathering = true;
-            return Begin::Now(Turn {
-                queues: self.0.clone(),
-                queue: queue.clone(),
-                followers: Vec::new(),
-                gathers: true,
-            });
+        let turn = |followers, gathers| Turn { queues: self.0.clone(), queue: queue.clone(), followers, gathers };
+        let (next, receiver) = {
+            let mut crowds = self.0.locked();
+            let crowd = crowds.entry(queue.clone()).or_default();
+            if crowd.under_way == 0 {
+                crowd.under_way = 1;
+                crowd.gathering = true;
+                return Begin::Now(turn(Vec::new(), true));
+            }
+            let (news, receiver) = oneshot::channel();
+            crowd.waiting.push_back(Follower { visit: visit.clone(), news });
+            (crowd.next_if_full(self.0.followers_max), receiver)
+        };
+        if let Some((first, followers)) = next {
+            first.go(turn(followers, false));
         }
-        let (news, receiver) = oneshot::channel();
-        crowd.waiting.push_back(Follower { visit: visit.clone(), news });
         Begin::Wait(receiver)
     }
 }
@@ -120,6 +127,16 @@ impl Crowd {
             }
         }
         None
+    }
+
+    /// The next and those who go along, if they fill a script that may go; it is then under way.
+    fn next_if_full(&mut self, followers_max: usize) -> Option<(Follower, Vec<Follower>)> {
+        if self.gathering || self.under_way >= UNDER_WAY_MAX || self.waiting.len() <= followers_max {
+            return None;
+        }
+        let next = self.next_together(followers_max)?;
+        self.under_way += 1;
+        Some(next)
     }
 
     /// The next, and as many as may go along.
@@ -141,10 +158,7 @@ impl Turn {
             }
             let room = self.queues.followers_max - followers.len();
             followers.extend(std::iter::from_fn(|| crowd.next()).take(room));
-            let next =
-                if crowd.under_way < UNDER_WAY_MAX { crowd.next_together(self.queues.followers_max) } else { None };
-            crowd.under_way += usize::from(next.is_some());
-            next
+            crowd.next_if_full(self.queues.followers_max)
         };
         self.give(next);
         followers
@@ -161,7 +175,8 @@ impl Turn {
         for follower in self.followers.drain(..).rev() {
             crowd.waiting.push_front(follower);
         }
-        let next = crowd.next_together(self.queues.followers_max);
+        let others_go = crowd.under_way > 1 && crowd.waiting.len() <= self.queues.followers_max;
+        let next = if others_go { None } else { crowd.next_together(self.queues.followers_max) };
         if next.is_none() {
             crowd.under_way -= 1;
             if crowd.under_way == 0 {
@@ -174,8 +189,7 @@ impl Turn {
     fn give(&self, next: Option<(Follower, Vec<Follower>)>) {
         if let Some((first, followers)) = next {
             let (queues, queue) = (self.queues.clone(), self.queue.clone());
-            // To somebody who goes away just now it can't be sent: then it is dropped here, and passed on.
-            let _ = first.news.send(News::Turn(Self { queues, queue, followers, gathers: false }));
+            first.go(Self { queues, queue, followers, gathers: false });
         }
     }
 }
@@ -218,31 +232,54 @@ mod tests {
         }
     }
 
+    fn waiting(gathering: &Gathering, count: usize) -> Vec<oneshot::Receiver<News>> {
+        (0..count).map(|_| waits(gathering)).collect()
+    }
+
+    fn first_turn(waiting: &mut [oneshot::Receiver<News>]) -> Option<(usize, Turn)> {
+        waiting.iter_mut().enumerate().find_map(|(place, news)| Some((place, turn(news)?)))
+    }
+
     #[test]
     fn the_first_takes_along_who_comes_before_it_goes_and_the_next_has_the_others() {
         let gathering = Gathering::new(VISITS_MAX);
         let mut first = now(&gathering);
-        let mut others: Vec<_> = (0..=VISITS_MAX).map(|_| waits(&gathering)).collect();
+        let mut others = waiting(&gathering, VISITS_MAX);
         assert_eq!(first.take_followers().len(), VISITS_MAX - 1);
+        assert!(first_turn(&mut others).is_none(), "the last waits: others may come");
+        drop(first);
         let mut second = turn(&mut others[VISITS_MAX - 1]).unwrap();
-        assert_eq!(second.take_followers().len(), 1);
-        assert!(turn(&mut others[VISITS_MAX]).is_none(), "it is answered with the second");
+        assert_eq!(second.take_followers().len(), 0);
     }
 
     #[test]
-    fn as_many_as_may_go_at_once_and_the_next_takes_the_others_along() {
+    fn those_who_fill_a_script_do_not_wait_for_another_to_come_back() {
         let gathering = Gathering::new(VISITS_MAX);
         let mut first = now(&gathering);
         first.take_followers();
-        let mut second = now(&gathering);
-        second.take_followers();
-        let mut waiting: Vec<_> = (0..=VISITS_MAX).map(|_| waits(&gathering)).collect();
-        assert!(waiting.iter_mut().all(|news| turn(news).is_none()));
-        drop(first);
-        let mut next = turn(&mut waiting[0]).unwrap();
-        assert_eq!(next.take_followers().len(), VISITS_MAX - 1);
+        let mut others = waiting(&gathering, VISITS_MAX - 1);
+        assert!(first_turn(&mut others).is_none());
+        others.extend(waiting(&gathering, 2 * VISITS_MAX));
+        let (place, mut second) = first_turn(&mut others).unwrap();
+        assert_eq!((place, second.take_followers().len()), (0, VISITS_MAX - 1));
+        assert!(first_turn(&mut others[1..]).is_none(), "as many as may go at once");
         drop(second);
-        assert_eq!(turn(&mut waiting[VISITS_MAX]).unwrap().take_followers().len(), 0);
+        let (place, mut third) = first_turn(&mut others[1..]).unwrap();
+        assert_eq!((place + 1, third.take_followers().len()), (VISITS_MAX, VISITS_MAX - 1));
+        drop(third);
+        assert!(first_turn(&mut others[1..]).is_none(), "too few to go beside the first");
+        drop(first);
+        let (place, mut last) = first_turn(&mut others[1..]).unwrap();
+        assert_eq!((place + 1, last.take_followers().len()), (2 * VISITS_MAX, VISITS_MAX - 2));
+    }
+
+    #[test]
+    fn those_left_over_fill_a_script_as_well() {
+        let gathering = Gathering::new(VISITS_MAX);
+        let mut first = now(&gathering);
+        let mut others = waiting(&gathering, 2 * VISITS_MAX - 1);
+        assert_eq!(first.take_followers().len(), VISITS_MAX - 1);
+        assert_eq!(first_turn(&mut others).unwrap().0, VISITS_MAX - 1);
     }
 
     #[test]
@@ -250,9 +287,7 @@ mod tests {
         let gathering = Gathering::new(VISITS_MAX);
         let mut first = now(&gathering);
         first.take_followers();
-        let mut second = now(&gathering);
-        second.take_followers();
-        let mut waiting: Vec<_> = (0..4).map(|_| waits(&gathering)).collect();
+        let mut waiting = waiting(&gathering, 4);
         drop(waiting.remove(0));
         drop(first);
         // With the turn in hand, not yet looked at.
@@ -263,7 +298,7 @@ mod tests {
         // With others under way.
         drop((followers, next));
         assert!(matches!(waiting[1].try_recv(), Err(oneshot::error::TryRecvError::Closed)), "it comes again");
-        drop((second, now(&gathering)));
+        drop(now(&gathering));
         assert!(gathering.0.locked().is_empty(), "nothing is kept of a queue at rest");
     }
 }

@@ -77,6 +77,7 @@
 //! binary, such as `valkey-server`.
 
 mod address;
+mod batch;
 mod codes;
 mod connection;
 mod gathering;

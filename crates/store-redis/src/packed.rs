@@ -1,13 +1,14 @@
-//! What scripts read in one piece: the rules and a ticket, as big-endian doubles. Whole numbers below 2^53 are exact in
-//! them; -1 stands for none.
+//! The rules as scripts read them: in one piece, as big-endian doubles. Whole numbers below 2^53 are exact in them; -1 stands
+//! for none.
 
 use bytes::Bytes;
+use vestibule_core::StoreError;
 use vestibule_core::line::LineRules;
-use vestibule_core::{Micros, StoreError, VerifiedTicket};
 
 use crate::codes::MODES;
 
-const NONE: f64 = -1.0;
+/// No number.
+pub(crate) const NONE: f64 = -1.0;
 /// Largest number that is surely what it was before it became a double.
 const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
 const RULES: usize = 10;
@@ -66,22 +67,6 @@ pub(crate) fn unpack_rules(packed: &[u8]) -> Result<LineRules, StoreError> {
         epoch: whole(epoch)?,
         revision: whole(revision)?,
     })
-}
-
-/// A ticket as `TICKET_FORMAT` has it; nothing for none. Where the process vouches for the bearer of a waiting ticket, when
-/// they were let in stands there below zero.
-pub(crate) fn pack_ticket(ticket: Option<&VerifiedTicket>) -> Bytes {
-    let Some(ticket) = ticket else { return Bytes::new() };
-    let micros = |instant: Micros| instant.0 as f64;
-    let vouched = ticket.let_in_at().map(|let_in_at| -micros(let_in_at));
-    let numbers = [
-        ticket.epoch() as f64,
-        micros(ticket.arrival()),
-        ticket.admitted_at().map(micros).or(vouched).unwrap_or(NONE),
-        micros(ticket.signed_at()),
-    ];
-    let numbers = numbers.iter().flat_map(|number| number.to_be_bytes());
-    ticket.session().as_bytes().iter().copied().chain(numbers).collect()
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use vestibule_core::line::{
 };
 use vestibule_core::{Micros, PurgeRecord, QueueId, SessionId, StoreError};
 
+use crate::batch::Batch;
 use crate::codes;
 use crate::packed::unpack_rules;
 
@@ -143,29 +144,42 @@ impl Reply {
         Ok(Some(let_in))
     }
 
-    /// What came of each of these visits, in their order.
-    pub(crate) fn visits(&mut self, visits: &[&Visit]) -> Result<Vec<VisitAnswer>, StoreError> {
-        let (now, rules, polls) = (self.micros()?, self.rules()?, self.whole()?);
-        let of_polls = self.surroundings()?;
-        let mut answers = Vec::with_capacity(visits.len());
-        for (visit, count) in visits.iter().zip(0..) {
-            let (presentation, place) = self.place(visit)?;
-            let around = if count < polls { of_polls } else { self.surroundings()? };
-            answers.push(VisitAnswer {
-                now,
-                revision: rules.revision,
-                epoch: rules.epoch,
-                mode: rules.mode,
-                place,
-                presentation,
-                waiting: around.waiting,
-                active: around.active,
-                quota: rules.quota,
-                recovering: around.recovering,
-                pace: around.pace,
+    /// What came of each of these visits, in the order in which they came.
+    pub(crate) fn visits(&mut self, batch: &Batch<'_>) -> Result<Vec<VisitAnswer>, StoreError> {
+        let (now, rules, at_first) = (self.micros()?, self.rules()?, self.surroundings()?);
+        let answer = |around: Surroundings, presentation, place| VisitAnswer {
+            now,
+            revision: rules.revision,
+            epoch: rules.epoch,
+            mode: rules.mode,
+            place,
+            presentation,
+            waiting: around.waiting,
+            active: around.active,
+            quota: rules.quota,
+            recovering: around.recovering,
+            pace: around.pace,
+        };
+        let mut answers: Vec<Option<VisitAnswer>> = Vec::new();
+        answers.resize_with(batch.len(), || None);
+        let quick = self.whole()?;
+        for ((place, visit), count) in batch.iter().zip(0..) {
+            answers[place] = Some(if count < quick {
+                answer(at_first, Presentation::Present, Some(self.quick_place(visit)?))
+            } else {
+                let (presentation, found) = self.place(visit)?;
+                answer(self.surroundings()?, presentation, found)
             });
         }
-        Ok(answers)
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// Where the bearer of the visit's ticket stands.
+    fn quick_place(&mut self, visit: &Visit) -> Result<Place, StoreError> {
+        let ticket = visit.ticket.as_ref().ok_or_else(|| corrupt("another answer", "that of a ticket"))?;
+        let (session, arrival, rank) = (ticket.session(), ticket.arrival(), self.whole()?);
+        let admitted_at = if rank == 0 { Some(self.micros()?) } else { None };
+        Ok(Place { session, arrival, admitted_at, rank, expires_at: self.micros()? })
     }
 
     fn surroundings(&mut self) -> Result<Surroundings, StoreError> {

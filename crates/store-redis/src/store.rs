@@ -31,14 +31,14 @@ pub struct RedisOptions {
     pub timeout: Duration,
     /// Where time comes from in a test; `None` is the server's own clock.
     pub clock: Option<Arc<dyn Clock>>,
-    /// Most visits to one queue that share a script, if they come at once; 1 or more, 32 by default. More save little, and
+    /// Most visits to one queue that share a script, if they come at once; 1 to 256, 64 by default. More save little, and
     /// others wait for them.
     pub visits_together: usize,
 }
 
 impl Default for RedisOptions {
     fn default() -> Self {
-        Self { timeout: Duration::from_millis(250), clock: None, visits_together: 32 }
+        Self { timeout: Duration::from_millis(250), clock: None, visits_together: 64 }
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Visit {
 pub struct Place {
     /// The session.
     pub session: SessionId,
-    /// When it joined.
+    /// When it joined, as the ticket says that came along.
     pub arrival: Micros,
     /// When it was let in; `None` in line.
     pub admitted_at: Option<Micros>,
@@ -199,7 +199,7 @@ pub struct FoundSession {
 pub struct LineEntry {
     /// The session.
     pub session: SessionId,
-    /// When it joined.
+    /// When it joined, as the ticket says that came along.
     pub arrival: Micros,
     /// When it lapses unless heard of.
     pub expires_at: Micros,

@@ -44,7 +44,7 @@ pub struct Line {
 /// The session a visit is about, and how it came to be there.
 pub(super) struct Visitor {
     pub(super) session: SessionId,
-    pub(super) arrival: Option<Micros>,
+    pub(super) arrival: Micros,
     pub(super) presentation: Presentation,
     /// Whether a ticket came back: only then the full time of presence is granted.
     pub(super) confirmed: bool,
@@ -137,7 +137,7 @@ impl Line {
     fn join(&mut self, now: Micros, session: SessionId) -> Option<Visitor> {
         let visitor = |arrival, presentation| Visitor { session, arrival, presentation, confirmed: false };
         if let Some(presence) = self.present.get(&session) {
-            return Some(visitor(Some(presence.since()), Presentation::Present));
+            return Some(visitor(presence.since(), Presentation::Present));
         }
         let ended = self.ended.get(&session).is_some_and(|until| *until > now);
         if ended || !self.rules.mode.takes_newcomers() {
@@ -147,7 +147,7 @@ impl Line {
         self.last_arrival = arrival;
         self.insert(session, Presence::waiting(arrival));
         self.counters.joined += 1;
-        Some(visitor(Some(arrival), Presentation::Joined))
+        Some(visitor(arrival, Presentation::Joined))
     }
 
     /// How many wait.
@@ -170,9 +170,9 @@ impl Line {
         let place = visitor.and_then(|visitor| {
             let presence = self.present.get(&visitor.session)?;
             let admitted_at = presence.admitted_at();
-            let arrival = if admitted_at.is_none() { presence.since() } else { visitor.arrival? };
-            let rank = if admitted_at.is_none() { self.rank(arrival, visitor.session) } else { 0 };
-            Some(Place { session: visitor.session, arrival, admitted_at, rank, expires_at: presence.expires_at })
+            let rank = if admitted_at.is_none() { self.rank(presence.since(), visitor.session) } else { 0 };
+            let Visitor { session, arrival, .. } = *visitor;
+            Some(Place { session, arrival, admitted_at, rank, expires_at: presence.expires_at })
         });
         VisitAnswer {
             now,

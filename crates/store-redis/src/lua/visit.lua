@@ -3,75 +3,74 @@
 --
 -- KEYS[1..6] line, places, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''
--- then of each visit two:
---   the ticket, packed as TICKET_FORMAT: session, epoch, arrival us, admitted at us, signed at us; '' for none.
+-- ARGV[2]    the visits, those with a ticket first, each packed as VISIT_FORMAT: the ticket's session, LET_IN or not and JOINS
+--            or not, arrival us, admitted at us, signed at us and epoch (-1 without a ticket); under which session they join.
 --            Of a waiting ticket `admitted at` is -1, or, where the process vouches for the bearer, less than that: -T says
 --            that they were let in at T
---   the session under which the bearer joins if the ticket holds no place; '' joins nobody
--- Returns    { DONE, now, rules, polls, waiting, active, recovering, pace, visit .., whom they let in .. }
---            where a visit is who, presentation, arrival, admitted at or -1, rank, expiry, and, but for the first `polls` of
---            them, for which those in front count, waiting, active, recovering, pace after it.
+-- ARGV[3]    packed as TICKETS_FORMAT: how many have a ticket, the epoch of all of these, or -1, when the oldest was signed
+-- Returns    { DONE, now, rules, waiting, active, recovering, pace, answered, poll .., visit .., whom they let in .. }
+--            where a poll is the rank and the expiry, or, of one let in, 0, when they were let in, and the expiry; `answered` of
+--            them come first. The other visits are who, presentation, arrival, admitted at or -1, rank, expiry, and
+--            waiting, active, recovering, pace after it.
 --            `who` is BY_TICKET or BY_JOINING, or NOBODY: then the five after it mean nothing
 -- Cost       O(log n) each; at most REAP_BATCH sessions lapse and ADVANCE_BATCH are let in on the way of each
 -- Rules      1, 2, 4, 5, 6, 7, 9
-for at = at, #ARGV, 2 do
-  local ticket, newcomer = ARGV[at], ARGV[at + 1]
+for i = answered, size - 1 do
+  local bearer, flags, ticket_arrival, ticket_admitted, signed_at, ticket_epoch, newcomer =
+    struct.unpack(VISIT_FORMAT, visits, i * VISIT_SIZE + 1)
   if reap(REAP_BATCH) > 0 then measure() end
   local formed = waiting == 0
   local who, how, session, confirmed = NOBODY, ABSENT, nil, false
   local arrival, rank, admitted_at, expiry
 
-  if ticket ~= '' then
-    local bearer, ticket_epoch, ticket_arrival, ticket_admitted, signed_at = struct.unpack(TICKET_FORMAT, ticket)
-    if ticket_epoch == epoch then
-      -- A ticket that is older than the state shows that the state was lost.
-      if not lost and signed_at < began and now < taking_back_until then
-        lost, recovering = true, true
-        call('HSET', STATE, 'lost', 1)
-      end
-      local to_places = ticket_admitted >= 0
-      local let_in_at = word(ticket_arrival, ticket_admitted, signed_at)
-      rank, admitted_at = locate(bearer, let_in_at)
-      local forgotten = let_in_at and not admitted_at
-        and (lost_since(let_in_at) or rank and went_back_behind(bearer, ticket_arrival, let_in_at))
-      if admitted_at and outlived(admitted_at) then
-        end_stay(admitted_at)
-        call('ZREM', PLACES, bearer)
-        call('ZREM', POOL, bearer)
-        bury(bearer)
-        count('ended', 1)
-        active, admitted_at = active - 1, nil
-      elseif admitted_at or (rank and not forgotten) then
-        who, how = BY_TICKET, PRESENT
-      elseif rank or (let_in_at and to_places or forgotten or not to_places and now < signed_at + hold_ttl * SECOND)
-        and not ended_until(bearer) then
-        -- Rule 7: back to the line at the original arrival, or back to places for who was let in a short while ago.
-        who, how = BY_TICKET, RETURNED
-        if rank then
-          call('ZREM', LINE, bearer)
-          waiting, rank = waiting - 1, nil
-          if is_confirmed(call('ZSCORE', POOL, bearer)) then gone = gone + 1 else count('confirmed', 1) end
-        else
-          if ticket_arrival > last_arrival() then call('HSET', STATE, 'arrival', ticket_arrival) end
-          count('returned', 1)
-          -- The ticket of the visit that joined was signed no later than its arrival.
-          if signed_at <= ticket_arrival then count('confirmed', 1) end
-        end
-        if forgotten or (to_places and (active < quota or recovering)) then
-          call('ZADD', PLACES, let_in_at, bearer)
-          active, admitted_at = active + 1, let_in_at
-        else
-          call('ZADD', LINE, ticket_arrival, bearer)
-          waiting = waiting + 1
-          gone = gone - 1
-          if mode == DRAINING then call('HDEL', STATE, 'drained') end
-        end
-      end
-      if who == BY_TICKET then session, confirmed, arrival = bearer, true, ticket_arrival end
+  if ticket_epoch == epoch then
+    -- A ticket that is older than the state shows that the state was lost.
+    if not lost and signed_at < began and now < taking_back_until then
+      lost, recovering = true, true
+      call('HSET', STATE, 'lost', 1)
     end
+    local to_places = ticket_admitted >= 0
+    local let_in_at = word(ticket_arrival, ticket_admitted, signed_at)
+    rank, admitted_at = locate(bearer, let_in_at)
+    local forgotten = let_in_at and not admitted_at
+      and (lost_since(let_in_at) or rank and went_back_behind(bearer, ticket_arrival, let_in_at))
+    if admitted_at and outlived(admitted_at) then
+      end_stay(admitted_at)
+      call('ZREM', PLACES, bearer)
+      call('ZREM', POOL, bearer)
+      bury(bearer)
+      count('ended', 1)
+      active, admitted_at = active - 1, nil
+    elseif admitted_at or (rank and not forgotten) then
+      who, how = BY_TICKET, PRESENT
+    elseif rank or (let_in_at and to_places or forgotten or not to_places and now < signed_at + hold_ttl * SECOND)
+      and not ended_until(bearer) then
+      -- Rule 7: back to the line at the original arrival, or back to places for who was let in a short while ago.
+      who, how = BY_TICKET, RETURNED
+      if rank then
+        call('ZREM', LINE, bearer)
+        waiting, rank = waiting - 1, nil
+        if is_confirmed(call('ZSCORE', POOL, bearer)) then gone = gone + 1 else count('confirmed', 1) end
+      else
+        if ticket_arrival > last_arrival() then call('HSET', STATE, 'arrival', ticket_arrival) end
+        count('returned', 1)
+        -- The ticket of the visit that joined was signed no later than its arrival.
+        if signed_at <= ticket_arrival then count('confirmed', 1) end
+      end
+      if forgotten or (to_places and (active < quota or recovering)) then
+        call('ZADD', PLACES, let_in_at, bearer)
+        active, admitted_at = active + 1, let_in_at
+      else
+        call('ZADD', LINE, ticket_arrival, bearer)
+        waiting = waiting + 1
+        gone = gone - 1
+        if mode == DRAINING then call('HDEL', STATE, 'drained') end
+      end
+    end
+    if who == BY_TICKET then session, confirmed, arrival = bearer, true, ticket_arrival end
   end
 
-  if who == NOBODY and newcomer ~= '' then
+  if who == NOBODY and flags % LET_IN == JOINS then
     rank, admitted_at = locate(newcomer, false)
     if rank or admitted_at then
       -- The same id joins only once.
@@ -125,7 +124,6 @@ for at = at, #ARGV, 2 do
   else
     -- Those who left did so from the head, before this session.
     rank = (how == PRESENT and rank - seen or call('ZRANK', LINE, session)) + 1
-    arrival = tonumber(call('ZSCORE', LINE, session))
   end
   for _, value in ipairs({
     who, how, arrival, admitted_at or -1, rank, expiry, waiting, active, recovering and 1 or 0, pace,

@@ -2,60 +2,78 @@
 -- most frequent visits. As many of them as come first are answered here, before any function of the rules is made, which
 -- alone would take longer than a poll. Everything else falls through with nothing done.
 waiting, active = call('ZCARD', LINE), call('ZCARD', PLACES)
-local reply = { DONE, now, packed, 0, waiting, active, recovering and 1 or 0, pace }
--- Where the next visit stands in ARGV, and where its answer begins.
-local at, filled = 2, #reply
+local visits, size = ARGV[2], #ARGV[2] / VISIT_SIZE
+-- How many have been answered, and where the next answer goes.
+local answered = 0
+local reply = { DONE, now, packed, waiting, active, recovering and 1 or 0, pace, answered }
+local filled = #reply
 
 if mode == BYPASS then
-  for _ = at, #ARGV, 2 do
-    for _, value in ipairs({ NOBODY, ABSENT, 0, -1, 0, 0 }) do reply[#reply + 1] = value end
+  for _ = 1, size do
+    for _, value in ipairs({ NOBODY, ABSENT, 0, -1, 0, 0, waiting, active, reply[6], pace }) do reply[#reply + 1] = value end
   end
-  reply[4] = (#ARGV - 1) / 2
   return reply
 end
 
--- Unless somebody can be let in, or the pace begins to be counted, or somebody has lapsed.
-if (waiting == 0 or recovering or (mode ~= OPEN and mode ~= DRAINING)
-    or (pace ~= '' and (active >= quota or (per_minute >= 0 and credit_now() < ADMISSION_COST))))
-  and #call('ZRANGE', POOL, '0', now_text, 'BYSCORE', 'LIMIT', '0', '1') == 0 then
-  local bearers, arrivals, since = {}, {}, {}
-  for i = at, #ARGV, 2 do
-    if ARGV[i] == '' then break end
-    local bearer, ticket_epoch, arrival, admitted_at, signed_at = struct.unpack(TICKET_FORMAT, ARGV[i])
-    -- Of another epoch, or of a state that was lost; or the process vouches for the bearer; or the place may end.
-    if ticket_epoch ~= epoch or (not lost and signed_at < began) or admitted_at < -1
-      or (admitted_at >= 0 and max_session >= 0) then break end
-    local last = #bearers + 1
-    bearers[last], arrivals[last], since[last] = bearer, arrival, admitted_at
-  end
+-- Instants are compared as the texts that they come as, which is good for those of as many digits.
+local digits = #now_text
+local function instant(seconds)
+  local text = string.format('%d', now + seconds * SECOND + 0.5)
+  return #text == digits and text
+end
 
-  local expiries, in_line, moved = nil, nil, {}
-  if #bearers > 0 then
-    expiries, in_line = call('ZMSCORE', POOL, unpack(bearers)), call('ZMSCORE', LINE, unpack(bearers))
+-- Of this epoch, and of no state that was lost; unless somebody can be let in, or the pace begins to be counted, or somebody
+-- has lapsed.
+local tickets, tickets_epoch, oldest = struct.unpack(TICKETS_FORMAT, ARGV[3])
+local line_end, places_end = instant(waiting_ttl), instant(active_ttl)
+if tickets_epoch == epoch and (lost or oldest >= began) and line_end and places_end
+    and (waiting == 0 or recovering or (mode ~= OPEN and mode ~= DRAINING)
+      or (pace ~= '' and (active >= quota or (per_minute >= 0 and credit_now() < ADMISSION_COST))))
+    and #call('ZRANGE', POOL, '0', now_text, 'BYSCORE', 'LIMIT', '0', '1') == 0 then
+  local bearers, claims, is_claim = {}, {}, {}
+  for i = 1, tickets do
+    local at = (i - 1) * VISIT_SIZE + SESSION_SIZE
+    bearers[i] = string.sub(visits, at - SESSION_SIZE + 1, at)
+    if string.byte(visits, at + 1) >= LET_IN then
+      claims[#claims + 1], is_claim[i] = bearers[i], #claims + 1
+    end
   end
+  local expiries, let_in_at = call('ZMSCORE', POOL, unpack(bearers)), {}
+  -- A stay that may be over is looked at by the rules.
+  local endless = max_session < 0
+  if endless and #claims > 0 then let_in_at = call('ZMSCORE', PLACES, unpack(claims)) end
+  local line_soon, places_soon = instant(waiting_ttl * LINE_SHARE / LINE_OF), instant(active_ttl * PLACES_SHARE / PLACES_OF)
+  -- Whose tickets come back for the first time, and how many they are.
+  local moved, fresh, confirmed = {}, {}, 0
   for i, bearer in ipairs(bearers) do
-    local rank, arrival, admitted_at, ttl, share, of = 0, arrivals[i], -1, waiting_ttl, LINE_SHARE, LINE_OF
-    if since[i] >= 0 then
-      admitted_at, ttl, share, of = tonumber(call('ZSCORE', PLACES, bearer)), active_ttl, PLACES_SHARE, PLACES_OF
-      if not admitted_at then break end
+    local expiry, claim, rank, admitted_at = expiries[i], is_claim[i], nil, nil
+    if claim then
+      admitted_at = let_in_at[claim]
     else
-      rank, arrival = call('ZRANK', LINE, bearer), tonumber(in_line[i])
-      if not rank then break end
-      rank = rank + 1
+      rank = call('ZRANK', LINE, bearer)
+      if not rank and endless then admitted_at = call('ZSCORE', PLACES, bearer) end
     end
+    if not (rank or admitted_at) or not expiry then break end
+    local kept, first = expiry, #expiry > digits
+    -- That is half a microsecond early.
+    if first then expiry = string.format('%d', math.ceil(expiry)) end
+    if #expiry ~= digits then break end
+    if first and not fresh[bearer] then fresh[bearer], confirmed = true, confirmed + 1 end
     -- Rule 5, as at the end of visit.lua.
-    local expiry, target = tonumber(expiries[i]) or 0, now + ttl * SECOND
-    -- The ticket comes back for the first time: that is counted there.
-    if expiry % 1 > 0 then break end
-    if expiry > target or (expiry - now) * of < (target - now) * share then
-      expiry = target
-      moved[#moved + 1], moved[#moved + 2] = expiry, bearer
+    local soon, till = line_soon, line_end
+    if admitted_at then soon, till = places_soon, places_end end
+    if expiry < soon or expiry > till then expiry = till end
+    if expiry ~= kept then moved[#moved + 1], moved[#moved + 2] = expiry, bearer end
+    if admitted_at then
+      reply[filled + 1], reply[filled + 2], filled = 0, admitted_at, filled + 2
+    else
+      reply[filled + 1], filled = rank + 1, filled + 1
     end
-    reply[filled + 1], reply[filled + 2], reply[filled + 3] = BY_TICKET, PRESENT, arrival
-    reply[filled + 4], reply[filled + 5], reply[filled + 6] = admitted_at, rank, expiry
-    at, filled = at + 2, filled + 6
+    reply[filled + 1], filled = expiry, filled + 1
+    answered = i
   end
   if #moved > 0 then call('ZADD', POOL, unpack(moved)) end
+  if confirmed > 0 then call('HINCRBY', STATE, 'confirmed', confirmed) end
 end
-reply[4] = (at - 2) / 2
-if at > #ARGV then return reply end
+reply[8] = answered
+if answered == size then return reply end

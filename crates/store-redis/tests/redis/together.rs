@@ -13,7 +13,7 @@ use super::tools::{joining, queue};
 
 const VISITS: u32 = 500;
 /// Visits that one script serves.
-const TOGETHER: u64 = 32;
+const TOGETHER: u64 = 64;
 
 #[tokio::test]
 async fn visits_that_come_at_once_share_scripts_and_stand_in_the_order_in_which_they_came() {

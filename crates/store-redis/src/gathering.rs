@@ -16,6 +16,9 @@ use vestibule_core::{QueueId, StoreError};
 /// Scripts of visits to one queue that a process has under way at once: while a full one is on its way, another is served.
 const UNDER_WAY_MAX: usize = 2;
 
+/// Visits that share a script, whatever is asked for: a script passes them to a command as arguments.
+const VISITS_MAX: usize = 256;
+
 type Answer = Result<VisitAnswer, StoreError>;
 
 /// What somebody who waits is told.
@@ -88,7 +91,8 @@ impl Queues {
 impl Gathering {
     /// At most so many visits, and at least one, share a script.
     pub(crate) fn new(visits_max: usize) -> Self {
-        Self(Arc::new(Queues { followers_max: visits_max.saturating_sub(1), crowds: Mutex::default() }))
+        let followers_max = visits_max.clamp(1, VISITS_MAX) - 1;
+        Self(Arc::new(Queues { followers_max, crowds: Mutex::default() }))
     }
 
     /// Whether visits go alone, however many come.
@@ -205,7 +209,7 @@ impl Drop for Turn {
 mod tests {
     use super::*;
 
-    const VISITS_MAX: usize = 32;
+    const TOGETHER: usize = 32;
 
     fn queue() -> QueueId {
         "acme-tour".parse().unwrap()
@@ -242,49 +246,49 @@ mod tests {
 
     #[test]
     fn the_first_takes_along_who_comes_before_it_goes_and_the_next_has_the_others() {
-        let gathering = Gathering::new(VISITS_MAX);
+        let gathering = Gathering::new(TOGETHER);
         let mut first = now(&gathering);
-        let mut others = waiting(&gathering, VISITS_MAX);
-        assert_eq!(first.take_followers().len(), VISITS_MAX - 1);
+        let mut others = waiting(&gathering, TOGETHER);
+        assert_eq!(first.take_followers().len(), TOGETHER - 1);
         assert!(first_turn(&mut others).is_none(), "the last waits: others may come");
         drop(first);
-        let mut second = turn(&mut others[VISITS_MAX - 1]).unwrap();
+        let mut second = turn(&mut others[TOGETHER - 1]).unwrap();
         assert_eq!(second.take_followers().len(), 0);
     }
 
     #[test]
     fn those_who_fill_a_script_do_not_wait_for_another_to_come_back() {
-        let gathering = Gathering::new(VISITS_MAX);
+        let gathering = Gathering::new(TOGETHER);
         let mut first = now(&gathering);
         first.take_followers();
-        let mut others = waiting(&gathering, VISITS_MAX - 1);
+        let mut others = waiting(&gathering, TOGETHER - 1);
         assert!(first_turn(&mut others).is_none());
-        others.extend(waiting(&gathering, 2 * VISITS_MAX));
+        others.extend(waiting(&gathering, 2 * TOGETHER));
         let (place, mut second) = first_turn(&mut others).unwrap();
-        assert_eq!((place, second.take_followers().len()), (0, VISITS_MAX - 1));
+        assert_eq!((place, second.take_followers().len()), (0, TOGETHER - 1));
         assert!(first_turn(&mut others[1..]).is_none(), "as many as may go at once");
         drop(second);
         let (place, mut third) = first_turn(&mut others[1..]).unwrap();
-        assert_eq!((place + 1, third.take_followers().len()), (VISITS_MAX, VISITS_MAX - 1));
+        assert_eq!((place + 1, third.take_followers().len()), (TOGETHER, TOGETHER - 1));
         drop(third);
         assert!(first_turn(&mut others[1..]).is_none(), "too few to go beside the first");
         drop(first);
         let (place, mut last) = first_turn(&mut others[1..]).unwrap();
-        assert_eq!((place + 1, last.take_followers().len()), (2 * VISITS_MAX, VISITS_MAX - 2));
+        assert_eq!((place + 1, last.take_followers().len()), (2 * TOGETHER, TOGETHER - 2));
     }
 
     #[test]
     fn those_left_over_fill_a_script_as_well() {
-        let gathering = Gathering::new(VISITS_MAX);
+        let gathering = Gathering::new(TOGETHER);
         let mut first = now(&gathering);
-        let mut others = waiting(&gathering, 2 * VISITS_MAX - 1);
-        assert_eq!(first.take_followers().len(), VISITS_MAX - 1);
-        assert_eq!(first_turn(&mut others).unwrap().0, VISITS_MAX - 1);
+        let mut others = waiting(&gathering, 2 * TOGETHER - 1);
+        assert_eq!(first.take_followers().len(), TOGETHER - 1);
+        assert_eq!(first_turn(&mut others).unwrap().0, TOGETHER - 1);
     }
 
     #[test]
     fn who_goes_away_stops_nobody() {
-        let gathering = Gathering::new(VISITS_MAX);
+        let gathering = Gathering::new(TOGETHER);
         let mut first = now(&gathering);
         first.take_followers();
         let mut waiting = waiting(&gathering, 4);

@@ -27,9 +27,10 @@
 //! # Visits that come at once
 //!
 //! Most of what a short script costs the server is entering it and reading rules and state. So visits to one queue that a
-//! process has under way at once share a script, up to 32 of them: two scripts are under way, and whoever comes meanwhile
-//! goes with the next. A visit alone goes at once, as in a function, which has one request at a time. Within a script
-//! polls go first and newcomers stay in the order in which they came; each visit is whole before the next begins.
+//! process has under way at once share a script, up to 64 of them: one script is under way, and whoever comes meanwhile goes
+//! with the next, which does not wait for the first to come back once it is full. A visit alone goes at once, as in a
+//! function, which has one request at a time. Within a script those with a ticket go first and newcomers stay in the order in which
+//! they came; each visit is whole before the next begins.
 //!
 //! # When Redis is away
 //!

@@ -22,25 +22,23 @@ impl RedisStore {
         if self.gathering.is_off() || self.connection.is_failing(|| Keys::of(queue).line()) {
             return self.visit_alone(queue, visit, started).await;
         }
-        loop {
-            let mut turn = match self.gathering.begin(queue, &visit) {
-                Begin::Now(turn) => turn,
-                // Those whom it waits for came before it, and so their time ends before its own.
-                Begin::Wait(news) => match news.await {
-                    Ok(News::Turn(turn)) => turn,
-                    Ok(News::Answered(answer)) => return answer,
-                    // Whoever took it along has gone away with it: what may have been done is harmless to do twice.
-                    Err(_) => continue,
-                },
-            };
-            for _ in 0..GATHERING_TURNS {
-                tokio::task::yield_now().await;
-            }
-            return self.visit_together(queue, visit, &mut turn, started).await;
+        let mut turn = match self.gathering.begin(queue, &visit) {
+            Begin::Now(turn) => turn,
+            // Those whom it waits for came before it, and so their time ends before its own.
+            Begin::Wait(news) => match news.await {
+                Ok(News::Turn(turn)) => turn,
+                Ok(News::Answered(answer)) => return answer,
+                // Whoever took it along has gone away with it: what may have been done is harmless to do twice.
+                Err(_) => return self.visit_alone(queue, visit, started).await,
+            },
+        };
+        for _ in 0..GATHERING_TURNS {
+            tokio::task::yield_now().await;
         }
+        self.visit_together(queue, visit, &mut turn, started).await
     }
 
-    /// Where nothing succeeds nobody waits for others.
+    /// The visit without waiting for others.
     async fn visit_alone(&self, queue: &QueueId, visit: Visit, started: Instant) -> Result<VisitAnswer, StoreError> {
         self.visit_all(queue, std::iter::once(&visit), started).await.and_then(only)
     }

@@ -32,7 +32,7 @@ fn shown_wait(expected: Wait, answer: &VisitAnswer, ticket: Option<&VerifiedTick
         return expected;
     };
     let passed = answer.now.since(before.signed_at()) as f64 / vestibule_core::MICROS_PER_SECOND as f64;
-    expected.after(before_ms, passed)
+    expected.after(before_ms, passed, answer.pace.observed(answer.now).age)
 }
 
 /// The standing after an answer of the store, and the wait that it shows. `enter_url` is where an admitted visitor goes.

@@ -4,6 +4,9 @@ use crate::standing::WaitSeconds;
 
 /// Seconds in which a shown wait follows what is known now by all but a third.
 const FOLLOWS_WITHIN: f64 = 60.0;
+/// The same as a share of the time for which the pace has been counted, as long as that is less: what was shown before was
+/// hardly more than a guess then.
+const FOLLOWS_WITHIN_SHARE: f64 = 0.5;
 
 /// Below this many seconds a wait is shown as it is known.
 const SOON: f64 = 60.0;
@@ -19,15 +22,18 @@ pub struct Wait {
 
 impl Wait {
     /// What a visitor is shown who was shown a median of `before_ms`, `passed` seconds ago: what that lets expect by now,
-    /// and of what is known now (`self`) the more the longer ago it was. So a wait does not jump with everyone who leaves
-    /// a place. The range keeps its proportions.
+    /// and of what is known now (`self`) the more the longer ago it was, and the less was known then: the pace has been
+    /// counted for `known_for` seconds, 0 while it is not. So a wait does not jump with everyone who leaves a place. The
+    /// range keeps its proportions.
     #[must_use]
-    pub fn after(self, before_ms: u64, passed: f64) -> Self {
+    pub fn after(self, before_ms: u64, passed: f64, known_for: f64) -> Self {
         let expected = before_ms as f64 - passed * 1000.0;
         if expected.min(self.p50_ms as f64) < SOON * 1000.0 {
             return self;
         }
-        let share = -(-passed / FOLLOWS_WITHIN).exp_m1();
+        let within =
+            if known_for > 0.0 { FOLLOWS_WITHIN.min(FOLLOWS_WITHIN_SHARE * known_for) } else { FOLLOWS_WITHIN };
+        let share = -(-passed / within).exp_m1();
         let p50 = expected + share * (self.p50_ms as f64 - expected);
         let p90 = self.p90_ms as f64 * p50 / self.p50_ms as f64;
         Self { p50_ms: p50.round() as u64, p90_ms: p90.round() as u64 }
@@ -44,19 +50,31 @@ impl Wait {
 mod tests {
     use super::*;
 
+    /// The pace has been counted for long.
+    const LONG: f64 = 1000.0;
+
+    #[test]
+    fn a_guess_gives_way_at_once_to_what_is_seen() {
+        let now = Wait { p50_ms: 300_000, p90_ms: 400_000 };
+        assert_eq!(now.after(600_000, 0.0, 10.0).p50_ms, 600_000);
+        assert!(now.after(600_000, 15.0, 20.0).p50_ms < 365_000);
+        assert!(now.after(600_000, 15.0, 0.0).p50_ms > 500_000, "nothing was seen yet");
+        assert_eq!(now.after(600_000, 15.0, 120.0), now.after(600_000, 15.0, LONG));
+    }
+
     #[test]
     fn a_shown_wait_shrinks_with_time_and_follows_what_is_known_within_a_minute_or_two() {
         let now = Wait { p50_ms: 300_000, p90_ms: 400_000 };
-        assert_eq!(now.after(600_000, 0.0).p50_ms, 600_000, "who asks twice at once is told the same");
-        let soon = now.after(600_000, 2.0);
+        assert_eq!(now.after(600_000, 0.0, LONG).p50_ms, 600_000, "who asks twice at once is told the same");
+        let soon = now.after(600_000, 2.0, LONG);
         assert!((585_000..=595_000).contains(&soon.p50_ms), "{soon:?}");
         assert_eq!(soon.p90_ms / 1000, soon.p50_ms * 4 / 3000, "{soon:?}");
         let mut shown = 600_000;
         for _ in 0..30 {
-            shown = now.after(shown, 5.0).p50_ms;
+            shown = now.after(shown, 5.0, LONG).p50_ms;
         }
         assert!(shown.abs_diff(300_000) < 80_000, "{shown}");
-        assert_eq!(now.after(61_000, 2.0), now, "near the end it is shown as it is known");
-        assert_eq!(now.after(5000, 600.0), now, "who was away for longer than the wait is told anew");
+        assert_eq!(now.after(61_000, 2.0, LONG), now, "near the end it is shown as it is known");
+        assert_eq!(now.after(5000, 600.0, LONG), now, "who was away for longer than the wait is told anew");
     }
 }

@@ -180,7 +180,8 @@ impl Run {
         let wait = expected_wait(self.line.rules(), &answer.flow(), now, place.rank);
         if let Some(wait) = wait {
             let shown = &mut self.visitors[number].shown;
-            shown.push(Shown::after(shown.last(), now, wait));
+            let known_for = answer.pace.observed(now).age;
+            shown.push(Shown::after(shown.last(), now, wait, known_for));
         }
         let left = place.expires_at.since(now) / MICROS_PER_SECOND;
         let full = self.line.rules().waiting_ttl;

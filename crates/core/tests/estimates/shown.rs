@@ -16,9 +16,10 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// What somebody is shown for whom `wait` is known now and who was shown `before`.
-    pub(crate) fn after(before: Option<&Self>, now: Micros, wait: Wait) -> Self {
-        let wait = before.map_or(wait, |before| wait.after(before.wait.p50_ms, before.seconds_until(now)));
+    /// What somebody is shown for whom `wait` is known now, by a pace that was counted for so long, and who was shown
+    /// `before`.
+    pub(crate) fn after(before: Option<&Self>, now: Micros, wait: Wait, known_for: f64) -> Self {
+        let wait = before.map_or(wait, |before| wait.after(before.wait.p50_ms, before.seconds_until(now), known_for));
         let jump = before.and_then(|before| before.jump_to(now, wait.seconds()));
         Self { at: now, wait, is_first: before.is_none(), took: 0.0, jump }
     }

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use vestibule_core::line::{FoundState, Line, LineRules, Place, Visit, VisitAnswer};
 use vestibule_core::{
-    KeyList, MICROS_PER_SECOND, Micros, QueueId, SessionId, StandingState, TicketSigner, VerifiedTicket, poll_after,
-    wait_estimate,
+    KeyList, MICROS_PER_SECOND, Micros, QueueId, SessionId, StandingState, TicketSigner, VerifiedTicket, Wait,
+    expected_wait, poll_after,
 };
 
 use crate::chance::Chance;
@@ -33,8 +33,12 @@ const MICROS_PER_MILLI: f64 = 1000.0;
 struct Guest {
     session: SessionId,
     ticket: Option<VerifiedTicket>,
-    /// The wait that was told last, in seconds, and when.
-    told: (Moment, f32),
+    /// When they were told something last.
+    told_at: Moment,
+    /// The wait that they were told, in seconds; 0 is none.
+    told: f32,
+    /// The wait that they were told or that was expected, whichever is less, in seconds: their polls go by it.
+    soonest: f32,
     /// The position that was shown last, which never rises while they stay; 0 is none.
     shown: u64,
 }
@@ -63,7 +67,9 @@ impl VirtualGate {
         let guest = |chance: &mut Chance| Guest {
             session: SessionId::from_bytes(chance.bytes()),
             ticket: None,
-            told: (Moment(0), 0.0),
+            told_at: Moment(0),
+            told: 0.0,
+            soonest: 0.0,
             shown: 0,
         };
         Self {
@@ -126,7 +132,8 @@ impl VirtualGate {
         if answer.place.is_none() {
             // The session ended, and its ticket is good no more: somebody new.
             let guest = &mut self.guests[number as usize];
-            (guest.session, guest.ticket, guest.shown) = (SessionId::from_bytes(self.chance.bytes()), None, 0);
+            (guest.session, guest.ticket) = (SessionId::from_bytes(self.chance.bytes()), None);
+            (guest.shown, guest.told) = (0, 0.0);
             let visit = Visit { ticket: None, join: Some(guest.session) };
             answer = self.line.visit(instant(now), &visit);
         }
@@ -214,7 +221,7 @@ impl VirtualGate {
 
     /// Seconds between two polls of a visitor, by the wait that they were told and what has passed of it.
     fn interval(&self, now: Moment, number: u32) -> f64 {
-        let (at, wait) = self.guest(number).told;
+        let Guest { told_at: at, soonest: wait, .. } = *self.guest(number);
         between_polls(f64::from(wait) - now.since(at), self.longest())
     }
 
@@ -223,19 +230,30 @@ impl VirtualGate {
         ((self.rules.waiting_ttl / 3) as f64).max(NEAR)
     }
 
+    /// What a visitor is shown of this expected wait, as a gate goes on from what it told them last.
+    fn shown_wait(&self, now: Moment, number: u32, expected: Wait, known_for: f64) -> Wait {
+        let guest = self.guest(number);
+        let before = (f64::from(guest.told) * 1000.0) as u64;
+        if before == 0 { expected } else { expected.after(before, now.since(guest.told_at), known_for) }
+    }
+
     fn tell(&mut self, now: Moment, number: u32, question: Question, answer: &VisitAnswer) -> Heard {
         let admitted = answer.place.is_some_and(|place| place.admitted_at.is_some());
         let rank = answer.place.filter(|_| !admitted).map(|place| place.rank);
-        let wait = rank.and_then(|rank| wait_estimate(&self.rules, &answer.flow(), answer.now, rank));
+        let expected = rank.and_then(|rank| expected_wait(&self.rules, &answer.flow(), answer.now, rank));
+        let wait = expected.map(|expected| self.shown_wait(now, number, expected, known_for(answer)).seconds());
+        let soonest = expected.map(Wait::seconds).into_iter().chain(wait).map(|wait| wait.p50).min();
         let full = if admitted { self.rules.active_ttl } else { self.rules.waiting_ttl };
         let left = answer.place.map(|place| full.min(place.expires_at.since(answer.now) / MICROS_PER_SECOND));
-        let ask_after = poll_after(rank, wait.map(|wait| wait.p50), full, left, self.finer(answer.now));
+        let ask_after = poll_after(rank, soonest, full, left, self.finer(answer.now));
         let ask_after_ms = u32::try_from(ask_after * 1000).unwrap_or(u32::MAX);
-        let stretch = wait
+        let stretch = soonest
             .filter(|_| question == Question::Poll && rank.is_some_and(|rank| rank > NEAR_FRONT))
-            .and_then(|wait| self.stretch(now, wait.p50 as f64, known_for(answer)));
+            .and_then(|soonest| self.stretch(now, soonest as f64, known_for(answer)));
         let guest = &mut self.guests[number as usize];
-        guest.told = (now, wait.map_or(0.0, |wait| wait.p50 as f32));
+        guest.told_at = now;
+        guest.told = wait.map_or(0.0, |wait| wait.p50 as f32);
+        guest.soonest = soonest.map_or(0.0, |soonest| soonest as f32);
         guest.shown = rank.map_or(0, |rank| if guest.shown == 0 { rank } else { rank.min(guest.shown) });
         let (session, shown) = (first_bytes(guest.session), guest.shown);
         match question {

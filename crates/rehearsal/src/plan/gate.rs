@@ -240,8 +240,9 @@ impl VirtualGate {
     fn tell(&mut self, now: Moment, number: u32, question: Question, answer: &VisitAnswer) -> Heard {
         let admitted = answer.place.is_some_and(|place| place.admitted_at.is_some());
         let rank = answer.place.filter(|_| !admitted).map(|place| place.rank);
+        let known_for = answer.pace.observed(answer.now).age;
         let expected = rank.and_then(|rank| expected_wait(&self.rules, &answer.flow(), answer.now, rank));
-        let wait = expected.map(|expected| self.shown_wait(now, number, expected, known_for(answer)).seconds());
+        let wait = expected.map(|expected| self.shown_wait(now, number, expected, known_for).seconds());
         let soonest = expected.map(Wait::seconds).into_iter().chain(wait).map(|wait| wait.p50).min();
         let full = if admitted { self.rules.active_ttl } else { self.rules.waiting_ttl };
         let left = answer.place.map(|place| full.min(place.expires_at.since(answer.now) / MICROS_PER_SECOND));
@@ -249,7 +250,7 @@ impl VirtualGate {
         let ask_after_ms = u32::try_from(ask_after * 1000).unwrap_or(u32::MAX);
         let stretch = soonest
             .filter(|_| question == Question::Poll && rank.is_some_and(|rank| rank > NEAR_FRONT))
-            .and_then(|soonest| self.stretch(now, soonest as f64, known_for(answer)));
+            .and_then(|soonest| self.stretch(now, soonest as f64, known_for));
         let guest = &mut self.guests[number as usize];
         guest.told_at = now;
         guest.told = wait.map_or(0.0, |wait| wait.p50 as f32);
@@ -306,15 +307,6 @@ fn questions(less: f64, more: f64, longest: f64) -> f64 {
         from = until;
     }
     polls
-}
-
-/// For how many seconds the line's pace has been counted.
-fn known_for(answer: &VisitAnswer) -> f64 {
-    if answer.pace.since == Micros(0) {
-        0.0
-    } else {
-        answer.now.since(answer.pace.since) as f64 / MICROS_PER_SECOND as f64
-    }
 }
 
 fn first_bytes(session: SessionId) -> u64 {

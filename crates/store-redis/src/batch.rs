@@ -13,7 +13,6 @@ use crate::packed::NONE;
 pub(crate) struct Batch<'a> {
     /// Each with its place among those that came.
     visits: Vec<(usize, &'a Visit)>,
-    tickets: usize,
 }
 
 impl<'a> Batch<'a> {
@@ -21,8 +20,7 @@ impl<'a> Batch<'a> {
     pub(crate) fn of(visits: impl Iterator<Item = &'a Visit>) -> Self {
         let mut visits: Vec<_> = visits.enumerate().collect();
         visits.sort_by_key(|(_, visit)| visit.ticket.is_none());
-        let tickets = visits.partition_point(|(_, visit)| visit.ticket.is_some());
-        Self { visits, tickets }
+        Self { visits }
     }
 
     /// The visits, each with its place among those that came.
@@ -44,7 +42,7 @@ impl<'a> Batch<'a> {
         let oldest = tickets().map(VerifiedTicket::signed_at).min().map_or(NONE, number);
         let epoch = tickets().next().map(VerifiedTicket::epoch);
         let epoch = epoch.filter(|epoch| tickets().all(|ticket| ticket.epoch() == *epoch));
-        let head = [self.tickets as f64, epoch.map_or(NONE, |epoch| epoch as f64), oldest];
+        let head = [tickets().count() as f64, epoch.map_or(NONE, |epoch| epoch as f64), oldest];
         let head: Bytes = head.iter().flat_map(|number| number.to_be_bytes()).collect();
         [Value::Bytes(packed.into()), Value::Bytes(head)]
     }

@@ -199,7 +199,7 @@ pub struct FoundSession {
 pub struct LineEntry {
     /// The session.
     pub session: SessionId,
-    /// When it joined, as the ticket says that came along.
+    /// When it joined.
     pub arrival: Micros,
     /// When it lapses unless heard of.
     pub expires_at: Micros,

@@ -5,13 +5,14 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, crypto};
+use jsonwebtoken::{Algorithm, Header};
 use serde::{Deserialize, Serialize};
 
 use crate::keys::{KeyError, KeyList};
 use crate::line::Place;
 use crate::time::Micros;
-use crate::{QueueId, SessionId, token_crypto};
+use crate::token_crypto::{HS256_LEN, Hs256};
+use crate::{QueueId, SessionId};
 
 /// Longest ticket that is looked at, in bytes. Our own have some 300.
 pub const TICKET_MAX: usize = 1024;
@@ -41,6 +42,9 @@ struct Claims {
     w: Option<u64>,
     /// When it was signed, by the store's clock.
     t: Micros,
+    /// Microseconds from then on until the bearer lapses from the line, if the store says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    l: Option<u64>,
 }
 
 /// What a visitor is told of the line: kept in the ticket, so that the next answer goes on from there.
@@ -62,6 +66,7 @@ pub struct VerifiedTicket {
     admitted_at: Option<Micros>,
     told: Told,
     signed_at: Micros,
+    present_until: Option<Micros>,
     let_in_at: Option<Micros>,
 }
 
@@ -108,6 +113,13 @@ impl VerifiedTicket {
         self.signed_at
     }
 
+    /// Until when the bearer is present in line at least, as the store said when it signed, or `None` if it did not. It
+    /// holds unless the store has lost that visit, or `waiting_ttl` was lowered since.
+    #[must_use]
+    pub const fn present_until(&self) -> Option<Micros> {
+        self.present_until
+    }
+
     /// When the bearer was let in, by the word of the process that heard of it; `None` if it says nothing.
     #[must_use]
     pub const fn let_in_at(&self) -> Option<Micros> {
@@ -143,8 +155,7 @@ pub enum TicketError {
 struct SigningKey {
     /// The first part of every ticket of this key.
     header: String,
-    encoding: EncodingKey,
-    decoding: DecodingKey,
+    secret: Hs256,
 }
 
 /// Signs and verifies tickets.
@@ -161,16 +172,14 @@ impl TicketSigner {
     /// # Errors
     /// A key of the wrong length.
     pub fn new(keys: &KeyList) -> Result<Self, KeyError> {
-        token_crypto::install();
         let keys = keys.for_tickets()?.iter().map(|key| {
             let header = Header { kid: Some(key.kid.clone()), ..Header::new(Algorithm::HS256) };
-            SigningKey {
+            Ok(SigningKey {
                 header: URL_SAFE_NO_PAD.encode(serde_json::to_string(&header).unwrap_or_default()),
-                encoding: EncodingKey::from_secret(&key.secret),
-                decoding: DecodingKey::from_secret(&key.secret),
-            }
+                secret: Hs256::new(&key.secret).map_err(|_| KeyError::Length(key.kid.clone()))?,
+            })
         });
-        Ok(Self { keys: keys.collect() })
+        Ok(Self { keys: keys.collect::<Result<_, _>>()? })
     }
 
     /// Signs the place that a store answered with. `position` is what the visitor is shown.
@@ -202,15 +211,16 @@ impl TicketSigner {
             p: told.position,
             w: told.wait_ms,
             t: now,
+            l: place.present_until().map(|until| until.since(now)),
         };
         let key = self.keys.first()?;
         let mut token = String::with_capacity(TICKET_MAX);
         token.push_str(&key.header);
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(serde_json::to_vec(&claims).ok()?, &mut token);
-        let signature = crypto::sign(token.as_bytes(), &key.encoding, Algorithm::HS256).ok()?;
+        let signature = key.secret.sign(token.as_bytes());
         token.push('.');
-        token.push_str(&signature);
+        URL_SAFE_NO_PAD.encode_string(signature, &mut token);
         Some(token)
     }
 
@@ -226,12 +236,12 @@ impl TicketSigner {
         let (message, signature) = token.rsplit_once('.').ok_or(TicketError::Foreign)?;
         let (header, claims) = message.split_once('.').ok_or(TicketError::Foreign)?;
         let key = self.keys.iter().find(|key| key.header == header).ok_or(TicketError::Foreign)?;
-        let holds = crypto::verify(signature, message.as_bytes(), &key.decoding, Algorithm::HS256);
-        if !holds.unwrap_or(false) {
+        let mut decoded = [0; TICKET_MAX];
+        let signature = decode(signature, &mut decoded[..HS256_LEN])?;
+        if !key.secret.verify(message.as_bytes(), signature) {
             return Err(TicketError::Forged);
         }
-        let claims = URL_SAFE_NO_PAD.decode(claims).map_err(|_| TicketError::Forged)?;
-        let claims: Claims = serde_json::from_slice(&claims).map_err(|_| TicketError::Forged)?;
+        let claims: Claims = serde_json::from_slice(decode(claims, &mut decoded)?).map_err(|_| TicketError::Forged)?;
         if claims.q != *queue {
             return Err(TicketError::OtherQueue);
         }
@@ -242,9 +252,16 @@ impl TicketSigner {
             admitted_at: claims.n,
             told: Told { position: claims.p, wait_ms: claims.w },
             signed_at: claims.t,
+            present_until: claims.l.map(|left| Micros(claims.t.0.saturating_add(left))),
             let_in_at: None,
         })
     }
+}
+
+/// What a part of a token says. One that is longer than `room` is none of ours.
+fn decode<'a>(part: &str, room: &'a mut [u8]) -> Result<&'a [u8], TicketError> {
+    let length = URL_SAFE_NO_PAD.decode_slice(part, room).map_err(|_| TicketError::Forged)?;
+    Ok(&room[..length])
 }
 
 #[cfg(test)]
@@ -261,7 +278,8 @@ mod tests {
             arrival: Micros(1_700_000_000_000_001),
             admitted_at: None,
             rank: 7,
-            expires_at: Micros(0),
+            expires_at: Micros(1_700_000_060_500_000),
+            granted: true,
         }
     }
 
@@ -285,6 +303,7 @@ mod tests {
         assert_eq!(verified.arrival(), place().arrival);
         assert_eq!((verified.epoch(), verified.position(), verified.admitted_at()), (4, Some(7), None));
         assert_eq!(verified.signed_at(), Micros(1_700_000_000_500_000));
+        assert_eq!(verified.present_until(), Some(place().expires_at));
         let told = Told { position: Some(7), wait_ms: Some(604_800_000) };
         let telling = signer.sign_told(&queue(), 4, Micros(1_700_000_000_500_000), &place(), told).unwrap();
         assert_eq!(signer.verify(&queue(), telling.as_bytes()).unwrap().wait_ms(), Some(604_800_000));
@@ -317,7 +336,7 @@ mod tests {
         let claims = String::from_utf8(URL_SAFE_NO_PAD.decode(parts[1]).unwrap()).unwrap();
         let more = URL_SAFE_NO_PAD.encode(claims.replacen('{', r#"{"z":{"new":[1]},"#, 1));
         let message = format!("{}.{more}", parts[0]);
-        let signature = crypto::sign(message.as_bytes(), &signer.keys[0].encoding, Algorithm::HS256).unwrap();
+        let signature = URL_SAFE_NO_PAD.encode(signer.keys[0].secret.sign(message.as_bytes()));
         let token = format!("{message}.{signature}");
         assert_eq!(signer.verify(&queue(), token.as_bytes()), signer.verify(&queue(), good.as_bytes()));
     }

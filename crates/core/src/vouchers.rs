@@ -95,7 +95,7 @@ mod tests {
     fn ticket(number: u64, admitted_at: Option<Micros>) -> VerifiedTicket {
         let signer = TicketSigner::new(&KeyList::of_bytes("k1", [1; 32])).unwrap();
         let (session, arrival) = (session(number), Micros(5));
-        let place = Place { session, arrival, admitted_at, rank: 1, expires_at: Micros(0) };
+        let place = Place { session, arrival, admitted_at, rank: 1, expires_at: Micros(0), granted: true };
         let token = signer.sign(&queue(), 1, Micros(6), &place, None).unwrap();
         signer.verify(&queue(), token.as_bytes()).unwrap()
     }

@@ -31,18 +31,18 @@ codes! {
 
 /// Mode, quota, admissions a minute, waiting, active, claim and hold time, longest session, epoch, revision.
 pub(crate) const RULES_FORMAT: &str = ">dddddddddd";
-/// The ticket's session, flags, arrival, admitted at (of a waiting ticket -1, or less: see visit.lua), signed at and epoch (-1
-/// without a ticket); then the session that joins.
-pub(crate) const VISIT_FORMAT: &str = ">c16Bddddc16";
+/// The ticket's session, flags, present until (-1 if it does not say so), arrival, admitted at (of a waiting ticket -1, or less:
+/// see visit.lua), signed at and epoch (-1 without a ticket); then the session that joins.
+pub(crate) const VISIT_FORMAT: &str = ">c16Bdddddc16";
 /// Bytes of a visit in that format, and of a session.
-pub(crate) const VISIT_SIZE: usize = SESSION_SIZE + 1 + 4 * size_of::<f64>() + SESSION_SIZE;
+pub(crate) const VISIT_SIZE: usize = SESSION_SIZE + 1 + 5 * size_of::<f64>() + SESSION_SIZE;
 pub(crate) const SESSION_SIZE: usize = 16;
 /// Flags of a visit: who has no place joins; and the bearer was let in, by the ticket or by the word of the process.
 pub(crate) const JOINS: u8 = 1;
 pub(crate) const LET_IN: u8 = 2;
-/// Of the visits with a ticket, which come first: how many they are, the epoch of all of their tickets, or -1, and when the
-/// oldest was signed.
-pub(crate) const TICKETS_FORMAT: &str = ">ddd";
+/// Of the visits with a ticket, which come first: how many they are, of how many the bearer was let in, the epoch of all of
+/// their tickets, or -1, and when the oldest was signed.
+pub(crate) const TICKETS_FORMAT: &str = ">dddd";
 
 /// A script passes a batch to a command as that many arguments, at most twice, and Lua's stack takes 8000.
 const _: () = assert!(ADVANCE_BATCH <= 1000 && REAP_BATCH <= 1000 && PURGE_BATCH <= 1000 && RELEASE_BATCH <= 1000);

@@ -98,6 +98,11 @@ impl Connection {
         self.concluded(&attempt, result)
     }
 
+    /// How often it broke or was made.
+    pub(crate) fn changes(&self) -> u64 {
+        self.links.changes()
+    }
+
     /// Whether nothing succeeds where this key is.
     pub(crate) fn is_failing(&self, key: impl FnOnce() -> String) -> bool {
         let part = if self.health.parts() == 1 { 0 } else { redis_keyslot(key().as_bytes()).into() };

@@ -56,6 +56,8 @@
 //!
 //! A failover may lose the last moments, since replicas are told of a write after it is answered. What holds then:
 //!
+//! - Nobody lapses for it. A waiting ticket says for how long its bearer is present, so that most polls need not look (rule
+//!   5); one that was signed before the first answer over the present connection is not believed.
 //! - Nobody is sent away: who was let in within those moments and waits by the replica's state returns to a place, by an
 //!   admitted ticket or by the process's word, even where the replica finds all places taken by those who left meanwhile.
 //!   Their places stand until they lapse (`active_ttl`), so for that long fewer are let in, never more.
@@ -94,6 +96,7 @@ mod request;
 mod scripts;
 mod store;
 mod tls;
+mod unbroken;
 mod visits;
 
 pub use address::AddressError;

@@ -1,7 +1,7 @@
 //! One multiplexed connection to Redis, in a cluster one to every node, which is taken up again whenever it breaks.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use fred::clients::Client;
@@ -27,9 +27,28 @@ const JITTER_MS: u32 = 10;
 /// How often it is looked whether the connection is there.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Whether the connection to Redis is known to be broken. All links of a store share it, so that it is said once.
+/// What is known of the connection to Redis. All links of a store share it, so that it is said once.
 #[derive(Clone, Default)]
-pub(crate) struct Broken(Arc<AtomicBool>);
+pub(crate) struct Breaks(Arc<Known>);
+
+#[derive(Default)]
+struct Known {
+    broken: AtomicBool,
+    changes: AtomicU64,
+}
+
+impl Breaks {
+    /// How often it broke or was made: while that is the same, so is the server behind it.
+    pub(crate) fn changes(&self) -> u64 {
+        self.0.changes.load(Ordering::Acquire)
+    }
+
+    /// It broke, or was made. Returns whether it was broken.
+    fn change(&self, broken: bool) -> bool {
+        self.0.changes.fetch_add(1, Ordering::AcqRel);
+        self.0.broken.swap(broken, Ordering::Relaxed)
+    }
+}
 
 /// A connection, and the tasks in the background that keep it up. Dropping it closes it.
 pub(crate) struct Link {
@@ -39,7 +58,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// Connects in the background, from now on.
-    pub(crate) fn open(config: &Config, broken: &Broken) -> Result<Self, Error> {
+    pub(crate) fn open(config: &Config, breaks: &Breaks) -> Result<Self, Error> {
         let mut policy = ReconnectPolicy::new_exponential(0, FIRST_MS, LONGEST_MS, 2);
         policy.set_jitter(JITTER_MS);
         let client = Builder::from_config(config.clone())
@@ -53,7 +72,7 @@ impl Link {
             .set_policy(policy)
             .build()?;
         let tasks =
-            [tokio::spawn(tell_changes(client.clone(), broken.clone())), tokio::spawn(stay_connected(client.clone()))];
+            [tokio::spawn(tell_changes(client.clone(), breaks.clone())), tokio::spawn(stay_connected(client.clone()))];
         Ok(Self { client, tasks })
     }
 
@@ -114,13 +133,13 @@ async fn stay_connected(client: Client) {
 }
 
 /// Says once that the connection broke, and once that it is back.
-async fn tell_changes(client: Client, broken: Broken) {
+async fn tell_changes(client: Client, breaks: Breaks) {
     let (mut errors, mut connections) = (client.error_rx(), client.reconnect_rx());
     loop {
         tokio::select! {
             error = errors.recv() => if let Ok((error, server)) = error {
                 let server = server.map(|server| server.to_string());
-                if broken.0.swap(true, Ordering::Relaxed) {
+                if breaks.change(true) {
                     tracing::debug!(%error, server, "Redis is still away");
                 } else {
                     tracing::warn!(%error, server, "the connection to Redis is broken");
@@ -128,7 +147,7 @@ async fn tell_changes(client: Client, broken: Broken) {
             },
             server = connections.recv() => if let Ok(server) = server {
                 tracing::info!(%server, "connected to Redis");
-                broken.0.store(false, Ordering::Relaxed);
+                breaks.change(false);
             },
         }
     }

@@ -11,7 +11,7 @@ use fred::error::Error;
 use fred::types::config::Config;
 use tokio::sync::watch;
 
-use crate::link::{Broken, CONNECT_TIMEOUT, Ending, Link};
+use crate::link::{Breaks, CONNECT_TIMEOUT, Ending, Link};
 use crate::moment::Moment;
 
 /// Least age of a link before another is opened: a younger one may still be on its way, and a server that is slow must
@@ -21,7 +21,7 @@ const RENEWAL_PAUSE: Duration = CONNECT_TIMEOUT;
 /// The links of a store.
 pub(crate) struct Links {
     config: Config,
-    broken: Broken,
+    breaks: Breaks,
     current: Arc<watch::Sender<Arc<Link>>>,
     newest: Mutex<Newest>,
 }
@@ -36,10 +36,15 @@ struct Newest {
 impl Links {
     /// Opens the first link.
     pub(crate) fn open(config: Config) -> Result<Self, Error> {
-        let broken = Broken::default();
-        let first = Link::open(&config, &broken)?;
+        let breaks = Breaks::default();
+        let first = Link::open(&config, &breaks)?;
         let newest = Mutex::new(Newest { opened: Moment::now(), _task: None });
-        Ok(Self { config, broken, current: Arc::new(watch::Sender::new(Arc::new(first))), newest })
+        Ok(Self { config, breaks, current: Arc::new(watch::Sender::new(Arc::new(first))), newest })
+    }
+
+    /// How often the connection broke or was made.
+    pub(crate) fn changes(&self) -> u64 {
+        self.breaks.changes()
     }
 
     /// The link in use.
@@ -58,7 +63,7 @@ impl Links {
         if newest.opened.elapsed() < RENEWAL_PAUSE || self.has_replaced(silent) {
             return;
         }
-        let link = match Link::open(&self.config, &self.broken) {
+        let link = match Link::open(&self.config, &self.breaks) {
             Ok(link) => Arc::new(link),
             Err(error) => return tracing::warn!(%error, "no other connection to Redis could be opened"),
         };

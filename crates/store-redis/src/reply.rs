@@ -162,10 +162,10 @@ impl Reply {
         };
         let mut answers: Vec<Option<VisitAnswer>> = Vec::new();
         answers.resize_with(batch.len(), || None);
-        let quick = self.whole()?;
+        let (quick, believed) = (self.whole()?, self.whole()?);
         for ((place, visit), count) in batch.iter().zip(0..) {
             answers[place] = Some(if count < quick {
-                answer(at_first, Presentation::Present, Some(self.quick_place(visit)?))
+                answer(at_first, Presentation::Present, Some(self.quick_place(visit, count < believed)?))
             } else {
                 let (presentation, found) = self.place(visit)?;
                 answer(self.surroundings()?, presentation, found)
@@ -174,12 +174,16 @@ impl Reply {
         Ok(answers.into_iter().flatten().collect())
     }
 
-    /// Where the bearer of the visit's ticket stands.
-    fn quick_place(&mut self, visit: &Visit) -> Result<Place, StoreError> {
+    /// Where the bearer of the visit's ticket stands, which is believed, or not, to say until when they are present in line.
+    fn quick_place(&mut self, visit: &Visit, believed: bool) -> Result<Place, StoreError> {
         let ticket = visit.ticket.as_ref().ok_or_else(|| corrupt("another answer", "that of a ticket"))?;
         let (session, arrival, rank) = (ticket.session(), ticket.arrival(), self.whole()?);
         let admitted_at = if rank == 0 { Some(self.micros()?) } else { None };
-        Ok(Place { session, arrival, admitted_at, rank, expires_at: self.micros()? })
+        let expires_at = match ticket.present_until().filter(|_| believed && rank > 0) {
+            Some(present_until) => present_until,
+            None => self.micros()?,
+        };
+        Ok(Place { session, arrival, admitted_at, rank, expires_at, granted: true })
     }
 
     fn surroundings(&mut self) -> Result<Surroundings, StoreError> {
@@ -187,12 +191,14 @@ impl Reply {
     }
 
     fn place(&mut self, visit: &Visit) -> Result<(Presentation, Option<Place>), StoreError> {
-        let session = match self.code()? {
+        let who = self.code()?;
+        let session = match who {
             codes::NOBODY => None,
             codes::BY_TICKET => visit.ticket.as_ref().map(vestibule_core::VerifiedTicket::session),
             codes::BY_JOINING => visit.join,
             other => return Err(corrupt("who is there", other)),
         };
+        let granted = who == codes::BY_TICKET;
         let presentation = match self.code()? {
             codes::ABSENT => Presentation::Absent,
             codes::PRESENT => Presentation::Present,
@@ -202,7 +208,8 @@ impl Reply {
         };
         let (arrival, admitted_at) = (self.micros()?, self.number()?.map(Micros));
         let (rank, expires_at) = (self.whole()?, self.micros()?);
-        Ok((presentation, session.map(|session| Place { session, arrival, admitted_at, rank, expires_at })))
+        let place = |session| Place { session, arrival, admitted_at, rank, expires_at, granted };
+        Ok((presentation, session.map(place)))
     }
 
     pub(crate) fn removal(&mut self) -> Result<Removal, StoreError> {

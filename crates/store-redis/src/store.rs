@@ -23,6 +23,7 @@ use crate::keys::Keys;
 use crate::packed::{pack_rules, unpack_rules};
 use crate::reply::{PURGE_FIELDS, Reply};
 use crate::scripts::{SCRIPTS, Script};
+use crate::unbroken::Unbroken;
 
 /// How the store is to work.
 #[derive(Clone)]
@@ -50,6 +51,7 @@ pub struct RedisStore {
     vouchers: Mutex<Vouchers>,
     /// Visits that wait for others to come back.
     pub(crate) gathering: Gathering,
+    pub(crate) unbroken: Unbroken,
 }
 
 impl RedisStore {
@@ -62,7 +64,13 @@ impl RedisStore {
         let config = address::parse(url)?;
         let connection = Connection::open(config, options.timeout).map_err(|_| AddressError::Form)?;
         let gathering = Gathering::new(options.visits_together);
-        Ok(Self { connection, clock: options.clock, vouchers: Mutex::default(), gathering })
+        Ok(Self {
+            connection,
+            clock: options.clock,
+            vouchers: Mutex::default(),
+            gathering,
+            unbroken: Unbroken::default(),
+        })
     }
 
     pub(crate) fn now(&self) -> Value {

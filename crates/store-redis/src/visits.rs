@@ -20,7 +20,7 @@ impl RedisStore {
     pub(crate) async fn visit_in_turn(&self, queue: &QueueId, visit: Visit) -> Result<VisitAnswer, StoreError> {
         let started = Instant::now();
         if self.gathering.is_off() || self.connection.is_failing(|| Keys::of(queue).line()) {
-            return self.visit_alone(queue, visit, started).await;
+            return Box::pin(self.visit_alone(queue, visit, started)).await;
         }
         let mut turn = match self.gathering.begin(queue, &visit) {
             Begin::Now(turn) => turn,
@@ -29,13 +29,14 @@ impl RedisStore {
                 Ok(News::Turn(turn)) => turn,
                 Ok(News::Answered(answer)) => return answer,
                 // Whoever took it along has gone away with it: what may have been done is harmless to do twice.
-                Err(_) => return self.visit_alone(queue, visit, started).await,
+                Err(_) => return Box::pin(self.visit_alone(queue, visit, started)).await,
             },
         };
         for _ in 0..GATHERING_TURNS {
             tokio::task::yield_now().await;
         }
-        self.visit_together(queue, visit, &mut turn, started).await
+        // Most wait and go along, so only those that go have room made for all that it takes.
+        Box::pin(self.visit_together(queue, visit, &mut turn, started)).await
     }
 
     /// The visit without waiting for others.
@@ -77,12 +78,20 @@ impl RedisStore {
         visits: impl Iterator<Item = &'a Visit> + Send,
         started: Instant,
     ) -> Result<Vec<VisitAnswer>, StoreError> {
-        let batch = Batch::of(visits);
+        let changes = self.connection.changes();
+        let batch = Batch::of(visits, self.unbroken.since(changes));
         let arguments = std::iter::once(self.now()).chain(batch.packed());
         let keys = Keys::of(queue).all();
         let value = self.connection.run_since(started, &SCRIPTS.visit, keys, arguments, Repeat::Harmless).await?;
         let mut reply = Reply::to(queue, value)?;
-        let answers = reply.visits(&batch)?;
+        let mut answers = reply.visits(&batch)?;
+        let unbroken = self.connection.changes() == changes;
+        for place in answers.iter_mut().filter_map(|answer| answer.place.as_mut()) {
+            place.granted &= unbroken;
+        }
+        if let Some(answer) = answers.first().filter(|_| unbroken) {
+            self.unbroken.answered(changes, answer.now);
+        }
         self.remember(queue, &mut reply)?;
         Ok(answers)
     }

@@ -31,7 +31,8 @@ impl Keys {
 
     fn ticket(&self) -> String {
         let session = SessionId::from_bytes([1; 16]);
-        let place = Place { session, arrival: NOW, admitted_at: None, rank: 1, expires_at: NOW.plus_seconds(60) };
+        let expires_at = NOW.plus_seconds(60);
+        let place = Place { session, arrival: NOW, admitted_at: None, rank: 1, expires_at, granted: true };
         self.tickets.sign(&"acme".parse().unwrap(), 1, NOW, &place, Some(1)).unwrap()
     }
 

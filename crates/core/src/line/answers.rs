@@ -33,6 +33,16 @@ pub struct Place {
     pub rank: u64,
     /// When it lapses unless heard of.
     pub expires_at: Micros,
+    /// Whether a ticket may say until when: one came back, so that the full time of presence was granted, and nothing makes
+    /// the store doubt that it still knows.
+    pub granted: bool,
+}
+
+impl Place {
+    /// Until when the session is present in line at least, as a ticket may say it.
+    pub(crate) fn present_until(&self) -> Option<Micros> {
+        (self.granted && self.admitted_at.is_none()).then_some(self.expires_at)
+    }
 }
 
 /// How the visitor came to be there.

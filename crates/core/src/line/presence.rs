@@ -1,7 +1,7 @@
 //! Who is present: a session is in the pool and in exactly one of line and places.
 
 use super::answers::{Presentation, Removal};
-use super::state::Line;
+use super::state::{Line, Visitor};
 use crate::SessionId;
 use crate::time::Micros;
 
@@ -123,24 +123,26 @@ impl Line {
         }
     }
 
-    /// Rule 5: a visit pushes the expiry ahead, unless it is still far ahead.
-    pub(super) fn refresh(&mut self, now: Micros, session: SessionId, confirmed: bool, how: Presentation) {
+    /// Rule 5: a visit pushes the expiry ahead, unless it is still far ahead. In line the ticket is believed that says so,
+    /// so that most polls need not look; whom it is not believed is left without one that says it.
+    pub(super) fn refresh(&mut self, now: Micros, visitor: &mut Visitor) {
+        let Visitor { session, confirmed, .. } = *visitor;
+        let Some(presence) = self.present.get(&session).copied() else { return };
+        let target = self.lapse(now, presence.admitted_at(), confirmed);
+        let (share, of) = if presence.admitted_at().is_some() { PLACES_SLACK } else { LINE_SLACK };
+        let is_far = |expiry: Micros| expiry <= target && expiry.since(now) * of >= target.since(now) * share;
+        let is_present = visitor.presentation == Presentation::Present;
+        let waits = is_present && presence.admitted_at().is_none();
+        visitor.present_until = visitor.present_until.filter(|until| waits && is_far(*until));
+        if visitor.present_until.is_some() || is_present && !confirmed {
+            return;
+        }
         if confirmed {
             self.confirm(session);
         }
-        let Some(presence) = self.present.get(&session).copied() else { return };
-        let target = self.lapse(now, presence.admitted_at(), confirmed);
-        if how == Presentation::Present {
-            if !confirmed {
-                return;
-            }
-            let (share, of) = if presence.admitted_at().is_some() { PLACES_SLACK } else { LINE_SLACK };
-            let left = presence.expires_at.since(now);
-            if presence.expires_at <= target && left * of >= target.since(now) * share {
-                return;
-            }
+        if !is_present || !is_far(presence.expires_at) {
+            self.set_expiry(session, target);
         }
-        self.set_expiry(session, target);
     }
 
     /// A tombstone keeps the session's ticket from returning.

@@ -10,7 +10,13 @@ impl Line {
     /// The bearer of a ticket of this epoch, if present or able to return (rule 7).
     pub(super) fn recognise(&mut self, now: Micros, ticket: &VerifiedTicket) -> Option<Visitor> {
         let session = ticket.session();
-        let visitor = |presentation| Visitor { session, arrival: ticket.arrival(), presentation, confirmed: true };
+        let visitor = |presentation| Visitor {
+            session,
+            arrival: ticket.arrival(),
+            presentation,
+            confirmed: true,
+            present_until: ticket.present_until(),
+        };
         let word = self.word(now, ticket);
         if let Some(presence) = self.present.get(&session).copied() {
             if presence.outlived(now, self.rules.max_session) {

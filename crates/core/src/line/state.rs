@@ -48,6 +48,8 @@ pub(super) struct Visitor {
     pub(super) presentation: Presentation,
     /// Whether a ticket came back: only then the full time of presence is granted.
     pub(super) confirmed: bool,
+    /// Until when the ticket says that they are present.
+    pub(super) present_until: Option<Micros>,
 }
 
 impl Line {
@@ -115,9 +117,9 @@ impl Line {
         if let Some(ticket) = ticket {
             self.notice_loss(now, ticket);
         }
-        let visitor = ticket.and_then(|ticket| self.recognise(now, ticket)).or_else(|| self.join(now, visit.join?));
-        if let Some(visitor) = &visitor {
-            self.refresh(now, visitor.session, visitor.confirmed, visitor.presentation);
+        let mut visitor = ticket.and_then(|ticket| self.recognise(now, ticket)).or_else(|| self.join(now, visit.join?));
+        if let Some(visitor) = &mut visitor {
+            self.refresh(now, visitor);
         }
         let newly = |v: &Visitor| matches!(v.presentation, Presentation::Joined | Presentation::Returned);
         self.advance(now, visitor.as_ref().map(|v| (v.session, v.confirmed, newly(v))));
@@ -135,7 +137,8 @@ impl Line {
 
     /// Rule 1: a newcomer goes to the end of the line. The same id joins only once.
     fn join(&mut self, now: Micros, session: SessionId) -> Option<Visitor> {
-        let visitor = |arrival, presentation| Visitor { session, arrival, presentation, confirmed: false };
+        let visitor =
+            |arrival, presentation| Visitor { session, arrival, presentation, confirmed: false, present_until: None };
         if let Some(presence) = self.present.get(&session) {
             return Some(visitor(presence.since(), Presentation::Present));
         }
@@ -171,8 +174,9 @@ impl Line {
             let presence = self.present.get(&visitor.session)?;
             let admitted_at = presence.admitted_at();
             let rank = if admitted_at.is_none() { self.rank(presence.since(), visitor.session) } else { 0 };
-            let Visitor { session, arrival, .. } = *visitor;
-            Some(Place { session, arrival, admitted_at, rank, expires_at: presence.expires_at })
+            let Visitor { session, arrival, confirmed, present_until, .. } = *visitor;
+            let expires_at = present_until.filter(|_| admitted_at.is_none()).unwrap_or(presence.expires_at);
+            Some(Place { session, arrival, admitted_at, rank, expires_at, granted: confirmed })
         });
         VisitAnswer {
             now,

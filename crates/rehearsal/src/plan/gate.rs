@@ -162,7 +162,8 @@ impl VirtualGate {
         let Guest { session, ticket: Some(ticket), shown, .. } = self.guest(number) else { return };
         if ticket.admitted_at().is_none() {
             let (session, arrival, rank) = (*session, ticket.arrival(), *shown);
-            self.sign(now, number, &Place { session, arrival, admitted_at: None, rank, expires_at: instant(now) });
+            let expires_at = instant(now);
+            self.sign(now, number, &Place { session, arrival, admitted_at: None, rank, expires_at, granted: false });
         }
     }
 

@@ -4,19 +4,22 @@
 -- KEYS[1..6] line, places, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the visits, those with a ticket first, each packed as VISIT_FORMAT: the ticket's session, LET_IN or not and JOINS
---            or not, arrival us, admitted at us, signed at us and epoch (-1 without a ticket); under which session they join.
+--            or not, present until us (-1 if it does not say so; the latest come first), arrival us, admitted at us, signed at
+--            us and epoch (-1 without a ticket); under which session they join.
 --            Of a waiting ticket `admitted at` is -1, or, where the process vouches for the bearer, less than that: -T says
 --            that they were let in at T
--- ARGV[3]    packed as TICKETS_FORMAT: how many have a ticket, the epoch of all of these, or -1, when the oldest was signed
--- Returns    { DONE, now, rules, waiting, active, recovering, pace, answered, poll .., visit .., whom they let in .. }
+-- ARGV[3]    packed as TICKETS_FORMAT: how many have a ticket, how many of these were let in, the epoch of them all, or -1, when
+--            the oldest was signed
+-- Returns    { DONE, now, rules, waiting, active, recovering, pace, answered, believed, poll .., visit .., whom they let in .. }
 --            where a poll is the rank and the expiry, or, of one let in, 0, when they were let in, and the expiry; `answered` of
---            them come first. The other visits are who, presentation, arrival, admitted at or -1, rank, expiry, and
---            waiting, active, recovering, pace after it.
+--            them come first. Of one in line among the first `believed` it is the rank alone: the ticket says the expiry. The
+--            other visits are who, presentation, arrival, admitted at or -1, rank, expiry, and waiting, active, recovering, pace
+--            after it.
 --            `who` is BY_TICKET or BY_JOINING, or NOBODY: then the five after it mean nothing
 -- Cost       O(log n) each; at most REAP_BATCH sessions lapse and ADVANCE_BATCH are let in on the way of each
 -- Rules      1, 2, 4, 5, 6, 7, 9
 for i = answered, size - 1 do
-  local bearer, flags, ticket_arrival, ticket_admitted, signed_at, ticket_epoch, newcomer =
+  local bearer, flags, present_until, ticket_arrival, ticket_admitted, signed_at, ticket_epoch, newcomer =
     struct.unpack(VISIT_FORMAT, visits, i * VISIT_SIZE + 1)
   if reap(REAP_BATCH) > 0 then measure() end
   local formed = waiting == 0
@@ -88,20 +91,27 @@ for i = answered, size - 1 do
   end
 
   -- Rule 5: a visit pushes the expiry ahead, unless it is still far ahead or no ticket came back.
+  -- In line the ticket is believed that says so.
   if how == PRESENT then
-    local kept = tonumber(call('ZSCORE', POOL, session)) or 0
-    expiry = math.ceil(kept)
-    if confirmed then
-      if not is_confirmed(kept) then
-        call('ZADD', POOL, expiry, session)
-        count('confirmed', 1)
-      end
-      local target = visited(admitted_at, true)
-      local share, of = LINE_SHARE, LINE_OF
-      if admitted_at then share, of = PLACES_SHARE, PLACES_OF end
-      if expiry > target or math.max(expiry - now, 0) * of < math.max(target - now, 0) * share then
-        expiry = target
-        call('ZADD', POOL, expiry, session)
+    local target, share, of = visited(admitted_at, true), LINE_SHARE, LINE_OF
+    if admitted_at then share, of = PLACES_SHARE, PLACES_OF end
+    local function is_far(instant)
+      return instant <= target and math.max(instant - now, 0) * of >= math.max(target - now, 0) * share
+    end
+    if confirmed and not admitted_at and is_far(present_until) then
+      expiry = present_until
+    else
+      local kept = tonumber(call('ZSCORE', POOL, session)) or 0
+      expiry = math.ceil(kept)
+      if confirmed then
+        if not is_confirmed(kept) then
+          call('ZADD', POOL, expiry, session)
+          count('confirmed', 1)
+        end
+        if not is_far(expiry) then
+          expiry = target
+          call('ZADD', POOL, expiry, session)
+        end
       end
     end
   elseif session then

@@ -1,12 +1,16 @@
 //! Cases that random operations seldom meet: the same answers here and in the memory store.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use serde_json::json;
 use vestibule_core::line::{PACE_WINDOW, Visit};
-use vestibule_core::{PutMode, Store};
+use vestibule_core::{ManualClock, PutMode, Store, VerifiedTicket};
+use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 
 use super::reference::{both, pair};
 use super::server::Server;
-use super::tools::{joining, queue, session, settings};
+use super::tools::{START, Tickets, joining, queue, session, settings};
 
 #[tokio::test]
 async fn a_head_of_lapsed_sessions_is_cleared_in_the_same_batches() {
@@ -73,4 +77,41 @@ async fn a_ticket_older_than_the_state_shows_the_loss_though_its_bearer_is_prese
     both!(pair, visit(&queue(), joining(1))).unwrap();
     let visit = Visit { ticket: Some(old), join: None };
     assert!(both!(pair, visit(&queue(), visit.clone())).unwrap().recovering);
+}
+
+/// Another server takes over, which has not heard of the visit that moved the expiry from 61 to 101.
+#[tokio::test]
+async fn no_ticket_says_for_long_what_a_failover_made_wrong() {
+    // Whether the visit is sent over the connection that breaks, is made while it breaks, or comes after that.
+    for (visits_together, later) in [(1, false), (64, false), (64, true)] {
+        let (server, clock, tickets) = (Server::start().await, Arc::new(ManualClock::at(START)), Tickets::new());
+        let (timeout, pool_key) = (Duration::from_secs(5), Keys::of(&queue()).pool());
+        let options = RedisOptions { timeout, clock: Some(clock.clone()), visits_together };
+        let store = RedisStore::connect(&server.url(), options).unwrap();
+        store.put_settings(&settings(&json!({ "quota": 0, "waiting_ttl": 60 })), PutMode::Always).await.unwrap();
+        let visit = async |visit: Visit| tickets.of(&store.visit(&queue(), visit).await.unwrap());
+        let ask = async |ticket: VerifiedTicket| visit(Visit { ticket: Some(ticket), join: None }).await;
+        let lapses = async || store.find(&queue(), session(1)).await.unwrap().unwrap().expires_at;
+
+        let joined = visit(joining(1)).await;
+        clock.advance(1_000_000);
+        let ticket = ask(joined).await;
+        server.command(&format!("COPY {pool_key} {pool_key}:before"));
+        clock.advance(40_000_000);
+        let mut ticket = ask(ticket).await;
+        assert_eq!((lapses().await, ticket.present_until()), (START.plus_seconds(101), Some(START.plus_seconds(101))));
+
+        server.command(&format!("RENAME {pool_key}:before {pool_key}"));
+        server.command("CLIENT KILL TYPE normal");
+        if later {
+            store.stats(&queue()).await.unwrap();
+        }
+        for _ in 0..2 {
+            clock.advance(1_000_000);
+            ticket = ask(ticket).await;
+            let lapses = lapses().await;
+            assert!(ticket.present_until().is_none_or(|until| until <= lapses), "{visits_together} {later} {ticket:?}");
+        }
+        assert!(lapses().await >= START.plus_seconds(102), "{visits_together} {later}");
+    }
 }

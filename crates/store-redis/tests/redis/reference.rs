@@ -1,5 +1,6 @@
 //! Random operations give the same answers here and in the memory store, which is the rules themselves.
 
+use std::cmp::Reverse;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
@@ -158,14 +159,15 @@ impl Pair {
         }
     }
 
-    /// Visits that come at once share a script, in which those with a ticket go ahead.
+    /// Visits that come at once share a script, in which those with a ticket go ahead, who are present longest first.
     async fn visits_at_once(&mut self) {
         let count = self.rng.random_range(2..=TOGETHER);
         let mut visits: Vec<Visit> = (0..count).map(|_| self.some_visit()).collect();
         let (store, queue) = (&self.redis, queue());
         let redis = join_all(visits.iter().map(|visit| store.visit(&queue, visit.clone()))).await;
         let mut answers: Vec<_> = visits.drain(..).zip(redis).collect();
-        answers.sort_by_key(|(visit, _)| visit.ticket.is_none());
+        let present_until = |visit: &Visit| visit.ticket.as_ref().and_then(VerifiedTicket::present_until);
+        answers.sort_by_key(|(visit, _)| (visit.ticket.is_none(), Reverse(present_until(visit))));
         for (visit, redis) in answers {
             let memory = self.memory.visit(&queue, visit).await;
             same(&memory, &redis);

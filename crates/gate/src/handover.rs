@@ -29,7 +29,8 @@ const PATH_LOGGED_MAX: usize = 200;
 pub(crate) async fn hand_over(gate: &Gate, seen: &Seen, served: &Served, request: Request) -> Response {
     match (served.queue.settings.handover.kind, &served.queue.settings.handover.origin) {
         (HandoverKind::Redirect, Some(origin)) => redirect(gate, seen, served, origin),
-        (HandoverKind::Proxy, Some(origin)) => proxy(gate, seen, served, origin, request).await,
+        // Every judged request would otherwise have as much room made for it as one that is forwarded takes.
+        (HandoverKind::Proxy, Some(origin)) => Box::pin(proxy(gate, seen, served, origin, request)).await,
         _ => checked(gate, seen, served).await,
     }
 }

@@ -4,8 +4,9 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 
 use axum::extract::{ConnectInfo, FromRequestParts};
+use http::header::AsHeaderName;
 use http::request::Parts;
-use http::{Extensions, HeaderMap, Method, Uri, header};
+use http::{Extensions, HeaderMap, HeaderName, Method, Uri, header};
 use vestibule_core::cookie::{cookie_values, cookies};
 use vestibule_core::settings::{RequestFacts, normalise_host};
 use vestibule_core::{QueueId, TicketSigner, VerifiedTicket};
@@ -14,7 +15,16 @@ use vestibule_http::{Queue, RequestOrigin, request_origin};
 use crate::state::Gate;
 
 /// Header in which an app without a cookie jar sends its ticket and finds the new one.
-pub(crate) const TICKET_HEADER: &str = "x-vestibule-ticket";
+pub(crate) const TICKET_HEADER: HeaderName = HeaderName::from_static("x-vestibule-ticket");
+const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const FETCH_DESTINATION: HeaderName = HeaderName::from_static("sec-fetch-dest");
+/// In these browsers say that they fetch a page ahead.
+const PURPOSES: [HeaderName; 4] = [
+    HeaderName::from_static("sec-purpose"),
+    HeaderName::from_static("purpose"),
+    HeaderName::from_static("x-purpose"),
+    HeaderName::from_static("x-moz"),
+];
 /// Most tickets of one request that are verified.
 const TICKETS_TRIED: usize = 4;
 
@@ -58,7 +68,7 @@ impl Seen {
     ) -> Self {
         let peer = peer_address(extensions);
         let authority = uri.authority().map(|authority| authority.as_str().to_owned());
-        let authority = authority.or_else(|| text(&headers, "host").map(str::to_owned)).unwrap_or_default();
+        let authority = authority.or_else(|| text(&headers, header::HOST).map(str::to_owned)).unwrap_or_default();
         Self {
             host: normalise_host(&authority),
             authority,
@@ -71,7 +81,7 @@ impl Seen {
         }
     }
 
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: impl AsHeaderName) -> Option<&str> {
         text(&self.headers, name)
     }
 
@@ -93,9 +103,9 @@ impl Seen {
         if self.method != Method::GET || self.is_speculative() {
             return false;
         }
-        match self.header("sec-fetch-mode") {
-            Some(mode) => mode == "navigate" && self.header("sec-fetch-dest").is_none_or(is_document),
-            None => self.header("accept").is_some_and(|accept| accept.contains("text/html")),
+        match self.header(FETCH_MODE) {
+            Some(mode) => mode == "navigate" && self.header(FETCH_DESTINATION).is_none_or(is_document),
+            None => self.header(header::ACCEPT).is_some_and(|accept| accept.contains("text/html")),
         }
     }
 
@@ -103,7 +113,7 @@ impl Seen {
     pub(crate) fn is_speculative(&self) -> bool {
         let ahead =
             |value: &str| value.contains("prefetch") || value.contains("prerender") || value.contains("preview");
-        ["sec-purpose", "purpose", "x-purpose", "x-moz"].iter().any(|name| self.header(name).is_some_and(ahead))
+        PURPOSES.into_iter().any(|name| self.header(name).is_some_and(ahead))
     }
 
     /// A browser's question whether a request of another origin may be sent. It carries no cookies, ever, so it can't
@@ -165,7 +175,7 @@ fn peer_address(extensions: &Extensions) -> Option<IpAddr> {
     by_server.or_else(|| extensions.get::<ConnectInfo<std::net::SocketAddr>>().map(|info| info.0.ip()))
 }
 
-fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 

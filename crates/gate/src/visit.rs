@@ -102,8 +102,7 @@ async fn ask(
 ) -> Result<(Arc<Queue>, VisitAnswer), StoreError> {
     let id = &queue.settings.id;
     let next = |ticket: &VerifiedTicket| ticket.session().successor(ticket.signed_at().0);
-    let fresh = ticket.map_or_else(SessionId::random, next);
-    let join = (joining == Joining::Joins).then_some(fresh);
+    let join = (joining == Joining::Joins).then(|| ticket.map_or_else(SessionId::random, next));
     let mut visit = Visit { ticket: ticket.cloned(), join };
     let mut answer = gate.store.visit(id, visit.clone()).await;
     if matches!(answer, Err(StoreError::UnknownQueue(_))) && gate.directory.restore(queue).await? {

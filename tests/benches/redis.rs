@@ -12,7 +12,7 @@ use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom as _;
 use serde_json::json;
-use vestibule_core::line::Visit;
+use vestibule_core::line::{Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
 use vestibule_core::{KeyList, PutMode, QueueId, SessionId, Store, TicketSigner, VerifiedTicket};
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
@@ -61,19 +61,24 @@ impl Bench {
     async fn join(&self, count: usize) -> Vec<VerifiedTicket> {
         let visits = stream::iter(0..count).map(|_| async {
             let visit = Visit { ticket: None, join: Some(SessionId::random()) };
-            let answer = self.store.visit(&self.queue, visit).await.unwrap();
-            let token = self.signer.sign(&self.queue, answer.epoch, answer.now, &answer.place.unwrap(), None).unwrap();
-            self.signer.verify(&self.queue, token.as_bytes()).unwrap()
+            self.ticket_of(&self.store.visit(&self.queue, visit).await.unwrap())
         });
         visits.buffered(IN_FLIGHT).collect().await
     }
 
-    async fn poll(&self, store: &RedisStore, tickets: &[VerifiedTicket]) {
+    /// Returns the tickets that they are given.
+    async fn poll(&self, store: &RedisStore, tickets: &[VerifiedTicket]) -> Vec<VerifiedTicket> {
         let visits = stream::iter(tickets.to_vec()).map(|ticket| async {
             let visit = Visit { ticket: Some(ticket), join: None };
-            store.visit(&self.queue, visit).await.unwrap();
+            self.ticket_of(&store.visit(&self.queue, visit).await.unwrap())
         });
-        visits.buffer_unordered(IN_FLIGHT).collect::<Vec<()>>().await;
+        visits.buffer_unordered(IN_FLIGHT).collect().await
+    }
+
+    fn ticket_of(&self, answer: &VisitAnswer) -> VerifiedTicket {
+        let place = answer.place.unwrap();
+        let token = self.signer.sign(&self.queue, answer.epoch, answer.now, &place, Some(place.rank)).unwrap();
+        self.signer.verify(&self.queue, token.as_bytes()).unwrap()
     }
 
     /// ZRANK and ZADD XX for each of these sessions, pipelined as deep as the visits are.
@@ -106,10 +111,10 @@ impl Bench {
         sum
     }
 
-    async fn work(&self, doing: impl Future<Output = ()>, times: usize) -> Work {
+    async fn work<T>(&self, doing: impl Future<Output = T>, times: usize) -> (Work, T) {
         self.redis.command(&["CONFIG", "RESETSTAT"]).await;
         let before = self.cpu_us().await;
-        doing.await;
+        let done = doing.await;
         let cpu_us = (self.cpu_us().await - before) / times as f64;
         let mut commands = Vec::new();
         for name in ["evalsha", "zrank", "zadd"] {
@@ -118,7 +123,7 @@ impl Bench {
                 commands.push((name.to_owned(), usec.parse::<f64>().unwrap() / times as f64));
             }
         }
-        Work { cpu_us, commands }
+        (Work { cpu_us, commands }, done)
     }
 
     async fn used_memory(&self) -> f64 {
@@ -160,25 +165,30 @@ async fn main() {
         // Visitors of a long line come in no order that a cache would like.
         sample.shuffle(&mut SmallRng::seed_from_u64(1));
         sample.truncate(SAMPLE);
-        let repeated: Vec<_> = sample.iter().cycle().take(SAMPLE).cloned().collect();
-        let sessions: Vec<SessionId> = repeated.iter().map(VerifiedTicket::session).collect();
+        let sessions: Vec<SessionId> = sample.iter().cycle().take(SAMPLE).map(VerifiedTicket::session).collect();
 
         // The yardstick's set is a copy of the pool, so that it is as large.
         let keys = Keys::of(&bench.queue);
         bench.redis.command(&["COPY", &keys.pool(), "yardstick"]).await;
-        let yard = bench.work(bench.yardstick(&sessions), SAMPLE).await;
+        let (yard, ()) = bench.work(bench.yardstick(&sessions), SAMPLE).await;
         let yard_within: f64 = yard.commands.iter().map(|(_, usec)| usec).sum();
         println!("| {waiting} | yardstick: ZRANK + ZADD XX | {:.1} | 1 | {yard_within:.1} | 1 |", yard.cpu_us);
         bench.redis.command(&["UNLINK", "yardstick"]).await;
 
-        // The first visit after joining moves the expiry from claim_ttl to waiting_ttl; the next leave it where it is.
-        let first = bench.work(bench.poll(&bench.store, &sample), sample.len()).await;
+        // The first visit after joining moves the expiry from claim_ttl to waiting_ttl; the next leave it where it is, and the
+        // ticket says so, unless the connection is a new one.
+        let repeated = |tickets: &[VerifiedTicket]| tickets.iter().cycle().take(SAMPLE).cloned().collect::<Vec<_>>();
+        let (first, tickets) = bench.work(bench.poll(&bench.store, &sample), sample.len()).await;
         row(waiting, "first poll, which moves its expiry", &first, &yard);
-        let together = bench.work(bench.poll(&bench.store, &repeated), SAMPLE).await;
+        let (unsure, _) = bench.work(bench.poll(&bench.store, &repeated(&sample)), SAMPLE).await;
+        row(waiting, "poll whose ticket does not say the expiry", &unsure, &yard);
+        let (together, _) = bench.work(bench.poll(&bench.store, &repeated(&tickets)), SAMPLE).await;
         row(waiting, "poll", &together, &yard);
-        let apart = bench.work(bench.poll(&bench.apart, &repeated), SAMPLE).await;
+        bench.poll(&bench.apart, &sample[..1]).await;
+        let tickets = bench.poll(&bench.apart, &tickets).await;
+        let (apart, _) = bench.work(bench.poll(&bench.apart, &repeated(&tickets)), SAMPLE).await;
         row(waiting, "poll with a script for itself", &apart, &yard);
-        let joining = bench.work(async { drop(bench.join(SAMPLE).await) }, SAMPLE).await;
+        let (joining, _) = bench.work(bench.join(SAMPLE), SAMPLE).await;
         row(waiting, "first visit", &joining, &yard);
         println!("| {waiting} | memory of a visitor | {memory:.1} bytes | | | |");
     }

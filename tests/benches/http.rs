@@ -29,8 +29,10 @@ use vestibule_tests::{Redis, free_port};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Connections that send one request after the other.
-const CONNECTIONS: usize = 32;
+/// Visitors at once, each on a connection that sends one request after the other.
+const AT_ONCE: usize = 64;
+/// Others that a waiting poll is measured for beside that.
+const FEWER_AND_MORE: [usize; 3] = [16, 32, 256];
 /// Visitors in line while requests are measured.
 const WAITING: usize = 10_000;
 /// Lines that a waiting poll is measured in beside that one.
@@ -211,10 +213,10 @@ struct Row {
 }
 
 /// Measures one kind of request. `first` is sent once by each client before, to get a ticket.
-async fn measure(server: &Server, first: Option<&str>, request: &str, keeps_cookie: bool) -> Row {
+async fn measure(server: &Server, first: Option<&str>, request: &str, keeps_cookie: bool, at_once: usize) -> Row {
     let mut clients = Vec::new();
     let (mut bytes, mut cookie) = (0, None);
-    for _ in 0..CONNECTIONS {
+    for _ in 0..at_once {
         let mut client = Client::connect(server.port, request, keeps_cookie).await;
         if let Some(first) = first {
             client.ask(first).await;
@@ -235,10 +237,10 @@ async fn measure(server: &Server, first: Option<&str>, request: &str, keeps_cook
 }
 
 /// The same request to a bare axum that answers as many bytes in all, right after, so that the machine is the same.
-async fn hello(request: &str, cookie: Option<String>, bytes: usize) -> Row {
+async fn hello(request: &str, cookie: Option<String>, bytes: usize, at_once: usize) -> Row {
     let server = Server::start(&format!("hello:{}", bytes.saturating_sub(HELLO_HEAD)), 0).await;
     let cookie = cookie.map(|cookie| format!("Cookie: {cookie}\r\n")).unwrap_or_default();
-    measure(&server, None, &format!("{request}{cookie}"), false).await
+    measure(&server, None, &format!("{request}{cookie}"), false, at_once).await
 }
 
 async fn redis_cpu(redis: &Redis) -> f64 {
@@ -258,13 +260,16 @@ async fn main() {
         return serve(kind, waiting.parse().unwrap(), port.parse().unwrap()).await;
     }
     println!(
-        "| store | waiting | request | bytes | requests/s | of hello's | gate CPU, us | to hello's | Redis CPU, us |"
+        "| store | waiting | request | at once | bytes | requests/s | of hello's | gate CPU, us | to hello's | Redis CPU, us |"
     );
-    println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+    println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
     for kind in ["memory", "redis", "redis, apart"] {
-        rows(kind, WAITING, &KINDS).await;
+        rows(kind, WAITING, &KINDS, AT_ONCE).await;
         for waiting in SHORT_AND_LONG {
-            rows(kind, waiting, &KINDS[..1]).await;
+            rows(kind, waiting, &KINDS[..1], AT_ONCE).await;
+        }
+        for at_once in FEWER_AND_MORE {
+            rows(kind, WAITING, &KINDS[..1], at_once).await;
         }
     }
 }
@@ -278,8 +283,8 @@ const KINDS: [Kind; 4] = [
     ("first visit, whole page", "q0-0", "/", false),
 ];
 
-/// Measures these requests in a line that is so long, each right before hello.
-async fn rows(kind: &str, waiting: usize, requests: &[Kind]) {
+/// Measures these requests of so many visitors at once in a line that is so long, each right before hello.
+async fn rows(kind: &str, waiting: usize, requests: &[Kind], at_once: usize) {
     let redis = Redis::start().await;
     let address = match kind {
         "memory" => "memory".to_owned(),
@@ -292,11 +297,11 @@ async fn rows(kind: &str, waiting: usize, requests: &[Kind]) {
         let first = format!("GET / HTTP/1.1\r\nHost: {host}.test\r\n{browser}");
         let request = format!("GET {path} HTTP/1.1\r\nHost: {host}.test\r\n{browser}");
         let before = redis_cpu(&redis).await;
-        let row = measure(&server, keeps_cookie.then_some(&*first), &request, *keeps_cookie).await;
+        let row = measure(&server, keeps_cookie.then_some(&*first), &request, *keeps_cookie, at_once).await;
         let in_redis = (redis_cpu(&redis).await - before) * 1e6 / (row.requests_a_second * LASTING.as_secs_f64());
-        let bare = hello(&request, row.cookie.clone(), row.bytes).await;
+        let bare = hello(&request, row.cookie.clone(), row.bytes, at_once).await;
         println!(
-            "| {kind} | {waiting} | {name} | {} | {:.0} | {:.2} | {:.1} | {:.2} | {} |",
+            "| {kind} | {waiting} | {name} | {at_once} | {} | {:.0} | {:.2} | {:.1} | {:.2} | {} |",
             row.bytes,
             row.requests_a_second,
             row.requests_a_second / bare.requests_a_second,

@@ -39,8 +39,11 @@ const WAITING: usize = 10_000;
 const SHORT_AND_LONG: [usize; 2] = [1_000, 1_000_000];
 /// Visitors who join at once while the line forms.
 const JOINING: usize = 256;
-/// How long each row is measured.
-const LASTING: Duration = Duration::from_secs(4);
+/// For each row, gate and hello are asked in turns, so that a moment in which the machine is slow is not one of them alone.
+/// The row says the medians.
+const ROUNDS: usize = 7;
+/// How long one of them is asked at a time.
+const LASTING: Duration = Duration::from_secs(1);
 /// Bytes of the head of a bare answer.
 const HELLO_HEAD: usize = 130;
 /// Clock ticks a second in /proc, on every Linux there is.
@@ -188,14 +191,14 @@ impl Client {
         }
     }
 
-    async fn repeat(mut self, until: Instant) -> u64 {
+    async fn repeat(mut self, until: Instant) -> (Self, u64) {
         let request = self.request.clone();
         let mut count = 0;
         while Instant::now() < until {
             self.ask(&request).await;
             count += 1;
         }
-        count
+        (self, count)
     }
 }
 
@@ -204,43 +207,66 @@ fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     head.lines().find_map(found).map(|(_, value)| value)
 }
 
-struct Row {
+/// A server, and the visitors who ask it.
+struct Crowd {
+    server: Server,
+    clients: Vec<Client>,
+}
+
+/// What a round found.
+struct Round {
+    requests: u64,
     requests_a_second: f64,
     cpu_us: f64,
-    bytes: usize,
-    /// The cookie of one of the clients.
-    cookie: Option<String>,
 }
 
-/// Measures one kind of request. `first` is sent once by each client before, to get a ticket.
-async fn measure(server: &Server, first: Option<&str>, request: &str, keeps_cookie: bool, at_once: usize) -> Row {
-    let mut clients = Vec::new();
-    let (mut bytes, mut cookie) = (0, None);
-    for _ in 0..at_once {
-        let mut client = Client::connect(server.port, request, keeps_cookie).await;
-        if let Some(first) = first {
-            client.ask(first).await;
+impl Crowd {
+    /// So many visitors. `first` is sent once by each before, to get a ticket. Returns how many bytes an answer has, too.
+    async fn new(
+        server: Server,
+        first: Option<&str>,
+        request: &str,
+        keeps_cookie: bool,
+        at_once: usize,
+    ) -> (Self, usize) {
+        let (mut clients, mut bytes) = (Vec::new(), 0);
+        for _ in 0..at_once {
+            let mut client = Client::connect(server.port, request, keeps_cookie).await;
+            if let Some(first) = first {
+                client.ask(first).await;
+            }
+            bytes = client.ask(request).await;
+            clients.push(client);
         }
-        bytes = client.ask(request).await;
-        cookie.clone_from(&client.cookie);
-        clients.push(client);
+        (Self { server, clients }, bytes)
     }
-    let (cpu, started) = (server.cpu(), Instant::now());
-    let until = started + LASTING;
-    let tasks: Vec<_> = clients.into_iter().map(|client| tokio::spawn(client.repeat(until))).collect();
-    let mut count = 0;
-    for task in tasks {
-        count += task.await.unwrap();
+
+    async fn ask(&mut self) -> Round {
+        let (cpu, started) = (self.server.cpu(), Instant::now());
+        let until = started + LASTING;
+        let tasks: Vec<_> = self.clients.drain(..).map(|client| tokio::spawn(client.repeat(until))).collect();
+        let mut requests = 0;
+        for task in tasks {
+            let (client, count) = task.await.unwrap();
+            requests += count;
+            self.clients.push(client);
+        }
+        let requests_a_second = requests as f64 / started.elapsed().as_secs_f64();
+        Round { requests, requests_a_second, cpu_us: (self.server.cpu() - cpu) * 1e6 / requests as f64 }
     }
-    let seconds = started.elapsed().as_secs_f64();
-    Row { requests_a_second: count as f64 / seconds, cpu_us: (server.cpu() - cpu) * 1e6 / count as f64, bytes, cookie }
+
+    /// A bare axum that is sent the same requests and answers as many bytes in all.
+    async fn of_hello(&self, request: &str, bytes: usize) -> Self {
+        let server = Server::start(&format!("hello:{}", bytes.saturating_sub(HELLO_HEAD)), 0).await;
+        let cookie = self.clients.iter().find_map(|client| client.cookie.as_ref());
+        let cookie = cookie.map(|cookie| format!("Cookie: {cookie}\r\n")).unwrap_or_default();
+        Self::new(server, None, &format!("{request}{cookie}"), false, self.clients.len()).await.0
+    }
 }
 
-/// The same request to a bare axum that answers as many bytes in all, right after, so that the machine is the same.
-async fn hello(request: &str, cookie: Option<String>, bytes: usize, at_once: usize) -> Row {
-    let server = Server::start(&format!("hello:{}", bytes.saturating_sub(HELLO_HEAD)), 0).await;
-    let cookie = cookie.map(|cookie| format!("Cookie: {cookie}\r\n")).unwrap_or_default();
-    measure(&server, None, &format!("{request}{cookie}"), false, at_once).await
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
 }
 
 async fn redis_cpu(redis: &Redis) -> f64 {
@@ -291,23 +317,34 @@ async fn rows(kind: &str, waiting: usize, requests: &[Kind], at_once: usize) {
         "redis" => redis.url(),
         _ => format!("apart:{}", redis.url()),
     };
-    let server = Server::start(&address, waiting).await;
+    let mut server = Some(Server::start(&address, waiting).await);
     let browser = "Accept: text/html\r\nAccept-Language: en-GB,en;q=0.9\r\nSec-Fetch-Mode: navigate\r\n";
     for (name, host, path, keeps_cookie) in requests {
         let first = format!("GET / HTTP/1.1\r\nHost: {host}.test\r\n{browser}");
         let request = format!("GET {path} HTTP/1.1\r\nHost: {host}.test\r\n{browser}");
-        let before = redis_cpu(&redis).await;
-        let row = measure(&server, keeps_cookie.then_some(&*first), &request, *keeps_cookie, at_once).await;
-        let in_redis = (redis_cpu(&redis).await - before) * 1e6 / (row.requests_a_second * LASTING.as_secs_f64());
-        let bare = hello(&request, row.cookie.clone(), row.bytes, at_once).await;
+        let asked = server.take().unwrap();
+        let (mut gate, bytes) =
+            Crowd::new(asked, keeps_cookie.then_some(&*first), &request, *keeps_cookie, at_once).await;
+        let mut hello = gate.of_hello(&request, bytes).await;
+        let [mut speeds, mut shares, mut costs, mut ratios, mut redis_costs] = [const { Vec::new() }; 5];
+        for _ in 0..ROUNDS {
+            let before = redis_cpu(&redis).await;
+            let round = gate.ask().await;
+            redis_costs.push((redis_cpu(&redis).await - before) * 1e6 / round.requests as f64);
+            let bare = hello.ask().await;
+            speeds.push(round.requests_a_second);
+            shares.push(round.requests_a_second / bare.requests_a_second);
+            costs.push(round.cpu_us);
+            ratios.push(round.cpu_us / bare.cpu_us);
+        }
         println!(
-            "| {kind} | {waiting} | {name} | {at_once} | {} | {:.0} | {:.2} | {:.1} | {:.2} | {} |",
-            row.bytes,
-            row.requests_a_second,
-            row.requests_a_second / bare.requests_a_second,
-            row.cpu_us,
-            row.cpu_us / bare.cpu_us,
-            if kind == "memory" { "-".to_owned() } else { format!("{in_redis:.1}") },
+            "| {kind} | {waiting} | {name} | {at_once} | {bytes} | {:.0} | {:.2} | {:.1} | {:.2} | {} |",
+            median(speeds),
+            median(shares),
+            median(costs),
+            median(ratios),
+            if kind == "memory" { "-".to_owned() } else { format!("{:.1}", median(redis_costs)) },
         );
+        server = Some(gate.server);
     }
 }

@@ -123,8 +123,8 @@ impl Line {
         }
     }
 
-    /// Rule 5: a visit pushes the expiry ahead, unless it is still far ahead. In line the ticket is believed that says so,
-    /// so that most polls need not look; whom it is not believed is left without one that says it.
+    /// Rule 5: a visit pushes the expiry ahead, unless it is still far ahead. In line a ticket that says so is believed, so
+    /// that most polls need not look; where it is not, `present_until` is empty afterwards.
     pub(super) fn refresh(&mut self, now: Micros, visitor: &mut Visitor) {
         let Visitor { session, confirmed, .. } = *visitor;
         let Some(presence) = self.present.get(&session).copied() else { return };

@@ -228,7 +228,8 @@
   actions.poll = poll;
   const pollNow = () => { if (Date.now() - polledAt > POLL_GAP_MS) poll(); };
 
-  addEventListener('online', pollNow);
+  // However short ago the last question failed: that was for want of what is back now.
+  addEventListener('online', () => { if (failures) poll(); else pollNow(); });
   addEventListener('pageshow', (event) => { if (event.persisted) { leaving = stopped = false; poll(); } });
   document.addEventListener('visibilitychange', () => { if (document.visibilityState === 'visible') pollNow(); });
   addEventListener('pagehide', () => {

@@ -25,7 +25,7 @@ impl Unbroken {
         answered.filter(|answered| answered.changes == changes).map(|answered| answered.at)
     }
 
-    /// At `now` the store answered what was sent after so many changes, and has not changed since.
+    /// At `now` the store answered what was sent after so many changes of the connection, which has not changed since.
     pub(crate) fn answered(&self, changes: u64, now: Micros) {
         let mut answered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if answered.is_none_or(|answered| answered.changes < changes) {

@@ -8,6 +8,11 @@ use uuid::Uuid;
 
 /// Most bytes of a tenant's, queue's or theme's id.
 pub const ID_MAX: usize = 63;
+/// The two bytes of a random UUID that say what it is, with no random bits in them, and where they stand. RFC 9562, 5.4.
+const RANDOM_VERSION: u8 = 0x40;
+const VERSION_AT: usize = 6;
+const VARIANT: u8 = 0x80;
+const VARIANT_AT: usize = 8;
 
 /// An id that is not one: says what an id looks like.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -86,36 +91,67 @@ id! {
     ThemeId
 }
 
-/// One visitor in one queue: a random UUID. It names a session and proves nothing; the signed ticket does.
+/// One visitor in one queue: a random UUID, all of whose random bits stand in 14 of its 16 bytes. It names a session and proves
+/// nothing; the signed ticket does.
+///
+/// A store holds each id several times over, and allocators hand out memory in steps of 16 bytes, of which the server takes
+/// two for itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct SessionId(Uuid);
+#[serde(from = "Uuid", into = "Uuid")]
+pub struct SessionId([u8; SessionId::SIZE]);
 
 impl SessionId {
+    /// Bytes of an id, as stores keep it. 112 random bits: among a billion sessions, two are the same once in 10^16 times.
+    pub const SIZE: usize = 14;
+
     /// A new session. The one place that draws a random id.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the one place that draws a random id")]
     pub fn random() -> Self {
-        Self(Uuid::new_v4())
+        Uuid::new_v4().into()
     }
 
     /// The session that follows this one for the bearer of a ticket that is good no more. The same for every
     /// request that carries that ticket, so that a hundred open tabs become one new session.
     #[must_use]
     pub fn successor(self, signed_at_us: u64) -> Self {
-        Self(Uuid::new_v5(&self.0, &signed_at_us.to_be_bytes()))
+        Uuid::new_v5(&self.into(), &signed_at_us.to_be_bytes()).into()
     }
 
     /// The session with these bytes.
     #[must_use]
-    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self(Uuid::from_bytes(bytes))
+    pub const fn from_bytes(bytes: [u8; Self::SIZE]) -> Self {
+        Self(bytes)
     }
 
-    /// The 16 bytes of the id, as stores keep them.
+    /// The bytes of the id, as stores keep them.
     #[must_use]
-    pub const fn as_bytes(&self) -> &[u8; 16] {
-        self.0.as_bytes()
+    pub const fn as_bytes(&self) -> &[u8; Self::SIZE] {
+        &self.0
+    }
+}
+
+/// What a UUID says of its version and variant, and the random bits that stand in the same two bytes, are no part of the id.
+impl From<Uuid> for SessionId {
+    fn from(uuid: Uuid) -> Self {
+        let bytes = uuid.as_bytes();
+        let mut kept = [0; Self::SIZE];
+        kept[..VERSION_AT].copy_from_slice(&bytes[..VERSION_AT]);
+        kept[VERSION_AT] = bytes[VERSION_AT + 1];
+        kept[VARIANT_AT - 1..].copy_from_slice(&bytes[VARIANT_AT + 1..]);
+        Self(kept)
+    }
+}
+
+/// A UUID of version 4: `2b6e6c34-6dd6-402e-80cd-e3f03456f3f7`.
+impl From<SessionId> for Uuid {
+    fn from(session: SessionId) -> Self {
+        let mut bytes = [0; 16];
+        bytes[..VERSION_AT].copy_from_slice(&session.0[..VERSION_AT]);
+        bytes[VERSION_AT + 1] = session.0[VERSION_AT];
+        bytes[VARIANT_AT + 1..].copy_from_slice(&session.0[VARIANT_AT - 1..]);
+        (bytes[VERSION_AT], bytes[VARIANT_AT]) = (RANDOM_VERSION, VARIANT);
+        Self::from_bytes(bytes)
     }
 }
 
@@ -123,13 +159,13 @@ impl FromStr for SessionId {
     type Err = uuid::Error;
 
     fn from_str(text: &str) -> Result<Self, uuid::Error> {
-        text.parse().map(Self)
+        text.parse().map(Uuid::into)
     }
 }
 
 impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.hyphenated().fmt(f)
+        Uuid::from(*self).hyphenated().fmt(f)
     }
 }
 
@@ -159,5 +195,17 @@ mod tests {
         assert_eq!(session.successor(1), session.successor(1));
         assert_ne!(session.successor(1), session.successor(2));
         assert_ne!(session.successor(1), session);
+    }
+
+    #[test]
+    fn every_session_is_a_random_uuid_and_nothing_of_it_is_lost() {
+        for session in [SessionId::random(), SessionId::random().successor(1), SessionId::from_bytes([0xff; 14])] {
+            let uuid: Uuid = session.to_string().parse().unwrap();
+            assert_eq!((uuid.get_version_num(), uuid.get_variant()), (4, uuid::Variant::RFC4122), "{session}");
+            assert_eq!(session.to_string().parse::<SessionId>().unwrap(), session);
+            assert_eq!(serde_json::to_value(session).unwrap(), session.to_string());
+            assert_eq!(serde_json::from_value::<SessionId>(session.to_string().into()).unwrap(), session);
+        }
+        assert_ne!(SessionId::random(), SessionId::random());
     }
 }

@@ -4,21 +4,23 @@ use crate::SessionId;
 
 /// Digits of Crockford's base 32: none that is taken for another. <https://www.crockford.com/base32.html>
 const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/// Digits that the 128 bits of a session take.
-const LENGTH: usize = 26;
-/// Digits of a group; the last one has one more.
-const GROUP: usize = 5;
+/// Bits of a session.
+const BITS: usize = 8 * SessionId::SIZE;
+/// Digits that they take.
+const LENGTH: usize = BITS.div_ceil(5);
+/// Digits of a group; the last one has one less.
+const GROUP: usize = 6;
 
 impl SessionId {
-    /// The code of this session: `5NKV3-0ZB8W-9H0QD-6J1RA-XM2TCE`. It is the whole id in other digits, so it finds the
+    /// The code of this session: `0NPWV1-MDQB2X-KF3Y0T-5DWZQ`. It is the whole id in other digits, so it finds the
     /// session without a search, and like the id it proves nothing. A shorter one would have to be searched for in the
     /// line, which takes longest when most people ask.
     #[must_use]
     pub fn support_code(&self) -> String {
-        let number = u128::from_be_bytes(*self.as_bytes());
+        let number = self.as_bytes().iter().fold(0, |number, byte| number << 8 | u128::from(*byte));
         let mut code = String::with_capacity(LENGTH + LENGTH / GROUP);
         for place in 0..LENGTH {
-            if place > 0 && place % GROUP == 0 && place + 1 < LENGTH {
+            if place > 0 && place % GROUP == 0 {
                 code.push('-');
             }
             let digit = (number >> (5 * (LENGTH - 1 - place))) & 31;
@@ -39,13 +41,14 @@ impl SessionId {
                 other => DIGITS.iter().position(|digit| char::from(*digit) == other)?,
             };
             digits += 1;
-            // The first digit has three bits of the id only.
-            if digits > LENGTH || number >> 123 != 0 {
+            // The first digit has two bits of the id only.
+            if digits > LENGTH || number >> (BITS - 5) != 0 {
                 return None;
             }
             number = number << 5 | digit as u128;
         }
-        (digits == LENGTH).then(|| Self::from_bytes(number.to_be_bytes()))
+        let bytes = number.to_be_bytes().last_chunk().copied()?;
+        (digits == LENGTH).then(|| Self::from_bytes(bytes))
     }
 }
 
@@ -57,9 +60,9 @@ mod tests {
 
     #[test]
     fn a_code_is_the_same_session_however_it_was_written() {
-        let session: SessionId = "adfd8c1f-d517-49c1-9d60-9a3f9d2a1d5e".parse().unwrap();
+        let session: SessionId = "2b6e6c34-6dd6-402e-80cd-e3f03456f3f7".parse().unwrap();
         let code = session.support_code();
-        assert_eq!(code, "5DZP6-1ZN8Q-970ST-R4T7Y-EJM7AY");
+        assert_eq!(code, "0NPWV1-MDQB2X-KF3Y0T-5DWZQ");
         for written in [
             code.to_lowercase(),
             code.replace('-', ""),
@@ -70,7 +73,7 @@ mod tests {
             assert_eq!(SessionId::from_support_code(&written), Some(session), "{written}");
         }
         for wrong in
-            ["", "5DZP6", &code[1..], &format!("{code}0"), &code.replace('D', "U"), "ZZZZZ-ZZZZZ-ZZZZZ-ZZZZZ-ZZZZZZ"]
+            ["", "0NPWV1", &code[1..], &format!("{code}0"), &code.replace('D', "U"), "ZZZZZZ-ZZZZZZ-ZZZZZZ-ZZZZZ"]
         {
             assert_eq!(SessionId::from_support_code(wrong), None, "{wrong}");
         }
@@ -78,7 +81,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_session_has_its_own_code(bytes: [u8; 16]) {
+        fn every_session_has_its_own_code(bytes: [u8; SessionId::SIZE]) {
             let session = SessionId::from_bytes(bytes);
             prop_assert_eq!(SessionId::from_support_code(&session.support_code()), Some(session));
         }

@@ -274,7 +274,7 @@ mod tests {
 
     fn place() -> Place {
         Place {
-            session: SessionId::from_bytes([3; 16]),
+            session: SessionId::from_bytes([3; 14]),
             arrival: Micros(1_700_000_000_000_001),
             admitted_at: None,
             rank: 7,

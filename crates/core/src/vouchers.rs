@@ -86,7 +86,7 @@ mod tests {
     }
 
     fn session(number: u64) -> SessionId {
-        let mut bytes = [7; 16];
+        let mut bytes = [7; 14];
         bytes[..8].copy_from_slice(&number.to_be_bytes());
         SessionId::from_bytes(bytes)
     }

@@ -122,7 +122,7 @@ mod tests {
         let window = Micros(NOW.0 - 300_000_000);
         let stays = Stays { short: 300, short_ms: 30_000_000, long: 0 };
         let moved = Pace { since, window, current: 300, previous: 300, stays, stays_before: stays, ..Pace::default() };
-        let session = SessionId::from_bytes([3; 16]);
+        let session = SessionId::from_bytes([3; 14]);
         let expires_at = NOW.plus_seconds(60);
         let place = Place { session, arrival: since, admitted_at: None, rank, expires_at, granted: true };
         VisitAnswer {

@@ -3,6 +3,8 @@
 
 use std::f64::consts::TAU;
 
+use vestibule_core::SessionId;
+
 /// `SplitMix64`: Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators".
 #[derive(Debug, Clone)]
 pub struct Chance(u64);
@@ -55,12 +57,13 @@ impl Chance {
         (mean.ln() - SHAPE * SHAPE / 2.0 + SHAPE * radius * angle.cos()).exp()
     }
 
-    /// Sixteen bytes, for an id.
-    pub fn bytes(&mut self) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&self.next().to_be_bytes());
-        bytes[8..].copy_from_slice(&self.next().to_be_bytes());
-        bytes
+    /// A session's id.
+    pub fn session(&mut self) -> SessionId {
+        let mut bytes = [0; SessionId::SIZE];
+        for chunk in bytes.chunks_mut(size_of::<u64>()) {
+            chunk.copy_from_slice(&self.next().to_be_bytes()[..chunk.len()]);
+        }
+        SessionId::from_bytes(bytes)
     }
 }
 

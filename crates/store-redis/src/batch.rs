@@ -7,9 +7,9 @@ use std::cmp::Reverse;
 use bytes::Bytes;
 use fred::types::Value;
 use vestibule_core::line::Visit;
-use vestibule_core::{Micros, VerifiedTicket};
+use vestibule_core::{Micros, SessionId, VerifiedTicket};
 
-use crate::codes::{JOINS, LET_IN, SESSION_SIZE, VISIT_SIZE};
+use crate::codes::{JOINS, LET_IN, VISIT_SIZE};
 use crate::packed::NONE;
 
 /// Visits in the order in which the script sees them.
@@ -66,7 +66,7 @@ impl<'a> Batch<'a> {
 impl Entry<'_> {
     /// Where the process vouches for the bearer of a waiting ticket, when they were let in stands below zero.
     fn pack(&self, packed: &mut Vec<u8>) {
-        let nobody = [0; SESSION_SIZE];
+        let nobody = [0; SessionId::SIZE];
         let ticket = self.visit.ticket.as_ref();
         let numbers = ticket.map_or([NONE; 5], |ticket| {
             let let_in_at = ticket.admitted_at().map(number).or(ticket.let_in_at().map(|at| -number(at)));

@@ -1,10 +1,10 @@
 //! The numbers that scripts and Rust mean the same by: defined once, written into every script.
 
-use vestibule_core::MICROS_PER_SECOND;
 use vestibule_core::line::{
     ADMISSION_COST, ADVANCE_BATCH, Counters, LINE_SLACK, Mode, PACE_WINDOW, PAGE_MAX, PLACES_SLACK, PURGE_BATCH,
     REAP_BATCH, RELEASE_BATCH, WAIT_BUCKETS,
 };
+use vestibule_core::{MICROS_PER_SECOND, SessionId};
 
 macro_rules! codes {
     ($($name:ident = $value:literal),* $(,)?) => {
@@ -33,10 +33,9 @@ codes! {
 pub(crate) const RULES_FORMAT: &str = ">dddddddddd";
 /// The ticket's session, flags, present until (-1 if it does not say so), arrival, admitted at (of a waiting ticket -1, or less:
 /// see visit.lua), signed at and epoch (-1 without a ticket); then the session that joins.
-pub(crate) const VISIT_FORMAT: &str = ">c16Bdddddc16";
-/// Bytes of a visit in that format, and of a session.
-pub(crate) const VISIT_SIZE: usize = SESSION_SIZE + 1 + 5 * size_of::<f64>() + SESSION_SIZE;
-pub(crate) const SESSION_SIZE: usize = 16;
+pub(crate) const VISIT_FORMAT: &str = ">c14Bdddddc14";
+/// Bytes of a visit in that format.
+pub(crate) const VISIT_SIZE: usize = SessionId::SIZE + 1 + 5 * size_of::<f64>() + SessionId::SIZE;
 /// Flags of a visit: who has no place joins; and the bearer was let in, by the ticket or by the word of the process.
 pub(crate) const JOINS: u8 = 1;
 pub(crate) const LET_IN: u8 = 2;
@@ -73,7 +72,7 @@ pub(crate) fn as_lua() -> String {
         ("PLACES_SHARE", PLACES_SLACK.0),
         ("PLACES_OF", PLACES_SLACK.1),
         ("VISIT_SIZE", VISIT_SIZE as u64),
-        ("SESSION_SIZE", SESSION_SIZE as u64),
+        ("SESSION_SIZE", SessionId::SIZE as u64),
         ("JOINS", JOINS.into()),
         ("LET_IN", LET_IN.into()),
     ];

@@ -100,7 +100,7 @@ impl Reply {
 
     fn session(&mut self) -> Result<SessionId, StoreError> {
         let bytes = self.bytes()?;
-        let bytes: [u8; 16] = bytes.as_ref().try_into().map_err(|_| corrupt("16 bytes", bytes.len()))?;
+        let bytes = bytes.as_ref().try_into().map_err(|_| corrupt("the bytes of a session", bytes.len()))?;
         Ok(SessionId::from_bytes(bytes))
     }
 

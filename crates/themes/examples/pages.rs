@@ -38,7 +38,7 @@ async fn write_states(folder: &Path, language: Language) -> Result<(), Box<dyn E
 fn standing(state: StandingState) -> Result<Standing, Box<dyn Error>> {
     Ok(Standing {
         queue: "acme-tour".parse()?,
-        session: Some("6f1c2a54-9a57-4b8e-8a43-6d7a3f0f9b11".parse()?),
+        session: Some("6f1c2a54-9a57-408e-8043-6d7a3f0f9b11".parse()?),
         state,
         position: Some(1284),
         waiting: Some(5678),

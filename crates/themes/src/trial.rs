@@ -57,7 +57,7 @@ fn samples() -> Option<Vec<Standing>> {
         revision: None,
     };
     let full = Standing {
-        session: "6f1c2a54-9a57-4b8e-8a43-6d7a3f0f9b11".parse().ok(),
+        session: "6f1c2a54-9a57-408e-8043-6d7a3f0f9b11".parse().ok(),
         position: Some(1234),
         waiting: Some(5678),
         active: Some(100),

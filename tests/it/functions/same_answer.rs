@@ -80,7 +80,7 @@ fn without_secrets(text: &str) -> String {
         let end = rest.find(|letter| !part_of_word(letter)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
         let is_session = word.len() == 36 && word.split('-').count() == 5;
-        let is_code = word.len() == 30 && word.split('-').count() == 5;
+        let is_code = word.len() == 26 && word.split('-').count() == 4;
         let is_token = word.starts_with("ey") && word.split('.').count() == 3;
         masked.push_str(if is_session || is_code {
             "SESSION"

@@ -76,7 +76,7 @@ fn standing(state: StandingState) -> Result<Standing, Problem> {
     let queue: QueueId = "sample".parse().map_err(|_| Problem::NotFound)?;
     Ok(Standing {
         queue,
-        session: Some(SessionId::from_bytes([0x5a; 16])),
+        session: Some(SessionId::from_bytes([0x5a; 14])),
         state,
         position: in_line.then_some(1234),
         waiting: Some(5678),

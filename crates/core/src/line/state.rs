@@ -297,7 +297,7 @@ impl Line {
     #[must_use]
     pub fn page(&self, from: Micros, limit: usize) -> LinePage {
         let limit = limit.min(PAGE_MAX);
-        let mut found = self.order.range((from, SessionId::from_bytes([0; 16]))..);
+        let mut found = self.order.range((from, SessionId::from_bytes([0; SessionId::SIZE]))..);
         let mut entries = Vec::new();
         for (arrival, session) in found.by_ref().take(limit) {
             let expires_at = self.present.get(session).map_or(Micros(0), |presence| presence.expires_at);

@@ -25,8 +25,10 @@ impl Chance {
         of[self.0.random_range(0..of.len())]
     }
 
+    /// Draws sixteen bytes, so that a seed is the same day as in the docs.
     pub(crate) fn session(&mut self) -> SessionId {
-        SessionId::from_bytes(self.0.random())
+        let [bytes @ .., _, _]: [u8; 16] = self.0.random();
+        SessionId::from_bytes(bytes)
     }
 
     /// An exponential time with this mean.

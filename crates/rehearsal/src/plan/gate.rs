@@ -65,7 +65,7 @@ impl VirtualGate {
     pub(super) fn new(crowd: &Crowd, rules: &LineRules) -> Self {
         let mut chance = Chance::of(crowd.seed, u32::MAX);
         let guest = |chance: &mut Chance| Guest {
-            session: SessionId::from_bytes(chance.bytes()),
+            session: chance.session(),
             ticket: None,
             told_at: Moment(0),
             told: 0.0,
@@ -114,7 +114,7 @@ impl VirtualGate {
     }
 
     fn answer_robot(&mut self, now: Moment) -> Heard {
-        let join = Some(SessionId::from_bytes(self.chance.bytes()));
+        let join = Some(self.chance.session());
         let answer = self.line.visit(instant(now), &Visit { ticket: None, join });
         let is_in = answer.place.is_some_and(|place| place.admitted_at.is_some());
         if is_in { Heard::Through } else { Heard::QueuePage { ask_after_ms: 2000, ticket: true } }
@@ -132,7 +132,7 @@ impl VirtualGate {
         if answer.place.is_none() {
             // The session ended, and its ticket is good no more: somebody new.
             let guest = &mut self.guests[number as usize];
-            (guest.session, guest.ticket) = (SessionId::from_bytes(self.chance.bytes()), None);
+            (guest.session, guest.ticket) = (self.chance.session(), None);
             (guest.shown, guest.told) = (0, 0.0);
             let visit = Visit { ticket: None, join: Some(guest.session) };
             answer = self.line.visit(instant(now), &visit);

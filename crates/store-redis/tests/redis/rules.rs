@@ -185,10 +185,10 @@ async fn a_script_that_the_server_forgot_is_sent_again() {
 }
 
 #[tokio::test]
-async fn a_queue_keeps_its_sessions_as_16_bytes_under_its_own_names() {
+async fn a_queue_keeps_its_sessions_as_14_bytes_under_its_own_names() {
     let room = Clocked::with(&json!({ "quota": 0 })).await;
     room.visit(joining(0x6162_6364)).await;
-    let tail = "\u{7}".repeat(12);
+    let tail = "\u{7}".repeat(10);
     assert_eq!(room.server.command("ZCARD vestibule:{acme-tour}:line"), "1");
     let score = |key: &str| room.server.command(&format!("ZSCORE vestibule:{{acme-tour}}:{key} \"abcd{tail}\""));
     assert_eq!(score("line"), START.0.to_string());

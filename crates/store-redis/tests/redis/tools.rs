@@ -30,7 +30,7 @@ pub(crate) fn settings(fields: &Value) -> Settings {
 }
 
 pub(crate) fn session(number: u32) -> SessionId {
-    let mut bytes = [7; 16];
+    let mut bytes = [7; 14];
     bytes[..4].copy_from_slice(&number.to_be_bytes());
     SessionId::from_bytes(bytes)
 }

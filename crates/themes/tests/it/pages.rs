@@ -95,7 +95,7 @@ fn a_visitor_without_a_place_is_told_none() {
 fn the_script_is_told_where_to_ask_and_how_to_say_it() {
     let standing = standing(StandingState::Waiting);
     let told = data(&page(&PageView { language: Language::Welsh, ..view(&standing) }));
-    let session = "6f1c2a54-9a57-4b8e-8a43-6d7a3f0f9b11";
+    let session = "6f1c2a54-9a57-408e-8043-6d7a3f0f9b11";
     assert_eq!(told["status_url"], format!("/_vestibule/status?queue=acme-tour&session={session}"));
     assert_eq!(told["away_url"], "/_vestibule/away?queue=acme-tour");
     assert_eq!(told["session"], session);

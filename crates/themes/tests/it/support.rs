@@ -14,7 +14,7 @@ pub(crate) const STATES: [StandingState; 5] = [
 pub(crate) fn standing(state: StandingState) -> Standing {
     Standing {
         queue: "acme-tour".parse().unwrap(),
-        session: Some("6f1c2a54-9a57-4b8e-8a43-6d7a3f0f9b11".parse().unwrap()),
+        session: Some("6f1c2a54-9a57-408e-8043-6d7a3f0f9b11".parse().unwrap()),
         state,
         position: Some(1234),
         waiting: Some(5678),

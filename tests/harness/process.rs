@@ -44,6 +44,11 @@ impl Process {
         assert!(sent.expect("sh starts").success(), "signal {name} was not sent");
     }
 
+    /// The number by which the system knows it.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// What the process ended with, if it ended.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().unwrap()

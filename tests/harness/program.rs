@@ -74,6 +74,12 @@ impl Program {
         .await;
     }
 
+    /// The number by which the system knows the program.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.process.as_ref().expect("the program runs").id()
+    }
+
     /// Sends a signal by its name: `HUP`.
     pub fn signal(&self, name: &str) {
         self.process.as_ref().expect("the program runs").signal(name);

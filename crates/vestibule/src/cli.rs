@@ -145,6 +145,11 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "VESTIBULE_READ_TIMEOUT", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600), value_name = "SECONDS")]
     pub(crate) read_timeout: u64,
 
+    /// Threads that serve visitors (1 to 1024). One is the cheapest for each of them, and is enough where Redis, the site
+    /// or whatever else shares the machine wants the rest of it [default: one for each processor]
+    #[arg(long, env = "VESTIBULE_THREADS", value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
+    pub(crate) threads: Option<u16>,
+
     /// Seconds that requests under way get to finish after SIGTERM (0 to 3600)
     #[arg(long, env = "VESTIBULE_DRAIN", default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=3600), value_name = "SECONDS")]
     pub(crate) drain: u64,

@@ -31,7 +31,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let command = cli::Cli::parse().command;
     let outcome = match command {
-        cli::Command::Serve(options) => run(serve::serve(*options)),
+        cli::Command::Serve(options) => run_on(options.threads, serve::serve(*options)),
         cli::Command::Demo(options) => run(demo::demo(options)),
         cli::Command::Apply(options) => run(apply::apply(options)),
         cli::Command::Check(options) => run(check::check(options)),
@@ -49,5 +49,14 @@ fn main() -> ExitCode {
 }
 
 fn run(program: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(program)
+    run_on(None, program)
+}
+
+/// On so many threads, or one for each processor.
+fn run_on(threads: Option<u16>, program: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if let Some(threads) = threads {
+        runtime.worker_threads(threads.into());
+    }
+    runtime.enable_all().build()?.block_on(program)
 }

@@ -44,6 +44,7 @@ async fn wrong_options_say_what_they_take() {
         (with("--ticket-keys", "k1:c2hvcnQ"), "wrong length"),
         (with("--themes", "/nowhere/at/all"), "is no folder; themes are in a folder"),
         (with("--trusted-proxies", "17"), "0 to 16"),
+        (with("--threads", "0"), "1..=1024"),
         (with("--log", "=loud="), "levels per module"),
         (vec!["serve", "--origin", "http://x/path"], "scheme, host and port only"),
         (vec!["serve", "--settings", "f.toml", "--quota", "5"], "--quota goes with --origin"),
@@ -66,6 +67,21 @@ async fn one_site_needs_no_file() {
         (Visitor::new(&address, "anything.example"), Visitor::new(&address, "anything.example"));
     assert!(first.navigate("/tour").await.text().contains("origin /tour"));
     assert!(second.navigate("/tour").await.text().contains("data-vestibule"));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn it_works_on_as_many_threads_as_it_is_told() {
+    let origin = Origin::start();
+    for threads in [1, 32] {
+        let (address, threads) = (format!("127.0.0.1:{}", free_port()), threads.to_string());
+        let arguments = ["serve", "--listen", &address, "--origin", &origin.url(), "--state", "state"];
+        let mut program = Program::vestibule(&[&arguments[..], &["--threads", &threads]].concat()).start();
+        program.until_healthy(&address).await;
+        assert!(Visitor::new(&address, "anything.example").navigate("/").await.text().contains("origin /"));
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", program.id())).unwrap().count();
+        assert_eq!(tasks > 32, threads == "32", "{tasks} tasks with --threads {threads}");
+    }
 }
 
 #[tokio::test]

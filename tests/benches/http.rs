@@ -2,7 +2,8 @@
 //! the server and Redis spend on each, from /proc and INFO.
 //!
 //! The server runs in a process of its own, this program started again, so that its CPU is counted apart from that of
-//! the clients. Prints a table; asserts nothing.
+//! the clients. It has half of the processors for itself, gate and hello the same, and clients and Redis have the others, as
+//! if they were other machines; in the rows of "shared" all have all. Prints a table; asserts nothing.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark that can't be set up has failed")]
 
@@ -108,21 +109,61 @@ async fn gate(address: &str, waiting: usize) -> Router {
     }))
 }
 
+/// Which processors the server works on, and which its clients and Redis, as lists of their numbers.
+struct Processors {
+    server: String,
+    others: String,
+}
+
+impl Processors {
+    /// The server has the first half of those that this program may use, or `shared`, all have all.
+    fn of(allowed: &[u32], shared: bool) -> Self {
+        let list = |some: &[u32]| some.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        let (first, second) = allowed.split_at(allowed.len() / 2);
+        if shared || first.is_empty() {
+            return Self { server: list(allowed), others: list(allowed) };
+        }
+        Self { server: list(first), others: list(second) }
+    }
+
+    /// From now on, this program and what it starts keep to those of the others.
+    fn leave_the_server_alone(&self) {
+        let own = std::process::id().to_string();
+        let taskset =
+            Command::new("taskset").args(["-a", "-p", "-c", &self.others, &own]).stdout(Stdio::null()).status();
+        assert!(taskset.unwrap().success(), "taskset keeps programs to some processors");
+    }
+}
+
+/// The processors that this program may use: `0-3,6` in /proc.
+fn allowed_processors() -> Vec<u32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
+    let range = |part: &str| {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        from.parse().unwrap()..=to.parse().unwrap()
+    };
+    list.split(',').flat_map(range).collect()
+}
+
 struct Server {
     child: Child,
     port: u16,
+    processors: Arc<Processors>,
 }
 
 impl Server {
-    async fn start(kind: &str, waiting: usize) -> Self {
+    async fn start(kind: &str, waiting: usize, processors: &Arc<Processors>) -> Self {
         let port = free_port();
         let program = std::env::current_exe().unwrap();
-        let child = Command::new(program)
+        let child = Command::new("taskset")
+            .args(["-c", &processors.server])
+            .arg(program)
             .args(["serve", kind, &waiting.to_string(), &port.to_string()])
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
-        let server = Self { child, port };
+        let server = Self { child, port, processors: processors.clone() };
         while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -257,7 +298,8 @@ impl Crowd {
 
     /// A bare axum that is sent the same requests and answers as many bytes in all.
     async fn of_hello(&self, request: &str, bytes: usize) -> Self {
-        let server = Server::start(&format!("hello:{}", bytes.saturating_sub(HELLO_HEAD)), 0).await;
+        let kind = format!("hello:{}", bytes.saturating_sub(HELLO_HEAD));
+        let server = Server::start(&kind, 0, &self.server.processors).await;
         let cookie = self.clients.iter().find_map(|client| client.cookie.as_ref());
         let cookie = cookie.map(|cookie| format!("Cookie: {cookie}\r\n")).unwrap_or_default();
         Self::new(server, None, &format!("{request}{cookie}"), false, self.clients.len()).await.0
@@ -289,13 +331,24 @@ async fn main() {
         "| store | waiting | request | at once | bytes | requests/s | of hello's | gate CPU, us | to hello's | Redis CPU, us |"
     );
     println!("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let allowed = allowed_processors();
+    let halves = Arc::new(Processors::of(&allowed, false));
+    halves.leave_the_server_alone();
     for kind in ["memory", "redis", "redis, apart"] {
-        rows(kind, WAITING, &KINDS, AT_ONCE).await;
+        rows(kind, WAITING, &KINDS, AT_ONCE, &halves).await;
         for waiting in SHORT_AND_LONG {
-            rows(kind, waiting, &KINDS[..1], AT_ONCE).await;
+            rows(kind, waiting, &KINDS[..1], AT_ONCE, &halves).await;
         }
-        for at_once in FEWER_AND_MORE {
-            rows(kind, WAITING, &KINDS[..1], at_once).await;
+        let at_once = if kind == "redis, apart" { &[][..] } else { &FEWER_AND_MORE };
+        for at_once in at_once {
+            rows(kind, WAITING, &KINDS[..1], *at_once, &halves).await;
+        }
+    }
+    let shared = Arc::new(Processors::of(&allowed, true));
+    shared.leave_the_server_alone();
+    for kind in ["memory, shared", "redis, shared"] {
+        for at_once in [AT_ONCE].into_iter().chain(FEWER_AND_MORE) {
+            rows(kind, WAITING, &KINDS[..1], at_once, &shared).await;
         }
     }
 }
@@ -309,15 +362,15 @@ const KINDS: [Kind; 4] = [
     ("first visit, whole page", "q0-0", "/", false),
 ];
 
-/// Measures these requests of so many visitors at once in a line that is so long, each right before hello.
-async fn rows(kind: &str, waiting: usize, requests: &[Kind], at_once: usize) {
+/// Measures these requests of so many visitors at once in a line that is so long, each in turns with hello.
+async fn rows(kind: &str, waiting: usize, requests: &[Kind], at_once: usize, processors: &Arc<Processors>) {
     let redis = Redis::start().await;
     let address = match kind {
-        "memory" => "memory".to_owned(),
-        "redis" => redis.url(),
-        _ => format!("apart:{}", redis.url()),
+        "memory" | "memory, shared" => "memory".to_owned(),
+        "redis, apart" => format!("apart:{}", redis.url()),
+        _ => redis.url(),
     };
-    let mut server = Some(Server::start(&address, waiting).await);
+    let mut server = Some(Server::start(&address, waiting, processors).await);
     let browser = "Accept: text/html\r\nAccept-Language: en-GB,en;q=0.9\r\nSec-Fetch-Mode: navigate\r\n";
     for (name, host, path, keeps_cookie) in requests {
         let first = format!("GET / HTTP/1.1\r\nHost: {host}.test\r\n{browser}");
@@ -343,7 +396,7 @@ async fn rows(kind: &str, waiting: usize, requests: &[Kind], at_once: usize) {
             median(shares),
             median(costs),
             median(ratios),
-            if kind == "memory" { "-".to_owned() } else { format!("{:.1}", median(redis_costs)) },
+            if address == "memory" { "-".to_owned() } else { format!("{:.1}", median(redis_costs)) },
         );
         server = Some(gate.server);
     }

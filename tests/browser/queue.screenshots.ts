@@ -10,7 +10,7 @@ const phone = { viewport: { width: 390, height: 844 }, isMobile: true, deviceSca
 const desktop = { viewport: { width: 1280, height: 900 }, deviceScaleFactor: 1 }
 const waiting = { state: 'waiting', position: 1284, waiting: 5678, wait_seconds: { p50: 240, p90: 360 } }
 const admitted = { ...waiting, state: 'admitted', position: null }
-const code = '6f1c2a54'
+const code = '0NPWV1-MDQB2X-KF3Y0T-5DWZQ'
 
 const pictures: Record<string, [look: BrowserContextOptions, standing: typeof waiting | typeof admitted]> = {
   'queue-phone-light': [{ ...phone, colorScheme: 'light' }, waiting],

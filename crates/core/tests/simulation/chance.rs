@@ -25,10 +25,8 @@ impl Chance {
         of[self.0.random_range(0..of.len())]
     }
 
-    /// Draws sixteen bytes, so that a seed is the same day as in the docs.
     pub(crate) fn session(&mut self) -> SessionId {
-        let [bytes @ .., _, _]: [u8; 16] = self.0.random();
-        SessionId::from_bytes(bytes)
+        SessionId::from_bytes(self.0.random())
     }
 
     /// An exponential time with this mean.

@@ -54,10 +54,7 @@ fn standing(head: &Parts, body: &Bytes) -> Result<Heard, String> {
         Err(_) if head.status == StatusCode::OK => return Err("200 without a standing".to_owned()),
         Err(_) => return Err(head.status.to_string()),
     };
-    let session = standing.session.map_or(0, |session| {
-        let bytes = session.as_bytes();
-        u64::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]]).max(1)
-    });
+    let session = standing.session.map_or(0, Told::first_bytes);
     let poll_after_ms = u32::try_from(standing.poll_after.max(1).saturating_mul(1000)).unwrap_or(RETRY_MAX_MS);
     let unavailable = standing.state == StandingState::Unavailable;
     Ok(Heard::Standing(Told {

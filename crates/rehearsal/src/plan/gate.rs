@@ -257,7 +257,7 @@ impl VirtualGate {
         guest.told = wait.map_or(0.0, |wait| wait.p50 as f32);
         guest.soonest = soonest.map_or(0.0, |soonest| soonest as f32);
         guest.shown = rank.map_or(0, |rank| if guest.shown == 0 { rank } else { rank.min(guest.shown) });
-        let (session, shown) = (first_bytes(guest.session), guest.shown);
+        let (session, shown) = (Told::first_bytes(guest.session), guest.shown);
         match question {
             Question::Enter | Question::Page if admitted => Heard::Through,
             Question::Enter | Question::Page => Heard::QueuePage { ask_after_ms, ticket: true },
@@ -308,11 +308,6 @@ fn questions(less: f64, more: f64, longest: f64) -> f64 {
         from = until;
     }
     polls
-}
-
-fn first_bytes(session: SessionId) -> u64 {
-    let (first, _) = session.as_bytes().split_at(8);
-    first.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)).max(1)
 }
 
 fn instant(at: Moment) -> Micros {

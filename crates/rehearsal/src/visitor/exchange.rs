@@ -1,6 +1,6 @@
 //! What visitors ask, and what they hear.
 
-use vestibule_core::{StandingState, WaitSeconds};
+use vestibule_core::{SessionId, StandingState, WaitSeconds};
 
 use crate::moment::Moment;
 
@@ -102,6 +102,13 @@ pub struct Told {
     pub poll_after_ms: u32,
     /// Set in virtual time only.
     pub stretch: Option<Stretch>,
+}
+
+impl Told {
+    /// A session as [`Told::session`] has it.
+    pub(crate) fn first_bytes(session: SessionId) -> u64 {
+        session.as_bytes().first_chunk().map_or(1, |first| u64::from_be_bytes(*first).max(1))
+    }
 }
 
 /// Questions that would change nothing, and are counted rather than asked.

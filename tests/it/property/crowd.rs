@@ -32,7 +32,7 @@ fn one_of<T: Clone>(rng: &mut SmallRng, of: &[T]) -> T {
     of.choose(rng).expect("there is something to choose from").clone()
 }
 
-/// Draws sixteen bytes, as long as the kept seeds are those that they were found with.
+/// Draws sixteen bytes, as it did when the kept seeds were found: otherwise they would be other runs.
 fn new_session(rng: &mut SmallRng) -> SessionId {
     let [bytes @ .., _, _]: [u8; 16] = rng.random();
     SessionId::from_bytes(bytes)

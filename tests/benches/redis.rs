@@ -103,19 +103,11 @@ impl Bench {
         }
     }
 
-    async fn cpu_us(&self) -> f64 {
-        let mut sum = 0.0;
-        for field in ["used_cpu_sys", "used_cpu_user"] {
-            sum += self.redis.info("cpu", field).await.unwrap().parse::<f64>().unwrap() * 1e6;
-        }
-        sum
-    }
-
     async fn work<T>(&self, doing: impl Future<Output = T>, times: usize) -> (Work, T) {
         self.redis.command(&["CONFIG", "RESETSTAT"]).await;
-        let before = self.cpu_us().await;
+        let before = self.redis.cpu().await;
         let done = doing.await;
-        let cpu_us = (self.cpu_us().await - before) / times as f64;
+        let cpu_us = (self.redis.cpu().await - before) * 1e6 / times as f64;
         let mut commands = Vec::new();
         for name in ["evalsha", "zrank", "zadd"] {
             if let Some(text) = self.redis.info("commandstats", &format!("cmdstat_{name}")).await {

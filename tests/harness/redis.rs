@@ -148,6 +148,15 @@ impl Redis {
         info.text().lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':').map(str::to_owned))
     }
 
+    /// Seconds of CPU that the server worked so far.
+    pub async fn cpu(&self) -> f64 {
+        let mut sum = 0.0;
+        for field in ["used_cpu_sys", "used_cpu_user"] {
+            sum += self.info("cpu", field).await.unwrap().parse::<f64>().unwrap();
+        }
+        sum
+    }
+
     /// How many commands the server ran so far, those inside of scripts and the harness's own included.
     pub async fn commands_processed(&self) -> u64 {
         self.info("stats", "total_commands_processed").await.unwrap().parse().unwrap()

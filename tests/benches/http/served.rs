@@ -1,0 +1,78 @@
+//! What the server's process runs: a bare hello, or the gate with a line before it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::routing::get;
+use futures_util::{StreamExt as _, stream};
+use serde_json::json;
+use tokio::net::TcpListener;
+use vestibule_core::line::Visit;
+use vestibule_core::settings::Settings;
+use vestibule_core::{KeyList, MemoryStore, PassSigner, PutMode, SessionId, Store, SystemClock, TicketSigner};
+use vestibule_gate::{Gate, GateParts, ProxyLimits};
+use vestibule_http::Directory;
+use vestibule_store_redis::{RedisOptions, RedisStore};
+
+/// Visitors who join at once while the line forms.
+const JOINING: usize = 256;
+
+fn settings(quota: u64, recheck_after: u64) -> Settings {
+    let document = json!({
+        "id": format!("q{quota}-{recheck_after}"), "tenant": "bench", "hosts": [format!("q{quota}-{recheck_after}.test")],
+        "quota": quota, "recheck_after": recheck_after, "claim_ttl": 600, "waiting_ttl": 1200, "hold_ttl": 1200,
+        "handover": { "kind": "check" },
+    });
+    Settings::from_value(&document).unwrap()
+}
+
+fn keys() -> KeyList {
+    KeyList::of_bytes("bench", [7; 32])
+}
+
+/// The server's side: a hello of so many bytes, or the gate.
+pub(crate) async fn serve(kind: &str, waiting: usize, port: u16) {
+    let router = if let Some(bytes) = kind.strip_prefix("hello:") {
+        let body = "x".repeat(bytes.parse().unwrap());
+        Router::new().fallback(get(move || std::future::ready(body.clone())))
+    } else {
+        gate(kind, waiting).await
+    };
+    let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+    axum::serve(listener, router).await.unwrap();
+}
+
+async fn gate(address: &str, waiting: usize) -> Router {
+    let store: Arc<dyn Store> = match address {
+        "memory" => Arc::new(MemoryStore::new(SystemClock::new())),
+        url => {
+            // "apart" stands in front of the address where every visit is to have a script for itself.
+            let together = RedisOptions::default();
+            let apart = RedisOptions { visits_together: 1, ..RedisOptions::default() };
+            let (url, options) = url.strip_prefix("apart:").map_or((url, together), |url| (url, apart));
+            Arc::new(RedisStore::connect(url, options).unwrap())
+        }
+    };
+    let queues = vec![settings(0, 0), settings(1_000_000, 0), settings(1_000_000, 60)];
+    for queue in &queues {
+        while store.put_settings(queue, PutMode::Always).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+    let join = |_| store.visit(&queues[0].id, Visit { ticket: None, join: Some(SessionId::random()) });
+    let mut joined = stream::iter(0..waiting).map(join).buffer_unordered(JOINING);
+    while let Some(answer) = joined.next().await {
+        answer.unwrap();
+    }
+    drop(joined);
+    vestibule_gate::router(Gate::new(GateParts {
+        directory: Arc::new(Directory::new(store.clone(), Vec::new(), queues)),
+        store,
+        themes: vestibule_themes::Themes::built_in(),
+        tickets: TicketSigner::new(&keys()).unwrap(),
+        passes: PassSigner::new(&keys()).unwrap(),
+        trusted_proxies: 0,
+        proxy: ProxyLimits::default(),
+    }))
+}

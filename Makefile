@@ -10,7 +10,7 @@ tools := .tools/python/bin
 .DEFAULT_GOAL := help
 # One step after the other: cargo uses all cores by itself.
 .NOTPARALLEL:
-.PHONY: help demo test bench lint screenshots functions build-Admin deploy setup build format clippy docs scripts types dependencies \
+.PHONY: help demo test test-all bench lint screenshots functions build-Admin deploy setup setup-deploy build format clippy docs scripts types dependencies \
   template containers pipelines dashboard dashboard-lint rust-tests dashboard-tests browser-tests
 
 help: ## list these targets
@@ -21,6 +21,9 @@ demo: dashboard/dist/index.html ## a shop, a crowd in front of it, and you in th
 
 test: setup lint build rust-tests dashboard-tests browser-tests ## all checks and tests; installs what they need
 
+test-all: test ## the same, and what takes longer: 100,000 malformed requests
+	VESTIBULE_FUZZ_REQUESTS=100000 cargo nextest run --workspace --filterset 'test(/^fuzz::/)'
+
 bench: ## how fast the rules, the tickets and the gate are
 	cargo build --release -p vestibule-gate -p vestibule-metrics -p vestibule-purge --bins
 	cargo bench --workspace --no-fail-fast
@@ -30,18 +33,21 @@ lint: format clippy docs scripts types dashboard-lint dependencies template cont
 screenshots: setup build ## take the pictures of the documentation anew
 	$(browser_tests) screenshots
 
-functions: $(tools) ## build the functions as they are deployed, into .aws-sam/build
+functions: setup-deploy ## build the functions as they are deployed, into .aws-sam/build
 	PATH="$(CURDIR)/$(tools):$$PATH" SAM_CLI_TELEMETRY=0 sam build
 
 # SAM calls this for the backoffice, which is more than a program that cargo builds: the dashboard is in it.
 build-Admin:
 	scripts/build-admin "$(ARTIFACTS_DIR)"
 
-deploy: $(tools) ## build and deploy a stage of samconfig.toml: make deploy STAGE=staging
+deploy: setup-deploy ## build and deploy a stage of samconfig.toml: make deploy STAGE=staging
 	@scripts/deploy $(STAGE)
 
 setup: ## install what the tests need
 	@scripts/setup
+
+setup-deploy: ## install what a deployment needs: the SAM command line and cargo-lambda
+	@scripts/setup-deploy
 
 dashboard: dashboard/dist/index.html ## build the dashboard, which the programs that serve it have in them
 
@@ -75,8 +81,7 @@ tests/browser/node_modules dashboard/node_modules:
 	cd $(@D) && npm ci
 
 dependencies:
-	@if cargo deny --version > /dev/null 2>&1; then cargo deny check --hide-inclusion-graph bans licenses sources; \
-	else echo "licences and bans are not checked: cargo-deny is not installed; cargo install --locked cargo-deny"; fi
+	scripts/check-dependencies
 
 template: $(tools)
 	scripts/template-lint

@@ -5,31 +5,38 @@
   const d = document, me = d.currentScript, { queue, idle = 5, lang = d.documentElement.lang } = me.dataset;
   const base = new URL(me.src).origin, url = base + '/_vestibule/keepalive?queue=' + encodeURIComponent(queue);
   const words = {
-    en: ['Are you still there?', 'I’m still here', 'Your visit has ended.', 'Back to the line'],
-    de: ['Sind Sie noch da?', 'Ja, ich bin da', 'Ihr Besuch ist beendet.', 'Zurück zur Schlange'],
-    fr: ['Êtes-vous toujours là ?', 'Je suis là', 'Votre visite est terminée.', 'Retour à la file'],
-    es: ['¿Sigue ahí?', 'Sigo aquí', 'Su visita ha terminado.', 'Volver a la cola'],
-    nl: ['Bent u er nog?', 'Ik ben er nog', 'Uw bezoek is afgelopen.', 'Terug naar de rij'],
-    cy: ['Ydych chi yno o hyd?', 'Ydw, rydw i yma', 'Mae eich ymweliad ar ben.', 'Yn ôl i’r ciw'],
+    en: ['Your session ends in #.', 'Stay', 'Your session has ended.', 'Rejoin the line'],
+    de: ['Ihre Sitzung endet in #.', 'Bleiben', 'Ihre Sitzung ist beendet.', 'Erneut anstellen'],
+    fr: ['Votre session se termine dans #.', 'Rester', 'Votre session est terminée.', 'Rejoindre la file'],
+    es: ['Su sesión termina en #.', 'Seguir', 'Su sesión ha terminado.', 'Volver a la cola'],
+    nl: ['Uw sessie eindigt over #.', 'Blijven', 'Uw sessie is beëindigd.', 'Opnieuw aansluiten'],
+    cy: ['Bydd eich sesiwn yn dod i ben mewn #.', 'Aros', 'Mae eich sesiwn ar ben.', 'Ailymuno â’r ciw'],
   };
   const text = words[lang.slice(0, 2).toLowerCase()] || words.en;
   // In milliseconds: the last sign of life, the end of the place (0 before the first answer), when to send next.
-  let seen = Date.now(), end = 0, next = 0, busy, warned, over, bar;
+  let seen = Date.now(), end = 0, next = 0, busy, warned, over, bar, says, before;
   const emit = (name, detail) => d.dispatchEvent(new CustomEvent('vestibule:' + name, { detail, cancelable: true }));
-  const hide = () => { bar?.remove(); warned = 0; };
+  // Later, as the key that took the bar away would act on what has the focus then.
+  const back = (to) => setTimeout(() => { if (d.activeElement == d.body) to?.focus({ preventScroll: true }); }, 300);
+  const hide = () => { bar?.contains(d.activeElement) && back(before); bar?.remove(); bar = warned = null; };
+  const ends = (left) => text[0].replace('#', (left / 6e4 | 0) + ':' + `${left / 1e3 % 60 | 0}`.padStart(2, 0));
   const show = (line, label, href) => {
-    bar?.remove();
+    hide();
+    before = d.activeElement;
+    // Nobody who is typing is interrupted: then the bar is only announced.
+    const typing = before?.matches('input,textarea,select,iframe,[contenteditable]');
     bar = d.createElement('div');
+    says = d.createElement('span');
     const go = d.createElement(href ? 'a' : 'button');
-    bar.setAttribute('role', 'alertdialog');
-    bar.setAttribute('aria-label', line);
+    bar.setAttribute('role', typing ? 'alert' : 'alertdialog');
+    bar.setAttribute('aria-label', says.textContent = line);
     go.textContent = label;
     if (href) go.href = href;
     bar.style.cssText = 'all:initial;position:fixed;inset:auto 0 0;z-index:2147483647;padding:1rem;display:flex;gap:1rem;flex-wrap:wrap;align-items:center;justify-content:center;font:1rem system-ui;background:#111;color:#fff';
     go.style.cssText = 'font:inherit;padding:.6rem 1rem;border:0;border-radius:.5rem;background:#fff;color:#111';
-    bar.append(line, go);
+    bar.append(says, go);
     d.body.append(bar);
-    go.focus({ preventScroll: true });
+    typing || go.focus({ preventScroll: true });
   };
   const send = async () => {
     if (busy || over) return;
@@ -53,11 +60,13 @@
     busy = 0;
   };
   const tick = () => {
+    if (over) return;
     const now = Date.now(), left = end - now;
+    if (warned && bar) { bar.ariaLive = 'off'; says.textContent = ends(Math.max(left, 0)); }
     if (now - seen < idle * 6e4 || end && left < 0) { if (now >= next) send(); }
     else if (end && !warned && left < 6e4) {
+      if (emit('expiring', { expiresIn: Math.ceil(left / 1e3) })) show(ends(left), text[1]);
       warned = 1;
-      if (emit('expiring', { expiresIn: Math.ceil(left / 1e3) })) show(text[0], text[1]);
     }
   };
   // A pointer on its way to the bar must not take it away: the click would land beneath. So only clicks count then.

@@ -19,7 +19,11 @@
   const numbers = new Intl.NumberFormat(page.lang);
   const plurals = new Intl.PluralRules(page.lang);
   const BACKOFF_FIRST = 2, BACKOFF_MAX = 30, DELAY_MAX = 300, POLL_GAP_MS = 1000, FETCH_MS = 10000;
-  const ENTER_MS = 1500, ANNOUNCE_MS = 60000;
+  const ENTER_MS = 1500, ANNOUNCE_MS = 60000, STEADY_MS = 30000;
+  // In the way of the visitor's region, where they speak the page's language.
+  const region = navigator.languages?.find((tag) => tag.split('-')[0] === page.lang) ?? page.lang;
+  const clock = (at) => new Intl.DateTimeFormat(region, { timeStyle: 'short' }).format(at);
+  const visible = () => document.visibilityState === 'visible';
 
   // Storage fails where cookies are blocked; `get` then answers `undefined`, where an empty one answers `null`.
   const key = (name) => `vestibule:${page.queue}:${name}`;
@@ -61,23 +65,35 @@
     };
   } catch { worker = null; }
 
-  // The same rounding as the server's: the words stay true, never below p90 nor above p50.
-  const waitWords = ({ p50, p90: given }) => {
-    const words = texts.wait, p90 = Math.max(p50, given);
-    if (p90 < 60) return words.less_than_minute;
+  // The same rounding as the server's: the words stay true, never below p90 nor above p50. They come with the seconds
+  // that they allow.
+  const roundWait = ({ p50, p90: given }) => {
+    const words = texts.wait, p90 = Math.max(p50, given), H = 3600;
+    if (p90 < 60) return [words.less_than_minute, 0, 60];
     const minutes = p90 / 60;
     const step = minutes <= 10 ? 1 : minutes <= 60 ? 5 : 10;
     const to = Math.ceil(minutes / step) * step;
     if (to > 90) {
       const hours = Math.floor(p50 / 3600), from = Math.floor(p50 / 300) * 5;
-      if (hours) return plural(words.more_than_hours, hours);
-      if (from) return plural(words.more_than_minutes, from);
-      return plural(words.up_to_hours, Math.ceil(p90 / 3600));
+      if (hours) return [plural(words.more_than_hours, hours), hours * H, Infinity];
+      if (from) return [plural(words.more_than_minutes, from), from * 60, Infinity];
+      return [plural(words.up_to_hours, Math.ceil(p90 / H)), 0, Math.ceil(p90 / H) * H];
     }
     const from = Math.floor(p50 / 60 / step) * step;
-    if (!from) return plural(words.up_to_minutes, to);
-    if (from === to) return plural(words.minutes, to);
-    return plural(words.range, to, { from: numbers.format(from), to: numbers.format(to) });
+    const bounds = [from * 60, to * 60];
+    if (!from) return [plural(words.up_to_minutes, to), ...bounds];
+    if (from === to) return [plural(words.minutes, to), ...bounds];
+    return [plural(words.range, to, { from: numbers.format(from), to: numbers.format(to) }), ...bounds];
+  };
+  // Words that are shown and still true stay for a while, so that they don't flicker.
+  let shownWait = null;
+  const waitWords = (wait) => {
+    const kept = shownWait, shown = all('wait')[0]?.textContent;
+    if (kept && shown === kept.text && Date.now() - kept.at < STEADY_MS
+      && wait.p50 >= kept.from && Math.max(wait.p50, wait.p90) <= kept.to) return kept.text;
+    const [text, from, to] = roundWait(wait);
+    shownWait = { text, from, to, at: Date.now() };
+    return text;
   };
 
   // The live region speaks at once of what matters, and of mere progress once a minute.
@@ -94,25 +110,37 @@
     return seen;
   };
 
+  // Heading and lead, chosen as the server does.
+  const said = ({ state, session }) => {
+    if (state === 'left') return texts.left;
+    if (state === 'unavailable' && !session) return texts.newcomer;
+    const next = state === 'waiting' && shownPosition && shownPosition < page.next_below;
+    return { heading: texts.heading[state], lead: next ? texts.next : texts.lead[state] };
+  };
+
   let shownState = page.state, shownPosition = null, spokenPosition = null;
   const render = (standing) => {
     const { state } = standing;
-    const values = { brand: page.brand, name: page.name };
-    const heading = texts.heading[state];
-    root.dataset.state = state;
-    write('heading', heading);
-    write('lead', fill(texts.lead[state], values));
     if (standing.position) renderPlace(standing);
     const inLine = standing.position && state !== 'admitted';
+    const waits = standing.session && state !== 'admitted';
+    const { heading, lead: form } = said(standing);
+    const lead = fill(form, { brand: page.brand, name: page.name });
+    root.dataset.state = state;
+    write('heading', heading);
+    write('lead', lead);
     show('place', inLine);
     show('enter', state === 'admitted');
-    show('keep', state !== 'admitted');
+    show('keep', waits);
+    show('leave', waits && state !== 'unavailable');
+    show('notify', waits && mayNotify());
+    if (state !== 'waiting') show('reason', false);
     const wait = standing.wait_seconds && inLine ? waitWords(standing.wait_seconds) : '';
     write('wait', wait);
     show('wait-row', !!wait);
     const title = inLine ? numbers.format(shownPosition) : state === 'admitted' ? `● ${heading}` : heading;
     document.title = `${title} · ${page.brand}`;
-    if (state !== shownState) announce(`${heading}. ${fill(texts.lead[state], values)}`);
+    if (state !== shownState) announce(`${heading}. ${lead}`);
     else if (inLine && shownPosition !== spokenPosition && Date.now() - spokenAt > ANNOUNCE_MS) {
       spokenPosition = shownPosition;
       announce(`${texts.place}: ${numbers.format(shownPosition)}. ${wait && `${texts.wait_label}: ${wait}.`}`);
@@ -137,6 +165,7 @@
   const reload = () => { leaving = true; location.reload(); };
 
   // The visitor goes to the address they asked for. Most often it is this very one: loaded anew, its `#part` stays.
+  // A tab that nobody looks at holds the admission for a while: a visitor who comes back finds it unused.
   const enter = () => {
     stopped = true;
     const target = new URL(page.enter_url || location.href, location.href);
@@ -156,9 +185,53 @@
         actions.enter();
       };
     });
-    if (document.visibilityState === 'visible') all('enter-link')[0]?.focus();
-    after('enter', ENTER_MS);
+    const look = () => {
+      if (!visible()) return;
+      all('enter-link')[0]?.focus();
+      after('enter', ENTER_MS);
+    };
+    if (visible()) return look();
+    after('enter', Math.max(ENTER_MS, page.hold_admission * 1000));
+    document.addEventListener('visibilitychange', look, { once: true });
+    notify();
   };
+
+  // Only where the visitor asked for it. Phones know no notification of a page alone, and refuse it.
+  const mayNotify = () => 'Notification' in window && isSecureContext
+    && Notification.permission !== 'denied' && !store.get('notify');
+  const notify = () => {
+    if (!store.get('notify') || !('Notification' in window) || Notification.permission !== 'granted') return;
+    try {
+      const notice = new Notification(texts.heading.admitted, { body: page.brand, tag: key('admitted') });
+      notice.onclick = () => { focus(); notice.close(); };
+    } catch { /* the tab's title says it */ }
+  };
+  all('notify').forEach((el) => {
+    el.onclick = async () => {
+      const given = await Notification.requestPermission();
+      if (given === 'granted') {
+        store.set('notify', '1');
+        announce(texts.notify_on);
+      }
+      show('notify', false);
+    };
+  });
+
+  // Leaving for good: the server ends the session, and the page offers a new one.
+  all('leave').forEach((el) => {
+    el.onclick = async () => {
+      if (!confirm(texts.leave_confirm)) return;
+      try {
+        const response = await fetch(page.leave_url, { method: 'POST', credentials: 'same-origin' });
+        if (!response.ok) throw new Error('not left');
+      } catch { return offline(true); }
+      stopped = leaving = true;
+      render({ state: 'left' });
+      document.title = `${texts.left.heading} · ${page.brand}`;
+      show('rejoin', true);
+      all('rejoin')[0]?.querySelector('a')?.focus();
+    };
+  });
 
   // The server doesn't know the session of this page: a reload joins anew, once; if that doesn't help, cookies are off.
   const unknown = () => {
@@ -181,10 +254,13 @@
     if (state === 'admitted') enter();
   };
 
-  let failures = 0, busy = false, polledAt = 0;
-  const offline = (on) => {
-    if (on && !failures) announce(texts.connection);
-    show('connection', on);
+  let failures = 0, busy = false, polledAt = 0, updatedAt = page.state === 'unavailable' ? 0 : Date.now();
+  const updates = all('updates')[0]?.textContent ?? '';
+  const offline = (on, stale = on) => {
+    if (on && !failures) announce(all('connection')[0]?.textContent.trim() ?? '');
+    show('connection', on && !!page.session);
+    root.toggleAttribute('data-offline', stale);
+    write('updates', stale && updatedAt ? fill(texts.updated, { time: clock(updatedAt) }) : updates);
   };
 
   const retryAfter = (response) => {
@@ -215,7 +291,8 @@
     let { standing, delay } = await ask();
     busy = false;
     if (leaving) return;
-    offline(!standing);
+    if (standing && standing.state !== 'unavailable') updatedAt = Date.now();
+    offline(!standing, standing?.state === 'unavailable' || !standing);
     if (standing) {
       failures = 0;
       settle(standing);
@@ -231,7 +308,7 @@
   // However short ago the last question failed: that was for want of what is back now.
   addEventListener('online', () => { if (failures) poll(); else pollNow(); });
   addEventListener('pageshow', (event) => { if (event.persisted) { leaving = stopped = false; poll(); } });
-  document.addEventListener('visibilitychange', () => { if (document.visibilityState === 'visible') pollNow(); });
+  document.addEventListener('visibilitychange', () => { if (visible()) pollNow(); });
   addEventListener('pagehide', () => {
     if (leaving || shownState === 'admitted') return;
     store.set('left', '1');
@@ -241,9 +318,12 @@
   // The beacon of a page that was left for this very one arrives after this one was served, so presence is renewed soon.
   const returned = store.get('left');
   store.drop('left');
+  if (page.kept_seconds) write('kept', fill(texts.kept_until, { time: clock(Date.now() + page.kept_seconds * 1000) }));
   if (page.state === 'admitted') enter();
   else {
     if (page.position) renderPlace(page);
+    show('leave', page.session && page.state !== 'unavailable' && page.state !== 'closed');
+    show('notify', page.session && page.state !== 'closed' && mayNotify());
     after('poll', returned ? POLL_GAP_MS : page.poll_after * 1000);
   }
 })();

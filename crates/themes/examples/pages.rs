@@ -40,6 +40,7 @@ fn standing(state: StandingState) -> Result<Standing, Box<dyn Error>> {
         queue: "acme-tour".parse()?,
         session: Some("6f1c2a54-9a57-408e-8043-6d7a3f0f9b11".parse()?),
         state,
+        reason: None,
         position: Some(1284),
         waiting: Some(5678),
         active: Some(100),
@@ -64,5 +65,7 @@ fn view(standing: &Standing, language: Language) -> PageView<'_> {
         asset_base: "/_vestibule/theme/acme-tour/",
         refresh_seconds: 20,
         hold_seconds: 600,
+        claim_seconds: 30,
+        kept_seconds: None,
     }
 }

@@ -2,13 +2,16 @@
 
 use minijinja::Value;
 use serde::Serialize;
-use vestibule_core::StandingState;
+use vestibule_core::{Standing, StandingState};
 
 use crate::colour::Palette;
 use crate::script;
-use crate::texts::{TextSet, fill, texts};
+use crate::texts::{TextSet, Texts, fill, texts};
 use crate::view::{PageView, PlainPage};
 use crate::{Colour, Language, WaitWords};
+
+/// Positions below this are told that they are next.
+pub(crate) const NEXT_BELOW: u64 = 5;
 
 #[derive(Serialize)]
 pub(crate) struct Queue {
@@ -41,6 +44,10 @@ pub(crate) struct Context {
     behind: Option<String>,
     wait: Option<String>,
     keep: String,
+    kept: Option<String>,
+    held: Option<String>,
+    reason: Option<&'static str>,
+    connection: String,
     no_script: String,
     enter_url: String,
     support_code: Option<String>,
@@ -53,32 +60,45 @@ pub(crate) struct Context {
 impl Context {
     pub(crate) fn of(view: &PageView<'_>) -> Self {
         let (language, standing) = (view.language, view.standing);
-        let TextSet { texts, value } = texts(language);
+        let texts = &texts(language).texts;
         let in_line = standing.position.filter(|_| standing.state != StandingState::Admitted);
         let position = in_line.map(|n| language.number(n));
-        let heading = texts.heading.of(standing.state);
-        let named = [("brand", view.brand()), ("name", view.queue_name)];
-        let hold_minutes = view.hold_seconds / 60;
+        let (heading, lead) = said(texts, standing);
+        let hold_minutes = minutes(view.hold_seconds);
         Self {
             state: standing.state.as_str(),
             title: title(view, position.as_deref(), heading),
-            lead: fill(texts.lead.of(standing.state), &named),
-            queue: Queue { id: standing.queue.to_string(), name: view.queue_name.to_owned() },
-            brand: Brand { name: view.brand().to_owned() },
-            logo: view.logo().map(str::to_owned),
+            lead: fill(lead, &[("brand", view.brand()), ("name", view.queue_name)]),
             position,
             position_number: in_line,
             waiting: standing.waiting.map(|n| language.number(n)),
             behind: in_line.zip(standing.waiting).map(|(position, waiting)| behind(language, position, waiting)),
             wait: in_line.and(standing.wait_seconds).map(|wait| texts.wait.say(language, WaitWords::of(wait))),
-            keep: texts.keep.count(language, hold_minutes.max(1)),
+            keep: texts.keep.count(language, hold_minutes),
+            kept: view.kept_seconds.map(|seconds| texts.kept.count(language, minutes(seconds))),
+            reason: standing.reason.map(|reason| texts.reason.of(reason)),
+            connection: texts.connection.count(language, hold_minutes),
             no_script: texts.no_script.count(language, view.refresh_seconds),
             enter_url: view.enter_url().to_owned(),
-            support_code: standing.session.map(|id| id.support_code()),
             refresh_seconds: view.refresh_seconds,
-            asset_base: view.asset_base.to_owned(),
             script_tags: Value::from_safe_string(script::tags(view)),
-            ..Self::bare(language, view.nonce, view.colour.unwrap_or_default(), heading, value)
+            ..Self::branded(view, heading)
+        }
+    }
+
+    /// A page in place of the site, in the brand's colors.
+    pub(crate) fn error(page: PlainPage, view: &PageView<'_>) -> Self {
+        let plain = Self::plain(page, view.language, view.nonce);
+        let named = [("brand", view.brand())];
+        let (heading, lead) = (fill(&plain.heading, &named), fill(&plain.lead, &named));
+        let held = &texts(view.language).texts.held;
+        Self {
+            state: "error",
+            title: heading.clone(),
+            lead,
+            held: view.kept_seconds.map(|seconds| held.count(view.language, minutes(seconds))),
+            refresh_seconds: plain.refresh_seconds.min(view.refresh_seconds),
+            ..Self::branded(view, &heading)
         }
     }
 
@@ -95,9 +115,22 @@ impl Context {
             PlainPage::AnswerTooLarge { limit_mib } => fill(&text.lead, &[("n", &language.number(limit_mib.into()))]),
             _ => text.lead.clone(),
         };
-        let refresh_seconds = if page == PlainPage::Unavailable { PlainPage::RETRY_SECONDS } else { 0 };
+        let refresh_seconds = if page.retries() { PlainPage::RETRY_SECONDS } else { 0 };
         let bare = Self::bare(language, nonce, Colour::default(), &text.heading, value);
         Self { title: text.heading.clone(), lead, refresh_seconds, ..bare }
+    }
+
+    /// What every page about a queue shows of it.
+    fn branded(view: &PageView<'_>, heading: &str) -> Self {
+        let value = &texts(view.language).value;
+        Self {
+            queue: Queue { id: view.standing.queue.to_string(), name: view.queue_name.to_owned() },
+            brand: Brand { name: view.brand().to_owned() },
+            logo: view.logo().map(str::to_owned),
+            support_code: view.standing.session.map(|id| id.support_code()),
+            asset_base: view.asset_base.to_owned(),
+            ..Self::bare(view.language, view.nonce, view.colour.unwrap_or_default(), heading, value)
+        }
     }
 
     /// Heading and lead, for the page that is left when no template can be rendered.
@@ -124,6 +157,10 @@ impl Context {
             behind: None,
             wait: None,
             keep: String::new(),
+            kept: None,
+            held: None,
+            reason: None,
+            connection: String::new(),
             no_script: String::new(),
             enter_url: String::new(),
             support_code: None,
@@ -133,6 +170,20 @@ impl Context {
             script_tags: Value::from_safe_string(String::new()),
         }
     }
+}
+
+/// Heading and lead. The script chooses in the same way.
+fn said<'a>(texts: &'a Texts, standing: &Standing) -> (&'a str, &'a str) {
+    let heading = texts.heading.of(standing.state);
+    match (standing.state, standing.session, standing.position) {
+        (StandingState::Unavailable, None, _) => (&texts.newcomer.heading, &texts.newcomer.lead),
+        (StandingState::Waiting, _, Some(..NEXT_BELOW)) => (heading, &texts.next),
+        (state, ..) => (heading, texts.lead.of(state)),
+    }
+}
+
+fn minutes(seconds: u64) -> u64 {
+    (seconds / 60).max(1)
 }
 
 /// What a tab shows: the position while there is one, a mark when it is the visitor's turn.

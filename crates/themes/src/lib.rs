@@ -12,7 +12,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), vestibule_core::IdError> {
 //! # let standing = Standing { queue: "acme-tour".parse()?, session: None, state: StandingState::Waiting,
-//! #     position: Some(42), waiting: Some(100), active: None, wait_seconds: None, joined_at: None, expires_in: None,
+//! #     reason: None, position: Some(42), waiting: Some(100), active: None, wait_seconds: None, joined_at: None, expires_in: None,
 //! #     poll_after: 5, enter_url: None, revision: None };
 //! let themes = Themes::built_in();
 //! let page = themes.queue_page(None, &PageView {
@@ -26,6 +26,8 @@
 //!     asset_base: "/_vestibule/theme/acme-tour/",
 //!     refresh_seconds: 20,
 //!     hold_seconds: 600,
+//!     claim_seconds: 30,
+//!     kept_seconds: None,
 //! }).await;
 //! assert!(page.contains(r#"<html lang="cy""#) && page.contains(">42<"));
 //! # Ok(())
@@ -40,6 +42,7 @@ mod address;
 mod asset;
 mod assets;
 mod awake;
+mod bounds;
 mod bucket;
 mod colour;
 mod context;
@@ -64,11 +67,12 @@ mod wait;
 pub use address::{BucketAddress, ThemesAddress, ThemesAddressError};
 pub use asset::{ASSET_MAX, Asset};
 pub use assets::{ASSET_WAIT_MAX, ASSETS_KEPT_MAX, ThemesAway};
+pub use bounds::{FUEL, RENDER_TIME_MAX};
 pub use bucket::{FILES_MAX, S3Server};
 pub use colour::{Colour, ColourError};
 pub use error::ThemeError;
 pub use language::{Language, negotiate};
-pub use loaded::{TEMPLATE_MAX, TEMPLATES_MAX};
+pub use loaded::{RENDER_WAIT_MAX, SLOW_PAUSE, TEMPLATE_MAX, TEMPLATES_MAX};
 pub use publish::{
     Draft, KnownTheme, PublishError, Publisher, THEME_MAX, ThemeFiles, ThemeVersion, VERSIONS_KEPT_MAX, VersionId,
     VersionIdError,
@@ -76,7 +80,7 @@ pub use publish::{
 pub use script::{keepalive_script, queue_script};
 pub use shelf::THEMES_KEPT_MAX;
 pub use slot::FIRST_LOAD_MAX;
-pub use templates::{FUEL, PAGE_MAX};
+pub use templates::PAGE_MAX;
 pub use themes::{BUCKET_RECHECK, FOLDER_RECHECK, Themes};
 pub use view::{PageView, PlainPage};
 pub use wait::WaitWords;

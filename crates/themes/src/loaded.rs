@@ -2,11 +2,17 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::thread::available_parallelism;
+use std::time::Duration;
 
 use minijinja::{Environment, Error};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
 use crate::ThemeError;
+use crate::awake::within;
+use crate::bounds;
 use crate::context::Context;
 use crate::source::{Files, Stamp};
 use crate::templates;
@@ -16,6 +22,14 @@ pub const TEMPLATE_MAX: u64 = 256 * 1024;
 /// Most templates of a theme.
 pub const TEMPLATES_MAX: usize = 32;
 
+/// How long a visitor waits for a theme's page; the built-in one is shown after that.
+pub const RENDER_WAIT_MAX: Duration = Duration::from_millis(500);
+/// For how long a theme's pages are not tried again after one took too long.
+pub const SLOW_PAUSE: Duration = Duration::from_mins(1);
+
+/// Pages of all themes that may be rendered at the same time.
+static RENDERS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(renders_at_once())));
+
 /// A theme's templates, compiled.
 pub(crate) struct Loaded {
     place: PathBuf,
@@ -23,6 +37,14 @@ pub(crate) struct Loaded {
     environment: Environment<'static>,
     /// Templates that failed while a visitor waited for them, each of which is told once.
     failed: Mutex<HashSet<String>>,
+    /// Pages of this theme that may be rendered at the same time: half of all, so that one theme never holds up another.
+    renders: Arc<Semaphore>,
+    /// Until when the built-in pages stand in, as a page took too long.
+    slow_until: Mutex<Option<Instant>>,
+}
+
+fn renders_at_once() -> usize {
+    available_parallelism().map_or(2, |cores| cores.get().max(2))
 }
 
 impl Loaded {
@@ -36,8 +58,15 @@ impl Loaded {
         texts: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, Vec<ThemeError>> {
         let mut environment = templates::environment();
-        let mut faults = Vec::new();
+        let (mut faults, mut longest_piece) = (Vec::new(), 0);
         for (name, text) in texts {
+            match bounds::check_syntax(&text, templates::syntax()) {
+                Ok(longest) => longest_piece = longest_piece.max(longest),
+                Err((line, message)) => {
+                    faults.push(ThemeError::Template { file: place.join(&name), line, message: message.to_owned() });
+                    continue;
+                }
+            }
             if let Err(error) = environment.add_template_owned(name.clone(), text) {
                 faults.push(template_error(place, &name, &error));
             }
@@ -45,7 +74,15 @@ impl Loaded {
         if !faults.is_empty() {
             return Err(faults);
         }
-        Ok(Self { place: place.to_owned(), templates, environment, failed: Mutex::default() })
+        environment.set_fuel(Some(bounds::fuel(longest_piece)));
+        Ok(Self {
+            place: place.to_owned(),
+            templates,
+            environment,
+            failed: Mutex::default(),
+            renders: Arc::new(Semaphore::new(renders_at_once() / 2)),
+            slow_until: Mutex::default(),
+        })
     }
 
     /// Its templates, as they were when it was compiled.
@@ -59,16 +96,50 @@ impl Loaded {
         (self.templates.get(name) == Some(stamp)).then(|| template.source().to_owned())
     }
 
-    /// The page, or `None` if the theme has no such template or it fails; the first failure is logged.
-    pub(crate) fn render(&self, name: &str, context: &Context) -> Option<String> {
+    /// The page, or `None` if the theme has no such template, it fails or it takes too long; the first failure is logged.
+    /// It is rendered where it holds up no request of others.
+    pub(crate) async fn page(self: &Arc<Self>, name: &'static str, context: &Arc<Context>) -> Option<String> {
         self.environment.get_template(name).ok()?;
-        match templates::render(&self.environment, name, context) {
-            Ok(page) => Some(page),
-            Err(error) => {
+        if self.is_slow() {
+            return None;
+        }
+        let permits = within(RENDER_WAIT_MAX, self.permits()).await??;
+        let (loaded, told) = (Arc::clone(self), Arc::clone(context));
+        let render = move || {
+            let _permits = permits;
+            templates::render(&loaded.environment, name, &told)
+        };
+        match within(RENDER_WAIT_MAX, tokio::task::spawn_blocking(render)).await {
+            Some(Ok(Ok(page))) => Some(page),
+            Some(Ok(Err(error))) => {
+                if bounds::was_slow(&error) {
+                    self.pause();
+                }
                 self.tell_once(name, &error);
                 None
             }
+            Some(Err(_)) => None,
+            None => {
+                self.pause();
+                let file = self.path(name);
+                tracing::warn!(file = %file.display(), "a theme's page takes too long; the built-in one stands in for a minute");
+                None
+            }
         }
+    }
+
+    async fn permits(&self) -> Option<(OwnedSemaphorePermit, OwnedSemaphorePermit)> {
+        let own = Arc::clone(&self.renders).acquire_owned().await.ok()?;
+        Some((own, Arc::clone(&RENDERS).acquire_owned().await.ok()?))
+    }
+
+    fn is_slow(&self) -> bool {
+        let until = *self.slow_until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_some_and(|until| Instant::now() < until)
+    }
+
+    fn pause(&self) {
+        *self.slow_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + SLOW_PAUSE);
     }
 
     /// For the trial, which wants a variable that doesn't exist to be an error too.

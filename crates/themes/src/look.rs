@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use vestibule_core::QueueId;
 
 use crate::ThemeError;
 use crate::bucket::FILES_MAX;
@@ -96,7 +97,7 @@ async fn pages(
     }
     let templates = version.templates.clone();
     // Drawing every page takes a while, and whoever waits in line shall not notice.
-    let tried = tokio::task::spawn_blocking(move || compile_and_try(&place, templates, texts)).await;
+    let tried = tokio::task::spawn_blocking(move || compile_and_try(&place, templates, texts, &[])).await;
     tried.map_err(|error| SourceError::Away(error.to_string()))
 }
 
@@ -141,8 +142,9 @@ pub(crate) fn compile_and_try(
     place: &Path,
     templates: Files,
     texts: Vec<(String, String)>,
+    queues: &[QueueId],
 ) -> Result<Loaded, Vec<ThemeError>> {
     let loaded = Loaded::compile(place, templates, texts)?;
-    try_out(&loaded).map_err(|fault| vec![fault])?;
+    try_out(&loaded, queues).map_err(|fault| vec![fault])?;
     Ok(loaded)
 }

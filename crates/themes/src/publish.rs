@@ -145,8 +145,7 @@ impl Publisher {
     /// # Errors
     /// The place can't be read, or has more in it than a theme may.
     pub async fn live(&self, theme: &ThemeId) -> Result<Option<ThemeFiles>, PublishError> {
-        let paths: Vec<_> = self.depot.files(&format!("{theme}/")).await?;
-        let paths: Vec<_> = paths.into_iter().filter(|path| draft::is_file_of_a_theme(path)).collect();
+        let paths = self.live_paths(theme).await?;
         if paths.len() > FILES_MAX {
             let place = self.depot.place(theme);
             return Err(PublishError::Faults(vec![ThemeError::TooManyFiles { place, max: FILES_MAX }]));
@@ -155,6 +154,16 @@ impl Publisher {
             return Ok(None);
         }
         self.files(paths.into_iter().map(|path| (format!("{theme}/{path}"), path)).collect()).await.map(Some)
+    }
+
+    /// The paths of the theme's files as gates find them now.
+    ///
+    /// # Errors
+    /// The place can't be read.
+    pub async fn live_paths(&self, theme: &ThemeId) -> Result<Vec<String>, PublishError> {
+        let mut paths = self.depot.files(&format!("{theme}/")).await?;
+        paths.retain(|path| draft::is_file_of_a_theme(path));
+        Ok(paths)
     }
 
     /// Makes an older version live again, once it was checked anew. It stays where it is among the versions.

@@ -7,7 +7,8 @@ use serde::Serialize;
 use vestibule_core::{QueueId, SessionId, Standing, StandingState, WaitSeconds};
 
 use crate::asset::{Asset, content_hash};
-use crate::texts::{ByState, Plural, Texts, WaitTexts, texts};
+use crate::context::NEXT_BELOW;
+use crate::texts::{ByState, PlainText, Plural, Texts, WaitTexts, texts};
 use crate::view::{BASE_PATH, PageView};
 
 static QUEUE: LazyLock<Asset> = LazyLock::new(|| script(include_str!("../built-in/queue.js")));
@@ -61,6 +62,11 @@ struct Data<'a> {
     enter_url: &'a str,
     status_url: String,
     away_url: String,
+    leave_url: String,
+    /// For how many seconds a tab that nobody looks at holds an admission.
+    hold_admission: u64,
+    kept_seconds: Option<u64>,
+    next_below: u64,
     brand: &'a str,
     name: &'a str,
     texts: DataTexts<'a>,
@@ -75,7 +81,13 @@ struct DataTexts<'a> {
     wait: &'a WaitTexts,
     behind: &'a Plural,
     behind_none: &'a str,
-    connection: &'a str,
+    next: &'a str,
+    newcomer: &'a PlainText,
+    left: &'a PlainText,
+    leave_confirm: &'a str,
+    notify_on: &'a str,
+    updated: &'a str,
+    kept_until: &'a str,
 }
 
 /// The two tags that make a page live: its data, and the script.
@@ -106,6 +118,10 @@ impl<'a> Data<'a> {
             enter_url: view.enter_url(),
             status_url: session.map_or(status.clone(), |session| format!("{status}&session={session}")),
             away_url: format!("{BASE_PATH}/away?queue={queue}"),
+            leave_url: format!("{BASE_PATH}/leave?queue={queue}"),
+            hold_admission: view.claim_seconds / 2,
+            kept_seconds: view.kept_seconds,
+            next_below: NEXT_BELOW,
             brand: view.brand(),
             name: view.queue_name,
             texts: DataTexts {
@@ -116,7 +132,13 @@ impl<'a> Data<'a> {
                 wait: &texts.wait,
                 behind: &texts.behind,
                 behind_none: &texts.behind_none,
-                connection: &texts.connection,
+                next: &texts.next,
+                newcomer: &texts.newcomer,
+                left: &texts.left,
+                leave_confirm: &texts.leave_confirm,
+                notify_on: &texts.notify_on,
+                updated: &texts.updated,
+                kept_until: &texts.kept_until,
             },
         }
     }
@@ -133,7 +155,10 @@ mod tests {
 
     #[test]
     fn the_script_that_sites_embed_stays_small() {
-        assert!(keepalive_script().bytes.len() <= 3072, "{}", keepalive_script().bytes.len());
+        let mut sent = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        std::io::Write::write_all(&mut sent, &keepalive_script().bytes).unwrap();
+        let sent = sent.finish().unwrap().len();
+        assert!(sent <= 2048, "{sent}");
     }
 
     #[test]

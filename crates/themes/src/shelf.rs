@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use vestibule_core::ThemeId;
 
 use crate::ThemeError;
-use crate::asset::{Asset, content_type, is_safe_path};
+use crate::asset::{ASSET_MAX, Asset, content_type, is_safe_path};
 use crate::assets::{AssetKey, Assets, ThemesAway};
 use crate::awake::within;
 use crate::loaded::Loaded;
@@ -60,6 +60,18 @@ impl Shelf {
 
     /// A file of the theme; of the default one if the theme has no pages of its own to show.
     pub(crate) async fn asset(self: &Arc<Self>, theme: &ThemeId, path: &str) -> Result<Option<Asset>, ThemesAway> {
+        match self.asset_key(theme, path).await? {
+            Some(key) => self.assets.get(key).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Whether [`Self::asset`] would find this file, as far as is known without reading it.
+    pub(crate) async fn has_asset(self: &Arc<Self>, theme: &ThemeId, path: &str) -> bool {
+        matches!(self.asset_key(theme, path).await, Ok(Some(key)) if key.stamp.bytes <= ASSET_MAX)
+    }
+
+    async fn asset_key(self: &Arc<Self>, theme: &ThemeId, path: &str) -> Result<Option<AssetKey>, ThemesAway> {
         if !is_safe_path(path) || content_type(path).is_none() {
             return Ok(None);
         }
@@ -68,8 +80,7 @@ impl Shelf {
             let Known { files, pages } = self.known(name, deadline).await;
             let files = files.ok_or(ThemesAway)?;
             if let Some(stamp) = self.source.stamp(name, path, &files).await {
-                let key = AssetKey { theme: name.to_owned(), path: path.to_owned(), stamp };
-                return self.assets.get(key).await;
+                return Ok(Some(AssetKey { theme: name.to_owned(), path: path.to_owned(), stamp }));
             }
             if pages.is_some() {
                 break;

@@ -7,11 +7,10 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, escape_formatter};
 
+use crate::bounds;
 use crate::context::Context;
 use crate::script::squeezed;
 
-/// Steps that a page may take to render.
-pub const FUEL: u64 = 100_000;
 /// Most bytes of a page.
 pub const PAGE_MAX: usize = 512 * 1024;
 /// Depth of includes and macros.
@@ -21,7 +20,7 @@ const BUILT_IN: [(&str, &str); 4] = [
     ("vestibule/layout.html", include_str!("../built-in/layout.html")),
     ("vestibule/queue.html", include_str!("../built-in/queue.html")),
     ("vestibule/closed.html", include_str!("../built-in/closed.html")),
-    ("vestibule/plain.html", include_str!("../built-in/plain.html")),
+    ("vestibule/error.html", include_str!("../built-in/error.html")),
 ];
 
 static BUILT_IN_ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(built_in);
@@ -33,14 +32,16 @@ pub(crate) fn environment() -> Environment<'static> {
 
 #[expect(clippy::expect_used, reason = "the templates are compiled in, and the tests render every one of them")]
 fn built_in() -> Environment<'static> {
-    let mut environment = Environment::new();
-    environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().unwrap_or_default());
+    let mut environment = Environment::empty();
+    environment.set_syntax(syntax());
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    bounds::add_filters_and_tests(&mut environment);
     environment.set_formatter(|out, state, value| {
+        bounds::spend(value)?;
         escape_formatter(out, state, if value.is_none() { &Value::UNDEFINED } else { value })
     });
     environment.set_recursion_limit(DEPTH_MAX);
-    environment.set_fuel(Some(FUEL));
+    environment.set_fuel(Some(bounds::FUEL));
     environment.add_global("page_css", Value::from_safe_string(squeezed(include_str!("../built-in/page.css"))));
     for (name, source) in BUILT_IN {
         environment.add_template(name, source).expect("built-in templates compile");
@@ -48,13 +49,20 @@ fn built_in() -> Environment<'static> {
     environment
 }
 
+/// How templates are written.
+pub(crate) fn syntax() -> SyntaxConfig {
+    SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().unwrap_or_default()
+}
+
 /// The page that a template makes, within the limits.
 ///
 /// # Errors
-/// The template is missing, fails, takes more than [`FUEL`] or grows past [`PAGE_MAX`].
+/// The template is missing, fails, spends more than a page may or grows past [`PAGE_MAX`].
 pub(crate) fn render(environment: &Environment<'_>, name: &str, context: &Context) -> Result<String, Error> {
     let mut page = Page(Vec::with_capacity(16 * 1024));
+    bounds::begin();
     environment.get_template(name)?.render_captured_to(Value::from(Serde(context)), &mut page)?;
+    bounds::check_time()?;
     String::from_utf8(page.0).map_err(|_| Error::new(ErrorKind::WriteFailure, "the page is no UTF-8"))
 }
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use minijinja::value::{Serde, Value};
 use serde::{Deserialize, Serialize};
-use vestibule_core::StandingState;
+use vestibule_core::{EndReason, StandingState};
 
 use crate::Language;
 use crate::language::Category;
@@ -80,7 +80,26 @@ impl WaitTexts {
     }
 }
 
-/// Heading and lead of a plain page.
+/// Why a visitor begins again.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReasonTexts {
+    ended: String,
+    expired: String,
+    reset: String,
+}
+
+impl ReasonTexts {
+    pub(crate) fn of(&self, reason: EndReason) -> &str {
+        match reason {
+            EndReason::Ended => &self.ended,
+            EndReason::Expired => &self.expired,
+            EndReason::Reset => &self.reset,
+        }
+    }
+}
+
+/// Heading and lead of a page, or of a state of one.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PlainText {
@@ -105,6 +124,10 @@ pub(crate) struct PlainTexts {
 pub(crate) struct Texts {
     pub(crate) heading: ByState,
     pub(crate) lead: ByState,
+    pub(crate) next: String,
+    pub(crate) newcomer: PlainText,
+    pub(crate) left: PlainText,
+    pub(crate) reason: ReasonTexts,
     pub(crate) place: String,
     pub(crate) wait_label: String,
     pub(crate) wait: WaitTexts,
@@ -113,15 +136,24 @@ pub(crate) struct Texts {
     pub(crate) behind_none: String,
     pub(crate) progress: String,
     pub(crate) updates: String,
+    pub(crate) updated: String,
     pub(crate) keep: Plural,
     pub(crate) reload: String,
     pub(crate) fair: String,
+    pub(crate) kept: Plural,
+    pub(crate) kept_until: String,
     pub(crate) code: String,
     pub(crate) enter: String,
     pub(crate) retry: String,
-    pub(crate) connection: String,
+    pub(crate) leave: String,
+    pub(crate) leave_confirm: String,
+    pub(crate) rejoin: String,
+    pub(crate) notify: String,
+    pub(crate) notify_on: String,
+    pub(crate) connection: Plural,
     pub(crate) cookies: String,
     pub(crate) no_script: Plural,
+    pub(crate) held: Plural,
     pub(crate) plain: PlainTexts,
 }
 

@@ -97,10 +97,15 @@ impl Themes {
         self.page("closed.html", theme, &PageView { standing: &standing, ..*view }).await
     }
 
-    /// A page that says one thing, in the built-in style. Without script.
+    /// The page in place of a site that gives no answer to show. Never fails, as [`Self::queue_page`].
+    pub async fn error_page(&self, theme: Option<&ThemeId>, page: PlainPage, view: &PageView<'_>) -> String {
+        self.render("error.html", theme, Context::error(page, view)).await
+    }
+
+    /// A page that says one thing, in the built-in style, where no queue is known. Without script.
     #[must_use]
     pub fn plain_page(page: PlainPage, language: Language, nonce: &str) -> String {
-        render_built_in("plain.html", &Context::plain(page, language, nonce))
+        render_built_in("error.html", &Context::plain(page, language, nonce))
     }
 
     /// A file of a theme by its decoded path. `None` for whatever isn't one: no such file, a way out of the theme, a
@@ -113,6 +118,14 @@ impl Themes {
         place.asset(theme, path).await
     }
 
+    /// Whether a theme has this file to serve, as far as is known without reading it.
+    pub async fn has_asset(&self, theme: &ThemeId, path: &str) -> bool {
+        match &self.shelf {
+            Some(place) => place.has_asset(theme, path).await,
+            None => false,
+        }
+    }
+
     /// Reads a theme and renders all its pages in all states and languages. A variable that doesn't exist is an error
     /// here. What this refuses no visitor sees.
     ///
@@ -123,12 +136,20 @@ impl Themes {
         place.check(theme).await
     }
 
-    async fn page(&self, name: &str, theme: Option<&ThemeId>, view: &PageView<'_>) -> String {
+    async fn page(&self, name: &'static str, theme: Option<&ThemeId>, view: &PageView<'_>) -> String {
+        self.render(name, theme, Context::of(view)).await
+    }
+
+    async fn render(&self, name: &'static str, theme: Option<&ThemeId>, context: Context) -> String {
         let pages = match &self.shelf {
             Some(place) => place.pages(theme).await,
             None => None,
         };
-        let context = Context::of(view);
-        pages.and_then(|pages| pages.render(name, &context)).unwrap_or_else(|| render_built_in(name, &context))
+        let context = Arc::new(context);
+        let page = match pages {
+            Some(pages) => pages.page(name, &context).await,
+            None => None,
+        };
+        page.unwrap_or_else(|| render_built_in(name, &context))
     }
 }

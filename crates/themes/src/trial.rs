@@ -1,26 +1,38 @@
 //! Draws every page of a theme before any visitor sees it.
 
 use minijinja::Environment;
-use vestibule_core::{Standing, StandingState, WaitSeconds};
+use vestibule_core::{EndReason, QueueId, Standing, StandingState, WaitSeconds};
 
 use crate::ThemeError;
 use crate::context::Context;
 use crate::language::Language;
 use crate::loaded::Loaded;
 use crate::templates;
-use crate::view::PageView;
+use crate::view::{PageView, PlainPage};
 
-/// Draws all pages in all states and languages. A variable that doesn't exist is an error here, while a visitor's page
+/// Most queues that a theme is tried with.
+const QUEUES_MAX: usize = 100;
+
+/// Draws all pages in all states and languages, and those of these queues. A variable that doesn't exist is an error here, while a visitor's page
 /// would only show nothing in its place.
 ///
 /// # Errors
 /// The first thing that is wrong.
-pub(crate) fn try_out(loaded: &Loaded) -> Result<(), ThemeError> {
+pub(crate) fn try_out(loaded: &Loaded, queues: &[QueueId]) -> Result<(), ThemeError> {
     let environment = loaded.strict();
     let standings = samples().unwrap_or_default();
     for language in Language::ALL {
         let mut views = standings.iter().map(|standing| sample_view(standing, language));
         views.try_for_each(|view| draw(loaded, &environment, &view))?;
+        if let Some(standing) = standings.last() {
+            draw_error(loaded, &environment, &sample_view(standing, language))?;
+        }
+    }
+    for queue in queues.iter().take(QUEUES_MAX) {
+        for sample in &standings {
+            let standing = Standing { queue: queue.clone(), ..sample.clone() };
+            draw(loaded, &environment, &sample_view(&standing, Language::English))?;
+        }
     }
     Ok(())
 }
@@ -39,6 +51,14 @@ fn draw(loaded: &Loaded, environment: &Environment<'_>, view: &PageView<'_>) -> 
     Ok(())
 }
 
+fn draw_error(loaded: &Loaded, environment: &Environment<'_>, view: &PageView<'_>) -> Result<(), ThemeError> {
+    if !loaded.templates().contains_key("error.html") {
+        return Ok(());
+    }
+    let page = templates::render(environment, "error.html", &Context::error(PlainPage::OriginDown, view));
+    page.map(drop).map_err(|error| loaded.fault("error.html", &error))
+}
+
 /// A standing in each state, once with everything and once with nothing in it.
 fn samples() -> Option<Vec<Standing>> {
     use StandingState::{Admitted, Closed, Paused, Unavailable, Waiting};
@@ -46,6 +66,7 @@ fn samples() -> Option<Vec<Standing>> {
         queue: "sample".parse().ok()?,
         session: None,
         state: Waiting,
+        reason: None,
         position: None,
         waiting: None,
         active: None,
@@ -62,6 +83,7 @@ fn samples() -> Option<Vec<Standing>> {
         waiting: Some(5678),
         active: Some(100),
         wait_seconds: Some(WaitSeconds { p50: 240, p90: 360 }),
+        reason: Some(EndReason::Ended),
         enter_url: Some("/".to_owned()),
         ..bare.clone()
     };
@@ -81,5 +103,7 @@ fn sample_view(standing: &Standing, language: Language) -> PageView<'_> {
         asset_base: "/_vestibule/theme/sample/",
         refresh_seconds: 20,
         hold_seconds: 600,
+        claim_seconds: 30,
+        kept_seconds: standing.session.map(|_| 600),
     }
 }

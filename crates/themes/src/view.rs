@@ -30,6 +30,11 @@ pub struct PageView<'a> {
     pub refresh_seconds: u64,
     /// The queue's `hold_ttl` in seconds: how long an absent visitor's place is kept.
     pub hold_seconds: u64,
+    /// The queue's `claim_ttl` in seconds: a tab that nobody looks at holds an admission for half of it.
+    pub claim_seconds: u64,
+    /// For how many more seconds the visitor's position, or the session of an admitted one, is kept; `None` if they have
+    /// neither, or it is not known.
+    pub kept_seconds: Option<u64>,
 }
 
 impl PageView<'_> {
@@ -59,14 +64,13 @@ fn followable(url: &str) -> Option<&str> {
 /// A page that says one thing, in place of the site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlainPage {
-    /// The site can't be reached: goes with 502.
+    /// The site can't be reached: goes with 502. Retries automatically.
     OriginDown,
-    /// The site didn't answer in time: goes with 504.
+    /// The site didn't answer in time: goes with 504. Retries automatically.
     OriginSlow,
     /// No queue for this host: goes with 404.
     NoQueue,
-    /// The line can't be reached: goes with 503. Tries again by itself every [`Self::RETRY_SECONDS`], as nobody's place
-    /// is lost.
+    /// The line can't be reached: goes with 503. Retries automatically.
     Unavailable,
     /// The site's answer is more than can be passed on: goes with 502.
     AnswerTooLarge {
@@ -79,8 +83,14 @@ impl PlainPage {
     /// All of them.
     pub const ALL: [Self; 5] =
         [Self::OriginDown, Self::OriginSlow, Self::NoQueue, Self::Unavailable, Self::AnswerTooLarge { limit_mib: 1 }];
-    /// Seconds after which [`Self::Unavailable`] loads itself again, with or without JavaScript.
+    /// Seconds after which a page that retries loads itself again, with or without JavaScript.
     pub const RETRY_SECONDS: u64 = 10;
+
+    /// Whether the page loads itself again.
+    #[must_use]
+    pub const fn retries(self) -> bool {
+        matches!(self, Self::OriginDown | Self::OriginSlow | Self::Unavailable)
+    }
 
     /// Its name in file names: `no_queue`.
     #[must_use]

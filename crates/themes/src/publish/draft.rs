@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use vestibule_core::{Standing, StandingState};
+use vestibule_core::{QueueId, Standing, StandingState};
 
 use crate::asset::{ASSET_MAX, Asset, content_hash, content_type, is_safe_path};
 use crate::bucket::FILES_MAX;
@@ -24,7 +25,7 @@ pub type ThemeFiles = BTreeMap<String, Bytes>;
 /// Files that gates would show as they are.
 pub struct Draft {
     files: ThemeFiles,
-    pages: Loaded,
+    pages: Arc<Loaded>,
 }
 
 impl Draft {
@@ -34,10 +35,19 @@ impl Draft {
     /// # Errors
     /// All that is wrong, as far as it can be told at once.
     pub async fn check(files: ThemeFiles) -> Result<Self, Vec<ThemeError>> {
+        Self::check_for(files, Vec::new()).await
+    }
+
+    /// As [`Self::check`], and draws the pages of these queues too, for templates that ask which queue it is. At most 100
+    /// of them are tried.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub async fn check_for(files: ThemeFiles, queues: Vec<QueueId>) -> Result<Self, Vec<ThemeError>> {
         let failed = |error: tokio::task::JoinError| {
             vec![ThemeError::Read { file: PathBuf::new(), message: format!("the check failed: {error}") }]
         };
-        tokio::task::spawn_blocking(move || Self::checked(files)).await.map_err(failed)?
+        tokio::task::spawn_blocking(move || Self::checked(files, &queues)).await.map_err(failed)?
     }
 
     /// The files.
@@ -48,12 +58,12 @@ impl Draft {
 
     /// The page that gates would show for this standing; the built-in one where the draft has none of its own.
     #[must_use]
-    pub fn page(&self, view: &PageView<'_>) -> String {
+    pub async fn page(&self, view: &PageView<'_>) -> String {
         if view.standing.state == StandingState::Closed {
             let standing = Standing { position: None, ..view.standing.clone() };
-            return self.drawn("closed.html", &Context::of(&PageView { standing: &standing, ..*view }));
+            return self.drawn("closed.html", Context::of(&PageView { standing: &standing, ..*view })).await;
         }
-        self.drawn("queue.html", &Context::of(view))
+        self.drawn("queue.html", Context::of(view)).await
     }
 
     /// A file as gates would serve it; `None` if there is none of that path, or it is a template.
@@ -62,11 +72,12 @@ impl Draft {
         Asset::new(path, self.files.get(path)?.clone())
     }
 
-    fn drawn(&self, name: &str, context: &Context) -> String {
-        self.pages.render(name, context).unwrap_or_else(|| render_built_in(name, context))
+    async fn drawn(&self, name: &'static str, context: Context) -> String {
+        let context = Arc::new(context);
+        self.pages.page(name, &context).await.unwrap_or_else(|| render_built_in(name, &context))
     }
 
-    fn checked(files: ThemeFiles) -> Result<Self, Vec<ThemeError>> {
+    fn checked(files: ThemeFiles, queues: &[QueueId]) -> Result<Self, Vec<ThemeError>> {
         let mut faults = faults_of_all(&files);
         faults.extend(files.iter().filter_map(|(path, content)| fault_of(path, content)));
         let (templates, texts, unreadable) = templates_of(&files);
@@ -74,8 +85,8 @@ impl Draft {
         if !faults.is_empty() {
             return Err(faults);
         }
-        let pages = compile_and_try(Path::new(""), templates, texts)?;
-        Ok(Self { files, pages })
+        let pages = compile_and_try(Path::new(""), templates, texts, queues)?;
+        Ok(Self { files, pages: Arc::new(pages) })
     }
 }
 
@@ -145,6 +156,14 @@ mod tests {
         assert!(draft.asset("queue.html").is_none(), "a template is no asset");
         let draft = Draft::check(files([("img/logo.svg", "<svg/>")])).await.ok().unwrap();
         assert_eq!(draft.asset("img/logo.svg").unwrap().content_type, "image/svg+xml");
+    }
+
+    #[tokio::test]
+    async fn a_draft_is_tried_with_the_queues_that_there_are() {
+        let hidden = files([("queue.html", "{% if queue.id == \"tour\" %}{{ gone }}{% endif %}{{ script_tags }}")]);
+        assert!(Draft::check(hidden.clone()).await.is_ok());
+        let faults = Draft::check_for(hidden, vec!["tour".parse().unwrap()]).await.err().unwrap();
+        assert!(faults[0].to_string().contains("queue.html:1:"), "{faults:?}");
     }
 
     #[tokio::test]

@@ -8,12 +8,14 @@ use std::sync::Once;
 
 use crate::support::{standing, view};
 use tempfile::TempDir;
-use tokio::time::advance;
+use tokio::time::{Instant, advance};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 use vestibule_core::{StandingState, ThemeId};
-use vestibule_themes::{ASSET_MAX, Asset, FOLDER_RECHECK, PAGE_MAX, TEMPLATE_MAX, TEMPLATES_MAX, ThemeError, Themes};
+use vestibule_themes::{
+    ASSET_MAX, Asset, FOLDER_RECHECK, PAGE_MAX, RENDER_WAIT_MAX, TEMPLATE_MAX, TEMPLATES_MAX, ThemeError, Themes,
+};
 
 fn theme(name: &str) -> ThemeId {
     name.parse().unwrap()
@@ -161,19 +163,63 @@ async fn a_broken_template_falls_back_and_is_logged_once_with_file_and_line() {
     }
 }
 
+/// A loop that runs a hundred times, a hundred times, and so on.
+fn nested(depth: usize, inner: &str) -> String {
+    let open = format!("{{% for _ in \"{}\" %}}", "x".repeat(100));
+    format!("{}{inner}{}", open.repeat(depth), "{% endfor %}".repeat(depth))
+}
+
 #[tokio::test]
 async fn a_template_that_never_ends_or_floods_falls_back() {
-    let flood = format!("{{% for _ in range(100) %}}{}{{% endfor %}}", "x".repeat(PAGE_MAX / 64));
+    let flood = nested(1, &"x".repeat(PAGE_MAX / 64));
     for source in [
-        "{% for a in range(1000) %}{% for b in range(1000) %}{% endfor %}{% endfor %}",
-        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
-        "{% extends \"queue.html\" %}",
-        "{% include \"queue.html\" %}",
-        &flood,
+        nested(4, ""),
+        "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}".to_owned(),
+        "{% extends \"queue.html\" %}".to_owned(),
+        "{% include \"queue.html\" %}".to_owned(),
+        format!("{{% set a %}}{}{{% endset %}}", nested(3, &"x".repeat(64 * 1024))),
+        flood,
     ] {
-        let (_folder, themes) = folder(&[("acme/queue.html", source)]);
+        let (_folder, themes) = folder(&[("acme/queue.html", &source)]);
         let log = Log::of(async { assert!(is_built_in(&page(&themes, "acme").await), "{source}") }).await;
         assert_eq!(log.len(), 1, "{source}: {log:?}");
+    }
+}
+
+/// What a trial doesn't see may still be expensive for visitors.
+#[tokio::test]
+async fn a_page_that_takes_too_long_for_visitors_falls_back_soon_and_then_at_once() {
+    let search = nested(1, &"{% if \"xyz\" in big %}{% endif %}".repeat(10));
+    let big = format!("{{% set big %}}{}{{% endset %}}", nested(1, &"x".repeat(16 * 1024)));
+    let source = format!("{{% if queue.id == \"acme-tour\" %}}{big}{search}{{% endif %}}{{{{ script_tags }}}}");
+    let (_folder, themes) = folder(&[("acme/queue.html", &source), ("other/queue.html", OURS)]);
+    let begun = Instant::now();
+    assert!(is_built_in(&page(&themes, "acme").await));
+    assert!(begun.elapsed() < RENDER_WAIT_MAX * 4, "{:?}", begun.elapsed());
+    let begun = Instant::now();
+    assert!(is_built_in(&page(&themes, "acme").await), "it is not tried again");
+    assert!(begun.elapsed() < RENDER_WAIT_MAX, "{:?}", begun.elapsed());
+    assert!(page(&themes, "other").await.starts_with("ours"), "other themes don't wait for it");
+}
+
+#[tokio::test]
+async fn nothing_makes_a_large_text_of_a_small_one() {
+    for source in [
+        "{{ \"x\" * 100000000 }}",
+        "{% set a = \"x\" * 100000000 %}{{ a|length }}",
+        "{{ [1] * 100000000 }}",
+        "{% set a = heading ~ heading %}",
+        "{% set a = heading + heading %}",
+        "{{ range(100000)|list|length }}",
+        "{{ heading|replace(\"\", heading) }}",
+        "{{ heading|indent(100000000) }}",
+        "{{ texts }}",
+        "{{ namespace(a=1) }}",
+        "{% set a = [heading, heading] %}",
+    ] {
+        let (_folder, themes) = folder(&[("acme/queue.html", &format!("{source}{{{{ script_tags }}}}"))]);
+        let fault = themes.check(&theme("acme")).await;
+        assert!(matches!(fault, Err(ThemeError::Template { .. })), "{source}: {fault:?}");
     }
 }
 
@@ -341,7 +387,7 @@ async fn the_documentation_names_every_variable_and_every_limit() {
         let name = field.0.trim();
         assert!(text.contains(&format!("`{name}`")) || text.contains(&format!("`{name}.")), "{name}");
     }
-    for limit in ["2 MiB", "256 KiB", "512 KiB", "| 32 |", "100,000"] {
+    for limit in ["2 MiB", "256 KiB", "512 KiB", "| 32 |", "5,000", "100 ms", "half a second"] {
         assert!(text.contains(limit), "{limit}");
     }
 }

@@ -194,14 +194,68 @@ fn plain_pages_speak_every_language_and_run_no_script() {
 }
 
 #[test]
-fn while_the_line_is_away_the_page_tries_again_by_itself() {
+fn pages_that_may_pass_retry_automatically() {
     let refresh = format!("<meta http-equiv=\"refresh\" content=\"{}\">", PlainPage::RETRY_SECONDS);
     for page in PlainPage::ALL {
         let html = Themes::plain_page(page, Language::English, "n0nce");
-        assert_eq!(html.contains(&refresh), page == PlainPage::Unavailable, "{page:?}");
+        assert_eq!(html.contains(&refresh), page.retries(), "{page:?}");
     }
     let html = Themes::plain_page(PlainPage::Unavailable, Language::English, "n0nce");
-    assert!(html.contains("Keep this page open") && html.contains("nobody loses their place"), "{html}");
+    assert!(html.contains("Keep this page open: it retries automatically"), "{html}");
+}
+
+#[test]
+fn a_site_that_is_down_shows_the_brand_and_how_long_the_session_is_kept() {
+    let standing = standing(StandingState::Admitted);
+    let code = format!("<code>{}</code>", standing.session.unwrap().support_code());
+    for language in Language::ALL {
+        for page in [PlainPage::OriginDown, PlainPage::OriginSlow] {
+            let view = PageView { language, kept_seconds: Some(540), ..view(&standing) };
+            let html = Themes::built_in().error_page(None, page, &view).now_or_never().unwrap();
+            assert!(html.contains("Acme") && html.contains(" 9 ") && html.contains(&code), "{language:?} {page:?}");
+            assert!(html.contains("http-equiv=\"refresh\" content=\"10\""));
+            assert!(!html.contains("{brand}") && !html.contains("<script"), "{language:?} {page:?}");
+        }
+    }
+    let outside = PageView { kept_seconds: None, refresh_seconds: 0, ..view(&standing) };
+    let html = Themes::built_in().error_page(None, PlainPage::OriginDown, &outside).now_or_never().unwrap();
+    assert!(!html.contains("You’re admitted") && !html.contains("http-equiv"), "{html}");
+}
+
+#[test]
+fn a_newcomer_is_told_of_no_position_while_the_line_is_away() {
+    let standing = Standing { session: None, position: None, ..standing(StandingState::Unavailable) };
+    let html = page(&view(&standing));
+    assert!(html.contains(">One moment</h1>") && html.contains("you join the line when it is available"));
+    assert!(html.contains("data-vestibule=\"keep\" hidden"), "{html}");
+    assert!(page(&view(&self::standing(StandingState::Unavailable))).contains(">Reconnecting</h1>"));
+}
+
+#[test]
+fn a_visitor_who_begins_again_is_told_why() {
+    use vestibule_core::EndReason::{Ended, Expired, Reset};
+    for (reason, text) in [(Ended, "has ended"), (Expired, "away for too long"), (Reset, "was reset")] {
+        let standing = Standing { reason: Some(reason), ..standing(StandingState::Waiting) };
+        assert!(page(&view(&standing)).contains(text), "{reason:?}");
+    }
+    assert!(!page(&view(&standing(StandingState::Waiting))).contains("data-vestibule=\"reason\""));
+}
+
+#[test]
+fn the_first_in_line_are_told_that_they_are_next() {
+    for (position, next) in [(1, true), (4, true), (5, false)] {
+        let standing = Standing { position: Some(position), ..standing(StandingState::Waiting) };
+        assert_eq!(page(&view(&standing)).contains(">You’re next."), next, "{position}");
+    }
+}
+
+#[test]
+fn a_closed_queue_says_how_long_the_position_is_kept() {
+    let standing = Standing { position: None, ..standing(StandingState::Closed) };
+    let told = page(&PageView { kept_seconds: Some(420), ..view(&standing) });
+    assert!(told.contains(">We keep your position for 7 minutes.<"), "{told}");
+    assert_eq!(data(&told)["kept_seconds"], 420);
+    assert!(!page(&view(&standing)).contains("We keep your position for"));
 }
 
 #[test]

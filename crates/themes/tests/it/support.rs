@@ -16,6 +16,7 @@ pub(crate) fn standing(state: StandingState) -> Standing {
         queue: "acme-tour".parse().unwrap(),
         session: Some("6f1c2a54-9a57-408e-8043-6d7a3f0f9b11".parse().unwrap()),
         state,
+        reason: None,
         position: Some(1234),
         waiting: Some(5678),
         active: Some(100),
@@ -40,5 +41,7 @@ pub(crate) fn view(standing: &Standing) -> PageView<'_> {
         asset_base: "/_vestibule/theme/acme-tour/",
         refresh_seconds: 20,
         hold_seconds: 600,
+        claim_seconds: 30,
+        kept_seconds: None,
     }
 }

@@ -23,7 +23,7 @@ fn settings() -> Settings {
 }
 
 fn join() -> Visit {
-    Visit { ticket: None, join: Some(SessionId::random()) }
+    Visit::joining(SessionId::random())
 }
 
 struct Bench {
@@ -46,7 +46,7 @@ impl Bench {
         for number in 0..waiting {
             let answer = bench.line.visit(START, &join());
             if number % (waiting / 1000) == 0 {
-                let visit = Visit { ticket: Some(bench.ticket(&answer)), join: None };
+                let visit = Visit::keeping(bench.ticket(&answer));
                 bench.line.visit(START, &visit);
                 bench.waiting.push(visit);
             }
@@ -96,7 +96,7 @@ fn joining(count: u64) -> Vec<Visit> {
 /// The first visit after joining moves the expiry from `claim_ttl` to `waiting_ttl`.
 fn moving(bench: &mut Bench, count: u64) -> Vec<Visit> {
     let joined: Vec<VisitAnswer> = joining(count).iter().map(|visit| bench.line.visit(START, visit)).collect();
-    joined.iter().map(|answer| Visit { ticket: Some(bench.ticket(answer)), join: None }).collect()
+    joined.iter().map(|answer| Visit::keeping(bench.ticket(answer))).collect()
 }
 
 fn visits(criterion: &mut Criterion) {

@@ -3,12 +3,16 @@
 //! A point holds the counters as they stood, not what they grew by, so that writing one needs nothing but the queue, and
 //! a minute that nobody noticed costs no event. A minute in which nobody waited and nobody was in leaves no point.
 
+use futures_util::{StreamExt as _, stream};
+
 use crate::line::Stats;
 use crate::records::{ENTRIES_MAX, EntryId, Note, NoteKind, Records, Stream};
 use crate::{MICROS_PER_SECOND, Micros, QueueId, Store, StoreError};
 
 /// Seconds for which a minute counts as noticed.
 const NOTICED: u64 = 900;
+/// How many queues are sampled at once: one connection carries them all.
+const AT_ONCE: usize = 64;
 
 /// How far apart points are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +116,8 @@ impl Point {
 }
 
 /// Writes the points of the running minute, unless somebody else has noticed it before. Whichever process runs beside
-/// the queues calls this a few times a minute; most calls cost one round trip. Returns how many points were written.
+/// the queues calls this a few times a minute; most calls cost one round trip. May be dropped at any time: the points that
+/// were not written are missing then. Returns how many points were written.
 ///
 /// # Errors
 /// The store's. The points that were not written then are missing for good.
@@ -130,19 +135,32 @@ pub async fn notice_minute(store: &dyn Store, records: &dyn Records) -> Result<u
     if due.is_empty() {
         return Ok(written);
     }
-    for (queue, _) in store.queues().await?.into_iter().filter(|(_, revision)| *revision > 0) {
-        let stats = match store.stats(&queue).await {
-            Ok(stats) if stats.waiting + stats.active > 0 => stats,
-            // A queue that is damaged costs the others nothing.
-            Ok(_) | Err(StoreError::UnknownQueue(_) | StoreError::Corrupt(_)) => continue,
-            Err(error) => return Err(error),
-        };
-        for (step, at) in &due {
-            records.append(&step.stream(&queue), &Point::of(&stats, *at).to_text()).await?;
-            written += 1;
-        }
+    let index = store.queues().await?;
+    let queues = index.into_iter().filter(|(_, revision)| *revision > 0).map(|(queue, _)| queue);
+    let mut samples = stream::iter(queues).map(|queue| sample(store, records, queue, &due)).buffer_unordered(AT_ONCE);
+    while let Some(points) = samples.next().await {
+        written += points?;
     }
     Ok(written)
+}
+
+/// Writes a queue's points of these steps; returns how many.
+async fn sample(
+    store: &dyn Store,
+    records: &dyn Records,
+    queue: QueueId,
+    due: &[(Step, u64)],
+) -> Result<usize, StoreError> {
+    let stats = match store.stats(&queue).await {
+        Ok(stats) if stats.waiting + stats.active > 0 => stats,
+        // A queue that is damaged costs the others nothing.
+        Ok(_) | Err(StoreError::UnknownQueue(_) | StoreError::Corrupt(_)) => return Ok(0),
+        Err(error) => return Err(error),
+    };
+    for (step, at) in due {
+        records.append(&step.stream(&queue), &Point::of(&stats, *at).to_text()).await?;
+    }
+    Ok(due.len())
 }
 
 /// The samples of a queue from `from` on, the oldest first.

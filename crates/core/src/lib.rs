@@ -19,7 +19,7 @@
 //! .unwrap();
 //! let now = Micros(1_700_000_000_000_000);
 //! let mut line = Line::new(settings.line, now, false);
-//! let mut visit = || line.visit(now, &Visit { ticket: None, join: Some(SessionId::random()) });
+//! let mut visit = || line.visit(now, &Visit::joining(SessionId::random()));
 //! assert!(visit().place.unwrap().admitted_at.is_some(), "the first finds a free place");
 //! assert_eq!(visit().place.unwrap().rank, 1, "the second waits at the head of the line");
 //! ```
@@ -44,19 +44,17 @@ mod support_code;
 mod ticket;
 mod time;
 mod token_crypto;
-mod vouchers;
 
 pub use estimate::{Wait, expected_wait, wait_estimate};
 pub use id::{ID_MAX, IdError, QueueId, SessionId, TenantId, ThemeId};
 pub use keys::{Key, KeyError, KeyList, PASS_KEY_LEN, TICKET_KEY_MIN};
-pub use memory::MemoryStore;
+pub use memory::{MemorySnapshot, MemoryStore};
 pub use memory_records::MemoryRecords;
 pub use pass::{PASS_ISSUER, PASS_TTL, PassClaims, PassSigner, verify_pass};
 pub use phrase::{Param, Phrase, gaps};
 pub use poll::poll_after;
 pub use purge_record::PurgeRecord;
-pub use standing::{Standing, StandingState, WaitSeconds};
+pub use standing::{EndReason, Standing, StandingState, WaitSeconds};
 pub use store::{PutMode, PutOutcome, Store, StoreError};
 pub use ticket::{TICKET_MAX, TicketError, TicketSigner, Told, VerifiedTicket};
 pub use time::{Clock, MICROS_PER_SECOND, ManualClock, Micros, SystemClock};
-pub use vouchers::{VOUCHERS_MAX, Vouchers};

@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::line::{FoundSession, Line, LinePage, PurgeReport, Removal, Stats, Visit, VisitAnswer};
+use crate::line::{FoundSession, Line, LinePage, LineSnapshot, PurgeReport, Removal, Stats, Visit, VisitAnswer};
 use crate::purge_record::PurgeRecord;
 use crate::settings::{Settings, Tenant};
 use crate::store::{PutMode, PutOutcome, Store, StoreError};
 use crate::ticket::VerifiedTicket;
 use crate::time::{Clock, Micros};
-use crate::vouchers::Vouchers;
 use crate::{QueueId, SessionId, TenantId};
 
 struct Entry {
@@ -27,8 +28,22 @@ pub struct MemoryStore {
     removed: Mutex<BTreeSet<QueueId>>,
     tenants: Mutex<BTreeMap<TenantId, Tenant>>,
     last_purge: Mutex<Option<PurgeRecord>>,
-    /// As of the other stores, so that this one is their reference when a queue is removed and written back.
-    vouchers: Mutex<Vouchers>,
+}
+
+/// All that a memory store holds at an instant, self-describing, so that a process can keep it on disk.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MemorySnapshot {
+    queues: Vec<QueueSnapshot>,
+    removed: BTreeSet<QueueId>,
+    tenants: Vec<Tenant>,
+    last_purge: Option<PurgeRecord>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct QueueSnapshot {
+    settings: Value,
+    line: LineSnapshot,
 }
 
 /// A panic while a lock was held leaves whole values behind: every operation here is plain code over one value.
@@ -46,8 +61,47 @@ impl MemoryStore {
             removed: Mutex::default(),
             tenants: Mutex::default(),
             last_purge: Mutex::default(),
-            vouchers: Mutex::default(),
         }
+    }
+
+    /// All that the store holds now. Queues are read one after the other, each as a whole.
+    #[must_use]
+    pub fn snapshot(&self) -> MemorySnapshot {
+        let entries: Vec<_> = {
+            let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
+            queues.values().cloned().collect()
+        };
+        let queue = |entry: &Arc<Mutex<Entry>>| {
+            let entry = lock(entry);
+            QueueSnapshot { settings: entry.settings.to_value(), line: entry.line.snapshot() }
+        };
+        MemorySnapshot {
+            queues: entries.iter().map(queue).collect(),
+            removed: lock(&self.removed).clone(),
+            tenants: lock(&self.tenants).values().cloned().collect(),
+            last_purge: *lock(&self.last_purge),
+        }
+    }
+
+    /// Puts a snapshot in the place of all that the store holds. Returns the queues whose settings can't be read, which are left
+    /// out.
+    pub fn restore(&self, snapshot: MemorySnapshot) -> Vec<Value> {
+        let (mut queues, mut unreadable) = (HashMap::new(), Vec::new());
+        for QueueSnapshot { settings: document, line } in snapshot.queues {
+            let line = line.into_line();
+            match Settings::from_value(&document) {
+                Ok(settings) => {
+                    let settings = Settings { line: line.rules().clone(), ..settings };
+                    queues.insert(settings.id.clone(), Arc::new(Mutex::new(Entry { settings, line })));
+                }
+                Err(_) => unreadable.push(document),
+            }
+        }
+        *self.queues.write().unwrap_or_else(PoisonError::into_inner) = queues;
+        *lock(&self.removed) = snapshot.removed;
+        *lock(&self.tenants) = snapshot.tenants.into_iter().map(|tenant| (tenant.id.clone(), tenant)).collect();
+        *lock(&self.last_purge) = snapshot.last_purge;
+        unreadable
     }
 
     fn entry(&self, queue: &QueueId) -> Option<Arc<Mutex<Entry>>> {
@@ -59,15 +113,13 @@ impl MemoryStore {
         let mut entry = lock(&entry);
         // Read under the lock, so that operations of one queue see time in the order in which they happen.
         let now = self.clock.now();
-        let answer = operation(&mut entry.line, now);
-        self.remember(queue, &mut entry.line, now);
-        Ok(answer)
-    }
-
-    fn remember(&self, queue: &QueueId, line: &mut Line, now: Micros) {
-        if let Some(let_in) = line.take_let_in(now) {
-            lock(&self.vouchers).remember(queue, &let_in);
+        let Entry { settings, line } = &mut *entry;
+        let answer = operation(line, now);
+        // A ticket may show that a later epoch was in force.
+        if settings.line.revision != line.rules().revision {
+            settings.line = line.rules().clone();
         }
+        Ok(answer)
     }
 
     fn create(&self, settings: &Settings, mode: PutMode) -> PutOutcome {
@@ -76,7 +128,11 @@ impl MemoryStore {
         if let Some(entry) = queues.get(&settings.id) {
             return PutOutcome::Conflict(lock(entry).settings.line.revision);
         }
-        let line = Line::new(settings.line.clone(), self.clock.now(), mode == PutMode::Restore);
+        let restores = mode == PutMode::Restore;
+        if restores && lock(&self.removed).contains(&settings.id) {
+            return PutOutcome::Removed;
+        }
+        let line = Line::new(settings.line.clone(), self.clock.now(), restores);
         lock(&self.removed).remove(&settings.id);
         queues.insert(settings.id.clone(), Arc::new(Mutex::new(Entry { settings: settings.clone(), line })));
         PutOutcome::Stored(revision)
@@ -84,10 +140,14 @@ impl MemoryStore {
 
     fn change(&self, entry: &Mutex<Entry>, settings: &Settings, mode: PutMode) -> PutOutcome {
         let mut entry = lock(entry);
-        let current = entry.settings.line.revision;
+        let (now, current) = (self.clock.now(), entry.settings.line.revision);
         let fits = match mode {
             PutMode::Always => true,
             PutMode::IfRevision(revision) => revision == current,
+            PutMode::Restore if entry.line.restore_rules(settings.line.clone(), now) => {
+                entry.settings = settings.clone();
+                return PutOutcome::Stored(settings.line.revision);
+            }
             PutMode::Restore => false,
         };
         if !fits {
@@ -95,17 +155,15 @@ impl MemoryStore {
         }
         entry.settings = settings.clone();
         entry.settings.line.revision = current + 1;
-        let (rules, now) = (entry.settings.line.clone(), self.clock.now());
+        let rules = entry.settings.line.clone();
         entry.line.change_rules(rules, now);
-        self.remember(&settings.id, &mut entry.line, now);
         PutOutcome::Stored(current + 1)
     }
 }
 
 #[async_trait]
 impl Store for MemoryStore {
-    async fn visit(&self, queue: &QueueId, mut visit: Visit) -> Result<VisitAnswer, StoreError> {
-        visit.ticket = visit.ticket.map(|ticket| lock(&self.vouchers).vouch(queue, ticket));
+    async fn visit(&self, queue: &QueueId, visit: Visit) -> Result<VisitAnswer, StoreError> {
         self.on(queue, |line, now| line.visit(now, &visit))
     }
 
@@ -114,15 +172,11 @@ impl Store for MemoryStore {
     }
 
     async fn leave(&self, queue: &QueueId, ticket: VerifiedTicket) -> Result<Removal, StoreError> {
-        let removal = self.on(queue, |line, now| line.leave(now, &ticket));
-        lock(&self.vouchers).forget(queue, ticket.session());
-        removal
+        self.on(queue, |line, now| line.leave(now, &ticket))
     }
 
     async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removal, StoreError> {
-        let removal = self.on(queue, |line, now| line.end(now, session));
-        lock(&self.vouchers).forget(queue, session);
-        removal
+        self.on(queue, |line, now| line.end(now, session))
     }
 
     async fn release(&self, queue: &QueueId, count: u64) -> Result<u64, StoreError> {
@@ -136,9 +190,7 @@ impl Store for MemoryStore {
     async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
         let entry = self.entry(queue).ok_or_else(|| StoreError::UnknownQueue(queue.clone()))?;
         let mut entry = lock(&entry);
-        let now = self.clock.now();
-        let report = entry.line.purge(now, limit);
-        self.remember(queue, &mut entry.line, now);
+        let report = entry.line.purge(self.clock.now(), limit);
         if report.closed.is_some() {
             entry.settings.line = entry.line.rules().clone();
         }

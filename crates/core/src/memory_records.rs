@@ -7,7 +7,8 @@ use async_trait::async_trait;
 
 use crate::StoreError;
 use crate::records::{
-    ENTRIES_MAX, Entry, EntryId, NOTE_TTL_MAX, Note, RECORDS_MAX, Record, RecordKind, RecordOutcome, Records, Stream,
+    ENTRIES_MAX, Entry, EntryId, NOTE_TTL_MAX, Note, RECORDS_MAX, Record, RecordChange, RecordKind, RecordOutcome,
+    Records, Stream,
 };
 use crate::time::{Clock, MICROS_PER_SECOND, Micros};
 
@@ -111,13 +112,27 @@ impl Records for MemoryRecords {
         Ok(of_kind.map(|((_, id), record)| (id.clone(), record.clone())).collect())
     }
 
-    async fn put_record(&self, kind: RecordKind, id: &str, text: &str, over: u64) -> Result<RecordOutcome, StoreError> {
+    async fn change_record(
+        &self,
+        kind: RecordKind,
+        id: &str,
+        change: RecordChange<'_>,
+    ) -> Result<RecordOutcome, StoreError> {
+        let RecordChange { text, over, needs_other } = change;
         let (mut kept, _) = self.kept();
         let key = (kind, id.to_owned());
         let current = kept.records.get(&key).map_or(0, |record| record.revision);
         if current != over {
             return Ok(RecordOutcome::Conflict(current));
         }
+        let mut others = kept.records.iter().filter(|((found, other), _)| *found == kind && other != id);
+        if needs_other.is_some_and(|needed| !others.any(|(_, record)| record.text.contains(needed))) {
+            return Ok(RecordOutcome::NoOther);
+        }
+        let Some(text) = text else {
+            kept.records.remove(&key);
+            return Ok(RecordOutcome::Stored(0));
+        };
         if current == 0 && kept.records.keys().filter(|(found, _)| *found == kind).count() >= RECORDS_MAX {
             return Ok(RecordOutcome::Full);
         }
@@ -132,6 +147,14 @@ impl Records for MemoryRecords {
     async fn append(&self, stream: &Stream, text: &str) -> Result<EntryId, StoreError> {
         let (mut kept, now) = self.kept();
         Ok(kept.append(now, stream, text))
+    }
+
+    async fn trim(&self, stream: &Stream, before: Micros) -> Result<(), StoreError> {
+        if let Some(entries) = self.kept().0.streams.get_mut(stream) {
+            let kept_from = entries.partition_point(|entry| entry.id.at_ms < before.0 / 1000);
+            entries.drain(..kept_from);
+        }
+        Ok(())
     }
 
     async fn entries(&self, stream: &Stream, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError> {
@@ -163,6 +186,16 @@ impl Records for MemoryRecords {
         let (lapses_at, number) = held.map_or((lapse(now, seconds), 0), |(at, text)| (*at, text.parse().unwrap_or(0)));
         kept.put_note(now, note, (number + 1).to_string(), lapses_at);
         Ok(number + 1)
+    }
+
+    async fn uncount(&self, note: &Note) -> Result<(), StoreError> {
+        let (mut kept, now) = self.kept();
+        let held = kept.notes.get(note).filter(|(lapses_at, _)| *lapses_at > now).cloned();
+        if let Some((lapses_at, text)) = held {
+            let number = text.parse().unwrap_or(0_u64).saturating_sub(1);
+            kept.put_note(now, note, number.to_string(), lapses_at);
+        }
+        Ok(())
     }
 
     async fn note(&self, note: &Note) -> Result<Option<String>, StoreError> {

@@ -1,10 +1,13 @@
 //! What the last round of the purge left behind for whoever watches over it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::Micros;
 
 /// The last round of the purge over all queues. A store keeps one for all of them, so that it is seen from every process
 /// when the purge stopped running, and what it did when it ran.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PurgeRecord {
     /// When the round ended, by the store's clock.
     pub at: Micros,

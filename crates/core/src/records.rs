@@ -10,7 +10,7 @@ use std::str::FromStr;
 use async_trait::async_trait;
 
 use crate::time::Micros;
-use crate::{QueueId, StoreError};
+use crate::{QueueId, StoreError, TenantId};
 
 /// Most records of one kind.
 pub const RECORDS_MAX: usize = 1000;
@@ -54,11 +54,24 @@ pub struct Record {
     pub text: String,
 }
 
-/// What became of a record's write.
+/// A change of a record, made as one atomic step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordChange<'a> {
+    /// The new text; `None` removes the record.
+    pub text: Option<&'a str>,
+    /// The revision that the record must have, 0 for none.
+    pub over: u64,
+    /// Text that another record of the kind must contain, or else nothing is changed.
+    pub needs_other: Option<&'a str>,
+}
+
+/// What became of a record's change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordOutcome {
-    /// Written; the record now has this revision.
+    /// Written; the record now has this revision, 0 if it was removed.
     Stored(u64),
+    /// Not written: no other record contains the text that one must contain.
+    NoOther,
     /// Not written; the store holds this revision, 0 for none.
     Conflict(u64),
     /// Not written: there are [`RECORDS_MAX`] of this kind.
@@ -68,8 +81,12 @@ pub enum RecordOutcome {
 /// A stream of entries, the oldest of which are dropped.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stream {
-    /// Who changed what.
+    /// What superusers did, and what was changed beside the API.
     Audit,
+    /// What operators did with what is a tenant's. Whoever fills it with changes displaces events of that tenant only.
+    TenantAudit(TenantId),
+    /// Who signed in or tried to, and what they did with their own account.
+    AccountAudit,
     /// A queue's numbers of every minute, for a day.
     Minutes(QueueId),
     /// A queue's numbers of every fifth minute, for 30 days.
@@ -81,7 +98,9 @@ impl Stream {
     #[must_use]
     pub const fn keeps(&self) -> usize {
         match self {
-            Self::Audit => 20_000,
+            Self::Audit => 100_000,
+            Self::TenantAudit(_) => 50_000,
+            Self::AccountAudit => 20_000,
             Self::Minutes(_) => 24 * 60,
             Self::FiveMinutes(_) => 30 * 24 * 12,
         }
@@ -91,7 +110,7 @@ impl Stream {
     #[must_use]
     pub const fn lasts(&self) -> Option<u64> {
         match self {
-            Self::Audit => None,
+            Self::Audit | Self::TenantAudit(_) | Self::AccountAudit => None,
             Self::Minutes(_) => Some(86_400),
             Self::FiveMinutes(_) => Some(30 * 86_400),
         }
@@ -158,6 +177,12 @@ pub enum NoteKind {
     Minute,
     /// A queue that somebody creates at this moment.
     Creation,
+    /// What a request with an idempotency key was answered.
+    Idempotency,
+    /// How many changes of an operator were audited of late.
+    Changes,
+    /// How many sign-ins under a name failed of late.
+    FailedSignIns,
 }
 
 impl NoteKind {
@@ -174,6 +199,9 @@ impl NoteKind {
             Self::Confirmation => "confirmation",
             Self::Minute => "minute",
             Self::Creation => "creation",
+            Self::Idempotency => "idempotency",
+            Self::Changes => "changes",
+            Self::FailedSignIns => "failed-sign-ins",
         }
     }
 }
@@ -210,12 +238,23 @@ pub trait Records: Send + Sync {
     /// All records of a kind, by id.
     async fn records(&self, kind: RecordKind) -> Result<Vec<(String, Record)>, StoreError>;
     /// Writes a record over the revision `over`; with 0 only where there is none.
-    async fn put_record(&self, kind: RecordKind, id: &str, text: &str, over: u64) -> Result<RecordOutcome, StoreError>;
+    async fn put_record(&self, kind: RecordKind, id: &str, text: &str, over: u64) -> Result<RecordOutcome, StoreError> {
+        self.change_record(kind, id, RecordChange { text: Some(text), over, needs_other: None }).await
+    }
+    /// Changes or removes a record.
+    async fn change_record(
+        &self,
+        kind: RecordKind,
+        id: &str,
+        change: RecordChange<'_>,
+    ) -> Result<RecordOutcome, StoreError>;
     /// Removes a record. Whether there was one.
     async fn remove_record(&self, kind: RecordKind, id: &str) -> Result<bool, StoreError>;
 
     /// Adds an entry to the end of a stream.
     async fn append(&self, stream: &Stream, text: &str) -> Result<EntryId, StoreError>;
+    /// Drops the entries of a stream that were made before an instant. Some of them may stay for a while.
+    async fn trim(&self, stream: &Stream, before: Micros) -> Result<(), StoreError>;
     /// Up to `limit` (at most [`ENTRIES_MAX`]) entries, the newest first, from the one before `before` on.
     async fn entries(&self, stream: &Stream, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError>;
 
@@ -225,6 +264,8 @@ pub trait Records: Send + Sync {
     async fn claim(&self, note: &Note, text: &str, seconds: u64) -> Result<bool, StoreError>;
     /// Adds one to the number that a note holds, `seconds` after which at the first it lapses. Returns the number.
     async fn count(&self, note: &Note, seconds: u64) -> Result<u64, StoreError>;
+    /// Takes one back from the number that a note holds, if there is one.
+    async fn uncount(&self, note: &Note) -> Result<(), StoreError>;
     /// What a note says.
     async fn note(&self, note: &Note) -> Result<Option<String>, StoreError>;
     /// Removes a note and returns what it said: only one of many who ask at once gets it.

@@ -34,6 +34,18 @@ impl StandingState {
     }
 }
 
+/// Why a visitor's earlier session is not theirs any more, although they came with its ticket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// The session ended: the visitor left, an operator removed them, or `max_session` was over.
+    Ended,
+    /// The visitor was away for longer than their ticket holds the position, or the admission.
+    Expired,
+    /// The line was reset.
+    Reset,
+}
+
 /// The expected wait in whole seconds, as two points of its predictive distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitSeconds {
@@ -52,6 +64,8 @@ pub struct Standing {
     pub session: Option<SessionId>,
     /// What the visitor may expect.
     pub state: StandingState,
+    /// Why the session that the visitor came with is not theirs any more; `None` if it is, or if they came with none.
+    pub reason: Option<EndReason>,
     /// Rank in the line from 1; never rises while the visitor stays. `None` unless in line.
     pub position: Option<u64>,
     /// How many wait.

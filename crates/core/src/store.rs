@@ -30,8 +30,9 @@ pub enum PutMode {
     Always,
     /// Only over this revision.
     IfRevision(u64),
-    /// Only where the store holds no such queue, epoch and revision as given: the queue was there before and the store
-    /// lost it, so its tickets are taken back before anybody new is admitted.
+    /// The queue was there before and the store lost it: written with the epoch and revision as given where the store holds no
+    /// such queue, or over what another process restored if these settings are newer. The state begins in recovery. A queue
+    /// that was removed stays removed.
     Restore,
 }
 
@@ -42,6 +43,8 @@ pub enum PutOutcome {
     Stored(u64),
     /// Not written; the store holds this revision.
     Conflict(u64),
+    /// Not restored: the queue was removed.
+    Removed,
 }
 
 /// Keeps the lines of all queues, their settings and the tenants. Every operation is one atomic step by the rules of

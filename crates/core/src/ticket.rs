@@ -9,7 +9,7 @@ use jsonwebtoken::{Algorithm, Header};
 use serde::{Deserialize, Serialize};
 
 use crate::keys::{KeyError, KeyList};
-use crate::line::Place;
+use crate::line::{Census, Place};
 use crate::time::Micros;
 use crate::token_crypto::{HS256_LEN, Hs256};
 use crate::{QueueId, SessionId};
@@ -42,9 +42,15 @@ struct Claims {
     w: Option<u64>,
     /// When it was signed, by the store's clock.
     t: Micros,
-    /// Microseconds from then on until the bearer lapses from the line, if the store says so.
+    /// Of an admitted session, microseconds from then on until its slot expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    l: Option<u64>,
+    x: Option<u64>,
+    /// Whether the client had not returned a ticket by then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    u: bool,
+    /// How many sessions were active then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    c: Option<u64>,
 }
 
 /// What a visitor is told of the line: kept in the ticket, so that the next answer goes on from there.
@@ -54,6 +60,8 @@ pub struct Told {
     pub position: Option<u64>,
     /// Median of the expected wait, in milliseconds.
     pub wait_ms: Option<u64>,
+    /// How many sessions are active: not shown, but what a recovery starts from if the store loses it.
+    pub active: Option<u64>,
 }
 
 /// A ticket whose signature holds and whose queue is the one asked for. Whether its epoch and age are good is for the
@@ -66,8 +74,8 @@ pub struct VerifiedTicket {
     admitted_at: Option<Micros>,
     told: Told,
     signed_at: Micros,
-    present_until: Option<Micros>,
-    let_in_at: Option<Micros>,
+    slot_expires_at: Option<Micros>,
+    unconfirmed: bool,
 }
 
 impl VerifiedTicket {
@@ -113,25 +121,23 @@ impl VerifiedTicket {
         self.signed_at
     }
 
-    /// Until when the bearer is present in line at least, as the store said when it signed, or `None` if it did not. It
-    /// holds unless the store has lost that visit, or `waiting_ttl` was lowered since.
+    /// Until when the slot of an admitted session is taken, as the store said when it signed. Nothing may let the bearer
+    /// through without asking the store for longer.
     #[must_use]
-    pub const fn present_until(&self) -> Option<Micros> {
-        self.present_until
+    pub const fn slot_expires_at(&self) -> Option<Micros> {
+        self.slot_expires_at
     }
 
-    /// When the bearer was let in, by the word of the process that heard of it; `None` if it says nothing.
+    /// Whether the client had not returned a ticket when it was signed: it is good for `claim_ttl` only.
     #[must_use]
-    pub const fn let_in_at(&self) -> Option<Micros> {
-        self.let_in_at
+    pub const fn is_unconfirmed(&self) -> bool {
+        self.unconfirmed
     }
 
-    /// The same ticket with the word of this process that the bearer, who does not know it yet, was let in. The word is in
-    /// no token: see [`Vouchers`](crate::Vouchers).
+    /// How many sessions were active when it was signed.
     #[must_use]
-    pub const fn vouched(mut self, let_in_at: Micros) -> Self {
-        self.let_in_at = Some(let_in_at);
-        self
+    pub fn census(&self) -> Option<Census> {
+        self.told.active.map(|active| Census { at: self.signed_at, active })
     }
 }
 
@@ -194,7 +200,7 @@ impl TicketSigner {
         place: &Place,
         position: Option<u64>,
     ) -> Option<String> {
-        self.sign_told(queue, epoch, now, place, Told { position, wait_ms: None })
+        self.sign_told(queue, epoch, now, place, Told { position, ..Told::default() })
     }
 
     /// Signs the place that a store answered with, and all that the visitor is told.
@@ -211,7 +217,9 @@ impl TicketSigner {
             p: told.position,
             w: told.wait_ms,
             t: now,
-            l: place.present_until().map(|until| until.since(now)),
+            x: place.admitted_at.map(|_| place.expires_at.since(now)),
+            u: !place.confirmed,
+            c: told.active,
         };
         let key = self.keys.first()?;
         let mut token = String::with_capacity(TICKET_MAX);
@@ -250,10 +258,10 @@ impl TicketSigner {
             session: claims.s,
             arrival: claims.a,
             admitted_at: claims.n,
-            told: Told { position: claims.p, wait_ms: claims.w },
+            told: Told { position: claims.p, wait_ms: claims.w, active: claims.c },
             signed_at: claims.t,
-            present_until: claims.l.map(|left| Micros(claims.t.0.saturating_add(left))),
-            let_in_at: None,
+            slot_expires_at: claims.x.map(|left| Micros(claims.t.0.saturating_add(left))),
+            unconfirmed: claims.u,
         })
     }
 }
@@ -279,7 +287,7 @@ mod tests {
             admitted_at: None,
             rank: 7,
             expires_at: Micros(1_700_000_060_500_000),
-            granted: true,
+            confirmed: true,
         }
     }
 
@@ -303,11 +311,23 @@ mod tests {
         assert_eq!(verified.arrival(), place().arrival);
         assert_eq!((verified.epoch(), verified.position(), verified.admitted_at()), (4, Some(7), None));
         assert_eq!(verified.signed_at(), Micros(1_700_000_000_500_000));
-        assert_eq!(verified.present_until(), Some(place().expires_at));
-        let told = Told { position: Some(7), wait_ms: Some(604_800_000) };
+        assert_eq!((verified.slot_expires_at(), verified.is_unconfirmed(), verified.census()), (None, false, None));
+        let told = Told { position: Some(7), wait_ms: Some(604_800_000), active: Some(10_000_000) };
         let telling = signer.sign_told(&queue(), 4, Micros(1_700_000_000_500_000), &place(), told).unwrap();
-        assert_eq!(signer.verify(&queue(), telling.as_bytes()).unwrap().wait_ms(), Some(604_800_000));
+        let verified = signer.verify(&queue(), telling.as_bytes()).unwrap();
+        let census = Census { at: Micros(1_700_000_000_500_000), active: 10_000_000 };
+        assert_eq!((verified.wait_ms(), verified.census()), (Some(604_800_000), Some(census)));
         assert!(telling.len() < 400, "{}", telling.len());
+    }
+
+    #[test]
+    fn an_admitted_ticket_says_when_its_slot_expires() {
+        let signer = signer("k1", 1);
+        let now = Micros(1_700_000_000_500_000);
+        let place = Place { admitted_at: Some(now), confirmed: false, ..place() };
+        let token = signer.sign(&queue(), 4, now, &place, None).unwrap();
+        let verified = signer.verify(&queue(), token.as_bytes()).unwrap();
+        assert_eq!((verified.slot_expires_at(), verified.is_unconfirmed()), (Some(place.expires_at), true));
     }
 
     #[test]

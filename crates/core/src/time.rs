@@ -41,7 +41,7 @@ impl fmt::Debug for Micros {
 
 /// Where a memory store takes its time from.
 pub trait Clock: Send + Sync {
-    /// The present instant; never earlier than an instant it gave before.
+    /// The present instant. One that is earlier than an instant it gave before stops nothing: rule 7.
     fn now(&self) -> Micros;
 }
 
@@ -88,6 +88,11 @@ impl ManualClock {
     /// Moves the clock ahead.
     pub fn advance(&self, micros: u64) {
         self.0.fetch_add(micros, Ordering::SeqCst);
+    }
+
+    /// Moves the clock back, as a machine's clock that is set.
+    pub fn step_back(&self, micros: u64) {
+        self.0.fetch_sub(micros, Ordering::SeqCst);
     }
 }
 

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use vestibule_core::settings::{RequestFacts, RuleAction, Settings, decide, parse_document};
+use vestibule_core::settings::{Mode, RequestFacts, RuleAction, Settings, decide, parse_document};
 
 fn queue() -> Value {
     json!({
@@ -52,6 +52,11 @@ fn every_field_says_what_it_takes() {
             "handover.origin: takes an address of scheme",
         ),
         ("handover", json!({ "kind": "tunnel" }), "handover.kind: takes one of \"redirect\""),
+        (
+            "handover",
+            json!({ "kind": "check", "preflights": "pass" }),
+            "handover.preflights: takes one of \"answer\", \"forward\"",
+        ),
         ("theme", json!("../x"), "theme: takes 1 to 63"),
         ("queue_status", json!(500), "queue_status: takes one of 200, 202, 429, 503"),
         ("store_failure", json!("panic"), "store_failure: takes one of \"tickets\""),
@@ -62,6 +67,11 @@ fn every_field_says_what_it_takes() {
         ("rules", json!([{ "action": "queue", "path": "x" }]), "rules[0].path: takes path globs that start with /"),
         ("rules", json!([{ "action": "queue", "header": { "name": "X-A", "value": "" } }]), "rules[0].header: takes"),
         ("rules", json!([{ "action": "queue", "source": "10.0.0.0/99" }]), "rules[0].source: takes networks"),
+        (
+            "rules",
+            json!(vec![json!({ "action": "queue", "path": vec!["/a"; 67] }); 3]),
+            "rules: takes at most 200 path globs",
+        ),
         ("rules", json!([{ "action": "queue", "path": "/", "pth": 1 }]), "rules[0].pth: is not a field here"),
         ("qouta", json!(1), "qouta: is not a field here; the fields are id, tenant"),
     ] {
@@ -116,7 +126,8 @@ fn settings_survive_being_written() {
 fn action(rules: &Value, path: &str) -> Option<RuleAction> {
     let settings = Settings::from_value(&with("rules", rules.clone())).unwrap();
     let facts = RequestFacts { path, method: "GET", header: &|_| None, cookie: &|_| None, source: None };
-    decide(&settings.rules, &facts)
+    let ruling = decide(&[&settings.rules], &facts);
+    ruling.queue.map(|_| ruling.action)
 }
 
 #[test]
@@ -182,5 +193,48 @@ proptest! {
         let path = format!("{slashes}{}{step}/{name}{parameter}{}", "shop", if slash { "/" } else { "" });
         let rules = json!([{ "action": "queue", "path": "/shop/checkout" }]);
         prop_assert_eq!(action(&rules, &path), Some(RuleAction::Queue), "{} ?{}", path, query);
+    }
+}
+
+#[test]
+fn stored_settings_of_another_version_are_read() {
+    let mut stored = with(
+        "rules",
+        json!([
+            { "action": "bypass", "path": "/static/**" },
+            { "action": "bypass", "path": "/api/**", "country": "FI" },
+            { "action": "queue", "path": "/checkout/**", "country": "FI" },
+            { "action": "bypass", "path": "not a glob" },
+        ]),
+    );
+    for (field, value) in [
+        ("opens_at", json!("2027-01-01T10:00:00Z")),
+        ("mode", json!("raffle")),
+        ("quota", json!(u64::MAX)),
+        ("waiting_ttl", json!(1_000_000)),
+        ("hold_ttl", json!(1)),
+        ("queue_status", json!(299)),
+        ("name", json!("")),
+    ] {
+        stored[field] = value;
+    }
+    assert!(Settings::from_value(&stored).is_err(), "users are told");
+    let settings = Settings::from_stored(&stored).unwrap();
+    let line = &settings.line;
+    assert_eq!((line.mode, line.quota, line.waiting_ttl, line.hold_ttl), (Mode::Paused, 10_000_000, 3600, 3600));
+    assert_eq!((settings.queue_status, settings.name.as_str()), (200, settings.id.as_str()));
+    let actions: Vec<RuleAction> = settings.rules.iter().map(|rule| rule.action).collect();
+    assert_eq!(actions, [RuleAction::Bypass, RuleAction::Queue], "a bypass that is not understood is none");
+    assert_eq!(settings.to_stored()["opens_at"], stored["opens_at"], "the other version finds its field again");
+    assert_eq!(settings.to_value().get("opens_at"), None);
+    let (again, whole) = (settings.to_stored(), Settings::from_stored(&settings.to_stored()).unwrap());
+    assert_eq!(whole.to_stored(), again);
+}
+
+#[test]
+fn stored_settings_without_what_makes_a_queue_are_none() {
+    for field in ["id", "tenant", "hosts", "handover"] {
+        let errors = Settings::from_stored(&with(field, json!({}))).expect_err(field);
+        assert!(errors[0].field.starts_with(field), "{errors:?}");
     }
 }

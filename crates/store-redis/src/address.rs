@@ -18,6 +18,9 @@ pub enum AddressError {
     /// The certificates that are to be trusted can't be read.
     #[error("TLS can't be set up: {0}")]
     Tls(String),
+    /// The address is fine, but the client can't be set up.
+    #[error("the client of Redis can't be set up: {0}")]
+    Client(String),
 }
 
 const SCHEMES: [&str; 6] = ["redis", "rediss", "redis-cluster", "rediss-cluster", "redis-sentinel", "rediss-sentinel"];

@@ -1,10 +1,13 @@
-//! The numbers that scripts and Rust mean the same by: defined once, written into every script.
+//! What scripts and Rust mean the same by: numbers and the fields of the rules, defined once, written into every script.
 
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
 use vestibule_core::line::{
-    ADMISSION_COST, ADVANCE_BATCH, Counters, LINE_SLACK, Mode, PACE_WINDOW, PAGE_MAX, PLACES_SLACK, PURGE_BATCH,
-    REAP_BATCH, RELEASE_BATCH, WAIT_BUCKETS,
+    ADMISSION_COST, ADVANCE_BATCH, CLOCK_GRAIN, Counters, GAP_MIN, LINE_SLACK, LineRules, Mode, PACE_WINDOW, PAGE_MAX,
+    PLACES_SLACK, PURGE_BATCH, REAP_BATCH, RELEASE_BATCH, WAIT_BUCKETS,
 };
-use vestibule_core::{MICROS_PER_SECOND, SessionId};
+use vestibule_core::{MICROS_PER_SECOND, SessionId, StoreError};
 
 macro_rules! codes {
     ($($name:ident = $value:literal),* $(,)?) => {
@@ -16,12 +19,10 @@ macro_rules! codes {
 codes! {
     // What became of the operation.
     DONE = 0, UNKNOWN_QUEUE = 1,
-    // Modes of a queue.
-    OPEN = 0, BYPASS = 1, PAUSED = 2, CLOSED = 3, DRAINING = 4,
-    // By what a visitor is there.
-    NOBODY = 0, BY_TICKET = 1, BY_JOINING = 2,
-    // Presentations, and where a session was found.
-    ABSENT = 0, PRESENT = 1, RETURNED = 2, JOINED = 3, WAITING = 4, ADMITTED = 5, ENDED_BEFORE = 6,
+    // How a visitor came to be there; what is added if they came by joining, and if the queue's numbers follow.
+    NOBODY = 0, PRESENT = 1, RETURNED = 2, JOINED = 3, BY_JOINING = 10, CHANGED = 100,
+    // Where a session was found.
+    ABSENT = 0, WAITING = 4, ADMITTED = 5, ENDED_BEFORE = 6,
     // Removals.
     WAITED = 1, WAS_ADMITTED = 2, WAS_ABSENT = 3,
     // How settings are to be written, and what became of it.
@@ -29,32 +30,20 @@ codes! {
     STORED = 1, CREATED = 2, CONFLICT = 3, REMOVED = 4,
 }
 
-/// Mode, quota, admissions a minute, waiting, active, claim and hold time, longest session, epoch, revision.
-pub(crate) const RULES_FORMAT: &str = ">dddddddddd";
-/// The ticket's session, flags, present until (-1 if it does not say so), arrival, admitted at (of a waiting ticket -1, or less:
-/// see visit.lua), signed at and epoch (-1 without a ticket); then the session that joins.
+/// The ticket's session, flags, arrival, admitted at (-1 of a waiting ticket), signed at, epoch and the number of active
+/// sessions then (-1 each without a ticket, the last also if the ticket does not say it); then the session that joins.
 pub(crate) const VISIT_FORMAT: &str = ">c14Bdddddc14";
 /// Bytes of a visit in that format.
 pub(crate) const VISIT_SIZE: usize = SessionId::SIZE + 1 + 5 * size_of::<f64>() + SessionId::SIZE;
-/// Flags of a visit: who has no place joins; and the bearer was let in, by the ticket or by the word of the process.
-pub(crate) const JOINS: u8 = 1;
-pub(crate) const LET_IN: u8 = 2;
-/// Of the visits with a ticket, which come first: how many they are, of how many the bearer was let in, the epoch of all of
-/// their tickets, or -1, and when the oldest was signed.
-pub(crate) const TICKETS_FORMAT: &str = ">dddd";
+/// Flags of a visit: it has a ticket; that ticket is of a session whose client had not returned one; who has no position
+/// joins.
+pub(crate) const HAS_TICKET: u8 = 1;
+pub(crate) const UNCONFIRMED: u8 = 2;
+pub(crate) const JOINS: u8 = 4;
 
 /// A script passes a batch to a command as that many arguments, at most twice, and Lua's stack takes 8000.
 const _: () = assert!(ADVANCE_BATCH <= 1000 && REAP_BATCH <= 1000 && PURGE_BATCH <= 1000 && RELEASE_BATCH <= 1000);
 const _: () = assert!(PAGE_MAX <= 1000);
-
-/// The modes with their codes.
-pub(crate) const MODES: [(Mode, i64); 5] = [
-    (Mode::Open, OPEN),
-    (Mode::Bypass, BYPASS),
-    (Mode::Paused, PAUSED),
-    (Mode::Closed, CLOSED),
-    (Mode::Draining, DRAINING),
-];
 
 /// Names and values in front of every script.
 pub(crate) fn as_lua() -> String {
@@ -62,6 +51,8 @@ pub(crate) fn as_lua() -> String {
         ("SECOND", MICROS_PER_SECOND),
         ("ADMISSION_COST", ADMISSION_COST),
         ("PACE_WINDOW", PACE_WINDOW),
+        ("CLOCK_GRAIN", CLOCK_GRAIN),
+        ("GAP_MIN", GAP_MIN),
         ("ADVANCE_BATCH", ADVANCE_BATCH as u64),
         ("REAP_BATCH", REAP_BATCH as u64),
         ("PURGE_BATCH", PURGE_BATCH as u64),
@@ -69,20 +60,106 @@ pub(crate) fn as_lua() -> String {
         ("PAGE_MAX", PAGE_MAX as u64),
         ("LINE_SHARE", LINE_SLACK.0),
         ("LINE_OF", LINE_SLACK.1),
-        ("PLACES_SHARE", PLACES_SLACK.0),
-        ("PLACES_OF", PLACES_SLACK.1),
+        ("ACTIVE_SHARE", PLACES_SLACK.0),
+        ("ACTIVE_OF", PLACES_SLACK.1),
         ("VISIT_SIZE", VISIT_SIZE as u64),
-        ("SESSION_SIZE", SessionId::SIZE as u64),
+        ("UNCONFIRMED", UNCONFIRMED.into()),
         ("JOINS", JOINS.into()),
-        ("LET_IN", LET_IN.into()),
     ];
     let limits: Vec<String> = limits.iter().map(|(name, value)| format!("local {name} = {value}")).collect();
-    let limits = limits.join("\n");
-    let formats = format!("local RULES_FORMAT, VISIT_FORMAT = '{RULES_FORMAT}', '{VISIT_FORMAT}'\n");
-    format!("{CODES}{limits}\n{formats}local TICKETS_FORMAT = '{TICKETS_FORMAT}'\n")
+    format!("{CODES}{}\nlocal VISIT_FORMAT = '{VISIT_FORMAT}'\n", limits.join("\n"))
 }
 
-/// The bounds of the wait histogram, for the scripts that let somebody in.
+/// The fields of the rules as the queue's settings hold them, in the order in which scripts read them. Read leniently: a
+/// field of another version is left alone, one that is missing is 0.
+pub(crate) struct RuleFields(Map<String, Value>);
+
+impl RuleFields {
+    /// The fields, by any rules.
+    pub(crate) fn new() -> Self {
+        let none = LineRules {
+            mode: Mode::Paused,
+            quota: 0,
+            admissions_per_minute: None,
+            waiting_ttl: 0,
+            active_ttl: 0,
+            claim_ttl: 0,
+            hold_ttl: 0,
+            max_session: None,
+            credential_ttl: 0,
+            epoch: 0,
+            revision: 0,
+        };
+        Self::of(&none)
+    }
+
+    /// These rules.
+    pub(crate) fn of(rules: &LineRules) -> Self {
+        match serde_json::to_value(rules) {
+            Ok(Value::Object(fields)) => Self(fields),
+            _ => Self(Map::new()),
+        }
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Names and values as a script takes them; no value is empty.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&str, String)> {
+        self.0.iter().map(|(name, value)| {
+            let text = match value {
+                Value::Null => String::new(),
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            (name.as_str(), text)
+        })
+    }
+
+    /// The rules with these values, in the order of the names. A mode that this version does not know admits nobody.
+    pub(crate) fn read(mut self, values: Vec<Option<String>>) -> Result<LineRules, StoreError> {
+        for ((name, field), value) in self.0.iter_mut().zip(values) {
+            let Some(value) = value else { continue };
+            let known_mode = || serde_json::from_value::<Mode>(value.as_str().into()).is_ok();
+            match field {
+                Value::String(_) if known_mode() => *field = value.into(),
+                Value::String(_) => tracing::warn!(
+                    mode = value,
+                    "a newer version set a mode that this one does not know: nobody is admitted"
+                ),
+                _ => {
+                    let number = value.parse::<u64>();
+                    *field = number.map_err(|_| StoreError::Corrupt(format!("the rule {name} is {value}")))?.into();
+                }
+            }
+        }
+        serde_json::from_value(Value::Object(self.0)).map_err(|error| StoreError::Corrupt(format!("rules: {error}")))
+    }
+
+    /// The locals of a script, one for each rule.
+    pub(crate) fn locals_as_lua(&self) -> String {
+        let names: Vec<&str> = self.names().collect();
+        format!("local rule_values, {}\n", names.join(", "))
+    }
+
+    /// What reads the rules into these locals.
+    pub(crate) fn reading_as_lua(&self) -> String {
+        let names: Vec<String> = self.names().map(|name| format!("'{name}'")).collect();
+        let mut lua = format!("rule_values = call('HMGET', SETTINGS, {})\n", names.join(", "));
+        for ((name, value), number) in self.0.iter().zip(1..) {
+            let read = match value {
+                Value::String(_) => format!("rule_values[{number}]"),
+                Value::Null => format!("tonumber(rule_values[{number}])"),
+                _ => format!("tonumber(rule_values[{number}]) or 0"),
+            };
+            let _ = writeln!(lua, "{name} = {read}");
+        }
+        lua
+    }
+}
+
+/// The bounds of the wait histogram, for the scripts that admit somebody.
 pub(crate) fn wait_buckets_as_lua() -> String {
     let bounds: Vec<String> = WAIT_BUCKETS.iter().map(u64::to_string).collect();
     format!("local function wait_buckets() return {{ {} }} end\n", bounds.join(", "))
@@ -94,4 +171,40 @@ pub(crate) fn event_fields_as_lua() -> String {
     let buckets = (0..=WAIT_BUCKETS.len()).map(|bucket| format!("'waits:{bucket}'"));
     let fields: Vec<String> = events.into_iter().chain(buckets).chain(["'waits_us'".to_owned()]).collect();
     format!("local function event_fields() return {{ {} }} end\n", fields.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_come_back_as_they_were_written() {
+        let rules = LineRules {
+            mode: Mode::Draining,
+            quota: 10_000_000,
+            admissions_per_minute: Some(0),
+            waiting_ttl: 60,
+            active_ttl: 600,
+            claim_ttl: 30,
+            hold_ttl: 601,
+            max_session: None,
+            credential_ttl: 2,
+            epoch: 1 << 53,
+            revision: 7,
+        };
+        let written = RuleFields::of(&rules);
+        let values = written.named().map(|(_, value)| (!value.is_empty()).then_some(value)).collect();
+        assert_eq!(RuleFields::new().read(values).unwrap(), rules);
+    }
+
+    #[test]
+    fn what_another_version_left_out_or_calls_otherwise_is_read_leniently() {
+        let names: Vec<String> = RuleFields::new().names().map(str::to_owned).collect();
+        let values = |of: &dyn Fn(&str) -> Option<&str>| names.iter().map(|name| of(name).map(str::to_owned)).collect();
+        let read = |of: &dyn Fn(&str) -> Option<&str>| RuleFields::new().read(values(of));
+        let rules = read(&|name| (name == "mode").then_some("open")).unwrap();
+        assert_eq!((rules.mode, rules.credential_ttl, rules.max_session), (Mode::Open, 0, None));
+        assert_eq!(read(&|name| (name == "mode").then_some("scheduled")).unwrap().mode, Mode::Paused);
+        assert!(matches!(read(&|name| (name == "quota").then_some("many")), Err(StoreError::Corrupt(_))));
+    }
 }

@@ -98,9 +98,9 @@ impl Connection {
         self.concluded(&attempt, result)
     }
 
-    /// How often it broke or was made.
-    pub(crate) fn changes(&self) -> u64 {
-        self.links.changes()
+    /// Time after which an operation fails, whatever the server does.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
     }
 
     /// Whether nothing succeeds where this key is.

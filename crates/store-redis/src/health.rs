@@ -6,21 +6,27 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-/// Operations that still try where nothing succeeds; all others fail at once.
+/// Operations on a part that still try while nothing succeeds there; all others fail at once. A part that is away takes none
+/// from the others.
 const PROBES: usize = 16;
 
-#[derive(Default)]
 struct Part {
     /// In milliseconds since the store was made, from 1; 0 is never.
     last_success: AtomicU64,
     failing: AtomicBool,
+    probes: Semaphore,
+}
+
+impl Default for Part {
+    fn default() -> Self {
+        Self { last_success: AtomicU64::default(), failing: AtomicBool::default(), probes: Semaphore::new(PROBES) }
+    }
 }
 
 /// What is known of every part.
 pub(crate) struct Health {
     began: Instant,
     parts: Vec<Part>,
-    probes: Semaphore,
 }
 
 /// An operation that may try.
@@ -33,7 +39,7 @@ pub(crate) struct Attempt<'a> {
 impl Health {
     pub(crate) fn new(parts: usize) -> Self {
         let parts = std::iter::repeat_with(Part::default).take(parts).collect();
-        Self { began: Instant::now(), parts, probes: Semaphore::new(PROBES) }
+        Self { began: Instant::now(), parts }
     }
 
     /// How many parts there are.
@@ -48,7 +54,7 @@ impl Health {
     /// Lets an operation that began then try, unless nothing succeeds there and enough others try already.
     pub(crate) fn attempt(&self, part: usize, started: Instant) -> Option<Attempt<'_>> {
         let part = self.parts.get(part)?;
-        let probe = if part.failing.load(Ordering::Relaxed) { Some(self.probes.try_acquire().ok()?) } else { None };
+        let probe = if part.failing.load(Ordering::Relaxed) { Some(part.probes.try_acquire().ok()?) } else { None };
         Some(Attempt { part, started, _probe: probe })
     }
 
@@ -112,5 +118,16 @@ mod tests {
         assert!(!health.silent(&probes[0]), "that is known");
         health.answered(&probes[1]);
         assert!(health.attempt(0, Instant::now()).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_part_that_stays_away_keeps_no_other_from_being_tried() {
+        let health = Health::new(2);
+        let attempts = [0, 1].map(|part| health.attempt(part, Instant::now()).unwrap());
+        advance(Duration::from_millis(250)).await;
+        assert!(attempts.iter().all(|attempt| health.silent(attempt)));
+        let away: Vec<_> = (0..100).filter_map(|_| health.attempt(0, Instant::now())).collect();
+        assert_eq!(away.len(), PROBES);
+        assert!(health.attempt(1, Instant::now()).is_some(), "the other one may be back");
     }
 }

@@ -31,10 +31,10 @@ impl<'a> Keys<'a> {
         self.named("line")
     }
 
-    /// Sorted set: admitted session -> when it was let in.
+    /// Sorted set: active session -> when it was admitted.
     #[must_use]
-    pub fn places(self) -> String {
-        self.named("places")
+    pub fn active(self) -> String {
+        self.named("active")
     }
 
     /// Sorted set: present session -> expiry.
@@ -49,13 +49,14 @@ impl<'a> Keys<'a> {
         self.named("ended")
     }
 
-    /// Hash: when the state began, since when `waiting_ttl` holds, the last arrival, the rate's bucket, the pace, events and waits.
+    /// Hash: when the state began and was used, its recovery, the last arrival, the rate's bucket, the pace, events and waits.
     #[must_use]
     pub fn state(self) -> String {
         self.named("state")
     }
 
-    /// Hash: the packed rules that scripts read, and the document that they were part of.
+    /// Hash: the rules that scripts read, a field each, and the document that they were part of; or that the queue was
+    /// removed.
     #[must_use]
     pub fn settings(self) -> String {
         self.named("settings")
@@ -63,7 +64,7 @@ impl<'a> Keys<'a> {
 
     /// All of them, in the order in which scripts take them.
     pub(crate) fn all(self) -> [Key; 6] {
-        [self.line(), self.places(), self.pool(), self.ended(), self.state(), self.settings()].map(Key::from)
+        [self.line(), self.active(), self.pool(), self.ended(), self.state(), self.settings()].map(Key::from)
     }
 }
 
@@ -79,7 +80,7 @@ mod tests {
             names,
             [
                 "vestibule:{acme-tour}:line",
-                "vestibule:{acme-tour}:places",
+                "vestibule:{acme-tour}:active",
                 "vestibule:{acme-tour}:pool",
                 "vestibule:{acme-tour}:ended",
                 "vestibule:{acme-tour}:state",

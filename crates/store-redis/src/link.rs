@@ -1,7 +1,7 @@
 //! One multiplexed connection to Redis, in a cluster one to every node, which is taken up again whenever it breaks.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use fred::clients::Client;
@@ -27,26 +27,14 @@ const JITTER_MS: u32 = 10;
 /// How often it is looked whether the connection is there.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// What is known of the connection to Redis. All links of a store share it, so that it is said once.
+/// Whether the connection to Redis is known to be broken. All links of a store share it, so that it is said once.
 #[derive(Clone, Default)]
-pub(crate) struct Breaks(Arc<Known>);
-
-#[derive(Default)]
-struct Known {
-    broken: AtomicBool,
-    changes: AtomicU64,
-}
+pub(crate) struct Breaks(Arc<AtomicBool>);
 
 impl Breaks {
-    /// How often it broke or was made: while that is the same, so is the server behind it.
-    pub(crate) fn changes(&self) -> u64 {
-        self.0.changes.load(Ordering::Acquire)
-    }
-
     /// It broke, or was made. Returns whether it was broken.
     fn change(&self, broken: bool) -> bool {
-        self.0.changes.fetch_add(1, Ordering::AcqRel);
-        self.0.broken.swap(broken, Ordering::Relaxed)
+        self.0.swap(broken, Ordering::Relaxed)
     }
 }
 

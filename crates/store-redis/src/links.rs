@@ -42,11 +42,6 @@ impl Links {
         Ok(Self { config, breaks, current: Arc::new(watch::Sender::new(Arc::new(first))), newest })
     }
 
-    /// How often the connection broke or was made.
-    pub(crate) fn changes(&self) -> u64 {
-        self.breaks.changes()
-    }
-
     /// The link in use.
     pub(crate) fn current(&self) -> Arc<Link> {
         self.current.borrow().clone()

@@ -9,11 +9,12 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use fred::types::{Key, Value};
 use vestibule_core::records::{
-    ENTRIES_MAX, Entry, EntryId, NOTE_TTL_MAX, Note, RECORDS_MAX, Record, RecordKind, RecordOutcome, Records, Stream,
+    ENTRIES_MAX, Entry, EntryId, NOTE_TTL_MAX, Note, RECORDS_MAX, Record, RecordChange, RecordKind, RecordOutcome,
+    Records, Stream,
 };
 use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
 
-use self::scripts::{CONFLICT, FULL, SCRIPTS, STORED};
+use self::scripts::{CONFLICT, FULL, NO_OTHER, SCRIPTS, STORED};
 use crate::connection::Repeat;
 use crate::scripts::Script;
 use crate::store::{RedisStore, nothing, text};
@@ -91,20 +92,22 @@ impl Records for RedisStore {
         all.into_iter().map(|(id, kept)| Ok((id, record(&key, &kept)?))).collect()
     }
 
-    async fn put_record(
+    async fn change_record(
         &self,
         kind: RecordKind,
         id: &str,
-        document: &str,
-        over: u64,
+        change: RecordChange<'_>,
     ) -> Result<RecordOutcome, StoreError> {
         let key = keys::records(kind);
-        let arguments = [text(id), text(over), text(document), text(RECORDS_MAX)];
+        let document = change.text.map_or_else(nothing, |document| text(format_args!("1{document}")));
+        let needed = change.needs_other.map_or_else(nothing, text);
+        let arguments = [text(id), text(change.over), document, text(RECORDS_MAX), needed];
         let reply = self.on(key.clone(), &SCRIPTS.put_record, arguments, Repeat::Never).await?;
         match reply.convert::<(i64, u64)>().map_err(|error| corrupt(&key, error))? {
             (STORED, revision) => Ok(RecordOutcome::Stored(revision)),
             (CONFLICT, revision) => Ok(RecordOutcome::Conflict(revision)),
             (FULL, _) => Ok(RecordOutcome::Full),
+            (NO_OTHER, _) => Ok(RecordOutcome::NoOther),
             (other, _) => Err(corrupt(&key, format_args!("a record was written with the outcome {other}"))),
         }
     }
@@ -121,6 +124,11 @@ impl Records for RedisStore {
         let id = self.on(key.clone(), &SCRIPTS.append, arguments, Repeat::Never).await?;
         let id: String = id.convert().map_err(|error| corrupt(&key, error))?;
         id.parse().map_err(|error| corrupt(&key, error))
+    }
+
+    async fn trim(&self, stream: &Stream, before: Micros) -> Result<(), StoreError> {
+        let arguments = vec![text(keys::stream(stream)), text("MINID"), text("~"), text(before.0 / 1000)];
+        self.connection.ask("XTRIM", arguments, Repeat::Harmless).await.map(drop)
     }
 
     async fn entries(&self, stream: &Stream, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError> {
@@ -146,6 +154,10 @@ impl Records for RedisStore {
 
     async fn count(&self, note: &Note, seconds: u64) -> Result<u64, StoreError> {
         self.number(note, &SCRIPTS.count, [lasting(seconds)]).await
+    }
+
+    async fn uncount(&self, note: &Note) -> Result<(), StoreError> {
+        self.number(note, &SCRIPTS.uncount, []).await.map(drop)
     }
 
     async fn note(&self, note: &Note) -> Result<Option<String>, StoreError> {

@@ -5,14 +5,12 @@ use std::vec::IntoIter;
 use bytes::Bytes;
 use fred::types::Value;
 use vestibule_core::line::{
-    Counters, FoundSession, FoundState, LetIn, LineEntry, LinePage, LineRules, Pace, Place, Presentation, PurgeReport,
+    Counters, FoundSession, FoundState, LineEntry, LinePage, LineRules, Mode, Pace, Place, Presentation, PurgeReport,
     Removal, Stats, Stays, Visit, VisitAnswer, WAIT_BUCKETS, Waits,
 };
 use vestibule_core::{Micros, PurgeRecord, QueueId, SessionId, StoreError};
 
-use crate::batch::Batch;
-use crate::codes;
-use crate::packed::unpack_rules;
+use crate::codes::{self, RuleFields};
 
 fn corrupt(expected: &str, found: impl std::fmt::Debug) -> StoreError {
     StoreError::Corrupt(format!("{expected} was expected, not {found:?}"))
@@ -25,6 +23,8 @@ pub(crate) const PURGE_FIELDS: [&str; 8] =
 /// The line around a visitor.
 #[derive(Clone, Copy)]
 struct Surroundings {
+    epoch: u64,
+    revision: u64,
     waiting: u64,
     active: u64,
     recovering: bool,
@@ -94,8 +94,25 @@ impl Reply {
         }
     }
 
+    /// A text; `None` for nil.
+    fn text(&mut self) -> Result<Option<String>, StoreError> {
+        match self.value()? {
+            Value::Null => Ok(None),
+            value => value.as_string().map(Some).ok_or_else(|| corrupt("a text", "another value")),
+        }
+    }
+
+    /// The rules, in the order in which scripts read them.
     fn rules(&mut self) -> Result<LineRules, StoreError> {
-        unpack_rules(&self.bytes()?)
+        let fields = RuleFields::new();
+        let values = fields.names().map(|_| self.text()).collect::<Result<_, _>>()?;
+        fields.read(values)
+    }
+
+    /// A mode that this version does not know admits nobody, as a paused queue.
+    fn mode(&mut self) -> Result<Mode, StoreError> {
+        let mode = self.text()?.unwrap_or_default();
+        Ok(serde_json::from_value(mode.into()).unwrap_or(Mode::Paused))
     }
 
     fn session(&mut self) -> Result<SessionId, StoreError> {
@@ -131,85 +148,69 @@ impl Reply {
         })
     }
 
-    /// Whom the operation let in, at the end of the reply, if anybody.
-    pub(crate) fn let_in(&mut self) -> Result<Option<LetIn>, StoreError> {
-        if self.0.len() == 0 {
-            return Ok(None);
-        }
-        let mut let_in =
-            LetIn { epoch: self.whole()?, at: self.micros()?, until: self.micros()?, sessions: Vec::new() };
-        while self.0.len() > 0 {
-            let_in.sessions.push(self.session()?);
-        }
-        Ok(Some(let_in))
-    }
-
-    /// What came of each of these visits, in the order in which they came.
-    pub(crate) fn visits(&mut self, batch: &Batch<'_>) -> Result<Vec<VisitAnswer>, StoreError> {
-        let (now, rules, at_first) = (self.micros()?, self.rules()?, self.surroundings()?);
-        let answer = |around: Surroundings, presentation, place| VisitAnswer {
-            now,
-            revision: rules.revision,
-            epoch: rules.epoch,
-            mode: rules.mode,
-            place,
-            presentation,
-            waiting: around.waiting,
-            active: around.active,
-            quota: rules.quota,
-            recovering: around.recovering,
-            pace: around.pace,
-        };
-        let mut answers: Vec<Option<VisitAnswer>> = Vec::new();
-        answers.resize_with(batch.len(), || None);
-        let (quick, believed) = (self.whole()?, self.whole()?);
-        for ((place, visit), count) in batch.iter().zip(0..) {
-            answers[place] = Some(if count < quick {
-                answer(at_first, Presentation::Present, Some(self.quick_place(visit, count < believed)?))
-            } else {
-                let (presentation, found) = self.place(visit)?;
-                answer(self.surroundings()?, presentation, found)
+    /// What came of each of these visits.
+    pub(crate) fn visits(&mut self, visits: &[Visit]) -> Result<Vec<VisitAnswer>, StoreError> {
+        let (now, mode, quota) = (self.micros()?, self.mode()?, self.whole()?);
+        let mut answers: Vec<VisitAnswer> = Vec::with_capacity(visits.len());
+        let mut around = None;
+        for visit in visits {
+            let code = self.code()?;
+            let (presentation, place) = self.place(visit, code % codes::CHANGED)?;
+            if code >= codes::CHANGED {
+                around = Some(self.surroundings()?);
+            }
+            let Some(Surroundings { epoch, revision, waiting, active, recovering, pace }) = around else {
+                return Err(corrupt("the queue's numbers", "none"));
+            };
+            answers.push(VisitAnswer {
+                now,
+                revision,
+                epoch,
+                mode,
+                place,
+                presentation,
+                waiting,
+                active,
+                quota,
+                recovering,
+                pace,
             });
         }
-        Ok(answers.into_iter().flatten().collect())
-    }
-
-    /// Where the bearer of the visit's ticket stands, which is believed, or not, to say until when they are present in line.
-    fn quick_place(&mut self, visit: &Visit, believed: bool) -> Result<Place, StoreError> {
-        let ticket = visit.ticket.as_ref().ok_or_else(|| corrupt("another answer", "that of a ticket"))?;
-        let (session, arrival, rank) = (ticket.session(), ticket.arrival(), self.whole()?);
-        let admitted_at = if rank == 0 { Some(self.micros()?) } else { None };
-        let expires_at = match ticket.present_until().filter(|_| believed && rank > 0) {
-            Some(present_until) => present_until,
-            None => self.micros()?,
-        };
-        Ok(Place { session, arrival, admitted_at, rank, expires_at, granted: true })
+        Ok(answers)
     }
 
     fn surroundings(&mut self) -> Result<Surroundings, StoreError> {
-        Ok(Surroundings { waiting: self.whole()?, active: self.whole()?, recovering: self.flag()?, pace: self.pace()? })
+        Ok(Surroundings {
+            epoch: self.whole()?,
+            revision: self.whole()?,
+            waiting: self.whole()?,
+            active: self.whole()?,
+            recovering: self.flag()?,
+            pace: self.pace()?,
+        })
     }
 
-    fn place(&mut self, visit: &Visit) -> Result<(Presentation, Option<Place>), StoreError> {
-        let who = self.code()?;
-        let session = match who {
-            codes::NOBODY => None,
-            codes::BY_TICKET => visit.ticket.as_ref().map(vestibule_core::VerifiedTicket::session),
-            codes::BY_JOINING => visit.join,
-            other => return Err(corrupt("who is there", other)),
-        };
-        let granted = who == codes::BY_TICKET;
-        let presentation = match self.code()? {
-            codes::ABSENT => Presentation::Absent,
+    /// How the visitor came to be there, and where.
+    fn place(&mut self, visit: &Visit, code: i64) -> Result<(Presentation, Option<Place>), StoreError> {
+        let presentation = match code % codes::BY_JOINING {
+            codes::NOBODY => return Ok((Presentation::Absent, None)),
             codes::PRESENT => Presentation::Present,
             codes::RETURNED => Presentation::Returned,
             codes::JOINED => Presentation::Joined,
             other => return Err(corrupt("a presentation", other)),
         };
-        let (arrival, admitted_at) = (self.micros()?, self.number()?.map(Micros));
-        let (rank, expires_at) = (self.whole()?, self.micros()?);
-        let place = |session| Place { session, arrival, admitted_at, rank, expires_at, granted };
-        Ok((presentation, session.map(place)))
+        let rank = self.whole()?;
+        let admitted_at = if rank == 0 { Some(self.micros()?) } else { None };
+        let expires_at = self.micros()?;
+        let joined = code >= codes::BY_JOINING;
+        let (session, arrival) = if joined {
+            (visit.join, self.micros()?)
+        } else {
+            let ticket = visit.ticket.as_ref().ok_or_else(|| corrupt("another answer", "that to a ticket"))?;
+            (Some(ticket.session()), ticket.arrival())
+        };
+        let session = session.ok_or_else(|| corrupt("another answer", "that to somebody who joins"))?;
+        Ok((presentation, Some(Place { session, arrival, admitted_at, rank, expires_at, confirmed: !joined })))
     }
 
     pub(crate) fn removal(&mut self) -> Result<Removal, StoreError> {
@@ -256,18 +257,13 @@ impl Reply {
     }
 
     pub(crate) fn stats(mut self) -> Result<Stats, StoreError> {
-        Ok(Stats {
-            now: self.micros()?,
-            rules: self.rules()?,
-            began: self.micros()?,
-            recovering: self.flag()?,
-            waiting: self.whole()?,
-            active: self.whole()?,
-            oldest_arrival: self.number()?.map(Micros),
-            pace: self.pace()?,
-            counters: Counters::from_values(self.counts()?),
-            waits: Waits { buckets: self.counts::<{ WAIT_BUCKETS.len() + 1 }>()?, sum_us: self.counts::<1>()?[0] },
-        })
+        let (now, began, recovering, reserved) = (self.micros()?, self.micros()?, self.flag()?, self.whole()?);
+        let (waiting, active) = (self.whole()?, self.whole()?);
+        let (oldest_arrival, pace) = (self.number()?.map(Micros), self.pace()?);
+        let counters = Counters::from_values(self.counts()?);
+        let waits = Waits { buckets: self.counts::<{ WAIT_BUCKETS.len() + 1 }>()?, sum_us: self.counts::<1>()?[0] };
+        let rules = self.rules()?;
+        Ok(Stats { now, rules, began, recovering, reserved, waiting, active, oldest_arrival, pace, counters, waits })
     }
 
     pub(crate) fn found(mut self) -> Result<Option<FoundSession>, StoreError> {

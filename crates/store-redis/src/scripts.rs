@@ -1,11 +1,11 @@
-//! The scripts: shared local functions in front, one file an operation at the end.
+//! The scripts: what they share in front, one file an operation at the end.
 
 use std::sync::LazyLock;
 
 use fred::bytes_utils::Str;
 use fred::util::sha1_hash;
 
-use crate::codes::{as_lua, event_fields_as_lua, wait_buckets_as_lua};
+use crate::codes::{RuleFields, as_lua, event_fields_as_lua, wait_buckets_as_lua};
 
 /// A script, and the hash it is called by.
 pub(crate) struct Script {
@@ -26,8 +26,15 @@ impl Script {
             Kind::Frees => ("#!lua flags=allow-oom", true, false),
             Kind::Creates => ("#!lua", true, true),
         };
-        let kind = format!("local WRITES, CREATES = {writes}, {creates}\n");
-        Self::new(format!("{first}\n{}{kind}{LOAD}{}", as_lua(), parts.concat()))
+        let rules = RuleFields::new();
+        let begins = format!(
+            "local call = redis.call\n\
+             local LINE, ACTIVE, POOL, ENDED, STATE, SETTINGS = unpack(KEYS)\n\
+             local WRITES, CREATES = {writes}, {creates}\n{}{}",
+            rules.locals_as_lua(),
+            rules.reading_as_lua(),
+        );
+        Self::new(format!("{first}\n{}{begins}{LOAD}{}", as_lua(), parts.concat()))
     }
 
     /// A script over what is kept for all queues together.
@@ -50,15 +57,8 @@ enum Kind {
 }
 
 const LOAD: &str = include_str!("lua/shared/load.lua");
-const CREDIT: &str = include_str!("lua/shared/credit.lua");
-const PRESENT: &str = include_str!("lua/shared/present.lua");
-const RETURNING: &str = include_str!("lua/shared/returning.lua");
-const REAP: &str = include_str!("lua/shared/reap.lua");
-const ADVANCE: &str = include_str!("lua/shared/advance.lua");
-const TOMBSTONES: &str = include_str!("lua/shared/tombstones.lua");
-const END_SESSION: &str = include_str!("lua/shared/end_session.lua");
-const KEEP_RULES: &str = include_str!("lua/shared/keep_rules.lua");
-const BEGIN: &str = include_str!("lua/shared/begin.lua");
+const RULES: &str = include_str!("lua/shared/rules.lua");
+const LINE: &str = include_str!("lua/shared/line.lua");
 
 /// One script an operation.
 pub(crate) struct Scripts {
@@ -74,31 +74,30 @@ pub(crate) struct Scripts {
     pub(crate) page: Script,
     pub(crate) reset: Script,
     pub(crate) put_settings: Script,
+    pub(crate) remove_queue: Script,
     pub(crate) list_queue: Script,
     pub(crate) record_purge: Script,
 }
 
 pub(crate) static SCRIPTS: LazyLock<Scripts> = LazyLock::new(|| {
     use Kind::{Creates, Frees, Reads, Writes};
-    let advance = [CREDIT, REAP, &wait_buckets_as_lua(), ADVANCE].concat();
-    let visit =
-        [include_str!("lua/visit_poll.lua"), PRESENT, REAP, RETURNING, &wait_buckets_as_lua(), ADVANCE].concat();
-    let end_session = [&advance, TOMBSTONES, END_SESSION].concat();
-    let stats = event_fields_as_lua();
+    let line = wait_buckets_as_lua() + LINE;
+    let read_rules = format!("local function read_rules()\n{}end\n", RuleFields::new().reading_as_lua());
     let script = Script::over_a_queue;
     Scripts {
-        visit: script(Writes, &[CREDIT, &visit, include_str!("lua/visit.lua")]),
-        away: script(Frees, &[&advance, include_str!("lua/away.lua")]),
-        leave: script(Frees, &[&end_session, include_str!("lua/leave.lua")]),
-        end: script(Frees, &[&end_session, include_str!("lua/end.lua")]),
-        release: script(Writes, &[&advance, include_str!("lua/release.lua")]),
-        admit: script(Writes, &[&advance, include_str!("lua/admit.lua")]),
-        purge: script(Frees, &[&advance, TOMBSTONES, KEEP_RULES, include_str!("lua/purge.lua")]),
-        stats: script(Reads, &[&stats, include_str!("lua/stats.lua")]),
-        find: script(Reads, &[PRESENT, include_str!("lua/find.lua")]),
+        visit: script(Writes, &[RULES, &line, include_str!("lua/visit.lua")]),
+        away: script(Frees, &[&line, include_str!("lua/away.lua")]),
+        leave: script(Frees, &[&line, include_str!("lua/leave.lua")]),
+        end: script(Frees, &[&line, include_str!("lua/end.lua")]),
+        release: script(Writes, &[&line, include_str!("lua/release.lua")]),
+        admit: script(Writes, &[&line, include_str!("lua/admit.lua")]),
+        purge: script(Frees, &[RULES, &line, include_str!("lua/purge.lua")]),
+        stats: script(Reads, &[&event_fields_as_lua(), include_str!("lua/stats.lua")]),
+        find: script(Reads, &[include_str!("lua/find.lua")]),
         page: script(Reads, &[include_str!("lua/page.lua")]),
-        reset: script(Writes, &[KEEP_RULES, BEGIN, include_str!("lua/reset.lua")]),
-        put_settings: script(Creates, &[&advance, KEEP_RULES, BEGIN, include_str!("lua/put_settings.lua")]),
+        reset: script(Writes, &[RULES, include_str!("lua/reset.lua")]),
+        put_settings: script(Creates, &[RULES, &line, &read_rules, include_str!("lua/put_settings.lua")]),
+        remove_queue: script(Creates, &[include_str!("lua/remove_queue.lua")]),
         list_queue: Script::beside_queues(include_str!("lua/list_queue.lua")),
         record_purge: Script::beside_queues(include_str!("lua/record_purge.lua")),
     }

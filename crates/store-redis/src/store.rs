@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,18 +12,18 @@ use vestibule_core::line::{FoundSession, LinePage, PurgeReport, Removal, Stats, 
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{
     Clock, Micros, PurgeRecord, PutMode, PutOutcome, QueueId, SessionId, Store, StoreError, TenantId, VerifiedTicket,
-    Vouchers,
 };
 
 use crate::address::{self, AddressError};
-use crate::codes;
+use crate::codes::{self, RuleFields};
 use crate::connection::{Connection, Repeat};
-use crate::gathering::Gathering;
 use crate::keys::Keys;
-use crate::packed::{pack_rules, unpack_rules};
 use crate::reply::{PURGE_FIELDS, Reply};
 use crate::scripts::{SCRIPTS, Script};
-use crate::unbroken::Unbroken;
+use crate::visits::Visits;
+
+/// For how long a removed queue leaves a marker, in seconds: a process that was idle for longer no longer holds its settings.
+const REMOVED_TTL: u64 = 30 * 24 * 60 * 60;
 
 /// How the store is to work.
 #[derive(Clone)]
@@ -45,13 +45,9 @@ impl Default for RedisOptions {
 
 /// Keeps the lines in Redis.
 pub struct RedisStore {
-    pub(crate) connection: Connection,
+    pub(crate) connection: Arc<Connection>,
     pub(crate) clock: Option<Arc<dyn Clock>>,
-    /// Whom this process let in of late.
-    vouchers: Mutex<Vouchers>,
-    /// Visits that wait for others to come back.
-    pub(crate) gathering: Gathering,
-    pub(crate) unbroken: Unbroken,
+    visits: Visits,
 }
 
 impl RedisStore {
@@ -59,63 +55,29 @@ impl RedisStore {
     /// there. Must be called within a Tokio runtime.
     ///
     /// # Errors
-    /// An address of another form, or no certificates for TLS.
+    /// An address of another form, no certificates for TLS, or a client that can't be set up.
     pub fn connect(url: &str, options: RedisOptions) -> Result<Self, AddressError> {
         let config = address::parse(url)?;
-        let connection = Connection::open(config, options.timeout).map_err(|_| AddressError::Form)?;
-        let gathering = Gathering::new(options.visits_together);
-        Ok(Self {
-            connection,
-            clock: options.clock,
-            vouchers: Mutex::default(),
-            gathering,
-            unbroken: Unbroken::default(),
-        })
+        let connection = Connection::open(config, options.timeout);
+        let connection = Arc::new(connection.map_err(|error| AddressError::Client(error.details().to_owned()))?);
+        let visits = Visits::new(connection.clone(), options.clock.clone(), options.visits_together);
+        Ok(Self { connection, clock: options.clock, visits })
     }
 
     pub(crate) fn now(&self) -> Value {
         self.clock.as_ref().map_or_else(nothing, |clock| text(clock.now().0))
     }
 
-    async fn run<const N: usize>(
+    async fn run(
         &self,
         queue: &QueueId,
         script: &Script,
-        arguments: [Value; N],
+        arguments: impl IntoIterator<Item = Value>,
         repeat: Repeat,
     ) -> Result<Reply, StoreError> {
         let arguments = std::iter::once(self.now()).chain(arguments);
         let value = self.connection.run(script, Keys::of(queue).all(), arguments, repeat).await?;
         Reply::to(queue, value)
-    }
-
-    /// The same for an operation that may let somebody in: whom it did is kept for a while, since it is not sure that they
-    /// hear of it before the store loses everything.
-    async fn advance<T, const N: usize>(
-        &self,
-        queue: &QueueId,
-        script: &Script,
-        arguments: [Value; N],
-        repeat: Repeat,
-        read: impl FnOnce(&mut Reply) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let mut reply = self.run(queue, script, arguments, repeat).await?;
-        let answer = read(&mut reply)?;
-        self.remember(queue, &mut reply)?;
-        Ok(answer)
-    }
-
-    /// Keeps whom the operation let in, which is the end of its reply.
-    pub(crate) fn remember(&self, queue: &QueueId, reply: &mut Reply) -> Result<(), StoreError> {
-        if let Some(let_in) = reply.let_in()? {
-            self.vouchers().remember(queue, &let_in);
-        }
-        Ok(())
-    }
-
-    /// A panic while the lock was held leaves whole values behind.
-    fn vouchers(&self) -> MutexGuard<'_, Vouchers> {
-        self.vouchers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lists the queue in the index, after the queue itself is written.
@@ -145,41 +107,37 @@ pub(crate) fn member(session: SessionId) -> Value {
 
 #[async_trait]
 impl Store for RedisStore {
-    async fn visit(&self, queue: &QueueId, mut visit: Visit) -> Result<VisitAnswer, StoreError> {
-        visit.ticket = visit.ticket.map(|ticket| self.vouchers().vouch(queue, ticket));
-        self.visit_in_turn(queue, visit).await
+    async fn visit(&self, queue: &QueueId, visit: Visit) -> Result<VisitAnswer, StoreError> {
+        self.visits.visit(queue, visit).await
     }
 
     async fn away(&self, queue: &QueueId, ticket: VerifiedTicket) -> Result<Removal, StoreError> {
         let arguments = [member(ticket.session()), text(ticket.epoch())];
-        self.advance(queue, &SCRIPTS.away, arguments, Repeat::Harmless, Reply::removal).await
+        self.run(queue, &SCRIPTS.away, arguments, Repeat::Harmless).await?.removal()
     }
 
     async fn leave(&self, queue: &QueueId, ticket: VerifiedTicket) -> Result<Removal, StoreError> {
-        let arguments = [member(ticket.session()), text(ticket.epoch())];
-        let removal = self.advance(queue, &SCRIPTS.leave, arguments, Repeat::Harmless, Reply::removal).await;
-        self.vouchers().forget(queue, ticket.session());
-        removal
+        let (was_active, unconfirmed) = (ticket.admitted_at().is_some(), ticket.is_unconfirmed());
+        let flags = [was_active, unconfirmed].map(|flag| text(u8::from(flag)));
+        let [was_active, unconfirmed] = flags;
+        let arguments = [member(ticket.session()), text(ticket.epoch()), was_active, unconfirmed];
+        self.run(queue, &SCRIPTS.leave, arguments, Repeat::Harmless).await?.removal()
     }
 
     async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removal, StoreError> {
-        let arguments = [member(session)];
-        let removal = self.advance(queue, &SCRIPTS.end, arguments, Repeat::Harmless, Reply::removal).await;
-        self.vouchers().forget(queue, session);
-        removal
+        self.run(queue, &SCRIPTS.end, [member(session)], Repeat::Harmless).await?.removal()
     }
 
     async fn release(&self, queue: &QueueId, count: u64) -> Result<u64, StoreError> {
-        self.advance(queue, &SCRIPTS.release, [text(count)], Repeat::Never, Reply::whole).await
+        self.run(queue, &SCRIPTS.release, [text(count)], Repeat::Never).await?.whole()
     }
 
     async fn admit(&self, queue: &QueueId, session: SessionId) -> Result<bool, StoreError> {
-        let arguments = [member(session)];
-        self.advance(queue, &SCRIPTS.admit, arguments, Repeat::Never, |reply| Ok(reply.whole()? == 1)).await
+        Ok(self.run(queue, &SCRIPTS.admit, [member(session)], Repeat::Never).await?.whole()? == 1)
     }
 
     async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
-        let report = self.advance(queue, &SCRIPTS.purge, [text(limit)], Repeat::Harmless, Reply::purge).await?;
+        let report = self.run(queue, &SCRIPTS.purge, [text(limit)], Repeat::Harmless).await?.purge()?;
         if let Some(revision) = report.closed {
             self.list(queue, revision, codes::STORED).await?;
         }
@@ -211,32 +169,42 @@ impl Store for RedisStore {
             PutMode::IfRevision(revision) => (codes::IF_REVISION, text(revision)),
             PutMode::Restore => (codes::RESTORE, nothing()),
         };
-        let rules = Value::Bytes(pack_rules(&settings.line));
-        let arguments = [Value::Integer(mode), revision, rules, text(settings.to_value())];
-        let read = |reply: &mut Reply| Ok((reply.code()?, reply.whole()?));
-        let (outcome, revision) =
-            self.advance(&settings.id, &SCRIPTS.put_settings, arguments, Repeat::Never, read).await?;
+        let mut arguments = vec![Value::Integer(mode), revision, text(settings.to_stored())];
+        for (name, value) in RuleFields::of(&settings.line).named() {
+            arguments.extend([text(name), text(value)]);
+        }
+        let mut reply = self.run(&settings.id, &SCRIPTS.put_settings, arguments, Repeat::Never).await?;
+        let (outcome, revision) = (reply.code()?, reply.whole()?);
         match outcome {
             codes::STORED | codes::CREATED => {
                 self.list(&settings.id, revision, outcome).await?;
                 Ok(PutOutcome::Stored(revision))
             }
-            codes::CONFLICT => Ok(PutOutcome::Conflict(revision)),
+            codes::CONFLICT => {
+                // The index may have lost a queue that is there.
+                self.list(&settings.id, revision, codes::STORED).await?;
+                Ok(PutOutcome::Conflict(revision))
+            }
+            codes::REMOVED => {
+                self.list(&settings.id, 0, codes::REMOVED).await?;
+                Ok(PutOutcome::Removed)
+            }
             other => Err(StoreError::Corrupt(format!("settings were written with the outcome {other}"))),
         }
     }
 
     async fn settings(&self, queue: &QueueId) -> Result<Option<Settings>, StoreError> {
-        let fields = vec![text(Keys::of(queue).settings()), text("rules"), text("document")];
+        let rules = RuleFields::new();
+        let fields = [Keys::of(queue).settings()].into_iter().chain(rules.names().map(str::to_owned));
+        let fields = fields.chain(["document".to_owned()]).map(text).collect();
         let found = self.connection.ask("HMGET", fields, Repeat::Harmless).await?;
         let corrupt = |error: String| StoreError::Corrupt(format!("settings of {queue}: {error}"));
-        let (rules, document): (Option<Bytes>, Option<Bytes>) =
-            found.convert().map_err(|error| corrupt(error.to_string()))?;
-        let (Some(rules), Some(document)) = (rules, document) else { return Ok(None) };
-        let document = serde_json::from_slice(&document).map_err(|error| corrupt(error.to_string()))?;
-        let settings = Settings::from_value(&document)
+        let mut values: Vec<Option<String>> = found.convert().map_err(|error| corrupt(error.to_string()))?;
+        let Some(document) = values.pop().flatten() else { return Ok(None) };
+        let document = serde_json::from_str(&document).map_err(|error| corrupt(error.to_string()))?;
+        let settings = Settings::from_stored(&document)
             .map_err(|errors| corrupt(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))?;
-        Ok(Some(Settings { line: unpack_rules(&rules)?, ..settings }))
+        Ok(Some(Settings { line: rules.read(values)?, ..settings }))
     }
 
     async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError> {
@@ -254,9 +222,8 @@ impl Store for RedisStore {
     }
 
     async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError> {
-        let keys = Keys::of(queue).all().map(Value::from).to_vec();
-        let removed = self.connection.ask("UNLINK", keys, Repeat::Harmless).await?;
-        let was_there = removed.as_u64().is_some_and(|removed| removed > 0);
+        let mut reply = self.run(queue, &SCRIPTS.remove_queue, [text(REMOVED_TTL)], Repeat::Harmless).await?;
+        let was_there = reply.whole()? == 1;
         self.list(queue, 0, if was_there { codes::CREATED } else { codes::REMOVED }).await
     }
 

@@ -1,102 +1,204 @@
-//! Visits: alone, or together with others of the same queue that came meanwhile.
+//! Visits: alone, or together with others of the same queue that came at once.
+//!
+//! What it costs to enter a script, and to read the rules and the state, is paid once for all visits that share it. So each
+//! queue that is visited has a task that takes all visits that have come, and runs one script for them. A visit alone goes at once; while
+//! scripts are under way, visits gather for the next. Each visit has its own deadline, and one that is canceled costs the
+//! others nothing.
 
-use tokio::time::Instant;
-use vestibule_core::line::{Visit, VisitAnswer};
-use vestibule_core::{QueueId, StoreError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use crate::batch::Batch;
-use crate::connection::Repeat;
-use crate::gathering::{Begin, News, Turn};
+use bytes::Bytes;
+use fred::types::Value;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout, timeout_at};
+use vestibule_core::line::{Visit, VisitAnswer, Witness};
+use vestibule_core::{Clock, Micros, QueueId, SessionId, StoreError, VerifiedTicket};
+
+use crate::codes::{HAS_TICKET, JOINS, UNCONFIRMED, VISIT_SIZE};
+use crate::connection::{Connection, Repeat};
 use crate::keys::Keys;
 use crate::reply::Reply;
 use crate::scripts::SCRIPTS;
-use crate::store::RedisStore;
+use crate::store::{nothing, text};
 
-/// How often who goes next lets all that is ready to run come first, and so takes along who comes with it.
-const GATHERING_TURNS: u32 = 3;
+/// Scripts of visits to one queue that a process has under way at once: while the server runs one, the other is on its way.
+const UNDER_WAY_MAX: usize = 2;
+/// Visits that share a script, whatever is asked for: others wait for it to end.
+const VISITS_MAX: usize = 256;
+/// How long a queue's task stays without any visit.
+const IDLE: Duration = Duration::from_mins(1);
 
-impl RedisStore {
+type Answer = Result<VisitAnswer, StoreError>;
+
+/// Runs visits, together where they come at once.
+pub(crate) struct Visits {
+    runner: Runner,
+    /// Most visits that share a script.
+    most: usize,
+    queues: Arc<Mutex<HashMap<QueueId, mpsc::UnboundedSender<Job>>>>,
+}
+
+/// A visit that waits for its script, and where the answer goes.
+struct Job {
+    visit: Visit,
+    started: Instant,
+    answer: oneshot::Sender<Answer>,
+}
+
+impl Visits {
+    /// At most so many visits, and at least one, share a script.
+    pub(crate) fn new(connection: Arc<Connection>, clock: Option<Arc<dyn Clock>>, visits_max: usize) -> Self {
+        let visits_max = visits_max.clamp(1, VISITS_MAX);
+        Self { runner: Runner { connection, clock }, most: visits_max, queues: Arc::default() }
+    }
+
     /// The visit, within the store's time from now on.
-    pub(crate) async fn visit_in_turn(&self, queue: &QueueId, visit: Visit) -> Result<VisitAnswer, StoreError> {
+    pub(crate) async fn visit(&self, queue: &QueueId, visit: Visit) -> Answer {
         let started = Instant::now();
-        if self.gathering.is_off() || self.connection.is_failing(|| Keys::of(queue).line()) {
-            return Box::pin(self.visit_alone(queue, visit, started)).await;
+        let connection = &self.runner.connection;
+        // Where nothing is answered, each visit tries or fails by itself.
+        if self.most == 1 || connection.is_failing(|| Keys::of(queue).line()) {
+            let answers = self.runner.run(queue, &[visit], started).await?;
+            return answers.into_iter().next().ok_or_else(no_answer);
         }
-        let mut turn = match self.gathering.begin(queue, &visit) {
-            Begin::Now(turn) => turn,
-            // Those whom it waits for came before it, and so their time ends before its own.
-            Begin::Wait(news) => match news.await {
-                Ok(News::Turn(turn)) => turn,
-                Ok(News::Answered(answer)) => return answer,
-                // Whoever took it along has gone away with it: what may have been done is harmless to do twice.
-                Err(_) => return Box::pin(self.visit_alone(queue, visit, started)).await,
-            },
+        let (answer, answered) = oneshot::channel();
+        self.hand_over(queue, Job { visit, started, answer });
+        match timeout_at(started + connection.timeout(), answered).await {
+            Ok(answer) => answer.unwrap_or_else(|_| Err(no_answer())),
+            Err(_) => Err(StoreError::Unavailable("no answer in time".to_owned())),
+        }
+    }
+
+    /// Gives the visit to the queue's task, which begins if there is none.
+    fn hand_over(&self, queue: &QueueId, job: Job) {
+        let mut queues = locked(&self.queues);
+        let refused = match queues.get(queue) {
+            Some(jobs) => jobs.send(job).err(),
+            None => Some(mpsc::error::SendError(job)),
         };
-        for _ in 0..GATHERING_TURNS {
-            tokio::task::yield_now().await;
+        if let Some(mpsc::error::SendError(job)) = refused {
+            let (jobs, incoming) = mpsc::unbounded_channel();
+            // The receiver is held, so it takes the job.
+            let _ = jobs.send(job);
+            queues.insert(queue.clone(), jobs);
+            tokio::spawn(run_all(queue.clone(), incoming, self.runner.clone(), self.most, self.queues.clone()));
         }
-        // Most wait and go along, so only those that go have room made for all that it takes.
-        Box::pin(self.visit_together(queue, visit, &mut turn, started)).await
-    }
-
-    /// The visit without waiting for others.
-    async fn visit_alone(&self, queue: &QueueId, visit: Visit, started: Instant) -> Result<VisitAnswer, StoreError> {
-        self.visit_all(queue, std::iter::once(&visit), started).await.and_then(only)
-    }
-
-    /// The visit, and with it those that wait for the turn.
-    async fn visit_together(
-        &self,
-        queue: &QueueId,
-        visit: Visit,
-        turn: &mut Turn,
-        started: Instant,
-    ) -> Result<VisitAnswer, StoreError> {
-        let followers = turn.take_followers();
-        let visits = std::iter::once(&visit).chain(followers.iter().map(|follower| &follower.visit));
-        match self.visit_all(queue, visits, started).await {
-            Ok(mut answers) => {
-                let others = answers.split_off(1);
-                for (follower, answer) in followers.into_iter().zip(others) {
-                    follower.answer(Ok(answer));
-                }
-                only(answers)
-            }
-            Err(error) => {
-                for follower in followers {
-                    follower.answer(Err(error.clone()));
-                }
-                Err(error)
-            }
-        }
-    }
-
-    /// These visits, at least one, in one script.
-    async fn visit_all<'a>(
-        &self,
-        queue: &QueueId,
-        visits: impl Iterator<Item = &'a Visit> + Send,
-        started: Instant,
-    ) -> Result<Vec<VisitAnswer>, StoreError> {
-        let changes = self.connection.changes();
-        let batch = Batch::of(visits, self.unbroken.since(changes));
-        let arguments = std::iter::once(self.now()).chain(batch.packed());
-        let keys = Keys::of(queue).all();
-        let value = self.connection.run_since(started, &SCRIPTS.visit, keys, arguments, Repeat::Harmless).await?;
-        let mut reply = Reply::to(queue, value)?;
-        let mut answers = reply.visits(&batch)?;
-        let unbroken = self.connection.changes() == changes;
-        for place in answers.iter_mut().filter_map(|answer| answer.place.as_mut()) {
-            place.granted &= unbroken;
-        }
-        if let Some(answer) = answers.first().filter(|_| unbroken) {
-            self.unbroken.answered(changes, answer.now);
-        }
-        self.remember(queue, &mut reply)?;
-        Ok(answers)
     }
 }
 
-fn only(answers: Vec<VisitAnswer>) -> Result<VisitAnswer, StoreError> {
-    answers.into_iter().next().ok_or_else(|| StoreError::Corrupt("no answer to the visit".to_owned()))
+fn no_answer() -> StoreError {
+    StoreError::Unavailable("the visit got no answer".to_owned())
+}
+
+/// A panic while the lock was held leaves whole values behind.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The task of a queue: runs the visits that come, until none has for a while.
+async fn run_all(
+    queue: QueueId,
+    mut incoming: mpsc::UnboundedReceiver<Job>,
+    runner: Runner,
+    visits_max: usize,
+    queues: Arc<Mutex<HashMap<QueueId, mpsc::UnboundedSender<Job>>>>,
+) {
+    let mut under_way = JoinSet::new();
+    loop {
+        while under_way.len() >= UNDER_WAY_MAX {
+            under_way.join_next().await;
+        }
+        while under_way.try_join_next().is_some() {}
+        let mut jobs = Vec::new();
+        if timeout(IDLE, incoming.recv_many(&mut jobs, visits_max)).await.is_ok() {
+            jobs.retain(|job| !job.answer.is_closed());
+            under_way.spawn(runner.clone().serve(queue.clone(), jobs));
+            continue;
+        }
+        // Visits are handed over under the lock, so that none is left behind.
+        let mut queues = locked(&queues);
+        if incoming.is_empty() {
+            queues.remove(&queue);
+            return;
+        }
+    }
+}
+
+/// Runs the script.
+#[derive(Clone)]
+struct Runner {
+    connection: Arc<Connection>,
+    clock: Option<Arc<dyn Clock>>,
+}
+
+impl Runner {
+    /// Serves these visits with one script. It has as much time as the last of them.
+    async fn serve(self, queue: QueueId, jobs: Vec<Job>) {
+        let Some(started) = jobs.iter().map(|job| job.started).max() else { return };
+        let (visits, askers): (Vec<_>, Vec<_>) = jobs.into_iter().map(|job| (job.visit, job.answer)).unzip();
+        let answers = match self.run(&queue, &visits, started).await {
+            Ok(answers) => answers.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error); askers.len()],
+        };
+        for (asker, answer) in askers.into_iter().zip(answers) {
+            // Who has gone away is not told.
+            let _ = asker.send(answer);
+        }
+    }
+
+    /// These visits in one script, whose time began then.
+    async fn run(&self, queue: &QueueId, visits: &[Visit], started: Instant) -> Result<Vec<VisitAnswer>, StoreError> {
+        let now = self.clock.as_ref().map_or_else(nothing, |clock| text(clock.now().0));
+        let mut packed = Vec::with_capacity(visits.len() * VISIT_SIZE);
+        for visit in visits {
+            pack(visit, &mut packed);
+        }
+        let witness = common_witness(visits);
+        let (at, active) = witness.census.map_or((text(-1), text(-1)), |it| (text(it.at.0), text(it.active)));
+        let arguments = [now, Value::Bytes(packed.into()), text(witness.unserved), at, active];
+        let keys = Keys::of(queue).all();
+        let reply = self.connection.run_since(started, &SCRIPTS.visit, keys, arguments, Repeat::Harmless).await?;
+        Reply::to(queue, reply)?.visits(visits)
+    }
+}
+
+/// What the process says of the queue with these visits: the longest it could not serve, and the latest count.
+fn common_witness(visits: &[Visit]) -> Witness {
+    let witnesses = || visits.iter().map(|visit| visit.witness);
+    Witness {
+        unserved: witnesses().map(|witness| witness.unserved).max().unwrap_or_default(),
+        census: witnesses().filter_map(|witness| witness.census).max_by_key(|census| census.at),
+    }
+}
+
+/// The visit as `VISIT_FORMAT` has it.
+fn pack(visit: &Visit, packed: &mut Vec<u8>) {
+    const NONE: f64 = -1.0;
+    let number = |instant: Micros| instant.0 as f64;
+    let nobody = Bytes::from_static(&[0; SessionId::SIZE]);
+    let bytes =
+        |session: Option<SessionId>| session.map_or_else(|| nobody.clone(), |it| Bytes::copy_from_slice(it.as_bytes()));
+    let ticket = visit.ticket.as_ref();
+    let mut flags = if visit.join.is_some() { JOINS } else { 0 };
+    if let Some(ticket) = ticket {
+        flags |= HAS_TICKET | if ticket.is_unconfirmed() { UNCONFIRMED } else { 0 };
+    }
+    let numbers = ticket.map_or([NONE; 5], |ticket| {
+        [
+            number(ticket.arrival()),
+            ticket.admitted_at().map_or(NONE, number),
+            number(ticket.signed_at()),
+            ticket.epoch() as f64,
+            ticket.census().map_or(NONE, |census| census.active as f64),
+        ]
+    });
+    packed.extend_from_slice(&bytes(ticket.map(VerifiedTicket::session)));
+    packed.push(flags);
+    for number in numbers {
+        packed.extend_from_slice(&number.to_be_bytes());
+    }
+    packed.extend_from_slice(&bytes(visit.join));
 }

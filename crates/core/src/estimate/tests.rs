@@ -13,6 +13,7 @@ fn rules(quota: u64) -> LineRules {
         claim_ttl: 30,
         hold_ttl: 600,
         max_session: None,
+        credential_ttl: 2,
         epoch: 1,
         revision: 1,
     }

@@ -1,7 +1,7 @@
 //! Rules 2 to 4: who is let in, and when.
 
 use super::ADVANCE_BATCH;
-use super::answers::LetIn;
+use super::presence::Presence;
 use super::state::Line;
 use crate::SessionId;
 use crate::time::Micros;
@@ -26,7 +26,7 @@ impl Line {
     }
 
     fn admit_next(&mut self, now: Micros, caller: Option<Caller>) -> Promoted {
-        let free = self.rules.quota.saturating_sub(self.active());
+        let free = self.free_slots(now);
         if !self.rules.mode.admits() || free == 0 || self.order.is_empty() || self.recovering(now) {
             return Promoted::default();
         }
@@ -53,9 +53,8 @@ impl Line {
             return false;
         }
         self.remove(session);
-        self.insert(session, presence.admit(now));
+        self.insert(session, Presence::admitted(now));
         self.set_expiry(session, self.claim_ends(now));
-        self.let_in.push(session);
         self.waits.count(presence.since(), now);
         self.counters.released += 1;
         true
@@ -70,21 +69,19 @@ impl Line {
                 break;
             }
             let Some((arrival, session)) = self.order.first().copied() else { break };
-            let presence = self.present.get(&session).copied().filter(|presence| presence.expires_at > now);
-            let Some(presence) = presence else {
+            if self.present.get(&session).is_none_or(|presence| presence.expires_at <= now) {
                 self.drop_out(session);
                 self.counters.expired_in_line += 1;
                 continue;
-            };
+            }
             self.remove(session);
             let own = caller.filter(|(own, _, _)| *own == session);
-            self.insert(session, presence.admit(now));
+            self.insert(session, Presence::admitted(now));
             let expires_at = match own {
                 Some((_, confirmed, _)) => self.lapse(now, Some(now), confirmed),
                 None => self.claim_ends(now),
             };
             self.set_expiry(session, expires_at);
-            self.let_in.push(session);
             self.waits.count(arrival, now);
             promoted.admitted += 1;
             promoted.waited += u64::from(!own.is_some_and(|(_, _, newly)| newly));
@@ -93,14 +90,7 @@ impl Line {
     }
 
     /// Until when a place that was taken at `admitted_at` stands unclaimed.
-    pub(super) fn claim_ends(&self, admitted_at: Micros) -> Micros {
+    fn claim_ends(&self, admitted_at: Micros) -> Micros {
         self.capped(admitted_at.plus_seconds(self.rules.claim_ttl), Some(admitted_at))
-    }
-
-    /// Whom the last operation, which was at `now`, let in, if anybody and not asked for before.
-    pub fn take_let_in(&mut self, now: Micros) -> Option<LetIn> {
-        let sessions = std::mem::take(&mut self.let_in);
-        let let_in = LetIn { epoch: self.rules.epoch, at: now, until: self.claim_ends(now), sessions };
-        (!let_in.sessions.is_empty()).then_some(let_in)
     }
 }

@@ -6,18 +6,52 @@ use crate::ticket::VerifiedTicket;
 use crate::time::Micros;
 
 /// A visit, or (with `join` empty) a keepalive.
-///
-/// A waiting ticket may come with the word of the process that the bearer was let in
-/// ([`let_in_at`](VerifiedTicket::let_in_at)), which is good for as long as the place would have stood unclaimed. That
-/// means nothing to a state that is whole, which knows by itself. It counts as an admitted ticket does (rule 7) while a lost
-/// state is taken back, if the bearer was let in before that state began; and in a state that went back to what it was some
-/// moments before, as after a failover, and in which the bearer still waits.
 #[derive(Debug, Clone, Default)]
 pub struct Visit {
     /// The ticket that came along.
     pub ticket: Option<VerifiedTicket>,
-    /// The id under which the bearer joins if the ticket does not hold a place; `None` joins nobody.
+    /// The id under which the bearer joins if the ticket does not hold a position; `None` joins nobody.
     pub join: Option<SessionId>,
+    /// What the process that serves the visit knows of the queue from before.
+    pub witness: Witness,
+}
+
+impl Visit {
+    /// The first visit of a newcomer.
+    #[must_use]
+    pub fn joining(session: SessionId) -> Self {
+        Self { join: Some(session), ..Self::default() }
+    }
+
+    /// A keepalive: the bearer of this ticket returns, and nobody joins.
+    #[must_use]
+    pub fn keeping(ticket: VerifiedTicket) -> Self {
+        Self { ticket: Some(ticket), ..Self::default() }
+    }
+}
+
+/// What a process knows of a queue from before a visit, in case the store has lost it (rule 7, recovery).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Witness {
+    /// For how long this process could not serve the queue's visitors until now, in microseconds; 0 if it could. A process
+    /// that just started says [`Witness::STARTED`]: it doesn't know.
+    pub unserved: u64,
+    /// The number of active sessions in the last answer to this process.
+    pub census: Option<Census>,
+}
+
+impl Witness {
+    /// The `unserved` of a process that just started.
+    pub const STARTED: u64 = 1 << 52;
+}
+
+/// How many sessions were active at an instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Census {
+    /// When they were counted, by the store's clock.
+    pub at: Micros,
+    /// How many they were.
+    pub active: u64,
 }
 
 /// Where a present session stands.
@@ -33,16 +67,8 @@ pub struct Place {
     pub rank: u64,
     /// When it lapses unless heard of.
     pub expires_at: Micros,
-    /// Whether a ticket may say until when: one came back, so that the full time of presence was granted, and nothing makes
-    /// the store doubt that it still knows.
-    pub granted: bool,
-}
-
-impl Place {
-    /// Until when the session is present in line at least, as a ticket may say it.
-    pub(crate) fn present_until(&self) -> Option<Micros> {
-        (self.granted && self.admitted_at.is_none()).then_some(self.expires_at)
-    }
+    /// Whether the client has returned a ticket. The ticket of a session that is not confirmed is good for `claim_ttl` only.
+    pub confirmed: bool,
 }
 
 /// How the visitor came to be there.
@@ -79,7 +105,7 @@ pub struct VisitAnswer {
     pub active: u64,
     /// The quota.
     pub quota: u64,
-    /// Whether a lost state is being taken back: ranks still grow, and nobody new is admitted.
+    /// Whether the state is in recovery: ranks still grow, and nobody new is admitted.
     pub recovering: bool,
     /// How fast the line moved of late.
     pub pace: Pace,
@@ -102,6 +128,12 @@ impl VisitAnswer {
     pub const fn flow(&self) -> Flow {
         Flow { waiting: self.waiting, active: self.active, pace: self.pace }
     }
+
+    /// How many sessions were active, for the witness of a later visit.
+    #[must_use]
+    pub const fn census(&self) -> Census {
+        Census { at: self.now, active: self.active }
+    }
 }
 
 impl Stats {
@@ -110,19 +142,6 @@ impl Stats {
     pub const fn flow(&self) -> Flow {
         Flow { waiting: self.waiting, active: self.active, pace: self.pace }
     }
-}
-
-/// Whom an operation let in: for [`Vouchers`](crate::Vouchers).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LetIn {
-    /// Epoch of the queue.
-    pub epoch: u64,
-    /// When, by the store's clock.
-    pub at: Micros,
-    /// Until when they have to show up.
-    pub until: Micros,
-    /// Who, in the order of the line.
-    pub sessions: Vec<SessionId>,
 }
 
 /// What leave, away and end removed.
@@ -160,8 +179,10 @@ pub struct Stats {
     pub rules: LineRules,
     /// When the state began.
     pub began: Micros,
-    /// Whether a lost state is being taken back.
+    /// Whether the state is in recovery, so that nobody new is admitted.
     pub recovering: bool,
+    /// Slots kept free for active sessions that have not returned yet (rule 7, recovery).
+    pub reserved: u64,
     /// How many wait.
     pub waiting: u64,
     /// How many are let in.

@@ -9,19 +9,23 @@ mod drain;
 mod pace;
 mod presence;
 mod rate;
+mod recovery;
 mod returns;
 mod rules;
+mod snapshot;
 mod state;
 mod tally;
 
 pub use answers::{
-    Flow, FoundSession, FoundState, LetIn, LineEntry, LinePage, Place, Presentation, PurgeReport, Removal, Stats,
-    Visit, VisitAnswer,
+    Census, Flow, FoundSession, FoundState, LineEntry, LinePage, Place, Presentation, PurgeReport, Removal, Stats,
+    Visit, VisitAnswer, Witness,
 };
 pub use pace::{Observed, PACE_WINDOW, Pace, Stays};
 pub use presence::{LINE_SLACK, PLACES_SLACK};
 pub use rate::{ADMISSION_COST, Bucket, RATE_MAX};
+pub use recovery::{CLOCK_GRAIN, GAP_MIN};
 pub use rules::{LineRules, Mode};
+pub use snapshot::LineSnapshot;
 pub use state::Line;
 pub use tally::{Counters, WAIT_BUCKETS, Waits};
 

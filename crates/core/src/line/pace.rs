@@ -1,5 +1,7 @@
 //! How fast the line moved of late: what the wait estimate is made from.
 
+use serde::{Deserialize, Serialize};
+
 use super::LineRules;
 use super::presence::Presence;
 use super::state::Line;
@@ -17,7 +19,8 @@ const MICROS_PER_MILLI: u64 = 1000;
 ///
 /// It starts anew when a line forms, since the quiet before says nothing about how fast places become free; and only once
 /// all places are taken, or a rate limits admissions, since filling empty places says nothing about it either.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Pace {
     /// When it was started; 0 while it is not known.
     pub since: Micros,
@@ -40,7 +43,8 @@ pub struct Pace {
 }
 
 /// Stays in places that ended: how long places are kept. Of those that still last, it tells by how few have ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Stays {
     /// Those shorter than `active_ttl`: people who left.
     pub short: u64,
@@ -170,14 +174,14 @@ impl Line {
 
     /// The line goes by other rules than `before`. What they admit at once is no pace.
     pub(super) fn change_pace(&mut self, now: Micros, pace: Pace, before: &LineRules) {
-        let filling = self.active() < self.rules.quota && self.rules.admissions_per_minute.is_none();
+        let filling = self.free_slots(now) > 0 && self.rules.admissions_per_minute.is_none();
         self.pace = if filling { Pace::default() } else { pace.under(before, &self.rules) };
         self.start_pace(now);
     }
 
     fn start_pace(&mut self, now: Micros) {
         let rules = &self.rules;
-        let limited = self.active() >= rules.quota || rules.admissions_per_minute.is_some();
+        let limited = self.free_slots(now) == 0 || rules.admissions_per_minute.is_some();
         let moves = rules.mode.admits() && !self.recovering(now) && !self.order.is_empty();
         if !self.pace.is_known() && limited && moves {
             self.pace = Pace::start(now);

@@ -10,36 +10,21 @@ use crate::time::Micros;
 pub(super) struct Presence {
     since: Micros,
     admitted: bool,
-    /// Whether a ticket came back; only then is there a browser that keeps one.
-    pub(super) confirmed: bool,
     pub(super) expires_at: Micros,
 }
 
-/// When a session lapses, in half microseconds: of two that lapse at one instant, the one whose ticket never came back
-/// goes first.
-pub(super) type Due = u64;
-
 impl Presence {
     pub(super) const fn waiting(arrival: Micros) -> Self {
-        Self { since: arrival, admitted: false, confirmed: false, expires_at: Micros(0) }
+        Self { since: arrival, admitted: false, expires_at: Micros(0) }
     }
 
     pub(super) const fn admitted(admitted_at: Micros) -> Self {
-        Self { since: admitted_at, admitted: true, confirmed: false, expires_at: Micros(0) }
+        Self { since: admitted_at, admitted: true, expires_at: Micros(0) }
     }
 
-    /// The same session, let in.
-    pub(super) const fn admit(self, now: Micros) -> Self {
-        Self { confirmed: self.confirmed, ..Self::admitted(now) }
-    }
-
-    /// The same session, whose ticket came back.
-    pub(super) const fn with_ticket(self) -> Self {
-        Self { confirmed: true, ..self }
-    }
-
-    const fn due(&self) -> Due {
-        (2 * self.expires_at.0).saturating_sub(!self.confirmed as u64)
+    /// The same, lapsing then.
+    pub(super) const fn until(self, expires_at: Micros) -> Self {
+        Self { expires_at, ..self }
     }
 
     /// The arrival in line, the time of admission in places.
@@ -68,13 +53,13 @@ impl Line {
         if presence.admitted_at().is_none() {
             self.order.insert((presence.since(), session));
         }
-        self.pool.insert((presence.due(), session));
+        self.pool.insert((presence.expires_at, session));
         self.present.insert(session, presence);
     }
 
     pub(super) fn remove(&mut self, session: SessionId) -> Removal {
         let Some(presence) = self.present.remove(&session) else { return Removal::WasAbsent };
-        self.pool.remove(&(presence.due(), session));
+        self.pool.remove(&(presence.expires_at, session));
         if presence.admitted_at().is_some() {
             return Removal::WasAdmitted;
         }
@@ -84,25 +69,21 @@ impl Line {
 
     pub(super) fn set_expiry(&mut self, session: SessionId, expires_at: Micros) {
         if let Some(presence) = self.present.get_mut(&session) {
-            self.pool.remove(&(presence.due(), session));
+            self.pool.remove(&(presence.expires_at, session));
             presence.expires_at = expires_at;
-            self.pool.insert((presence.due(), session));
+            self.pool.insert((presence.expires_at, session));
         }
     }
 
-    /// A ticket came back for the first time.
-    fn confirm(&mut self, session: SessionId) {
-        if let Some(presence) = self.present.get_mut(&session).filter(|presence| !presence.confirmed) {
-            self.pool.remove(&(presence.due(), session));
-            presence.confirmed = true;
-            self.pool.insert((presence.due(), session));
-            self.counters.confirmed += 1;
-        }
+    /// Whether the expiry tells that no ticket of this waiting session ever came back: only a visit with one moves it
+    /// beyond `claim_ttl`.
+    fn is_unconfirmed(&self, presence: &Presence) -> bool {
+        presence.admitted_at().is_none() && presence.expires_at <= presence.since().plus_seconds(self.rules.claim_ttl)
     }
 
-    /// Removes a session other than by admitting it. Who leaves the line moves those behind.
+    /// Removes a session other than by admitting it. A confirmed one that leaves the line moves those behind.
     pub(super) fn drop_out(&mut self, session: SessionId) -> Removal {
-        let confirmed = self.present.get(&session).is_some_and(|presence| presence.confirmed);
+        let confirmed = self.present.get(&session).is_some_and(|presence| !self.is_unconfirmed(presence));
         let removal = self.remove(session);
         self.gone += i64::from(removal == Removal::Waited && confirmed);
         removal
@@ -123,35 +104,38 @@ impl Line {
         }
     }
 
-    /// Rule 5: a visit pushes the expiry ahead, unless it is still far ahead. In line a ticket that says so is believed, so
-    /// that most polls need not look; where it is not, `present_until` is empty afterwards.
-    pub(super) fn refresh(&mut self, now: Micros, visitor: &mut Visitor) {
+    /// Rule 5: a visit with a ticket pushes the expiry ahead, unless it is still far ahead.
+    pub(super) fn refresh(&mut self, now: Micros, visitor: &Visitor) {
         let Visitor { session, confirmed, .. } = *visitor;
         let Some(presence) = self.present.get(&session).copied() else { return };
         let target = self.lapse(now, presence.admitted_at(), confirmed);
-        let (share, of) = if presence.admitted_at().is_some() { PLACES_SLACK } else { LINE_SLACK };
-        let is_far = |expiry: Micros| expiry <= target && expiry.since(now) * of >= target.since(now) * share;
-        let is_present = visitor.presentation == Presentation::Present;
-        let waits = is_present && presence.admitted_at().is_none();
-        visitor.present_until = visitor.present_until.filter(|until| waits && is_far(*until));
-        if visitor.present_until.is_some() || is_present && !confirmed {
-            return;
-        }
-        if confirmed {
-            self.confirm(session);
-        }
-        if !is_present || !is_far(presence.expires_at) {
+        if visitor.presentation != Presentation::Present {
             self.set_expiry(session, target);
+        } else if confirmed {
+            // The first ticket that comes back confirms the session.
+            let first = visitor.unconfirmed_until.is_some_and(|until| presence.expires_at <= until);
+            self.counters.confirmed += u64::from(first);
+            let (share, of) = if presence.admitted_at().is_some() { PLACES_SLACK } else { LINE_SLACK };
+            let expiry = presence.expires_at;
+            let is_far = expiry <= target && expiry.since(now) * of >= target.since(now) * share;
+            if first || !is_far {
+                self.set_expiry(session, target);
+            }
         }
     }
 
-    /// A tombstone keeps the session's ticket from returning.
-    pub(super) fn bury(&mut self, now: Micros, session: SessionId) {
-        let until = now.plus_seconds(self.rules.tombstone_ttl());
+    /// A tombstone keeps the session's tickets from returning for `ttl` seconds.
+    pub(super) fn bury(&mut self, now: Micros, session: SessionId, ttl: u64) {
+        let until = now.plus_seconds(ttl);
         if let Some(before) = self.ended.insert(session, until) {
             self.tombstones.remove(&(before, session));
         }
         self.tombstones.insert((until, session));
+    }
+
+    /// Whether the session was ended and its tombstone still stands (rule 8).
+    pub(super) fn is_ended(&self, now: Micros, session: SessionId) -> bool {
+        self.ended.get(&session).is_some_and(|until| *until > now)
     }
 
     pub(super) fn clear_tombstones(&mut self, now: Micros, limit: usize) -> u64 {
@@ -165,7 +149,7 @@ impl Line {
 
     /// Rule 6: removes up to `limit` lapsed sessions.
     pub(super) fn reap(&mut self, now: Micros, limit: usize) -> u64 {
-        let due: Vec<_> = self.pool.iter().take_while(|(due, _)| *due <= 2 * now.0).take(limit).copied().collect();
+        let due: Vec<_> = self.pool.iter().take_while(|(due, _)| *due <= now).take(limit).copied().collect();
         for (_, session) in &due {
             self.lapse_now(now, *session);
         }
@@ -173,14 +157,23 @@ impl Line {
     }
 
     fn lapse_now(&mut self, now: Micros, session: SessionId) {
-        let outlived = self.present.get(&session).is_some_and(|found| found.outlived(now, self.rules.max_session));
+        let Some(presence) = self.present.get(&session).copied() else { return };
         self.end_stay(now, session);
+        // Ended before: its slot was taken until its last credential expired.
+        if presence.admitted_at().is_some() && self.is_ended(now, session) {
+            self.remove(session);
+            return;
+        }
+        let outlived = presence.outlived(now, self.rules.max_session);
         match self.drop_out(session) {
             Removal::WasAdmitted if outlived => {
-                self.bury(now, session);
+                self.bury(now, session, self.rules.tombstone_ttl());
                 self.counters.ended += 1;
             }
-            Removal::WasAdmitted => self.counters.expired_in_places += 1,
+            Removal::WasAdmitted => {
+                self.counters.expired_in_places += 1;
+                self.keep_slot_of(now, &presence);
+            }
             Removal::Waited => self.counters.expired_in_line += 1,
             Removal::WasAbsent => {}
         }

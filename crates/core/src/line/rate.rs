@@ -1,5 +1,7 @@
 //! The admission rate: a token bucket that holds one second's worth, in whole numbers.
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::{MICROS_PER_SECOND, Micros};
 
 /// Largest admission rate a minute.
@@ -10,7 +12,7 @@ pub const ADMISSION_COST: u64 = 60 * MICROS_PER_SECOND;
 
 /// A token bucket (<https://en.wikipedia.org/wiki/Token_bucket>) in units of which an admission costs 60 000 000: at a
 /// rate of r a minute, r units are earned a microsecond, and a new bucket is full. All whole numbers, so every store counts the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bucket {
     /// Units in the bucket at `at`.
     pub credit: u64,
@@ -24,12 +26,18 @@ fn capacity(per_minute: u64) -> u64 {
 }
 
 impl Bucket {
-    /// Counts what was earned until `now` and returns how many admissions it pays for.
+    /// Counts what was earned until `now` and returns how many admissions it pays for. A clock that stepped back re-anchors
+    /// the bucket and keeps its credit, so that admissions go on.
     pub(super) fn refill(&mut self, now: Micros, per_minute: u64) -> u64 {
         let elapsed = now.since(self.at).min(ADMISSION_COST);
         self.credit = (self.credit + elapsed * per_minute).min(capacity(per_minute));
-        self.at = self.at.max(now);
+        self.at = now;
         self.credit / ADMISSION_COST
+    }
+
+    /// The clock stepped back: what was counted by then counts from now on.
+    pub(super) fn reanchor(&mut self, now: Micros) {
+        self.at = self.at.min(now);
     }
 
     /// Pays for `count` admissions.
@@ -60,5 +68,17 @@ mod tests {
         bucket.spend(1);
         assert_eq!(bucket.refill(Micros(89_000_000), 2), 0);
         assert_eq!(bucket.refill(Micros(90_000_000), 2), 1);
+    }
+
+    #[test]
+    fn a_clock_that_steps_back_stops_nothing() {
+        let mut bucket = Bucket::default();
+        let start = Micros(1_000_000_000);
+        bucket.refill(start, 600);
+        bucket.spend(4);
+        let back = Micros(start.0 - 120_000_000);
+        assert_eq!(bucket.refill(back, 600), 6, "the credit is kept");
+        bucket.spend(6);
+        assert_eq!(bucket.refill(back.plus_seconds(1), 600), 10, "and earned from then on");
     }
 }

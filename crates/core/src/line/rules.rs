@@ -1,7 +1,10 @@
 //! The settings that a line goes by.
 
+use serde::{Deserialize, Serialize};
+
 /// Whether and whom a queue admits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// First come, first served.
     Open,
@@ -31,7 +34,7 @@ impl Mode {
 }
 
 /// The settings that a line goes by. Times in seconds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineRules {
     /// Whether and whom the queue admits.
     pub mode: Mode,
@@ -49,6 +52,9 @@ pub struct LineRules {
     pub hold_ttl: u64,
     /// How long a place lasts at most; `None` is no limit.
     pub max_session: Option<u64>,
+    /// How long a credential may let a client through after the store was asked last: its slot stays taken for that long
+    /// after the session left or was ended.
+    pub credential_ttl: u64,
     /// Tickets of another epoch are void.
     pub epoch: u64,
     /// Grows with every change of the settings.

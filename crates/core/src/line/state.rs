@@ -7,7 +7,8 @@ use wabi_tree::OSBTreeSet;
 use super::answers::{
     FoundSession, FoundState, LineEntry, LinePage, Place, Presentation, PurgeReport, Removal, Stats, Visit, VisitAnswer,
 };
-use super::presence::{Due, Presence};
+use super::presence::Presence;
+use super::recovery::{Continuity, Recovery};
 use super::{Bucket, Counters, LineRules, Mode, PAGE_MAX, PURGE_BATCH, Pace, REAP_BATCH, RELEASE_BATCH, Stays, Waits};
 use crate::SessionId;
 use crate::ticket::VerifiedTicket;
@@ -18,15 +19,16 @@ use crate::time::Micros;
 pub struct Line {
     pub(super) rules: LineRules,
     pub(super) began: Micros,
-    pub(super) lost: bool,
-    /// Since when `waiting_ttl` is what it is, if it was changed.
-    pub(super) waiting_ttl_since: Micros,
+    /// Whether nobody has changed the rules since the state began: what another process holds may be newer.
+    pub(super) provisional: bool,
+    pub(super) continuity: Continuity,
+    pub(super) recovery: Recovery,
     pub(super) last_arrival: Micros,
     /// Since when the line of a draining queue is empty, as far as a purge has seen.
     pub(super) drained_since: Option<Micros>,
     pub(super) present: HashMap<SessionId, Presence>,
     pub(super) order: OSBTreeSet<(Micros, SessionId)>,
-    pub(super) pool: BTreeSet<(Due, SessionId)>,
+    pub(super) pool: BTreeSet<(Micros, SessionId)>,
     pub(super) ended: HashMap<SessionId, Micros>,
     pub(super) tombstones: BTreeSet<(Micros, SessionId)>,
     pub(super) bucket: Bucket,
@@ -35,8 +37,6 @@ pub struct Line {
     pub(super) gone: i64,
     /// Stays that ended in this operation.
     pub(super) stays: Stays,
-    /// Whom the last operation let in.
-    pub(super) let_in: Vec<SessionId>,
     pub(super) counters: Counters,
     pub(super) waits: Waits,
 }
@@ -48,19 +48,22 @@ pub(super) struct Visitor {
     pub(super) presentation: Presentation,
     /// Whether a ticket came back: only then the full time of presence is granted.
     pub(super) confirmed: bool,
-    /// Until when the ticket says that they are present.
-    pub(super) present_until: Option<Micros>,
+    /// Of a ticket that the client returns for the first time, until when it was good: a later expiry was set by an earlier
+    /// return of the same one.
+    pub(super) unconfirmed_until: Option<Micros>,
 }
 
 impl Line {
-    /// An empty line whose state begins now. `lost` says that there was a state before and the store lost it.
+    /// An empty line whose state begins now. `lost` says that there was a state before and the store lost it, so that it
+    /// begins in recovery.
     #[must_use]
     pub fn new(rules: LineRules, now: Micros, lost: bool) -> Self {
         Self {
             rules,
             began: now,
-            lost,
-            waiting_ttl_since: Micros(0),
+            provisional: true,
+            continuity: Continuity { used_at: now, ..Continuity::default() },
+            recovery: if lost { Recovery::begin(now, 0, Micros(0)) } else { Recovery::default() },
             last_arrival: Micros(0),
             drained_since: None,
             present: HashMap::new(),
@@ -72,7 +75,6 @@ impl Line {
             pace: Pace::default(),
             gone: 0,
             stays: Stays::default(),
-            let_in: Vec::new(),
             counters: Counters::default(),
             waits: Waits::default(),
         }
@@ -87,38 +89,51 @@ impl Line {
     /// Puts other rules in force: at once, evicting nobody.
     /// Another epoch begins a new line (rule 11).
     pub fn change_rules(&mut self, rules: LineRules, now: Micros) {
-        self.let_in.clear();
+        self.provisional = false;
         if rules.epoch == self.rules.epoch {
             // What was earned so far was earned at the old rate.
             if let Some(per_minute) = self.rules.admissions_per_minute {
                 self.bucket.refill(now, per_minute);
-            }
-            if rules.waiting_ttl != self.rules.waiting_ttl {
-                self.waiting_ttl_since = now;
             }
             let (before, pace) = (std::mem::replace(&mut self.rules, rules), self.pace);
             self.drained_since = None;
             self.advance(now, None);
             self.change_pace(now, pace, &before);
         } else {
-            *self = Self::new(rules, now, false);
+            *self = Self { provisional: false, ..Self::new(rules, now, false) };
         }
+    }
+
+    /// Rules that a process held from before the state was lost. They replace others that are provisional too, if they are of
+    /// a higher epoch, or of a higher revision of the same. Returns whether they are in force now.
+    pub fn restore_rules(&mut self, rules: LineRules, now: Micros) -> bool {
+        let is_newer = (rules.epoch, rules.revision) > (self.rules.epoch, self.rules.revision);
+        if !self.provisional || !is_newer {
+            return false;
+        }
+        if rules.epoch == self.rules.epoch {
+            self.change_rules(rules, now);
+            self.provisional = true;
+        } else {
+            *self = Self::new(rules, now, true);
+        }
+        true
     }
 
     /// A visit: joins or returns, keeps the presence up, advances, and says where the visitor stands.
     pub fn visit(&mut self, now: Micros, visit: &Visit) -> VisitAnswer {
         if self.rules.mode == Mode::Bypass {
-            self.let_in.clear();
             return self.answer(now, None);
         }
+        if let Some(ticket) = &visit.ticket {
+            self.adopt_epoch(now, ticket);
+        }
+        let ticket = visit.ticket.as_ref().filter(|ticket| ticket.epoch() == self.rules.epoch);
+        self.check_continuity(now, ticket, &visit.witness);
         self.start(now);
         let formed = self.order.is_empty();
-        let ticket = visit.ticket.as_ref().filter(|ticket| ticket.epoch() == self.rules.epoch);
-        if let Some(ticket) = ticket {
-            self.notice_loss(now, ticket);
-        }
-        let mut visitor = ticket.and_then(|ticket| self.recognise(now, ticket)).or_else(|| self.join(now, visit.join?));
-        if let Some(visitor) = &mut visitor {
+        let visitor = ticket.and_then(|ticket| self.recognise(now, ticket)).or_else(|| self.join(now, visit.join?));
+        if let Some(visitor) = &visitor {
             self.refresh(now, visitor);
         }
         let newly = |v: &Visitor| matches!(v.presentation, Presentation::Joined | Presentation::Returned);
@@ -131,19 +146,25 @@ impl Line {
 
     /// What every operation begins with (rule 6).
     pub(super) fn start(&mut self, now: Micros) {
-        self.let_in.clear();
         self.reap(now, REAP_BATCH);
     }
 
     /// Rule 1: a newcomer goes to the end of the line. The same id joins only once.
     fn join(&mut self, now: Micros, session: SessionId) -> Option<Visitor> {
-        let visitor =
-            |arrival, presentation| Visitor { session, arrival, presentation, confirmed: false, present_until: None };
+        let visitor = |arrival, presentation| Visitor {
+            session,
+            arrival,
+            presentation,
+            confirmed: false,
+            unconfirmed_until: None,
+        };
+        if self.is_ended(now, session) {
+            return None;
+        }
         if let Some(presence) = self.present.get(&session) {
             return Some(visitor(presence.since(), Presentation::Present));
         }
-        let ended = self.ended.get(&session).is_some_and(|until| *until > now);
-        if ended || !self.rules.mode.takes_newcomers() {
+        if !self.rules.mode.takes_newcomers() {
             return None;
         }
         let arrival = now.max(Micros(self.last_arrival.0 + 1));
@@ -174,9 +195,8 @@ impl Line {
             let presence = self.present.get(&visitor.session)?;
             let admitted_at = presence.admitted_at();
             let rank = if admitted_at.is_none() { self.rank(presence.since(), visitor.session) } else { 0 };
-            let Visitor { session, arrival, confirmed, present_until, .. } = *visitor;
-            let expires_at = present_until.filter(|_| admitted_at.is_none()).unwrap_or(presence.expires_at);
-            Some(Place { session, arrival, admitted_at, rank, expires_at, granted: confirmed })
+            let Visitor { session, arrival, confirmed, .. } = *visitor;
+            Some(Place { session, arrival, admitted_at, rank, expires_at: presence.expires_at, confirmed })
         });
         VisitAnswer {
             now,
@@ -193,30 +213,53 @@ impl Line {
         }
     }
 
-    /// Rule 8: the bearer leaves; the place is free at once and the ticket can't return.
+    /// Rule 8: the bearer leaves, and the ticket can't return. The slot is free once the last credential has expired.
     pub fn leave(&mut self, now: Micros, ticket: &VerifiedTicket) -> Removal {
-        self.let_in.clear();
         if ticket.epoch() != self.rules.epoch {
             return Removal::WasAbsent;
         }
-        let removal = self.end_session(now, ticket.session());
+        let rules = &self.rules;
+        let tombstone_ttl = if ticket.is_unconfirmed() { rules.claim_ttl } else { rules.tombstone_ttl() };
+        let returned = ticket.admitted_at().is_some();
+        let removal = self.end_session(now, ticket.session(), tombstone_ttl, returned);
         self.counters.left += u64::from(removal != Removal::WasAbsent);
         removal
     }
 
     /// Rule 8: an operator ends a session, present or away.
     pub fn end(&mut self, now: Micros, session: SessionId) -> Removal {
-        let removal = self.end_session(now, session);
+        let removal = self.end_session(now, session, self.rules.tombstone_ttl(), false);
         self.counters.ended += u64::from(removal != Removal::WasAbsent);
         removal
     }
 
-    fn end_session(&mut self, now: Micros, session: SessionId) -> Removal {
+    /// Ends a session, present or away. `returned` says that its own ticket shows that it was active.
+    fn end_session(&mut self, now: Micros, session: SessionId, tombstone_ttl: u64, returned: bool) -> Removal {
         self.start(now);
         self.clear_tombstones(now, REAP_BATCH);
-        self.end_stay(now, session);
-        let removal = self.drop_out(session);
-        self.bury(now, session);
+        let was_ended = self.is_ended(now, session);
+        let presence = self.present.get(&session).copied();
+        let removal = match presence.map(|presence| (presence.admitted_at().is_some(), presence.expires_at)) {
+            Some((true, _)) if was_ended => Removal::WasAbsent,
+            Some((true, expires_at)) => {
+                let last_credential = now.plus_seconds(self.rules.credential_ttl).min(expires_at);
+                if last_credential > now {
+                    self.set_expiry(session, last_credential);
+                } else {
+                    self.end_stay(now, session);
+                    self.remove(session);
+                }
+                Removal::WasAdmitted
+            }
+            Some((false, _)) => self.drop_out(session),
+            None => {
+                if returned && !was_ended {
+                    self.settle(now);
+                }
+                Removal::WasAbsent
+            }
+        };
+        self.bury(now, session, tombstone_ttl);
         self.advance(now, None);
         removal
     }
@@ -249,15 +292,15 @@ impl Line {
     /// Rule 6: removes up to `limit` (at most [`PURGE_BATCH`]) lapsed sessions and as many old tombstones, and advances.
     /// Closes a draining queue whose time has come.
     pub fn purge(&mut self, now: Micros, limit: usize) -> PurgeReport {
-        self.let_in.clear();
         let limit = limit.min(PURGE_BATCH);
+        self.reanchor_expiries(now, limit);
         let expired = self.reap(now, limit);
         let tombstones = self.clear_tombstones(now, limit);
         let before = self.counters.expired_in_line;
         let admitted = self.advance(now, None);
         // Those who lapsed at the head of the line make room there as well.
         let expired = expired + self.counters.expired_in_line - before;
-        let lapsed = self.pool.first().is_some_and(|(due, _)| *due <= 2 * now.0);
+        let lapsed = self.pool.first().is_some_and(|(due, _)| *due <= now);
         let more = lapsed || self.tombstones.first().is_some_and(|(until, _)| *until <= now);
         PurgeReport { expired, tombstones, admitted, more, closed: self.close_if_drained(now) }
     }
@@ -270,6 +313,7 @@ impl Line {
             rules: self.rules.clone(),
             began: self.began,
             recovering: self.recovering(now),
+            reserved: self.reserved(now),
             waiting: self.waiting(),
             active: self.active(),
             oldest_arrival: self.order.first().map(|(arrival, _)| *arrival),
@@ -282,7 +326,9 @@ impl Line {
     /// Where a session is. Changes nothing.
     #[must_use]
     pub fn find(&self, now: Micros, session: SessionId) -> Option<FoundSession> {
-        if let Some(presence) = self.present.get(&session) {
+        let ended = self.is_ended(now, session);
+        if let Some(presence) = self.present.get(&session).filter(|presence| presence.admitted_at().is_none() || !ended)
+        {
             let state = match presence.admitted_at() {
                 Some(admitted_at) => FoundState::Admitted { admitted_at },
                 None => FoundState::Waiting { arrival: presence.since(), rank: self.rank(presence.since(), session) },

@@ -1,9 +1,12 @@
 //! What a queue counts: events since its state began, and how long the admitted waited.
 
+use serde::{Deserialize, Serialize};
+
 use crate::time::Micros;
 
 /// Events since the queue's state began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Counters {
     /// Sessions that joined.
     pub joined: u64,
@@ -79,7 +82,8 @@ impl Counters {
 pub const WAIT_BUCKETS: [u64; 12] = [1, 5, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200];
 
 /// How long the admitted waited: a histogram with fixed buckets, and the sum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Waits {
     /// Admissions by bucket of [`WAIT_BUCKETS`], the last one for longer waits. Not cumulative.
     pub buckets: [u64; WAIT_BUCKETS.len() + 1],

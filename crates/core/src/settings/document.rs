@@ -1,17 +1,17 @@
 //! A whole document of tenants and queues, and the one place where a queue's settings are validated.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::fields::{FieldError, Fields, strings};
+use super::fields::{FieldError, Fields, Reading, strings, whole};
 use super::host::{HostPattern, plain_host};
 use super::origin::Origin;
 use super::rule::parse_rules;
 use super::wording::FieldWording as W;
-use super::{Handover, HandoverKind, Mode, Settings, StoreFailure, Tenant, is_below};
+use super::{Handover, HandoverKind, Mode, Preflights, Settings, StoreFailure, Tenant, is_below};
 use crate::line::{LineRules, RATE_MAX};
-use crate::{Phrase, QueueId, TenantId, ThemeId};
+use crate::{PASS_TTL, Phrase, QueueId, TenantId, ThemeId};
 
 /// Most characters of a name that visitors read.
 pub(super) const NAME_MAX: usize = 120;
@@ -53,6 +53,8 @@ pub(super) const MODES: Words<Mode> = Words(&[
 ]);
 pub(super) const HANDOVERS: Words<HandoverKind> =
     Words(&[("redirect", HandoverKind::Redirect), ("proxy", HandoverKind::Proxy), ("check", HandoverKind::Check)]);
+pub(super) const PREFLIGHTS: Words<Preflights> =
+    Words(&[("answer", Preflights::Answer), ("forward", Preflights::Forward)]);
 pub(super) const STORE_FAILURES: Words<StoreFailure> =
     Words(&[("tickets", StoreFailure::Tickets), ("open", StoreFailure::Open), ("closed", StoreFailure::Closed)]);
 
@@ -90,13 +92,14 @@ pub fn parse_document(value: &Value) -> Result<Document, Vec<FieldError>> {
         }
     }
     for (index, item) in queues.iter().enumerate() {
-        match parse_settings(item, &format!("queues[{index}]")) {
+        match parse_settings(item, &format!("queues[{index}]"), Reading::Strict) {
             Ok(settings) => document.queues.push(settings),
             Err(found) => errors.extend(found),
         }
     }
+    errors.extend(contradictions(&tenants, &queues));
     if errors.is_empty() {
-        errors.extend(contradictions(&document));
+        errors.extend(refusals(&document));
     }
     if errors.is_empty() { Ok(document) } else { Err(errors) }
 }
@@ -105,47 +108,76 @@ pub(super) fn not_a_table(path: &str) -> Vec<FieldError> {
     vec![FieldError::new(path, W::Takes.with("what", W::Table))]
 }
 
-/// What is wrong between tables that are right by themselves.
-fn contradictions(document: &Document) -> Vec<FieldError> {
+/// What is wrong between tables, whether or not they are right by themselves.
+fn contradictions(tenants: &[Value], queues: &[Value]) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let mut refuse = |field: String, fault: Phrase| errors.push(FieldError::new(field, fault));
-    let mut tenants = HashSet::new();
-    for (index, tenant) in document.tenants.iter().enumerate() {
-        if !tenants.insert(&tenant.id) {
-            refuse(format!("tenants[{index}].id"), W::IdTaken.with("id", tenant.id.as_str()));
+    let mut known = HashSet::new();
+    for (index, id) in texts(tenants, "id") {
+        if !known.insert(id) {
+            errors.push(FieldError::new(format!("tenants[{index}].id"), W::IdTaken.with("id", id)));
         }
     }
-    let mut queues = HashSet::new();
-    for (index, queue) in document.queues.iter().enumerate() {
-        if !queues.insert(&queue.id) {
-            refuse(format!("queues[{index}].id"), W::IdTaken.with("id", queue.id.as_str()));
+    let mut ids = HashSet::new();
+    for (index, id) in texts(queues, "id") {
+        if !ids.insert(id) {
+            errors.push(FieldError::new(format!("queues[{index}].id"), W::IdTaken.with("id", id)));
         }
-        if !tenants.contains(&queue.tenant) {
-            refuse(format!("queues[{index}].tenant"), W::NoSuchTenant.with("tenant", queue.tenant.as_str()));
+    }
+    for (index, tenant) in texts(queues, "tenant") {
+        if !known.contains(tenant) && tenant.parse::<TenantId>().is_ok() {
+            let fault = W::NoSuchTenant.with("tenant", tenant);
+            errors.push(FieldError::new(format!("queues[{index}].tenant"), fault));
         }
     }
     errors
 }
 
-pub(super) fn parse_settings(value: &Value, path: &str) -> Result<Settings, Vec<FieldError>> {
+/// What the tenants of queues do not allow them, where all tables are right by themselves.
+fn refusals(document: &Document) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let tenants: HashMap<_, _> = document.tenants.iter().map(|tenant| (&tenant.id, tenant)).collect();
+    for (index, queue) in document.queues.iter().enumerate() {
+        let refused = tenants.get(&queue.tenant).map(|tenant| tenant.refusals(queue, None, true));
+        for FieldError { field, fault } in refused.unwrap_or_default() {
+            errors.push(FieldError::new(format!("queues[{index}].{field}"), fault));
+        }
+    }
+    errors
+}
+
+/// The texts of one field of all tables that have it, with the tables' numbers.
+fn texts<'a>(tables: &'a [Value], field: &'static str) -> impl Iterator<Item = (usize, &'a str)> {
+    tables.iter().enumerate().filter_map(move |(index, table)| Some((index, table.get(field)?.as_str()?)))
+}
+
+pub(super) fn parse_settings(value: &Value, path: &str, reading: Reading) -> Result<Settings, Vec<FieldError>> {
     let map = value.as_object().ok_or_else(|| not_a_table(path))?;
-    let mut fields = Fields::new(map, path);
+    let mut fields = Fields::read(map, path, reading);
     let id = fields.required("id", W::Id, id::<QueueId>);
     let tenant = fields.required("tenant", W::Id, self::id::<TenantId>);
     let name = fields.or("name", String::new(), W::Name, name);
-    let hosts = fields.required("hosts", W::Hosts.with("most", HOSTS_MAX), hosts).unwrap_or_default();
-    let rules = rules(&mut fields);
-    let line = line_rules(&mut fields);
-    let recheck_after = fields.number("recheck_after", 5, 0, 60);
-    let handover = handover(&mut fields);
+    let hosts = fields.required("hosts", W::Hosts.with("most", HOSTS_MAX), |value| hosts(value, reading));
+    let hosts = hosts.unwrap_or_default();
+    let rules = rules(&mut fields, reading);
+    let mut line = line_rules(&mut fields, reading);
+    let recheck_after = fields.number("recheck_after", 2, 0, 60);
+    let handover = handover(&mut fields, reading);
     let theme = fields.optional("theme", W::Id, self::id::<ThemeId>);
     let queue_status = fields.or("queue_status", 200, W::OneOf.with("words", "200, 202, 429, 503"), queue_status);
     let store_failure =
         fields.or("store_failure", StoreFailure::Tickets, STORE_FAILURES.takes(), |value| STORE_FAILURES.parse(value));
-    let cookie_domain = cookie_domain(&mut fields, &hosts);
+    let cookie_domain = cookie_domain(&mut fields, &hosts, reading);
+    let unknown_fields = match reading {
+        Reading::Strict => Map::new(),
+        Reading::Lenient => fields.unknown().map(|(name, value)| (name.clone(), value.clone())).collect(),
+    };
     let errors = fields.finish();
     match (id, tenant, handover) {
         (Some(id), Some(tenant), Some(handover)) if errors.is_empty() => {
+            line.credential_ttl = match handover.kind {
+                HandoverKind::Redirect => PASS_TTL,
+                HandoverKind::Proxy | HandoverKind::Check => recheck_after,
+            };
             let name = if name.is_empty() { id.to_string() } else { name };
             Ok(Settings {
                 id,
@@ -160,18 +192,21 @@ pub(super) fn parse_settings(value: &Value, path: &str) -> Result<Settings, Vec<
                 queue_status,
                 store_failure,
                 cookie_domain,
+                unknown_fields,
             })
         }
         _ => Err(errors),
     }
 }
 
-fn line_rules(fields: &mut Fields<'_>) -> LineRules {
-    let rules = LineRules {
-        mode: fields.or("mode", Mode::Open, MODES.takes(), |value| MODES.parse(value)),
+fn line_rules(fields: &mut Fields<'_>, reading: Reading) -> LineRules {
+    // Of a mode that only a newer version knows, nothing is certain but that it is not this version that admits.
+    let unknown_mode = (reading == Reading::Lenient).then_some(Mode::Paused);
+    let mut rules = LineRules {
+        mode: fields.or("mode", Mode::Open, MODES.takes(), |value| MODES.parse(value).or(unknown_mode)),
         quota: fields
             .required("quota", W::WholeNumber.with("least", 0_u64).with("most", QUOTA_MAX), |value| {
-                value.as_u64().filter(|quota| *quota <= QUOTA_MAX)
+                whole(value, 0, QUOTA_MAX, reading)
             })
             .unwrap_or_default(),
         admissions_per_minute: fields.optional_number("admissions_per_minute", 1, RATE_MAX),
@@ -180,9 +215,14 @@ fn line_rules(fields: &mut Fields<'_>) -> LineRules {
         claim_ttl: fields.number("claim_ttl", 30, 1, 3600),
         hold_ttl: fields.number("hold_ttl", 600, 1, 7 * DAY),
         max_session: fields.optional_number("max_session", 1, 30 * DAY),
+        credential_ttl: 0,
         epoch: fields.number("epoch", 1, 1, WHOLE_MAX),
         revision: fields.number("revision", 1, 0, WHOLE_MAX),
     };
+    if reading == Reading::Lenient {
+        rules.hold_ttl = rules.hold_ttl.max(rules.waiting_ttl);
+        rules.claim_ttl = rules.claim_ttl.max(rules.waiting_ttl.div_ceil(3));
+    }
     if rules.hold_ttl < rules.waiting_ttl {
         fields.refuse("hold_ttl", W::HoldTtlTooShort);
     }
@@ -192,31 +232,32 @@ fn line_rules(fields: &mut Fields<'_>) -> LineRules {
     rules
 }
 
-fn rules(fields: &mut Fields<'_>) -> Vec<super::Rule> {
+fn rules(fields: &mut Fields<'_>, reading: Reading) -> Vec<super::Rule> {
     let path = fields.path_of("rules");
     let mut found = Vec::new();
-    let rules = fields.raw("rules").map(|value| parse_rules(value, &path, &mut found)).unwrap_or_default();
+    let rules = fields.raw("rules").map(|value| parse_rules(value, &path, reading, &mut found)).unwrap_or_default();
     fields.errors.extend(found);
     rules
 }
 
-fn handover(fields: &mut Fields<'_>) -> Option<Handover> {
+fn handover(fields: &mut Fields<'_>, reading: Reading) -> Option<Handover> {
     let path = fields.path_of("handover");
     let map = fields.required("handover", W::Handover, Value::as_object)?;
-    let mut inner = Fields::new(map, path);
+    let mut inner = Fields::read(map, path, reading);
     let kind = inner.required("kind", HANDOVERS.takes(), |value| HANDOVERS.parse(value));
     let origin = inner.optional("origin", W::Origin, |value| value.as_str()?.parse::<Origin>().ok());
+    let preflights = inner.or("preflights", Preflights::Answer, PREFLIGHTS.takes(), |value| PREFLIGHTS.parse(value));
     if inner.errors.is_empty() && origin.is_none() && kind != Some(HandoverKind::Check) {
         inner.refuse("origin", W::Missing.with("what", W::Origin));
     }
     let found = inner.finish();
     let good = found.is_empty();
     fields.errors.extend(found);
-    kind.filter(|_| good).map(|kind| Handover { kind, origin })
+    kind.filter(|_| good).map(|kind| Handover { kind, origin, preflights })
 }
 
 /// A cookie domain must cover every host, or browsers would refuse the ticket there.
-fn cookie_domain(fields: &mut Fields<'_>, hosts: &[HostPattern]) -> Option<String> {
+fn cookie_domain(fields: &mut Fields<'_>, hosts: &[HostPattern], reading: Reading) -> Option<String> {
     let domain = fields.optional("cookie_domain", W::CookieDomain, |value| {
         let text = value.as_str()?;
         plain_host(text.strip_prefix('.').unwrap_or(text)).filter(|host| host.contains('.'))
@@ -226,14 +267,22 @@ fn cookie_domain(fields: &mut Fields<'_>, hosts: &[HostPattern]) -> Option<Strin
         HostPattern::Any => false,
     };
     if let Some(outside) = hosts.iter().find(|host| !covered(host)) {
+        if reading == Reading::Lenient {
+            return None;
+        }
         let fault = W::HostNotCovered.with("host", outside.to_string()).with("what", W::CookieDomain);
         fields.refuse("cookie_domain", fault);
     }
     Some(domain)
 }
 
-fn hosts(value: &Value) -> Option<Vec<HostPattern>> {
-    let texts = strings(value).filter(|texts| !texts.is_empty() && texts.len() <= HOSTS_MAX)?;
+fn hosts(value: &Value, reading: Reading) -> Option<Vec<HostPattern>> {
+    let texts = strings(value)?;
+    if reading == Reading::Lenient {
+        let hosts: Vec<_> = texts.into_iter().filter_map(|text| text.parse().ok()).collect();
+        return Some(hosts).filter(|hosts| !hosts.is_empty());
+    }
+    let texts = Some(texts).filter(|texts| !texts.is_empty() && texts.len() <= HOSTS_MAX)?;
     texts.into_iter().map(|text| text.parse().ok()).collect()
 }
 

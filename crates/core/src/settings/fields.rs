@@ -32,11 +32,23 @@ impl fmt::Display for FieldError {
     }
 }
 
+/// How a document is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// What users send: whatever is wrong or unknown is an error.
+    Strict,
+    /// What a store holds, which another version may have written: unknown fields are ignored, numbers are brought within
+    /// their bounds, and what can't be read counts as absent. Errors are left only where there is nothing to go by.
+    Lenient,
+}
+
 /// The fields of one table of a document, taken one by one; what is left over is unknown.
 pub struct Fields<'a> {
     map: &'a Map<String, Value>,
     path: String,
+    reading: Reading,
     known: Vec<&'static str>,
+    has_ignored: bool,
     pub(super) errors: Vec<FieldError>,
 }
 
@@ -44,7 +56,21 @@ impl<'a> Fields<'a> {
     /// The fields of a table that stands at `path` of its document.
     #[must_use]
     pub fn new(map: &'a Map<String, Value>, path: impl Into<String>) -> Self {
-        Self { map, path: path.into(), known: Vec::new(), errors: Vec::new() }
+        Self::read(map, path, Reading::Strict)
+    }
+
+    pub(super) fn read(map: &'a Map<String, Value>, path: impl Into<String>, reading: Reading) -> Self {
+        Self { map, path: path.into(), reading, known: Vec::new(), has_ignored: false, errors: Vec::new() }
+    }
+
+    /// Whether lenient reading passed over something of this table.
+    pub(super) fn has_ignored(&self) -> bool {
+        self.has_ignored || self.unknown().next().is_some()
+    }
+
+    /// The fields that nobody asked for.
+    pub(super) fn unknown(&self) -> impl Iterator<Item = (&'a String, &'a Value)> {
+        self.map.iter().filter(|(key, _)| !self.known.contains(&key.as_str()))
     }
 
     pub(super) fn path_of(&self, name: &str) -> String {
@@ -71,7 +97,9 @@ impl<'a> Fields<'a> {
     ) -> Option<T> {
         let value = self.raw(name)?;
         let parsed = parse(value);
-        if parsed.is_none() {
+        if parsed.is_none() && self.reading == Reading::Lenient {
+            self.has_ignored = true;
+        } else if parsed.is_none() {
             let takes = takes.into();
             let fault = if is_empty(value) {
                 FieldWording::Empty.with("what", takes)
@@ -107,7 +135,12 @@ impl<'a> Fields<'a> {
             self.refuse(name, FieldWording::Missing.with("what", takes.into()));
             return None;
         }
-        self.optional(name, takes, parse)
+        let takes = takes.into();
+        let parsed = self.optional(name, takes.clone(), parse);
+        if parsed.is_none() && self.reading == Reading::Lenient {
+            self.refuse(name, FieldWording::Takes.with("what", takes));
+        }
+        parsed
     }
 
     /// The value of `name`, which must be there if it `is_required`. A wrong one is recorded, and not repeated.
@@ -134,19 +167,24 @@ impl<'a> Fields<'a> {
     /// A whole number between the bounds.
     pub fn number(&mut self, name: &'static str, default: u64, least: u64, most: u64) -> u64 {
         let takes = FieldWording::WholeNumber.with("least", least).with("most", most);
-        self.or(name, default, takes, |value| whole(value, least, most))
+        let reading = self.reading;
+        self.or(name, default, takes, |value| whole(value, least, most, reading))
     }
 
     /// A whole number between the bounds, or nothing.
     pub fn optional_number(&mut self, name: &'static str, least: u64, most: u64) -> Option<u64> {
         let takes = FieldWording::WholeNumberOrNothing.with("least", least).with("most", most);
-        self.optional(name, takes, |value| whole(value, least, most))
+        let reading = self.reading;
+        self.optional(name, takes, |value| whole(value, least, most, reading))
     }
 
     /// Ends the reading: names every field that nobody asked for. All errors of the table.
     #[must_use]
     pub fn finish(mut self) -> Vec<FieldError> {
-        let unknown: Vec<&String> = self.map.keys().filter(|key| !self.known.contains(&key.as_str())).collect();
+        if self.reading == Reading::Lenient {
+            return self.errors;
+        }
+        let unknown: Vec<&String> = self.unknown().map(|(key, _)| key).collect();
         let known = self.known.join(", ");
         for key in unknown {
             let name: String = key.chars().take(SHOWN_MAX).collect();
@@ -160,8 +198,12 @@ fn is_empty(value: &Value) -> bool {
     value.as_str().is_some_and(|text| text.trim().is_empty()) || value.as_array().is_some_and(Vec::is_empty)
 }
 
-fn whole(value: &Value, least: u64, most: u64) -> Option<u64> {
-    value.as_u64().filter(|number| (least..=most).contains(number))
+pub(super) fn whole(value: &Value, least: u64, most: u64, reading: Reading) -> Option<u64> {
+    let number = value.as_u64()?;
+    match reading {
+        Reading::Strict => (least..=most).contains(&number).then_some(number),
+        Reading::Lenient => Some(number.clamp(least, most)),
+    }
 }
 
 /// A wrong value as a message shows it: short.

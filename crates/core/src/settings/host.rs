@@ -17,10 +17,15 @@ pub enum HostPattern {
     Any,
 }
 
-impl FromStr for HostPattern {
-    type Err = ();
+/// A text that is no [`HostPattern`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a host is a name such as tickets.example.com, *.example.com or *, without scheme or port")]
+pub struct InvalidHost;
 
-    fn from_str(text: &str) -> Result<Self, ()> {
+impl FromStr for HostPattern {
+    type Err = InvalidHost;
+
+    fn from_str(text: &str) -> Result<Self, InvalidHost> {
         if text == "*" {
             return Ok(Self::Any);
         }
@@ -28,7 +33,7 @@ impl FromStr for HostPattern {
             Some(rest) => plain_host(rest).map(Self::Below),
             None => plain_host(text).map(Self::Exact),
         }
-        .ok_or(())
+        .ok_or(InvalidHost)
     }
 }
 

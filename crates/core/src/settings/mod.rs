@@ -1,29 +1,39 @@
 //! Settings of queues and tenants: what they are, what each takes, and how a document is read.
 
+mod allowlist;
 mod document;
 mod fields;
 mod host;
 mod origin;
 mod path;
+mod reach;
 mod rule;
 mod tenant;
 mod wording;
 
+pub use allowlist::OriginPattern;
 pub use document::{Document, parse_document};
 pub use fields::{FieldError, Fields};
-pub use host::{HostPattern, is_below, normalise_host};
-pub use origin::Origin;
-pub use path::normalise_path;
-pub use rule::{NamedValue, PathGlob, RULES_MAX, RequestFacts, Rule, RuleAction, decide};
+pub use host::{HostPattern, InvalidHost, is_below, normalise_host};
+pub use origin::{InvalidOrigin, Origin};
+pub use path::{PathReadings, path_readings};
+pub use reach::Reach;
+pub use rule::{
+    NamedValue, PathGlobs, RULES_MAX, RequestFacts, Rule, RuleAction, Ruling, action_of, decide, decisive, rulings,
+};
 pub use tenant::Tenant;
 pub use wording::FieldWording;
 
 use serde_json::{Map, Value, json};
 
+use self::fields::Reading;
 use crate::line::LineRules;
 use crate::{QueueId, TenantId, ThemeId};
 
 pub use crate::line::Mode;
+
+/// Stands for the host that the visitor asked for, in the names of queues and tenants.
+pub const HOST_GAP: &str = "{host}";
 
 /// How an admitted visitor reaches the site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +46,15 @@ pub enum HandoverKind {
     Check,
 }
 
+/// What happens to CORS preflights, which carry no ticket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preflights {
+    /// The gate answers: pages of the queue's hosts and of its origin may ask.
+    Answer,
+    /// They pass to the origin, without anything that a preflight does not have.
+    Forward,
+}
+
 /// Handover: how, and to where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handover {
@@ -43,6 +62,8 @@ pub struct Handover {
     pub kind: HandoverKind,
     /// The site itself; `None` only for [`HandoverKind::Check`].
     pub origin: Option<Origin>,
+    /// What happens to CORS preflights.
+    pub preflights: Preflights,
 }
 
 /// What holds while the store can't be asked.
@@ -63,7 +84,7 @@ pub struct Settings {
     pub id: QueueId,
     /// The tenant it belongs to.
     pub tenant: TenantId,
-    /// What visitors read: the event, the sale, the shop.
+    /// What visitors read: the event, the sale, the shop. [`HOST_GAP`] in it stands for the host that they asked for.
     pub name: String,
     /// Hosts it stands in front of.
     pub hosts: Vec<HostPattern>,
@@ -83,6 +104,8 @@ pub struct Settings {
     pub store_failure: StoreFailure,
     /// Domain of the ticket and pass cookies; `None` is the very host.
     pub cookie_domain: Option<String>,
+    /// Stored fields that this version does not know, kept for the version that does.
+    pub unknown_fields: Map<String, Value>,
 }
 
 impl Settings {
@@ -95,6 +118,7 @@ impl Settings {
         if let Some(origin) = &self.handover.origin {
             handover.insert("origin".into(), json!(origin.to_string()));
         }
+        handover.insert("preflights".into(), json!(document::PREFLIGHTS.name(self.handover.preflights)));
         json!({
             "id": self.id, "tenant": self.tenant, "name": self.name, "epoch": line.epoch,
             "hosts": self.hosts.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -114,7 +138,28 @@ impl Settings {
     /// # Errors
     /// Every wrong field, by name, with what it takes.
     pub fn from_value(value: &Value) -> Result<Self, Vec<FieldError>> {
-        document::parse_settings(value, "")
+        document::parse_settings(value, "", Reading::Strict)
+    }
+
+    /// The settings as a store holds them: [`Self::to_value`], and what only another version knows.
+    #[must_use]
+    pub fn to_stored(&self) -> Value {
+        let mut value = self.to_value();
+        if let Some(map) = value.as_object_mut() {
+            for (name, unknown) in &self.unknown_fields {
+                map.entry(name).or_insert_with(|| unknown.clone());
+            }
+        }
+        value
+    }
+
+    /// Reads what a store holds, perhaps by another version: unknown fields are kept and otherwise ignored, numbers are
+    /// brought within their bounds, and what can't be read has its default. An unknown mode pauses the queue.
+    ///
+    /// # Errors
+    /// The fields without which there is no queue, where they are missing or can't be read.
+    pub fn from_stored(value: &Value) -> Result<Self, Vec<FieldError>> {
+        document::parse_settings(value, "", Reading::Lenient)
     }
 
     /// Whether both say the same, revision and epoch aside.

@@ -1,15 +1,17 @@
 //! Where admitted visitors go.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
-use super::host::plain_host;
+use super::host::{is_below, plain_host};
 
 /// Scheme, host and port of a site: `https://www.example.com`. Nothing else, so that a path or a user can't hide in it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Origin {
     https: bool,
     host: String,
+    /// `None` is the scheme's own.
     port: Option<u16>,
 }
 
@@ -26,36 +28,55 @@ impl Origin {
         self.https
     }
 
+    /// The port, that of the scheme where none is named.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port.unwrap_or(if self.https { 443 } else { 80 })
+    }
+
     /// Host and port, without the port where it is the scheme's own.
     #[must_use]
     pub fn authority(&self) -> String {
-        let usual = if self.https { 443 } else { 80 };
-        match self.port {
-            Some(port) if port != usual => format!("{}:{port}", self.host),
-            _ => self.host.clone(),
-        }
+        self.port.map_or_else(|| self.host.clone(), |port| format!("{}:{port}", self.host))
+    }
+
+    /// The same scheme and port at another host.
+    pub(super) fn with_host(&self, host: &str) -> Self {
+        Self { host: host.to_owned(), ..self.clone() }
+    }
+
+    /// Whether the host is an IP address, or `localhost` or a name below it, which resolve to this machine.
+    pub(super) fn names_an_address(&self) -> bool {
+        let bare = self.host.trim_matches(['[', ']']);
+        bare.parse::<IpAddr>().is_ok() || bare == "localhost" || is_below(bare, "localhost")
     }
 }
 
-impl FromStr for Origin {
-    type Err = ();
+/// A text that is no [`Origin`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an origin is a scheme, a host and a port only, such as https://www.example.com")]
+pub struct InvalidOrigin;
 
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let (scheme, rest) = text.split_once("://").ok_or(())?;
+impl FromStr for Origin {
+    type Err = InvalidOrigin;
+
+    fn from_str(text: &str) -> Result<Self, InvalidOrigin> {
+        let (scheme, rest) = text.split_once("://").ok_or(InvalidOrigin)?;
         let https = match scheme.to_ascii_lowercase().as_str() {
             "https" => true,
             "http" => false,
-            _ => return Err(()),
+            _ => return Err(InvalidOrigin),
         };
         let authority = rest.strip_suffix('/').unwrap_or(rest);
         let (host, port) = match authority.rsplit_once(':') {
-            Some((host, port)) if !port.contains(']') => (host, Some(port.parse::<u16>().map_err(|_| ())?)),
+            Some((host, port)) if !port.contains(']') => (host, Some(port.parse::<u16>().map_err(|_| InvalidOrigin)?)),
             _ => (authority, None),
         };
         if port == Some(0) {
-            return Err(());
+            return Err(InvalidOrigin);
         }
-        Ok(Self { https, host: plain_host(host).ok_or(())?, port })
+        let usual = if https { 443 } else { 80 };
+        Ok(Self { https, host: plain_host(host).ok_or(InvalidOrigin)?, port: port.filter(|port| *port != usual) })
     }
 }
 

@@ -1,37 +1,142 @@
-//! Paths in the one form that rules are matched against, however the request spelled them.
+//! Readings of a request's path. Origins and the proxies before them disagree on what a path means: one decodes it twice,
+//! another resolves `..` first, a third takes `\` for `/`. Rules are matched against all of these.
 
 use percent_encoding::percent_decode_str;
 
-/// How often a path is percent-decoded before the rest counts as literal: some origins decode twice.
-const DECODE_ROUNDS: usize = 3;
+/// Most readings of one path. More than that is written to confuse.
+const READINGS_MAX: usize = 64;
+/// Most bytes of all readings of a path together, which bounds the time that rules take. Origins take 8 KiB of a path.
+const READINGS_BYTES_MAX: usize = 32 * 1024;
+/// Characters that no client can send unencoded, so that their encoded form is no other spelling.
+const ALWAYS_ENCODED: &[u8] = b" \"<>^`{|}";
 
-/// A path as rules see it: decoded, `\` as `/`, no empty, `.` or `..` segments, no `;parameters`, lower case, no slash
-/// at the end. Different spellings of what an origin may treat as the same page become one, so that none slips past a rule.
+/// What an origin may do with a path before it looks for the page.
+const STEPS: [fn(&str) -> String; 7] =
+    [decode, resolve_merged, resolve_kept, turn_backslashes, drop_parameters, trim_segments, cut_off];
+
+/// Every path that an origin may take a request's path for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathReadings {
+    /// In the form that rules are matched against: lower case, without empty segments and a slash at the end. The first
+    /// is the path as it was sent.
+    pub paths: Vec<String>,
+    /// Whether these are all of them. A path with more than 64 readings, or 32 KiB of them, has no legitimate sender.
+    pub is_complete: bool,
+}
+
+/// Reads `path` in every way: as it is, decoded once or more often, each with and without dot segments, `;` parameters,
+/// backslashes, trailing dots and spaces, and what follows a NUL, `?` or `#`, in any order of these steps.
 #[must_use]
-pub fn normalise_path(path: &str) -> String {
-    let mut decoded = path.to_owned();
-    for _ in 0..DECODE_ROUNDS {
-        if !decoded.contains('%') {
-            break;
-        }
-        decoded = percent_decode_str(&decoded).decode_utf8_lossy().into_owned();
-    }
-    let mut segments: Vec<&str> = Vec::new();
-    for segment in decoded.split(['/', '\\']) {
-        match segment.split(';').next().unwrap_or_default().trim_matches(|c: char| c.is_ascii_control()) {
-            "" | "." => {}
-            ".." => {
-                segments.pop();
+pub fn path_readings(path: &str) -> PathReadings {
+    let (mut found, mut bytes) = (vec![path.to_owned()], path.len());
+    let mut next = 0;
+    while next < found.len() && found.len() <= READINGS_MAX && bytes <= READINGS_BYTES_MAX {
+        for step in STEPS {
+            let reading = step(&found[next]);
+            if !found.contains(&reading) {
+                bytes += reading.len();
+                found.push(reading);
             }
-            name => segments.push(name),
+        }
+        next += 1;
+    }
+    let is_complete = next == found.len();
+    let mut paths: Vec<String> = Vec::new();
+    for reading in found {
+        let reading = matched_form(&reading);
+        if !paths.contains(&reading) {
+            paths.push(reading);
         }
     }
-    let mut normal = String::with_capacity(decoded.len() + 1);
-    for segment in &segments {
-        normal.push('/');
-        normal.push_str(&segment.to_lowercase());
+    PathReadings { paths, is_complete }
+}
+
+fn decode(path: &str) -> String {
+    percent_decode_str(path).decode_utf8_lossy().into_owned()
+}
+
+/// Resolves dot segments after empty segments are merged, as nginx and Go do.
+fn resolve_merged(path: &str) -> String {
+    resolve(path.split('/').filter(|segment| !segment.is_empty()))
+}
+
+/// Resolves dot segments as RFC 3986 and browsers do: an empty segment is one that `..` removes.
+fn resolve_kept(path: &str) -> String {
+    resolve(path.strip_prefix('/').unwrap_or(path).split('/'))
+}
+
+fn resolve<'a>(segments: impl Iterator<Item = &'a str>) -> String {
+    let mut resolved = Vec::new();
+    for segment in segments {
+        match segment.to_ascii_lowercase().replace("%2e", ".").as_str() {
+            "." => {}
+            ".." => {
+                resolved.pop();
+            }
+            _ => resolved.push(segment),
+        }
     }
-    if normal.is_empty() { "/".to_owned() } else { normal }
+    format!("/{}", resolved.join("/"))
+}
+
+fn turn_backslashes(path: &str) -> String {
+    path.replace('\\', "/")
+}
+
+fn drop_parameters(path: &str) -> String {
+    each_segment(path, |segment| segment.split(';').next().unwrap_or_default().to_owned())
+}
+
+/// Windows drops dots and spaces at the end of a name; others drop what is no text.
+fn trim_segments(path: &str) -> String {
+    each_segment(path, |segment| {
+        let text: String = segment.chars().filter(|c| !c.is_control() && *c != char::REPLACEMENT_CHARACTER).collect();
+        let text = text.trim();
+        if matches!(text, "." | "..") { text.to_owned() } else { text.trim_end_matches(['.', ' ']).to_owned() }
+    })
+}
+
+/// What follows these is no part of the path to programs that decode before they take an address apart.
+fn cut_off(path: &str) -> String {
+    path.split(['\0', '?', '#']).next().unwrap_or_default().to_owned()
+}
+
+fn each_segment(path: &str, change: impl Fn(&str) -> String) -> String {
+    path.split('/').map(change).collect::<Vec<_>>().join("/")
+}
+
+/// Two readings that only differ in case, doubled slashes or the spelling of what is always encoded are one.
+fn matched_form(path: &str) -> String {
+    let path = decode_always_encoded(path).to_lowercase();
+    let mut form = String::with_capacity(path.len() + 1);
+    for segment in path.split('/').filter(|segment| !segment.is_empty()) {
+        form.push('/');
+        form.push_str(segment);
+    }
+    if form.is_empty() { "/".to_owned() } else { form }
+}
+
+fn decode_always_encoded(path: &str) -> String {
+    let mut decoded = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        match rest.get(..3).and_then(escaped_byte) {
+            Some(byte) if !byte.is_ascii() || ALWAYS_ENCODED.contains(&byte) => {
+                decoded.push(byte);
+                rest = &rest[3..];
+            }
+            _ => {
+                decoded.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8(decoded).unwrap_or_else(|_| path.to_owned())
+}
+
+fn escaped_byte(escape: &[u8]) -> Option<u8> {
+    let digits = std::str::from_utf8(escape.strip_prefix(b"%")?).ok()?;
+    u8::from_str_radix(digits, 16).ok()
 }
 
 #[cfg(test)]
@@ -40,8 +145,12 @@ mod tests {
 
     use super::*;
 
+    fn readings(path: &str) -> Vec<String> {
+        path_readings(path).paths
+    }
+
     #[test]
-    fn every_spelling_of_a_page_is_one_path() {
+    fn every_spelling_of_a_page_reads_as_that_page() {
         for spelling in [
             "/checkout/pay",
             "/Checkout/PAY",
@@ -55,20 +164,60 @@ mod tests {
             "/checkout;id=1/pay;x",
             "\\checkout\\pay",
             "/%2563heckout/pay",
+            "/%25252563heckout/pay",
             "/checkout/pay%00",
+            "/checkout/pay%00.css",
+            "/checkout/pay%3fx",
+            "/checkout%20/pay",
+            "/checkout./pay",
+            "/checkout%ff/pay",
+            "/a%2fb/%2e%2e/checkout/pay",
+            "/static/..;/checkout/pay",
+            "/static/..%5ccheckout/pay",
         ] {
-            assert_eq!(normalise_path(spelling), "/checkout/pay", "{spelling}");
+            assert!(readings(spelling).contains(&"/checkout/pay".to_owned()), "{spelling}: {:?}", readings(spelling));
         }
-        assert_eq!(normalise_path(""), "/");
-        assert_eq!(normalise_path("/../.."), "/");
+        assert_eq!(readings(""), ["/"]);
+        assert!(readings("/../..").contains(&"/".to_owned()));
+    }
+
+    #[test]
+    fn a_path_that_leaves_a_folder_still_reads_as_one_inside() {
+        for path in ["/checkout/../static/x", "/checkout/%252e%252e/static/x", "/checkout/..%5cstatic/x"] {
+            let readings = readings(path);
+            assert!(readings.iter().any(|reading| reading.starts_with("/checkout/")), "{path}: {readings:?}");
+            assert!(readings.contains(&"/static/x".to_owned()), "{path}: {readings:?}");
+        }
+        assert!(readings("/a//../checkout").contains(&"/a/checkout".to_owned()), "an empty segment is one to RFC 3986");
+    }
+
+    #[test]
+    fn an_ordinary_path_has_one_reading() {
+        for (path, reading) in [
+            ("/Shop/Seats", "/shop/seats"),
+            ("/shop//seats/", "/shop/seats"),
+            ("/%C3%BCber/uns", "/\u{fc}ber/uns"),
+            ("/two%20words.png", "/two words.png"),
+        ] {
+            assert_eq!(readings(path), [reading]);
+        }
+    }
+
+    #[test]
+    fn a_path_with_too_many_readings_is_not_read_to_the_end() {
+        let nested = format!("/%{}2e/x", "25".repeat(READINGS_MAX + 1));
+        assert!(!path_readings(&nested).is_complete);
+        assert!(!path_readings(&"/%2541".repeat(4_000)).is_complete);
+        assert!(path_readings(&"/long".repeat(1_600)).is_complete);
     }
 
     proptest! {
         #[test]
-        fn no_path_panics_and_a_normal_path_has_no_dots(path in "(\\PC|%[0-9a-f]{2}|/|\\.|;){0,80}") {
-            let normal = normalise_path(&path);
-            prop_assert!(normal.starts_with('/'));
-            prop_assert!(!normal.split('/').any(|segment| segment == ".." || segment == "."));
+        fn no_path_panics_and_the_resolved_reading_has_no_dots(path in "(\\PC|%[0-9a-f]{2}|/|\\.|;){0,80}") {
+            let readings = path_readings(&path);
+            prop_assert!(readings.paths.iter().all(|reading| reading.starts_with('/')));
+            let is_resolved = |reading: &String| !reading.split('/').any(|segment| segment == ".." || segment == ".");
+            prop_assert!(!readings.is_complete || readings.paths.iter().any(is_resolved));
         }
     }
 }

@@ -2,16 +2,18 @@
 
 use std::net::IpAddr;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ipnet::IpNet;
 use serde_json::{Map, Value, json};
 
-use super::fields::{FieldError, Fields, shown, strings};
-use super::path::normalise_path;
+use super::fields::{FieldError, Fields, Reading, shown, strings};
+use super::path::path_readings;
 use super::wording::FieldWording as W;
 
 /// Most rules of a queue.
 pub const RULES_MAX: usize = 100;
+/// Most path globs of a queue, over all of its rules.
+const GLOBS_MAX: usize = 200;
 /// Most alternatives of one condition.
 const ALTERNATIVES_MAX: usize = 100;
 /// Longest path glob, header or cookie text.
@@ -35,25 +37,27 @@ pub struct NamedValue {
     pub value: String,
 }
 
-/// A path glob in source and compiled form: `*` within a segment, `**` across segments.
-#[derive(Debug, Clone)]
-pub struct PathGlob {
-    source: String,
-    matcher: GlobMatcher,
+/// Path globs in source and compiled form: `*` within a segment, `**` across segments.
+#[derive(Debug, Clone, Default)]
+pub struct PathGlobs {
+    sources: Vec<String>,
+    set: GlobSet,
 }
 
-impl PathGlob {
-    fn parse(source: &str) -> Option<Self> {
-        if !source.starts_with('/') || source.len() > TEXT_MAX {
-            return None;
+impl PathGlobs {
+    fn parse(value: &Value) -> Option<Self> {
+        let sources =
+            list(value, |source| (source.starts_with('/') && source.len() <= TEXT_MAX).then(|| source.to_owned()))?;
+        let mut set = GlobSetBuilder::new();
+        for source in &sources {
+            set.add(GlobBuilder::new(source).case_insensitive(true).literal_separator(true).build().ok()?);
         }
-        let glob = GlobBuilder::new(source).case_insensitive(true).literal_separator(true).build().ok()?;
-        Some(Self { source: source.to_owned(), matcher: glob.compile_matcher() })
+        Some(Self { set: set.build().ok()?, sources })
     }
 
     /// `/shop/**` means `/shop` too: the slash at the end of a path is no way around a rule.
     fn matches(&self, path: &str) -> bool {
-        self.matcher.is_match(path) || self.matcher.is_match(format!("{path}/"))
+        self.set.is_match(path) || self.set.is_match(format!("{path}/"))
     }
 }
 
@@ -62,8 +66,8 @@ impl PathGlob {
 pub struct Rule {
     /// What to do with what matches.
     pub action: RuleAction,
-    /// The normalised path.
-    pub path: Vec<PathGlob>,
+    /// The path, in any of its [readings](path_readings).
+    pub path: PathGlobs,
     /// The method, in capitals.
     pub method: Vec<String>,
     /// A header with its value.
@@ -76,7 +80,7 @@ pub struct Rule {
 
 /// What rules may ask of a request.
 pub struct RequestFacts<'a> {
-    /// Path as the request has it; without the query.
+    /// Path as the request has it, without the query; it is [read](path_readings) in every way.
     pub path: &'a str,
     /// Method in capitals.
     pub method: &'a str,
@@ -89,11 +93,13 @@ pub struct RequestFacts<'a> {
 }
 
 impl Rule {
-    fn matches(&self, facts: &RequestFacts<'_>, path: &str) -> bool {
+    /// Whether all conditions hold for a request whose path is read as `path`.
+    #[must_use]
+    pub fn matches(&self, facts: &RequestFacts<'_>, path: &str) -> bool {
         let has_header = |wanted: &NamedValue| (facts.header)(&wanted.name) == Some(&wanted.value);
         let has_cookie = |wanted: &NamedValue| (facts.cookie)(&wanted.name).as_ref() == Some(&wanted.value);
         let inside = |address: IpAddr| self.source.iter().any(|net| net.contains(&address));
-        (self.path.is_empty() || self.path.iter().any(|glob| glob.matches(path)))
+        (self.path.sources.is_empty() || self.path.matches(path))
             && (self.method.is_empty() || self.method.iter().any(|method| method == facts.method))
             && self.header.as_ref().is_none_or(has_header)
             && self.cookie.as_ref().is_none_or(has_cookie)
@@ -101,29 +107,76 @@ impl Rule {
     }
 
     fn has_condition(&self) -> bool {
-        !(self.path.is_empty() && self.method.is_empty() && self.source.is_empty())
+        !(self.path.sources.is_empty() && self.method.is_empty() && self.source.is_empty())
             || self.header.is_some()
             || self.cookie.is_some()
     }
 }
 
-/// What the rules of one queue say of a request: the action of the first rule that matches. Where none does: a queue
-/// whose rules only name exceptions (or that has none) takes everything else, a queue whose rules name what it takes
-/// leaves the rest alone (`None`), so that the next queue of the host is asked.
+/// What a host's queues do with one reading of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ruling {
+    /// The reading of the path.
+    pub path: String,
+    /// Whether the request meets a queue or passes.
+    pub action: RuleAction,
+    /// The queue whose rules say so; `None` where it passes because no queue takes it.
+    pub queue: Option<usize>,
+}
+
+/// What the queues of a host, in their order, do with each reading of a request; at least one.
 #[must_use]
-pub fn decide(rules: &[Rule], facts: &RequestFacts<'_>) -> Option<RuleAction> {
-    if rules.is_empty() {
-        return Some(RuleAction::Queue);
+pub fn rulings(queues: &[&[Rule]], facts: &RequestFacts<'_>) -> Vec<Ruling> {
+    let readings = path_readings(facts.path);
+    let rule_on = |path: String| {
+        let decides = |rules: &[Rule]| action_of(rules, facts, &path);
+        let found = queues.iter().enumerate().find_map(|(index, rules)| Some((index, decides(rules)?)));
+        let (queue, action) = found.map_or((None, RuleAction::Bypass), |(index, action)| (Some(index), action));
+        Ruling { path, action, queue }
+    };
+    let mut rulings: Vec<Ruling> = readings.paths.into_iter().map(rule_on).collect();
+    if !readings.is_complete {
+        let queue = (!queues.is_empty()).then_some(0);
+        rulings.push(Ruling { path: facts.path.to_owned(), action: RuleAction::Queue, queue });
     }
-    let path = normalise_path(facts.path);
-    match rules.iter().find(|rule| rule.matches(facts, &path)) {
+    rulings
+}
+
+/// The ruling that counts: a request passes only if it passes in every reading of its path, since an origin may take it
+/// for any of these.
+///
+/// # Panics
+/// Without a ruling.
+#[must_use]
+pub fn decisive(rulings: &[Ruling]) -> &Ruling {
+    rulings.iter().find(|ruling| ruling.action == RuleAction::Queue).unwrap_or(&rulings[0])
+}
+
+/// What the queues of a host do with a request: the [`decisive`] of its [`rulings`].
+#[must_use]
+pub fn decide(queues: &[&[Rule]], facts: &RequestFacts<'_>) -> Ruling {
+    if queues.first().is_some_and(|rules| rules.is_empty()) {
+        return Ruling { path: facts.path.to_owned(), action: RuleAction::Queue, queue: Some(0) };
+    }
+    decisive(&rulings(queues, facts)).clone()
+}
+
+/// What the rules of one queue say of a request whose path is read as `path`: the action of the first rule that matches.
+/// Where none does: a queue whose rules only name exceptions (or that has none) takes everything else, a queue whose
+/// rules name what it takes leaves the rest alone (`None`), so that the next queue of the host is asked.
+#[must_use]
+pub fn action_of(rules: &[Rule], facts: &RequestFacts<'_>, path: &str) -> Option<RuleAction> {
+    match rules.iter().find(|rule| rule.matches(facts, path)) {
         Some(rule) => Some(rule.action),
         None if rules.iter().all(|rule| rule.action == RuleAction::Bypass) => Some(RuleAction::Queue),
         None => None,
     }
 }
 
-pub(super) fn parse_rules(value: &Value, path: &str, errors: &mut Vec<FieldError>) -> Vec<Rule> {
+pub(super) fn parse_rules(value: &Value, path: &str, reading: Reading, errors: &mut Vec<FieldError>) -> Vec<Rule> {
+    if reading == Reading::Lenient {
+        return value.as_array().into_iter().flatten().filter_map(|item| stored_rule(item.as_object()?)).collect();
+    }
     let Some(items) = value.as_array().filter(|items| items.len() <= RULES_MAX) else {
         let takes = W::Rules.with("most", RULES_MAX);
         errors.push(FieldError::new(path, W::TakesNot.with("what", takes).with("given", shown(value))));
@@ -131,31 +184,21 @@ pub(super) fn parse_rules(value: &Value, path: &str, errors: &mut Vec<FieldError
     };
     let mut rules = Vec::new();
     for (index, item) in items.iter().enumerate() {
-        let path = format!("{path}[{index}]");
+        let place = format!("{path}[{index}]");
         match item.as_object() {
-            Some(map) => rules.extend(parse_rule(map, &path, errors)),
-            None => errors.push(FieldError::new(path, W::Takes.with("what", W::RuleTable))),
+            Some(map) => rules.extend(parse_rule(map, &place, errors)),
+            None => errors.push(FieldError::new(place, W::Takes.with("what", W::RuleTable))),
         }
+    }
+    if rules.iter().map(|rule| rule.path.sources.len()).sum::<usize>() > GLOBS_MAX {
+        errors.push(FieldError::new(path, W::TooManyPaths.with("most", GLOBS_MAX)));
     }
     rules
 }
 
 fn parse_rule(map: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) -> Option<Rule> {
     let mut fields = Fields::new(map, path);
-    let action =
-        fields.required("action", W::OneOf.with("words", "\"queue\", \"bypass\""), |value| match value.as_str()? {
-            "queue" => Some(RuleAction::Queue),
-            "bypass" => Some(RuleAction::Bypass),
-            _ => None,
-        });
-    let rule = Rule {
-        action: action.unwrap_or(RuleAction::Queue),
-        path: fields.or("path", vec![], W::Paths, |value| list(value, PathGlob::parse)),
-        method: fields.or("method", vec![], W::Methods, |value| list(value, method)),
-        header: fields.optional("header", W::NamedValue, named_value),
-        cookie: fields.optional("cookie", W::NamedValue, named_value),
-        source: fields.or("source", vec![], W::Networks, |value| list(value, network)),
-    };
+    let rule = rule_of(&mut fields);
     if fields.errors.is_empty() && !rule.has_condition() {
         fields.refuse("action", W::RuleWithoutCondition);
     }
@@ -163,6 +206,32 @@ fn parse_rule(map: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>
     let good = found.is_empty();
     errors.extend(found);
     good.then_some(rule)
+}
+
+/// A rule that a store holds. Where part of it can't be read, more requests meet the queue rather than fewer: a bypass of
+/// which a condition is unknown is left out.
+fn stored_rule(map: &Map<String, Value>) -> Option<Rule> {
+    let mut fields = Fields::read(map, "", Reading::Lenient);
+    let rule = rule_of(&mut fields);
+    let is_doubtful = fields.has_ignored() || !fields.errors.is_empty();
+    (rule.action == RuleAction::Queue || !is_doubtful).then_some(rule)
+}
+
+fn rule_of(fields: &mut Fields<'_>) -> Rule {
+    let action =
+        fields.required("action", W::OneOf.with("words", "\"queue\", \"bypass\""), |value| match value.as_str()? {
+            "queue" => Some(RuleAction::Queue),
+            "bypass" => Some(RuleAction::Bypass),
+            _ => None,
+        });
+    Rule {
+        action: action.unwrap_or(RuleAction::Queue),
+        path: fields.or("path", PathGlobs::default(), W::Paths, PathGlobs::parse),
+        method: fields.or("method", vec![], W::Methods, |value| list(value, method)),
+        header: fields.optional("header", W::NamedValue, named_value),
+        cookie: fields.optional("cookie", W::NamedValue, named_value),
+        source: fields.or("source", vec![], W::Networks, |value| list(value, network)),
+    }
 }
 
 fn list<T>(value: &Value, parse: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
@@ -197,7 +266,7 @@ impl Rule {
                 map.insert(name.into(), json!(items));
             }
         };
-        put_list("path", self.path.iter().map(|glob| glob.source.clone()).collect());
+        put_list("path", self.path.sources.clone());
         put_list("method", self.method.clone());
         put_list("source", self.source.iter().map(ToString::to_string).collect());
         for (name, wanted) in [("header", &self.header), ("cookie", &self.cookie)] {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::allowlist::{self, ENTRIES_MAX, OriginPattern};
 use super::document::{NAME_MAX, id, name, not_a_table};
 use super::fields::{FieldError, Fields};
 use super::wording::FieldWording as W;
@@ -19,6 +20,11 @@ pub struct Tenant {
     pub colour: Option<String>,
     /// Address of the brand's logo within its theme's folder; `None` shows the name instead.
     pub logo: Option<String>,
+    /// Domains that the hosts and cookie domains of its queues are or lie below; `None` leaves them to superusers and the
+    /// settings file.
+    pub domains: Option<Vec<String>>,
+    /// Origins that its queues hand visitors over to; `None` leaves them to superusers and the settings file.
+    pub origins: Option<Vec<OriginPattern>>,
 }
 
 impl Tenant {
@@ -37,9 +43,11 @@ impl Tenant {
         let brand = fields.required("name", W::Name, name);
         let colour = fields.optional("colour", W::Colour, colour);
         let logo = fields.optional("logo", W::Logo, logo);
+        let domains = fields.optional("domains", W::Domains.with("most", ENTRIES_MAX), allowlist::domains);
+        let origins = fields.optional("origins", W::Origins.with("most", ENTRIES_MAX), allowlist::origins);
         let errors = fields.finish();
         match (id, brand) {
-            (Some(id), Some(name)) if errors.is_empty() => Ok(Self { id, name, colour, logo }),
+            (Some(id), Some(name)) if errors.is_empty() => Ok(Self { id, name, colour, logo, domains, origins }),
             _ => Err(errors),
         }
     }

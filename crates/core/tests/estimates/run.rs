@@ -171,7 +171,7 @@ impl Run {
         }
         let ticket = self.ticket(now, number);
         let join = ticket.as_ref().map_or_else(|| self.chance.session(), VerifiedTicket::session);
-        let answer = self.line.visit(now, &Visit { ticket, join: Some(join) });
+        let answer = self.line.visit(now, &Visit { ticket, join: Some(join), ..Visit::default() });
         let place = answer.place.expect("an open queue gives everybody a place");
         self.visitors[number].told = Some((now, place));
         if place.admitted_at.is_some() {
@@ -273,7 +273,7 @@ impl Run {
 
     fn robot(&mut self, now: Micros) {
         let session = self.chance.session();
-        self.line.visit(now, &Visit { ticket: None, join: Some(session) });
+        self.line.visit(now, &Visit::joining(session));
         let next = self.chance.exponential(1.0 / self.sale.habits.robots);
         self.put(after(now, next), Event::Robot);
     }

@@ -2,16 +2,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use vestibule_core::line::{FoundState, Line, LineRules, Stats};
-use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, SessionId, VerifiedTicket, Vouchers};
+use vestibule_core::line::{FoundState, Line, LineRules, Stats, Visit, VisitAnswer, Witness};
+use vestibule_core::{MICROS_PER_SECOND, Micros, SessionId, VerifiedTicket};
 
 use crate::report::Report;
 
 pub(crate) struct Hall {
     pub(crate) line: Line,
-    queue: QueueId,
-    /// Whom the one process that serves the line let in: it lives on when the store loses all.
-    vouchers: Vouchers,
+    /// What the one process that serves the line knows of it: it lives on when the store loses all.
+    witness: Witness,
     /// Who came to the line and was not seen to leave it; some have lapsed.
     waiting: BTreeSet<(Micros, SessionId)>,
     /// Who was let in and has not shown up: how long places had been waited for by then.
@@ -24,11 +23,11 @@ pub(crate) struct Hall {
 }
 
 impl Hall {
-    pub(crate) fn new(rules: LineRules, queue: QueueId, now: Micros) -> Self {
+    pub(crate) fn new(rules: LineRules, now: Micros) -> Self {
         let line = Line::new(rules, now, false);
         let (last, most) = (line.stats(now), line.rules().quota);
-        let (waiting, unclaimed, vouchers) = (BTreeSet::new(), HashMap::new(), Vouchers::default());
-        Self { line, queue, vouchers, waiting, unclaimed, last, waited_for: 0.0, most }
+        let (waiting, unclaimed, witness) = (BTreeSet::new(), HashMap::new(), Witness::default());
+        Self { line, witness, waiting, unclaimed, last, waited_for: 0.0, most }
     }
 
     pub(crate) fn rules(&self) -> &LineRules {
@@ -48,7 +47,8 @@ impl Hall {
     pub(crate) fn pass(&mut self, now: Micros, report: &mut Report) {
         let seconds = now.since(self.last.now) as f64 / MICROS_PER_SECOND as f64;
         if self.last.waiting > 0 && !self.last.recovering {
-            let quota = self.rules().quota;
+            // Slots kept for those who have not returned yet are not there for the line.
+            let quota = self.rules().quota.saturating_sub(self.last.reserved);
             self.waited_for += seconds;
             report.offered += seconds * quota as f64;
             report.taken += seconds * self.last.active.min(quota) as f64;
@@ -56,9 +56,11 @@ impl Hall {
         self.last.now = now;
     }
 
-    /// The ticket as the process hands it on.
-    pub(crate) fn vouch(&self, ticket: VerifiedTicket) -> VerifiedTicket {
-        self.vouchers.vouch(&self.queue, ticket)
+    /// A visit, as the process hands it on.
+    pub(crate) fn visit(&mut self, now: Micros, ticket: Option<VerifiedTicket>, join: SessionId) -> VisitAnswer {
+        let answer = self.line.visit(now, &Visit { ticket, join: Some(join), witness: self.witness });
+        self.witness.census = Some(answer.census());
+        answer
     }
 
     /// Somebody came to the line, or back to it.
@@ -80,9 +82,6 @@ impl Hall {
 
     /// Looks at what an operation did. Returns who was let in, in order, with their arrivals.
     pub(crate) fn look(&mut self, now: Micros, report: &mut Report) -> Vec<(Micros, SessionId)> {
-        if let Some(let_in) = self.line.take_let_in(now) {
-            self.vouchers.remember(&self.queue, &let_in);
-        }
         let stats = self.line.stats(now);
         let counted = |stats: &Stats| stats.counters.admitted + stats.counters.released;
         let admitted = self.admitted(now, counted(&stats) - counted(&self.last), report);

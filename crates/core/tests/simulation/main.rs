@@ -21,6 +21,7 @@ mod visitor;
 #[cfg(test)]
 mod tests {
     use std::env;
+    use std::ops::Range;
 
     use super::report::{Report, Summary};
     use super::scenario::Scenario;
@@ -35,13 +36,16 @@ mod tests {
             .map(|text| text.parse().unwrap_or_else(|_| panic!("{name} takes a whole number, not {text:?}")))
     }
 
-    fn simulate(closed_tabs: f64) -> Summary {
-        let seeds = match number("VESTIBULE_SIM_SEED") {
+    fn seeds() -> Range<u64> {
+        match number("VESTIBULE_SIM_SEED") {
             Some(seed) => seed..seed + 1,
             None => 0..number("VESTIBULE_SIM_SEEDS").unwrap_or(SEEDS),
-        };
+        }
+    }
+
+    fn simulate(closed_tabs: f64) -> Summary {
         let mut summary = Summary::default();
-        for seed in seeds {
+        for seed in seeds() {
             let scenario = Scenario::of(seed, closed_tabs);
             let report: Report = Street::new(seed, scenario.clone()).run();
             println!("seed {seed}, {:.0} % closed tabs: {report}; {scenario:?}", closed_tabs * 100.0);
@@ -50,6 +54,25 @@ mod tests {
         }
         println!("{:.0} % closed tabs: {summary}", closed_tabs * 100.0);
         summary
+    }
+
+    /// Shoppers whose pages ask every 150 to 200 s, before twenty slots that are all taken when the state is lost.
+    #[test]
+    fn a_lost_state_sends_hardly_any_shopper_back_to_the_line() {
+        let (mut evicted, mut sales) = (0, 0);
+        for seed in seeds() {
+            let report = Street::new(seed, Scenario::of_a_loss(seed)).run();
+            println!(
+                "seed {seed}: {} evicted, at most {} shop at once; {report}",
+                report.evicted, report.most_shopping
+            );
+            report.check(seed);
+            assert!(report.most_shopping <= 23, "{} shop at once: VESTIBULE_SIM_SEED={seed}", report.most_shopping);
+            evicted += report.evicted;
+            sales += 1;
+        }
+        let mean = evicted as f64 / f64::from(sales);
+        assert!(mean <= 0.1, "{mean} of twenty are evicted in the mean");
     }
 
     #[test]

@@ -16,6 +16,10 @@ pub(crate) struct Report {
     pub(crate) never_in: u64,
     /// Arrivals of those who were there all the time, in the order in which they were let in.
     pub(crate) admissions: Vec<u64>,
+    /// Visitors who were let in, asked in time, and were told to wait.
+    pub(crate) evicted: u64,
+    /// Most visitors who shopped at once.
+    pub(crate) most_shopping: u64,
     /// Place-seconds taken by people, and those there were, while somebody waited.
     pub(crate) taken: f64,
     pub(crate) offered: f64,

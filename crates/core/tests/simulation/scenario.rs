@@ -31,6 +31,9 @@ pub(crate) struct Scenario {
     pub(crate) raised: Option<f64>,
     /// When the store loses all it has.
     pub(crate) flushed: Option<f64>,
+    pub(crate) active_ttl: u64,
+    /// How often a shop's page says that somebody is there, at least and at most.
+    pub(crate) keepalive: (f64, f64),
 }
 
 pub(crate) const SHOPPING: f64 = 300.0;
@@ -57,6 +60,29 @@ impl Scenario {
             lowered: lowers.then_some((lowered_at, lowered_at + 400.0)),
             raised: chance.happens(0.3).then(|| chance.between(300.0, 1500.0)),
             flushed: chance.happens(0.4).then(|| chance.between(100.0, 1500.0)),
+            active_ttl: 300,
+            keepalive: (45.0, 45.1),
+        }
+    }
+
+    /// Twenty slots, with many more before them, of people who stay, and one loss of everything.
+    pub(crate) fn of_a_loss(seed: u64) -> Self {
+        let mut chance = Chance::of(seed);
+        Self {
+            quota: 20,
+            per_minute: None,
+            rush: 150,
+            stream: 100,
+            every: 15.0,
+            closed_tabs: 0.0,
+            phones: 0.0,
+            second_tabs: 0.0,
+            robots_every: 60.0,
+            lowered: None,
+            raised: None,
+            flushed: Some(chance.between(600.0, 1500.0)),
+            active_ttl: 600,
+            keepalive: (150.0, 200.0),
         }
     }
 
@@ -66,10 +92,11 @@ impl Scenario {
             quota: self.quota,
             admissions_per_minute: self.per_minute,
             waiting_ttl: 60,
-            active_ttl: 300,
+            active_ttl: self.active_ttl,
             claim_ttl: 30,
             hold_ttl: 600,
             max_session: None,
+            credential_ttl: 2,
             epoch: 1,
             revision: 1,
         }

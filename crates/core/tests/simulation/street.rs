@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use vestibule_core::line::{Place, Presentation, Visit, VisitAnswer};
+use vestibule_core::line::{Place, Presentation, VisitAnswer};
 use vestibule_core::{KeyList, Micros, QueueId, SessionId, TicketSigner, VerifiedTicket};
 
 use crate::agenda::{Agenda, Event, later};
@@ -15,8 +15,8 @@ use crate::visitor::{Phase, Visitor};
 const START: Micros = Micros(1_700_000_000_000_000);
 /// By then everybody has been served in any scenario; robots and the purge job go on until then.
 const END: f64 = 5.0 * 3600.0;
-/// How often a shop's page says that somebody is there.
-const KEEPALIVE: f64 = 45.0;
+/// When a new visitor's page asks for the first time, and so returns the ticket.
+const CONFIRM: f64 = 2.0;
 const PURGE_EVERY: f64 = 30.0;
 /// Mean time for which the page is open before a phone falls asleep, and how long it then sleeps at least and at most.
 const AWAKE: f64 = 400.0;
@@ -34,13 +34,15 @@ pub(crate) struct Street {
     report: Report,
     /// How many are not gone yet.
     about: usize,
+    /// How many shop.
+    shopping: u64,
 }
 
 impl Street {
     pub(crate) fn new(seed: u64, scenario: Scenario) -> Self {
         let queue: QueueId = "sale".parse().unwrap();
         let mut street = Self {
-            hall: Hall::new(scenario.rules(), queue.clone(), START),
+            hall: Hall::new(scenario.rules(), START),
             chance: Chance::of(seed),
             agenda: Agenda::default(),
             visitors: Vec::new(),
@@ -49,6 +51,7 @@ impl Street {
             queue,
             report: Report::default(),
             about: scenario.rush + scenario.stream,
+            shopping: 0,
             scenario,
         };
         street.plan_operations();
@@ -143,8 +146,7 @@ impl Street {
 
     fn visit(&mut self, now: Micros, ticket: Option<VerifiedTicket>, join: SessionId) -> VisitAnswer {
         let confirmed = ticket.is_some();
-        let ticket = ticket.map(|ticket| self.hall.vouch(ticket));
-        let answer = self.hall.line.visit(now, &Visit { ticket, join: Some(join) });
+        let answer = self.hall.visit(now, ticket, join);
         self.report.visits += 1;
         if let Some(place) = answer.place {
             let came = matches!(answer.presentation, Presentation::Joined | Presentation::Returned);
@@ -183,7 +185,9 @@ impl Street {
         let visitor = &mut self.visitors[number];
         visitor.keep(ticket);
         if !visitor.recognises(place) {
-            self.report.places_lost += 1;
+            // A position is held for a client that has returned a ticket.
+            self.report.places_lost +=
+                u64::from(visitor.tickets[1].as_ref().is_some_and(|last| !last.is_unconfirmed()));
             (visitor.session, visitor.arrival) = (place.session, None);
         }
         visitor.was_absent |= answer.presentation == Presentation::Returned && !answer.recovering;
@@ -194,21 +198,39 @@ impl Street {
         let visitor = &mut self.visitors[number];
         let first = visitor.arrival.replace(place.arrival).is_none();
         match place.admitted_at {
-            Some(_) if visitor.phase == Phase::Waiting => {
-                visitor.phase = Phase::Shopping;
+            Some(_) if visitor.phase != Phase::Shopping => {
+                let evicted = std::mem::replace(&mut visitor.phase, Phase::Shopping) == Phase::Evicted;
+                self.shopping += 1;
+                self.report.most_shopping = self.report.most_shopping.max(self.shopping);
+                if evicted {
+                    return self.keep_alive(now, number);
+                }
                 let shopping = self.chance.log_normal(SHOPPING);
                 self.agenda.at(later(now, shopping), Event::Finish(number));
-                self.agenda.at(later(now, KEEPALIVE), Event::Poll(number));
+                self.keep_alive(now, number);
             }
-            Some(_) => self.agenda.at(later(now, KEEPALIVE), Event::Poll(number)),
+            Some(_) => self.keep_alive(now, number),
             None => {
-                let wait = self.poll_after(place.rank, answer);
+                if visitor.phase == Phase::Shopping {
+                    visitor.phase = Phase::Evicted;
+                    self.report.evicted += 1;
+                    self.shopping -= 1;
+                }
+                let wait = if place.confirmed { self.poll_after(place.rank, answer) } else { CONFIRM };
                 self.agenda.at(later(now, wait), Event::Poll(number));
             }
         }
         if first {
             self.begin(now, number);
         }
+    }
+
+    /// The shop's page says that somebody is there.
+    fn keep_alive(&mut self, now: Micros, number: usize) {
+        let (least, most) = self.scenario.keepalive;
+        let confirmed = self.visitors[number].tickets[0].as_ref().is_some_and(|ticket| !ticket.is_unconfirmed());
+        let pause = if confirmed { self.chance.between(least, most) } else { CONFIRM };
+        self.agenda.at(later(now, pause), Event::Poll(number));
     }
 
     /// As the gate tells it: 2 s near the front, a third of `waiting_ttl` far from it, with jitter.
@@ -249,7 +271,8 @@ impl Street {
     }
 
     fn depart(&mut self, number: usize) {
-        self.visitors[number].phase = Phase::Gone;
+        let phase = std::mem::replace(&mut self.visitors[number].phase, Phase::Gone);
+        self.shopping -= u64::from(phase == Phase::Shopping);
         self.about -= 1;
     }
 

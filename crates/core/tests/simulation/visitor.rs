@@ -12,6 +12,8 @@ pub(crate) enum Phase {
     Asleep,
     /// Let in.
     Shopping,
+    /// Was let in, and is back in line though they asked in time.
+    Evicted,
     /// Never to come back.
     Gone,
 }

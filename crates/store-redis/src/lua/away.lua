@@ -1,20 +1,23 @@
--- The queue page was closed: a waiting session's presence ends, its ticket still holds the place.
+-- The queue page was closed: a waiting session's presence ends, its ticket still holds the position.
 --
--- KEYS[1..6] line, places, pool, ended, state, settings
+-- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the session
 -- ARGV[3]    the ticket's epoch
--- Returns    { DONE, removal, whom it let in .. }: WAITED or WAS_ABSENT
--- Cost       O(log n); at most REAP_BATCH sessions lapse and ADVANCE_BATCH are let in on the way
+-- Returns    { DONE, removal }: WAITED or WAS_ABSENT
+-- Cost       O(log n); at most REAP_BATCH sessions expire and ADVANCE_BATCH are admitted on the way
 -- Rules      2, 6, 8
-reap(REAP_BATCH)
+local line = line_operations()
+line.reap(REAP_BATCH)
 local removal = WAS_ABSENT
-if tonumber(ARGV[3]) == epoch and call('ZREM', LINE, ARGV[2]) == 1 then
-  if is_confirmed(call('ZSCORE', POOL, ARGV[2])) then gone = gone + 1 end
+local arrival = tonumber(ARGV[3]) == epoch and call('ZSCORE', LINE, ARGV[2])
+if arrival then
+  line.leaves_line(tonumber(arrival), tonumber(call('ZSCORE', POOL, ARGV[2])))
+  call('ZREM', LINE, ARGV[2])
   call('ZREM', POOL, ARGV[2])
-  count('went_away', 1)
+  line.count('went_away', 1)
   removal = WAITED
 end
-measure()
-advance()
-return with_let_in({ DONE, removal })
+line.measure()
+line.advance()
+return { DONE, removal }

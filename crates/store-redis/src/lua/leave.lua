@@ -1,11 +1,14 @@
 -- The bearer of a ticket leaves for good.
 --
--- KEYS[1..6] line, places, pool, ended, state, settings
+-- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the session
 -- ARGV[3]    the ticket's epoch
--- Returns    { DONE, removal, whom it let in .. }: WAITED, WAS_ADMITTED or WAS_ABSENT
--- Cost       O(log n); at most REAP_BATCH sessions lapse and ADVANCE_BATCH are let in on the way
+-- ARGV[4]    1 if the ticket shows that the session was active, else 0
+-- ARGV[5]    1 if the client had not returned a ticket when it was signed, else 0
+-- Returns    { DONE, removal }: WAITED, WAS_ADMITTED or WAS_ABSENT
+-- Cost       O(log n); at most REAP_BATCH sessions expire and ADVANCE_BATCH are admitted on the way
 -- Rules      2, 6, 8
 if tonumber(ARGV[3]) ~= epoch then return { DONE, WAS_ABSENT } end
-return with_let_in({ DONE, end_session(ARGV[2], 'left') })
+local tombstone_ttl = ARGV[5] == '1' and claim_ttl or nil
+return { DONE, line_operations().end_session(ARGV[2], 'left', tombstone_ttl, ARGV[4] == '1') }

@@ -1,6 +1,6 @@
 -- A page of those who wait, in order of arrival. Changes nothing.
 --
--- KEYS[1..6] line, places, pool, ended, state, settings
+-- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the arrival in us from which on
 -- ARGV[3]    how many, at most PAGE_MAX
@@ -14,6 +14,6 @@ if #sessions == 0 then return reply end
 for i, expiry in ipairs(call('ZMSCORE', POOL, unpack(sessions))) do
   reply[#reply + 1] = sessions[i]
   reply[#reply + 1] = tonumber(found[2 * i])
-  reply[#reply + 1] = math.ceil(tonumber(expiry) or 0)
+  reply[#reply + 1] = tonumber(expiry) or 0
 end
 return reply

@@ -1,15 +1,15 @@
 -- Admits the next sessions of the line, whatever quota, rate or pause say.
 --
--- KEYS[1..6] line, places, pool, ended, state, settings
+-- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    how many, at most RELEASE_BATCH
--- Returns    { DONE, released, whom it let in .. }
+-- Returns    { DONE, released }
 -- Cost       O((ADVANCE_BATCH + RELEASE_BATCH) * log n)
 -- Rules      2, 6, 10
-reap(REAP_BATCH)
-measure()
-advance()
-local released = promote(math.min(tonumber(ARGV[2]), RELEASE_BATCH), RELEASE_BATCH)
-keep_pace(0)
-count('released', released)
-return with_let_in({ DONE, released })
+local line = line_operations()
+line.reap(REAP_BATCH)
+line.advance()
+local released = line.promote(math.min(tonumber(ARGV[2]), RELEASE_BATCH), RELEASE_BATCH)
+line.keep_pace(0)
+line.count('released', released)
+return { DONE, released }

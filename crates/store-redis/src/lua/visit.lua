@@ -1,142 +1,251 @@
 -- Visits and keepalives that came at once, one after the other: each joins or returns, keeps the presence up, advances, and is
--- told where the visitor stands. visit_poll.lua has answered the first of them, as far as they are polls at which nobody moves.
+-- told where the visitor stands.
 --
--- KEYS[1..6] line, places, pool, ended, state, settings
+-- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''
--- ARGV[2]    the visits, those with a ticket first, each packed as VISIT_FORMAT: the ticket's session, LET_IN or not and JOINS
---            or not, present until us (-1 if it does not say so; the latest come first), arrival us, admitted at us, signed at
---            us and epoch (-1 without a ticket); under which session they join.
---            Of a waiting ticket `admitted at` is -1, or, where the process vouches for the bearer, less than that: -T says
---            that they were let in at T
--- ARGV[3]    packed as TICKETS_FORMAT: how many have a ticket, how many of these were let in, the epoch of them all, or -1, when
---            the oldest was signed
--- Returns    { DONE, now, rules, waiting, active, recovering, pace, answered, believed, poll .., visit .., whom they let in .. }
---            where a poll is the rank and the expiry, or, of one let in, 0, when they were let in, and the expiry; `answered` of
---            them come first. Of one in line among the first `believed` it is the rank alone: the ticket says the expiry. The
---            other visits are who, presentation, arrival, admitted at or -1, rank, expiry, and waiting, active, recovering, pace
---            after it.
---            `who` is BY_TICKET or BY_JOINING, or NOBODY: then the five after it mean nothing
--- Cost       O(log n) each; at most REAP_BATCH sessions lapse and ADVANCE_BATCH are let in on the way of each
+-- ARGV[2]    the visits, each packed as VISIT_FORMAT: the ticket's session, HAS_TICKET, UNCONFIRMED and JOINS or not, arrival us,
+--            admitted at us (-1 while it waits), signed at us, epoch and active sessions then (-1 if it does not say so); under
+--            which session they join
+-- ARGV[3]    for how many us the process could not serve the queue
+-- ARGV[4..5] when the process heard last how many sessions are active, in us, and how many (-1, -1 if it did not)
+-- Returns    { DONE, now, mode, quota, visit .. }: a visit is a code, then
+--            - of a session that is there, its rank, or 0 and when it was admitted, and its expiry
+--            - with BY_JOINING, its arrival
+--            - with CHANGED, epoch, revision, waiting, active, recovering and pace after it: else they are those of the visit
+--              before. The first always has them
+-- Cost       O(log n) each; at most REAP_BATCH sessions expire and ADVANCE_BATCH are admitted on the way of each
 -- Rules      1, 2, 4, 5, 6, 7, 9
-for i = answered, size - 1 do
-  local bearer, flags, present_until, ticket_arrival, ticket_admitted, signed_at, ticket_epoch, newcomer =
-    struct.unpack(VISIT_FORMAT, visits, i * VISIT_SIZE + 1)
-  if reap(REAP_BATCH) > 0 then measure() end
-  local formed = waiting == 0
-  local who, how, session, confirmed = NOBODY, ABSENT, nil, false
-  local arrival, rank, admitted_at, expiry
+local visits, size = ARGV[2], #ARGV[2] / VISIT_SIZE
+local reply = { DONE, now, mode, quota }
+local filled = #reply
+local line
+local function operations()
+  line = line or line_operations()
+  return line
+end
 
-  if ticket_epoch == epoch then
-    -- A ticket that is older than the state shows that the state was lost.
-    if not lost and signed_at < began and now < taking_back_until then
-      lost, recovering = true, true
-      call('HSET', STATE, 'lost', 1)
+local function append(value)
+  filled = filled + 1
+  reply[filled] = value
+end
+
+if mode == 'bypass' then
+  for i = 1, size do
+    append(i == 1 and CHANGED or 0)
+    if i == 1 then
+      for _, value in ipairs({ epoch, revision, waiting, active, recovering and 1 or 0, pace }) do append(value) end
     end
-    local to_places = ticket_admitted >= 0
-    local let_in_at = word(ticket_arrival, ticket_admitted, signed_at)
-    rank, admitted_at = locate(bearer, let_in_at)
-    local forgotten = let_in_at and not admitted_at
-      and (lost_since(let_in_at) or rank and went_back_behind(bearer, ticket_arrival, let_in_at))
-    if admitted_at and outlived(admitted_at) then
-      end_stay(admitted_at)
-      call('ZREM', PLACES, bearer)
-      call('ZREM', POOL, bearer)
-      bury(bearer)
-      count('ended', 1)
-      active, admitted_at = active - 1, nil
-    elseif admitted_at or (rank and not forgotten) then
-      who, how = BY_TICKET, PRESENT
-    elseif rank or (let_in_at and to_places or forgotten or not to_places and now < signed_at + hold_ttl * SECOND)
-      and not ended_until(bearer) then
-      -- Rule 7: back to the line at the original arrival, or back to places for who was let in a short while ago.
-      who, how = BY_TICKET, RETURNED
-      if rank then
-        call('ZREM', LINE, bearer)
-        waiting, rank = waiting - 1, nil
-        if is_confirmed(call('ZSCORE', POOL, bearer)) then gone = gone + 1 else count('confirmed', 1) end
-      else
-        if ticket_arrival > last_arrival() then call('HSET', STATE, 'arrival', ticket_arrival) end
-        count('returned', 1)
-        -- The ticket of the visit that joined was signed no later than its arrival.
-        if signed_at <= ticket_arrival then count('confirmed', 1) end
-      end
-      if forgotten or (to_places and (active < quota or recovering)) then
-        call('ZADD', PLACES, let_in_at, bearer)
-        active, admitted_at = active + 1, let_in_at
-      else
-        call('ZADD', LINE, ticket_arrival, bearer)
-        waiting = waiting + 1
-        gone = gone - 1
-        if mode == DRAINING then call('HDEL', STATE, 'drained') end
-      end
-    end
-    if who == BY_TICKET then session, confirmed, arrival = bearer, true, ticket_arrival end
+  end
+  return reply
+end
+
+-- Rule 7: notes that the state is used now. A clock that stepped back re-anchors the state, so that nothing waits for it.
+-- Visitors in line ask three times in waiting_ttl: that nobody came is no proof of an interruption, that nobody could come is.
+local unserved, witnessed_at, witnessed = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local gap_from, gap_until = string.match(gap, '(%d+) (%d+)')
+gap_from, gap_until = tonumber(gap_from) or 0, tonumber(gap_until) or 0
+local idle = now - used_at
+if idle < 0 then
+  gap, gap_from, gap_until = '', 0, 0
+  began, recovery_since = math.min(began, now), math.min(recovery_since, now)
+  call('HSET', STATE, 'used_at', now, 'waited', 0, 'gap', '', 'stepped_back', 1, 'began', began, 'recovery_since', recovery_since)
+  if admissions_per_minute then read_bucket() end
+  local drained = tonumber(call('HGET', STATE, 'drained'))
+  if drained and drained > now then call('HSET', STATE, 'drained', now) end
+  find_recovery()
+elseif idle >= CLOCK_GRAIN then
+  local expired = now >= gap_until + active_ttl * SECOND
+  if idle >= GAP_MIN and (expired or idle > gap_until - gap_from) then
+    gap_from, gap_until = used_at, now
+    gap = string.format('%d %d', gap_from, gap_until)
+  end
+  call('HSET', STATE, 'used_at', now, 'waited', waiting > 0 and 1 or 0, 'gap', gap)
+end
+local interrupted = waited and math.min(idle, unserved) * 2 >= waiting_ttl * SECOND
+local interrupted_since = used_at
+
+-- The latest count of active sessions from before the recovery tells how many have to return.
+local function learn(at, count)
+  local of_before = at >= 0 and at < recovery_since and recovery_since - at < active_ttl * SECOND
+  if of_before and at > known_at then
+    known, known_at = count, at
+    call('HSET', STATE, 'known', known, 'known_at', known_at)
+  end
+end
+
+-- Whether all that had expired is removed.
+local reaped = false
+local told
+for i = 0, size - 1 do
+  local bearer, flags, ticket_arrival, ticket_admitted, signed_at, ticket_epoch, census, newcomer =
+    struct.unpack(VISIT_FORMAT, visits, i * VISIT_SIZE + 1)
+  local has_ticket, unconfirmed, joins = flags % 2 == 1, flags % 4 >= UNCONFIRMED, flags >= JOINS
+
+  -- A ticket of a higher epoch shows that provisional rules are older than what was in force.
+  if has_ticket and ticket_epoch > epoch and now < signed_at + hold_ttl * SECOND
+      and call('HGET', STATE, 'provisional') == '1' then
+    epoch, revision = ticket_epoch, revision + 1
+    keep_rules()
+    begin(true, true)
+    gap_from, gap_until, interrupted, reaped = 0, 0, false, false
+  end
+  local is_ours = has_ticket and ticket_epoch == epoch
+
+  -- Rule 7: a ticket that is older than the state, or was signed while the state was not used, shows that it lost something.
+  if is_ours and signed_at < began and recovery_since < began then
+    begin_recovery(0)
+    gap_from, gap_until, interrupted = 0, 0, false
+  elseif is_ours and signed_at > gap_from + CLOCK_GRAIN and signed_at < gap_until then
+    begin_recovery(gap_from)
+    gap_from, gap_until, interrupted = 0, 0, false
+  elseif interrupted then
+    begin_recovery(interrupted_since)
+    gap_from, gap_until, interrupted = 0, 0, false
+  end
+  if reserving then
+    if is_ours and census >= 0 then learn(signed_at, census) end
+    learn(witnessed_at, witnessed)
   end
 
-  if who == NOBODY and flags % LET_IN == JOINS then
-    rank, admitted_at = locate(newcomer, false)
-    if rank or admitted_at then
+  if not reaped then
+    if line or #call('ZRANGE', POOL, '0', now_text, 'BYSCORE', 'LIMIT', '0', '1') > 0 then
+      reaped = operations().reap(REAP_BATCH) < REAP_BATCH
+    else
+      reaped = true
+    end
+  end
+
+  local formed = waiting == 0
+  local code, session, confirmed, arrival, rank, admitted_at, expiry = NOBODY, nil, false, nil, nil, nil, nil
+
+  if is_ours then
+    if ticket_admitted >= 0 then
+      admitted_at = call('ZSCORE', ACTIVE, bearer)
+      rank = not admitted_at and call('ZRANK', LINE, bearer)
+    else
+      rank = call('ZRANK', LINE, bearer)
+      admitted_at = not rank and call('ZSCORE', ACTIVE, bearer)
+    end
+    admitted_at = tonumber(admitted_at)
+    if rank then
+      code = PRESENT
+    elseif admitted_at then
+      if operations().ended_until(bearer) then
+        admitted_at = nil
+      elseif line.outlived(admitted_at) then
+        line.end_stay(admitted_at)
+        call('ZREM', ACTIVE, bearer)
+        call('ZREM', POOL, bearer)
+        line.bury(bearer)
+        line.count('ended', 1)
+        active, admitted_at = active - 1, nil
+      else
+        code = PRESENT
+      end
+    else
+      -- Back to the line at the original arrival, or back to a slot for a session that was admitted a short while ago.
+      local line = operations()
+      local was_active = ticket_admitted >= 0
+      local good_until = signed_at + (was_active and active_ttl or hold_ttl) * SECOND
+      if unconfirmed then good_until = math.min(good_until, signed_at + claim_ttl * SECOND) end
+      if now < good_until and not (was_active and line.outlived(ticket_admitted)) and not line.ended_until(bearer) then
+        code = RETURNED
+        if was_active then line.settle(1) end
+        if was_active and active < quota then
+          call('ZADD', ACTIVE, ticket_admitted, bearer)
+          active, admitted_at = active + 1, ticket_admitted
+        else
+          call('ZADD', LINE, ticket_arrival, bearer)
+          waiting = waiting + 1
+          line.joins_line()
+          if mode == 'draining' then call('HDEL', STATE, 'drained') end
+        end
+        if ticket_arrival > (tonumber(call('HGET', STATE, 'arrival')) or 0) then
+          call('HSET', STATE, 'arrival', ticket_arrival)
+        end
+        line.count('returned', 1)
+        if unconfirmed then line.count('confirmed', 1) end
+      end
+    end
+    if code ~= NOBODY then session, confirmed, arrival = bearer, true, ticket_arrival end
+  end
+
+  if not session and joins then
+    local line = operations()
+    rank = call('ZRANK', LINE, newcomer)
+    admitted_at = not rank and tonumber(call('ZSCORE', ACTIVE, newcomer)) or nil
+    if line.ended_until(newcomer) then
+      rank, admitted_at = nil, nil
+    elseif rank or admitted_at then
       -- The same id joins only once.
-      who, how, session = BY_JOINING, PRESENT, newcomer
+      code, session = PRESENT + BY_JOINING, newcomer
       arrival = admitted_at or tonumber(call('ZSCORE', LINE, newcomer))
-    elseif mode ~= CLOSED and mode ~= DRAINING and not ended_until(newcomer) then
+    elseif mode ~= 'closed' and mode ~= 'draining' then
       -- Rule 1: to the end of the line.
-      who, how, session = BY_JOINING, JOINED, newcomer
-      arrival = math.max(now, last_arrival() + 1)
+      code, session = JOINED + BY_JOINING, newcomer
+      arrival = math.max(now, (tonumber(call('HGET', STATE, 'arrival')) or 0) + 1)
       call('HSET', STATE, 'arrival', arrival)
       call('ZADD', LINE, arrival, newcomer)
       waiting = waiting + 1
-      count('joined', 1)
+      line.count('joined', 1)
     end
   end
 
-  -- Rule 5: a visit pushes the expiry ahead, unless it is still far ahead or no ticket came back.
-  -- In line the ticket is believed that says so.
-  if how == PRESENT then
-    local target, share, of = visited(admitted_at, true), LINE_SHARE, LINE_OF
-    if admitted_at then share, of = PLACES_SHARE, PLACES_OF end
-    local function is_far(instant)
-      return instant <= target and math.max(instant - now, 0) * of >= math.max(target - now, 0) * share
-    end
-    if confirmed and not admitted_at and is_far(present_until) then
-      expiry = present_until
-    else
-      local kept = tonumber(call('ZSCORE', POOL, session)) or 0
-      expiry = math.ceil(kept)
-      if confirmed then
-        if not is_confirmed(kept) then
-          call('ZADD', POOL, expiry, session)
-          count('confirmed', 1)
-        end
-        if not is_far(expiry) then
-          expiry = target
-          call('ZADD', POOL, expiry, session)
-        end
+  -- Rule 5: a visit with a ticket pushes the expiry ahead, unless it is still far ahead.
+  local present = code % BY_JOINING == PRESENT
+  if session and present then
+    expiry = tonumber(call('ZSCORE', POOL, session))
+    if confirmed then
+      local ttl, share, of = waiting_ttl, LINE_SHARE, LINE_OF
+      if admitted_at then ttl, share, of = active_ttl, ACTIVE_SHARE, ACTIVE_OF end
+      local target = now + ttl * SECOND
+      if admitted_at and max_session then target = math.min(target, admitted_at + max_session * SECOND) end
+      -- The first ticket that comes back confirms the session.
+      local first = unconfirmed and expiry <= signed_at + claim_ttl * SECOND
+      if first then call('HINCRBY', STATE, 'confirmed', 1) end
+      if first or expiry > target or math.max(expiry - now, 0) * of < math.max(target - now, 0) * share then
+        expiry = target
+        call('ZADD', POOL, expiry, session)
       end
     end
   elseif session then
-    expiry = visited(admitted_at, confirmed)
-    call('ZADD', POOL, as_confirmed(expiry, confirmed), session)
+    expiry = line.visited(admitted_at, confirmed)
+    call('ZADD', POOL, expiry, session)
   end
 
-  local _, seen, fate = advance(session, confirmed, how ~= PRESENT)
-  if formed and waiting > 0 then
-    if pace ~= '' then write_pace('') end
-    start_pace()
+  if line or not stands_still() then
+    local _, seen, fate = operations().advance(session, confirmed, not present)
+    if formed and waiting > 0 then
+      if pace ~= '' then line.write_pace('') end
+      line.start_pace()
+    end
+    if fate == false then
+      code, session = NOBODY, nil
+    elseif fate then
+      admitted_at, rank, expiry = now, nil, fate
+    elseif rank and session then
+      -- Those who left did so from the head, before this session.
+      rank = rank - seen
+    end
   end
 
-  if not session or fate == false then
-    who, how, arrival, admitted_at, rank, expiry = NOBODY, ABSENT, 0, nil, 0, 0
-  elseif fate then
-    admitted_at, rank, expiry = now, 0, fate
-  elseif admitted_at then
-    rank = 0
-  else
-    -- Those who left did so from the head, before this session.
-    rank = (how == PRESENT and rank - seen or call('ZRANK', LINE, session)) + 1
+  local around = { epoch, revision, waiting, active, recovering and 1 or 0, pace }
+  local changed = not told
+  for j = 1, #around do changed = changed or around[j] ~= told[j] end
+  append(changed and code + CHANGED or code)
+  if session then
+    if admitted_at then
+      append(0)
+      append(admitted_at)
+    else
+      append((rank or call('ZRANK', LINE, session)) + 1)
+    end
+    append(expiry)
+    if code >= BY_JOINING then append(arrival) end
   end
-  for _, value in ipairs({
-    who, how, arrival, admitted_at or -1, rank, expiry, waiting, active, recovering and 1 or 0, pace,
-  }) do reply[#reply + 1] = value end
+  if changed then
+    told = around
+    for j = 1, #around do append(around[j]) end
+  end
 end
-return with_let_in(reply)
+return reply

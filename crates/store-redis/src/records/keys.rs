@@ -11,6 +11,8 @@ pub(super) fn records(kind: RecordKind) -> String {
 pub(super) fn stream(stream: &Stream) -> String {
     match stream {
         Stream::Audit => "vestibule:audit".to_owned(),
+        Stream::TenantAudit(tenant) => format!("vestibule:audit:tenant:{tenant}"),
+        Stream::AccountAudit => "vestibule:audit:accounts".to_owned(),
         Stream::Minutes(queue) => format!("vestibule:minutes:{queue}"),
         Stream::FiveMinutes(queue) => format!("vestibule:five-minutes:{queue}"),
     }
@@ -36,6 +38,8 @@ mod tests {
             (records(RecordKind::FileQueues), "vestibule:file-queues"),
             (records(RecordKind::FileTenants), "vestibule:file-tenants"),
             (stream(&Stream::Audit), "vestibule:audit"),
+            (stream(&Stream::TenantAudit("acme".parse().unwrap())), "vestibule:audit:tenant:acme"),
+            (stream(&Stream::AccountAudit), "vestibule:audit:accounts"),
             (stream(&Stream::Minutes(queue())), "vestibule:minutes:acme-tour"),
             (stream(&Stream::FiveMinutes(queue())), "vestibule:five-minutes:acme-tour"),
             (note(&Note::new(NoteKind::SignIn, "0f")), "vestibule:note:sign-in:0f"),
@@ -47,6 +51,9 @@ mod tests {
             (note(&Note::new(NoteKind::Confirmation, "0f")), "vestibule:note:confirmation:0f"),
             (note(&Note::new(NoteKind::Minute, "7")), "vestibule:note:minute:7"),
             (note(&Note::new(NoteKind::Creation, "7")), "vestibule:note:creation:7"),
+            (note(&Note::new(NoteKind::Idempotency, "7")), "vestibule:note:idempotency:7"),
+            (note(&Note::new(NoteKind::Changes, "7")), "vestibule:note:changes:7"),
+            (note(&Note::new(NoteKind::FailedSignIns, "7")), "vestibule:note:failed-sign-ins:7"),
         ] {
             assert_eq!(name, expected);
         }

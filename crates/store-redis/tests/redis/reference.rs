@@ -1,6 +1,5 @@
 //! Random operations give the same answers here and in the memory store, which is the rules themselves.
 
-use std::cmp::Reverse;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +9,12 @@ use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use serde_json::json;
-use vestibule_core::line::{Visit, VisitAnswer};
+use vestibule_core::line::{Census, Visit, VisitAnswer, Witness};
 use vestibule_core::settings::Settings;
-use vestibule_core::{ManualClock, MemoryStore, Micros, PutMode, SessionId, Store, VerifiedTicket};
-use vestibule_store_redis::{RedisOptions, RedisStore};
+use vestibule_core::{
+    ManualClock, MemorySnapshot, MemoryStore, Micros, PutMode, QueueId, SessionId, Store, VerifiedTicket,
+};
+use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 
 use super::server::Server;
 use super::tools::{START, Tickets, queue, session, settings};
@@ -25,12 +26,17 @@ const TOGETHER: usize = 32;
 /// Few, so that they meet each other.
 const SESSIONS: u32 = 60;
 
-pub(crate) struct Pair {
+pub(crate) struct Pair<'a> {
+    server: &'a Server,
     clock: Arc<ManualClock>,
     pub(crate) memory: MemoryStore,
     pub(crate) redis: RedisStore,
     pub(crate) tickets: Tickets,
     held: Vec<VerifiedTicket>,
+    /// What both stores held some time ago.
+    kept: Option<MemorySnapshot>,
+    /// The last count of active sessions.
+    census: Option<Census>,
     rng: SmallRng,
 }
 
@@ -49,7 +55,7 @@ pub(crate) fn same(memory: &impl Debug, redis: &impl Debug) {
     assert_eq!(format!("{memory:?}"), format!("{redis:?}"), "memory on the left, Redis on the right");
 }
 
-impl Pair {
+impl Pair<'_> {
     fn pick<T: Clone>(&mut self, from: &[T]) -> T {
         from.choose(&mut self.rng).unwrap().clone()
     }
@@ -128,8 +134,9 @@ impl Pair {
                 both!(self, put_settings(&settings, mode)).ok();
             }
             95..97 => drop(both!(self, page(&queue, Micros(START.0 + 1_000_000), 3))),
-            97..98 => drop(both!(self, reset(&queue))),
-            98 => self.lose().await,
+            97..98 if self.rng.random_bool(0.5) => drop(both!(self, reset(&queue))),
+            97..98 => self.fail().await,
+            98 => self.remove().await,
             _ => self.crowd().await,
         }
     }
@@ -143,32 +150,35 @@ impl Pair {
 
     fn some_visit(&mut self) -> Visit {
         let ticket = if self.rng.random_bool(0.7) { self.some_ticket() } else { None };
-        // Another process may vouch for anybody, as far as the rules know.
-        let word = self.rng.random_bool(0.2).then(|| self.rng.random_range(0..4_000_000));
-        let ticket = ticket.map(|ticket| match word {
-            Some(micros) => ticket.clone().vouched(Micros(ticket.signed_at().0 + micros)),
-            None => ticket,
-        });
         let join = if self.rng.random_bool(0.8) { Some(self.some_session()) } else { None };
-        Visit { ticket, join }
+        Visit { ticket, join, witness: self.some_witness() }
+    }
+
+    /// Mostly of a process that could serve all the time.
+    fn some_witness(&mut self) -> Witness {
+        let unserved = match self.rng.random_range(0..20) {
+            0 => Witness::STARTED,
+            1 => self.rng.random_range(0..100_000_000),
+            _ => 0,
+        };
+        Witness { unserved, census: self.census.filter(|_| self.rng.random_bool(0.5)) }
     }
 
     fn keep(&mut self, answer: &VisitAnswer) {
         if answer.place.is_some() {
             self.held.push(self.tickets.of(answer));
         }
+        self.census = Some(answer.census());
     }
 
-    /// Visits that come at once share a script, in which those with a ticket go ahead, who are present longest first.
+    /// Visits that come at once share a script, in the order in which they came. One process says the same with all of them.
     async fn visits_at_once(&mut self) {
         let count = self.rng.random_range(2..=TOGETHER);
-        let mut visits: Vec<Visit> = (0..count).map(|_| self.some_visit()).collect();
+        let witness = self.some_witness();
+        let visits: Vec<Visit> = (0..count).map(|_| Visit { witness, ..self.some_visit() }).collect();
         let (store, queue) = (&self.redis, queue());
-        let redis = join_all(visits.iter().map(|visit| store.visit(&queue, visit.clone()))).await;
-        let mut answers: Vec<_> = visits.drain(..).zip(redis).collect();
-        let present_until = |visit: &Visit| visit.ticket.as_ref().and_then(VerifiedTicket::present_until);
-        answers.sort_by_key(|(visit, _)| (visit.ticket.is_none(), Reverse(present_until(visit))));
-        for (visit, redis) in answers {
+        let answers = join_all(visits.iter().map(|visit| store.visit(&queue, visit.clone()))).await;
+        for (visit, redis) in visits.into_iter().zip(answers) {
             let memory = self.memory.visit(&queue, visit).await;
             same(&memory, &redis);
             if let Ok(answer) = memory {
@@ -177,14 +187,63 @@ impl Pair {
         }
     }
 
-    /// The store loses the queue; the gate writes it back, or an operator writes it anew.
-    async fn lose(&mut self) {
+    /// An operator removes the queue; a gate would write it back, and an operator writes it anew.
+    async fn remove(&mut self) {
         both!(self, remove_queue(&queue())).ok();
         if self.rng.random_bool(0.2) {
             self.visit().await;
         }
-        let (settings, mode) = (self.some_settings().await, self.pick(&[PutMode::Restore, PutMode::Always]));
-        both!(self, put_settings(&settings, mode)).ok();
+        let settings = self.some_settings().await;
+        both!(self, put_settings(&settings, PutMode::Restore)).ok();
+        both!(self, put_settings(&settings, PutMode::Always)).ok();
+    }
+
+    /// Something is lost, or the clock is set.
+    async fn fail(&mut self) {
+        match self.rng.random_range(0..5) {
+            0 | 1 => self.lose().await,
+            2 => self.keep_state(),
+            3 => self.roll_back(),
+            _ => {
+                let most = self.pick(&[1, 400_000, 2_000_000, 60_000_000, 300_000_000]);
+                self.clock.step_back(self.rng.random_range(0..=most));
+            }
+        }
+    }
+
+    /// The store loses all, and gates restore what they hold.
+    async fn lose(&mut self) {
+        self.server.command("FLUSHALL");
+        self.memory.restore(MemorySnapshot::default());
+        if self.rng.random_bool(0.2) {
+            self.visit().await;
+        }
+        for _ in 0..self.rng.random_range(1..=2) {
+            let mut settings = self.some_settings().await;
+            settings.line.revision = self.rng.random_range(1..5);
+            both!(self, put_settings(&settings, PutMode::Restore)).ok();
+            self.visit().await;
+        }
+    }
+
+    fn keep_state(&mut self) {
+        self.kept = Some(self.memory.snapshot());
+        for name in KEYS {
+            let key = key(name);
+            self.server.command(&format!("DEL {key}:kept"));
+            self.server.command(&format!("COPY {key} {key}:kept"));
+        }
+    }
+
+    /// The state goes back to what it was: a failover, or a server that starts from an old file.
+    fn roll_back(&mut self) {
+        let Some(kept) = self.kept.clone() else { return };
+        self.memory.restore(kept);
+        for name in KEYS {
+            let key = key(name);
+            self.server.command(&format!("DEL {key}"));
+            self.server.command(&format!("COPY {key}:kept {key}"));
+        }
     }
 
     pub(crate) fn pass_seconds(&mut self, any_of: &[u64]) {
@@ -210,7 +269,7 @@ impl Pair {
     }
 
     pub(crate) async fn join_crowd(&mut self, number: u32) {
-        let visit = Visit { ticket: None, join: Some(session(1000 + number)) };
+        let visit = Visit::joining(session(1000 + number));
         both!(self, visit(&queue(), visit.clone())).ok();
     }
 
@@ -219,7 +278,12 @@ impl Pair {
         both!(self, stats(&queue)).ok();
         if thoroughly {
             both!(self, page(&queue, Micros(0), 150)).ok();
-            both!(self, queues()).ok();
+            // A revision that a ticket brought about is not in the index.
+            let (memory, redis) = (self.memory.queues().await, self.redis.queues().await);
+            let listed = |queues: Vec<(QueueId, u64)>| -> Vec<_> {
+                queues.into_iter().map(|(id, revision)| (id, revision == 0)).collect()
+            };
+            same(&listed(memory.unwrap()), &listed(redis.unwrap()));
             let (memory, redis) = (self.memory.settings(&queue).await, self.redis.settings(&queue).await);
             same(&memory.unwrap().map(|found| found.to_value()), &redis.unwrap().map(|found| found.to_value()));
             for number in (0..SESSIONS).chain(1000..1005) {
@@ -227,6 +291,13 @@ impl Pair {
             }
         }
     }
+}
+
+/// What a queue keeps, by the ends of its keys' names.
+const KEYS: [&str; 6] = ["line", "active", "pool", "ended", "state", "settings"];
+
+fn key(name: &str) -> String {
+    Keys::of(&queue()).line().replace(":line", &format!(":{name}"))
 }
 
 /// Says which seed and which step it was.
@@ -241,17 +312,20 @@ impl Drop for Trace {
 }
 
 /// Both stores, holding a queue with these settings.
-pub(crate) async fn pair(server: &Server, seed: u64, first: &serde_json::Value) -> Pair {
+pub(crate) async fn pair<'a>(server: &'a Server, seed: u64, first: &serde_json::Value) -> Pair<'a> {
     server.command("FLUSHALL");
     let clock = Arc::new(ManualClock::at(START));
     let options =
         RedisOptions { timeout: Duration::from_secs(5), clock: Some(clock.clone()), ..RedisOptions::default() };
     let pair = Pair {
+        server,
         memory: MemoryStore::new(clock.clone()),
         redis: RedisStore::connect(&server.url(), options).unwrap(),
         clock,
         tickets: Tickets::new(),
         held: Vec::new(),
+        kept: None,
+        census: None,
         rng: SmallRng::seed_from_u64(seed),
     };
     both!(pair, put_settings(&settings(first), PutMode::Always)).unwrap();

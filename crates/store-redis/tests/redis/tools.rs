@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use vestibule_core::line::{Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
-use vestibule_core::{KeyList, ManualClock, Micros, PutMode, QueueId, SessionId, Store, TicketSigner, VerifiedTicket};
+use vestibule_core::{
+    KeyList, ManualClock, Micros, PutMode, QueueId, SessionId, Store, TicketSigner, Told, VerifiedTicket,
+};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 
 use super::server::Server;
@@ -36,7 +38,7 @@ pub(crate) fn session(number: u32) -> SessionId {
 }
 
 pub(crate) fn joining(number: u32) -> Visit {
-    Visit { ticket: None, join: Some(session(number)) }
+    Visit::joining(session(number))
 }
 
 /// Signs what a store answered, and verifies it as the gate does.
@@ -49,7 +51,8 @@ impl Tickets {
 
     pub(crate) fn of(&self, answer: &VisitAnswer) -> VerifiedTicket {
         let place = answer.place.unwrap();
-        let token = self.0.sign(&queue(), answer.epoch, answer.now, &place, Some(place.rank)).unwrap();
+        let told = Told { position: Some(place.rank), active: Some(answer.active), ..Told::default() };
+        let token = self.0.sign_told(&queue(), answer.epoch, answer.now, &place, told).unwrap();
         self.0.verify(&queue(), token.as_bytes()).unwrap()
     }
 }

@@ -1,15 +1,27 @@
--- Writes a record over a revision.
+-- Writes or removes a record over a revision.
 --
 -- KEYS[1]    the records of one kind: id -> revision, a space, the text
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    id of the record
 -- ARGV[3]    the revision that it must have, 0 for none
--- ARGV[4]    the text
+-- ARGV[4]    '1' followed by the text, or '' to remove the record
 -- ARGV[5]    most records of one kind
--- Returns    { STORED, revision }, { CONFLICT, revision } or { FULL, 0 }
--- Cost       O(1)
+-- ARGV[6]    text that another record must contain, or ''
+-- Returns    { STORED, revision }, { CONFLICT, revision }, { FULL, 0 } or { NO_OTHER, 0 }
+-- Cost       O(1); O(records) where another record is needed
 local revision = tonumber(string.match(call('HGET', KEYS[1], ARGV[2]) or '0', '^%d+'))
 if revision ~= tonumber(ARGV[3]) then return { CONFLICT, revision } end
+if ARGV[6] ~= '' then
+  local all, found = call('HGETALL', KEYS[1]), false
+  for i = 1, #all, 2 do
+    found = found or (all[i] ~= ARGV[2] and string.find(all[i + 1], ARGV[6], 1, true) ~= nil)
+  end
+  if not found then return { NO_OTHER, 0 } end
+end
+if ARGV[4] == '' then
+  call('HDEL', KEYS[1], ARGV[2])
+  return { STORED, 0 }
+end
 if revision == 0 and call('HLEN', KEYS[1]) >= tonumber(ARGV[5]) then return { FULL, 0 } end
-call('HSET', KEYS[1], ARGV[2], string.format('%d ', revision + 1) .. ARGV[4])
+call('HSET', KEYS[1], ARGV[2], string.format('%d ', revision + 1) .. string.sub(ARGV[4], 2))
 return { STORED, revision + 1 }

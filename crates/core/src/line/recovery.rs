@@ -1,0 +1,180 @@
+//! Rule 7, recovery: what holds while a state may not be whole.
+//!
+//! A store may come back empty, or as it was some moments before, or visitors could not be served for so long that their
+//! presence expired. One mechanism covers all of it: for one `waiting_ttl` nobody new is admitted, so that the tickets bring
+//! the order back before it matters; and for `active_ttl` slots are reserved for active sessions that have not returned yet.
+
+use serde::{Deserialize, Serialize};
+
+use super::LineRules;
+use super::answers::{Census, Witness};
+use super::presence::{PLACES_SLACK, Presence};
+use super::state::Line;
+use crate::ticket::VerifiedTicket;
+use crate::time::{MICROS_PER_SECOND, Micros};
+
+/// How exactly a state knows when it was used last, in microseconds: a write for each visit would cost more.
+pub const CLOCK_GRAIN: u64 = 250_000;
+/// Least time without any operation that counts as a gap, in microseconds.
+pub const GAP_MIN: u64 = MICROS_PER_SECOND;
+
+/// What a state remembers of its own past, so that a loss shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Continuity {
+    /// When the state was used last, to [`CLOCK_GRAIN`].
+    pub(super) used_at: Micros,
+    /// The longest time of late in which it was not used, from and until when; 0 if there was none. A ticket that was signed
+    /// within it shows that the state went back in time.
+    pub(super) gap: (Micros, Micros),
+    /// Whether anybody waited then.
+    pub(super) waited: bool,
+    /// Whether the clock stepped back, so that expiries may lie too far ahead.
+    pub(super) stepped_back: bool,
+}
+
+/// The recovery that began last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Recovery {
+    /// When it began; 0 if there was none.
+    pub(super) since: Micros,
+    /// How many sessions were active before it, as far as is known.
+    pub(super) known: u64,
+    /// When these were counted.
+    pub(super) known_at: Micros,
+    /// How many of them are accounted for: still there, returned, or left.
+    pub(super) settled: u64,
+}
+
+impl Recovery {
+    /// A recovery that begins now, with `active` sessions that are still there.
+    pub(super) const fn begin(now: Micros, active: u64, counted_at: Micros) -> Self {
+        Self { since: now, known: active, known_at: counted_at, settled: active }
+    }
+}
+
+impl Line {
+    /// A ticket of a higher epoch shows that provisional rules are older than what was in force: that epoch goes on, with a
+    /// revision of its own, so that every process reads the settings again.
+    pub(super) fn adopt_epoch(&mut self, now: Micros, ticket: &VerifiedTicket) {
+        let is_newer = self.provisional && ticket.epoch() > self.rules.epoch;
+        if is_newer && now < ticket.signed_at().plus_seconds(self.rules.hold_ttl) {
+            let LineRules { revision, .. } = self.rules;
+            let rules = LineRules { epoch: ticket.epoch(), revision: revision + 1, ..self.rules.clone() };
+            *self = Self::new(rules, now, true);
+        }
+    }
+
+    /// What every visit begins with: notes that the state is used now, and whether anything shows that it is not whole.
+    pub(super) fn check_continuity(&mut self, now: Micros, ticket: Option<&VerifiedTicket>, witness: &Witness) {
+        let Continuity { used_at, waited, .. } = self.continuity;
+        // Visitors in line ask three times in `waiting_ttl`: that nobody came is no proof, that nobody could come is.
+        let half = self.rules.waiting_ttl * MICROS_PER_SECOND / 2;
+        let interrupted = waited && now.since(used_at).min(witness.unserved) >= half;
+        self.note_use(now);
+        let lost_since = ticket.and_then(|ticket| self.lost_since(ticket));
+        if let Some(counted_at) = lost_since.or(interrupted.then_some(used_at)) {
+            self.recovery = Recovery::begin(now, self.active(), counted_at);
+            self.continuity.gap = Default::default();
+        }
+        let carried = ticket.and_then(VerifiedTicket::census);
+        for census in [carried, witness.census].into_iter().flatten() {
+            self.learn(now, census);
+        }
+    }
+
+    /// Keeps the clock of the state. One that stepped back re-anchors the state to now, so that nothing waits for it.
+    pub(super) fn note_use(&mut self, now: Micros) {
+        let Continuity { used_at, gap, .. } = self.continuity;
+        if now < used_at {
+            self.continuity = Continuity { used_at: now, stepped_back: true, ..Continuity::default() };
+            self.began = self.began.min(now);
+            self.bucket.reanchor(now);
+            self.recovery.since = self.recovery.since.min(now);
+            self.drained_since = self.drained_since.map(|since| since.min(now));
+            return;
+        }
+        let idle = now.since(used_at);
+        if idle < CLOCK_GRAIN {
+            return;
+        }
+        (self.continuity.used_at, self.continuity.waited) = (now, !self.order.is_empty());
+        let expired = now >= gap.1.plus_seconds(self.rules.active_ttl);
+        if idle >= GAP_MIN && (expired || idle > gap.1.since(gap.0)) {
+            self.continuity.gap = (used_at, now);
+        }
+    }
+
+    /// The instant since which the state knows nothing, if a ticket of this epoch shows that there is one: it is older than
+    /// the state, or was signed while the state was not used, so that the state went back in time.
+    fn lost_since(&self, ticket: &VerifiedTicket) -> Option<Micros> {
+        let signed_at = ticket.signed_at();
+        if signed_at < self.began && self.recovery.since < self.began {
+            return Some(Micros(0));
+        }
+        let (from, until) = self.continuity.gap;
+        (signed_at.0 > from.0 + CLOCK_GRAIN && signed_at < until).then_some(from)
+    }
+
+    /// The latest count of active sessions from before the recovery tells how many have to return.
+    fn learn(&mut self, now: Micros, census: Census) {
+        let Recovery { since, known_at, .. } = self.recovery;
+        let of_before = census.at < since && since.since(census.at) < self.rules.active_ttl * MICROS_PER_SECOND;
+        if self.reserving(now) && of_before && census.at > known_at {
+            (self.recovery.known, self.recovery.known_at) = (census.active, census.at);
+        }
+    }
+
+    /// Whether nobody new is admitted, so that the order is whole again before it matters.
+    pub(super) fn recovering(&self, now: Micros) -> bool {
+        self.recovery.since.0 > 0 && now < self.recovery.since.plus_seconds(self.rules.waiting_ttl)
+    }
+
+    fn reserving(&self, now: Micros) -> bool {
+        self.recovery.since.0 > 0 && now < self.recovery.since.plus_seconds(self.rules.active_ttl)
+    }
+
+    /// Slots kept for active sessions that have not returned yet.
+    pub(super) fn reserved(&self, now: Micros) -> u64 {
+        if self.reserving(now) { self.recovery.known.saturating_sub(self.recovery.settled) } else { 0 }
+    }
+
+    /// Slots that may be given to those who wait.
+    pub(super) fn free_slots(&self, now: Micros) -> u64 {
+        self.rules.quota.saturating_sub(self.active() + self.reserved(now))
+    }
+
+    /// An active session that was away since the recovery began has returned or left.
+    pub(super) fn settle(&mut self, now: Micros) {
+        self.recovery.settled += u64::from(self.reserving(now));
+    }
+
+    /// The slot of an active session that lapses stays reserved if it was not heard of since the recovery began: it may have
+    /// been, in what was lost or while nobody could be served. Not that of one that never showed up to claim it.
+    pub(super) fn keep_slot_of(&mut self, now: Micros, presence: &Presence) {
+        let (since, (share, of)) = (self.recovery.since, PLACES_SLACK);
+        let heard_until = since.0 + self.rules.active_ttl * MICROS_PER_SECOND * share / of;
+        let unheard = presence.since() < since && presence.expires_at.0 < heard_until;
+        let claimed = presence.expires_at > presence.since().plus_seconds(self.rules.claim_ttl);
+        if self.reserving(now) && unheard && claimed {
+            self.recovery.settled = self.recovery.settled.saturating_sub(1);
+        }
+    }
+
+    /// Brings expiries that no visit could have set back to what a visit now would set: up to `limit`, after the clock
+    /// stepped back.
+    pub(super) fn reanchor_expiries(&mut self, now: Micros, limit: usize) {
+        if !self.continuity.stepped_back {
+            return;
+        }
+        let furthest = now.plus_seconds(self.rules.waiting_ttl.max(self.rules.active_ttl));
+        let ahead: Vec<_> =
+            self.pool.iter().rev().take_while(|(due, _)| *due > furthest).take(limit).map(|(_, it)| *it).collect();
+        for session in &ahead {
+            let admitted_at = self.present.get(session).and_then(Presence::admitted_at);
+            self.set_expiry(*session, self.lapse(now, admitted_at, true));
+        }
+        self.continuity.stepped_back = ahead.len() == limit;
+    }
+}

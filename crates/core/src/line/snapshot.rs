@@ -1,0 +1,100 @@
+//! A line as it is kept on disk: everything that its operations depend on, self-describing and read leniently.
+
+use serde::{Deserialize, Serialize};
+
+use super::presence::Presence;
+use super::recovery::{Continuity, Recovery};
+use super::state::Line;
+use super::{Bucket, Counters, LineRules, Pace, Waits};
+use crate::SessionId;
+use crate::time::Micros;
+
+/// The state of a line at an instant. A field that is missing, because an older version wrote it, has its default.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LineSnapshot {
+    rules: LineRules,
+    began: Micros,
+    #[serde(default)]
+    provisional: bool,
+    #[serde(default)]
+    continuity: Continuity,
+    #[serde(default)]
+    recovery: Recovery,
+    #[serde(default)]
+    last_arrival: Micros,
+    #[serde(default)]
+    drained_since: Option<Micros>,
+    /// Waiting sessions: arrival and expiry.
+    #[serde(default)]
+    waiting: Vec<(SessionId, Micros, Micros)>,
+    /// Active sessions: time of admission and expiry.
+    #[serde(default)]
+    active: Vec<(SessionId, Micros, Micros)>,
+    /// Ended sessions: until when their tickets can't return.
+    #[serde(default)]
+    ended: Vec<(SessionId, Micros)>,
+    #[serde(default)]
+    bucket: Bucket,
+    #[serde(default)]
+    pace: Pace,
+    #[serde(default)]
+    counters: Counters,
+    #[serde(default)]
+    waits: Waits,
+}
+
+impl LineSnapshot {
+    /// The line as it was.
+    #[must_use]
+    pub fn into_line(self) -> Line {
+        let mut line = Line::new(self.rules, self.began, false);
+        line.provisional = self.provisional;
+        line.continuity = self.continuity;
+        line.recovery = self.recovery;
+        line.last_arrival = self.last_arrival;
+        line.drained_since = self.drained_since;
+        line.bucket = self.bucket;
+        line.pace = self.pace;
+        line.counters = self.counters;
+        line.waits = self.waits;
+        for (session, arrival, expires_at) in self.waiting {
+            line.insert(session, Presence::waiting(arrival).until(expires_at));
+        }
+        for (session, admitted_at, expires_at) in self.active {
+            line.insert(session, Presence::admitted(admitted_at).until(expires_at));
+        }
+        for (session, until) in self.ended {
+            line.ended.insert(session, until);
+            line.tombstones.insert((until, session));
+        }
+        line
+    }
+}
+
+impl Line {
+    /// The line as it is now, to be kept on disk.
+    #[must_use]
+    pub fn snapshot(&self) -> LineSnapshot {
+        let (mut waiting, mut active) = (Vec::new(), Vec::new());
+        for (session, presence) in &self.present {
+            let list = if presence.admitted_at().is_some() { &mut active } else { &mut waiting };
+            list.push((*session, presence.since(), presence.expires_at));
+        }
+        LineSnapshot {
+            rules: self.rules.clone(),
+            began: self.began,
+            provisional: self.provisional,
+            continuity: self.continuity,
+            recovery: self.recovery,
+            last_arrival: self.last_arrival,
+            drained_since: self.drained_since,
+            waiting,
+            active,
+            ended: self.ended.iter().map(|(session, until)| (*session, *until)).collect(),
+            bucket: self.bucket,
+            pace: self.pace,
+            counters: self.counters,
+            waits: self.waits,
+        }
+    }
+}

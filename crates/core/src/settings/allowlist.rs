@@ -1,0 +1,309 @@
+//! What a tenant's queues may use: hosts and cookie domains within its domains, and its origins.
+//!
+//! Superusers and the settings file set the two lists. A tenant with a list is held to it, whoever changes its queues. A
+//! tenant without one leaves the choice to superusers and the settings file: its operators change everything else.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::fields::{FieldError, strings};
+use super::host::{HostPattern, is_below, plain_host};
+use super::origin::{InvalidOrigin, Origin};
+use super::reach::Reach;
+use super::wording::FieldWording as W;
+use super::{Settings, Tenant};
+use crate::{Param, Phrase};
+
+/// Most domains, and most origins, of a tenant.
+pub(super) const ENTRIES_MAX: usize = 100;
+
+/// An origin of a tenant: `https://www.example.com`, or `https://*.example.com` for every host below a domain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum OriginPattern {
+    /// This very origin.
+    Exact(Origin),
+    /// Every origin of this scheme and port whose host is below this one.
+    Below(Origin),
+}
+
+impl FromStr for OriginPattern {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = match text.split_once("://*.") {
+            Some((scheme, rest)) => format!("{scheme}://{rest}").parse().map(Self::Below),
+            None => text.parse().map(Self::Exact),
+        };
+        parsed.map_err(|InvalidOrigin| format!("not an origin: \"{text}\""))
+    }
+}
+
+impl TryFrom<String> for OriginPattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<OriginPattern> for String {
+    fn from(pattern: OriginPattern) -> Self {
+        pattern.to_string()
+    }
+}
+
+impl fmt::Display for OriginPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exact(origin) => origin.fmt(f),
+            Self::Below(origin) => f.write_str(&origin.to_string().replacen("://", "://*.", 1)),
+        }
+    }
+}
+
+impl OriginPattern {
+    fn matches(&self, origin: &Origin) -> bool {
+        match self {
+            Self::Exact(own) => own == origin,
+            Self::Below(own) => own.with_host(origin.host()) == *origin && is_below(origin.host(), own.host()),
+        }
+    }
+}
+
+impl Tenant {
+    /// Which addresses the gate may connect to for this origin. An origin that is listed to the letter may be in a private
+    /// network; on this machine only if its address itself, or `localhost`, is listed.
+    #[must_use]
+    pub fn reach(&self, origin: &Origin) -> Reach {
+        let Some(origins) = &self.origins else { return Reach::Any };
+        if !origins.contains(&OriginPattern::Exact(origin.clone())) {
+            return Reach::Public;
+        }
+        if origin.names_an_address() { Reach::Any } else { Reach::Private }
+    }
+
+    /// What of a queue of this tenant is not allowed. Values that it has in `before` already are not asked about again,
+    /// so that a change of the quota never fails for a host that was set long ago.
+    #[must_use]
+    pub fn refusals(&self, queue: &Settings, before: Option<&Settings>, by_superuser: bool) -> Vec<FieldError> {
+        let mut refused = Vec::new();
+        for (index, host) in queue.hosts.iter().enumerate() {
+            if before.is_none_or(|before| !before.hosts.contains(host)) {
+                let fault = self.host_refusal(host, by_superuser);
+                refused.extend(fault.map(|fault| FieldError::new(format!("hosts[{index}]"), fault)));
+            }
+        }
+        let origin = &queue.handover.origin;
+        if let Some(origin) = origin.as_ref().filter(|_| before.is_none_or(|it| it.handover.origin != *origin)) {
+            let fault = self.origin_refusal(origin, by_superuser);
+            refused.extend(fault.map(|fault| FieldError::new("handover.origin", fault)));
+        }
+        let domain = &queue.cookie_domain;
+        if let Some(domain) = domain.as_ref().filter(|_| before.is_none_or(|it| it.cookie_domain != *domain)) {
+            let fault = self.cookie_domain_refusal(domain, by_superuser);
+            refused.extend(fault.map(|fault| FieldError::new("cookie_domain", fault)));
+        }
+        refused
+    }
+
+    fn host_refusal(&self, host: &HostPattern, by_superuser: bool) -> Option<Phrase> {
+        match (host, &self.domains) {
+            (HostPattern::Any, None) if by_superuser => None,
+            (HostPattern::Any, _) => Some(W::AnyHost.into()),
+            (HostPattern::Exact(name) | HostPattern::Below(name), Some(domains)) => {
+                let fault = || W::HostOutside.with("host", host.to_string()).with("domains", listed(domains));
+                (!is_within(name, domains)).then(fault)
+            }
+            (_, None) => no_list(by_superuser, "domains"),
+        }
+    }
+
+    fn origin_refusal(&self, origin: &Origin, by_superuser: bool) -> Option<Phrase> {
+        let Some(origins) = &self.origins else { return no_list(by_superuser, "origins") };
+        let fault = || W::OriginOutside.with("origin", origin.to_string()).with("origins", listed(origins));
+        (!origins.iter().any(|pattern| pattern.matches(origin))).then(fault)
+    }
+
+    fn cookie_domain_refusal(&self, domain: &str, by_superuser: bool) -> Option<Phrase> {
+        if psl::suffix(domain.as_bytes()).is_some_and(|suffix| suffix == domain) {
+            return Some(W::PublicSuffix.with("domain", domain));
+        }
+        let Some(domains) = &self.domains else { return no_list(by_superuser, "domains") };
+        let fault = || W::CookieDomainOutside.with("domain", domain).with("domains", listed(domains));
+        (!is_within(domain, domains)).then(fault)
+    }
+}
+
+fn no_list(by_superuser: bool, list: &'static str) -> Option<Phrase> {
+    (!by_superuser).then(|| W::SuperusersOnly.with("list", list))
+}
+
+fn is_within(name: &str, domains: &[String]) -> bool {
+    domains.iter().any(|domain| name == domain || is_below(name, domain))
+}
+
+fn listed<T: ToString>(entries: &[T]) -> Param {
+    if entries.is_empty() {
+        return W::NoEntries.into();
+    }
+    entries.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ").into()
+}
+
+pub(super) fn domains(value: &Value) -> Option<Vec<String>> {
+    strings(value).filter(|texts| texts.len() <= ENTRIES_MAX)?.into_iter().map(plain_host).collect()
+}
+
+pub(super) fn origins(value: &Value) -> Option<Vec<OriginPattern>> {
+    strings(value).filter(|texts| texts.len() <= ENTRIES_MAX)?.into_iter().map(|text| text.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn tenant(lists: &Value) -> Tenant {
+        let mut value = json!({ "id": "acme", "name": "Acme" });
+        value.as_object_mut().unwrap().extend(lists.as_object().unwrap().clone());
+        Tenant::from_value(&value).unwrap()
+    }
+
+    fn queue(settings: &Value) -> Settings {
+        let mut value = json!({
+            "id": "tour", "tenant": "acme", "hosts": ["tickets.acme.example"], "quota": 1,
+            "handover": { "kind": "proxy", "origin": "https://www.acme.example" },
+        });
+        value.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+        Settings::from_value(&value).unwrap()
+    }
+
+    fn refused(tenant: &Tenant, settings: &Value, by_superuser: bool) -> Vec<String> {
+        tenant.refusals(&queue(settings), None, by_superuser).iter().map(ToString::to_string).collect()
+    }
+
+    fn origin(text: &str) -> Origin {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_list_holds_for_everybody() {
+        let listed = tenant(&json!({
+            "domains": ["acme.example", "Acme-Tickets.example"], "origins": ["https://www.acme.example", "https://*.shop.example"],
+        }));
+        for by_superuser in [true, false] {
+            for allowed in [
+                json!({}),
+                json!({ "hosts": ["acme.example", "*.acme.example", "a.b.acme-tickets.example"] }),
+                json!({ "handover": { "kind": "redirect", "origin": "https://eu.shop.example:443" } }),
+                json!({ "handover": { "kind": "check" } }),
+                json!({ "cookie_domain": "acme.example" }),
+            ] {
+                assert_eq!(refused(&listed, &allowed, by_superuser), [""; 0], "{allowed}");
+            }
+            for (settings, says) in [
+                (
+                    json!({ "hosts": ["tickets.acme.example", "other.example"] }),
+                    "hosts[1]: \"other.example\" is outside",
+                ),
+                (json!({ "hosts": ["badacme.example"] }), "hosts[0]: \"badacme.example\" is outside"),
+                (json!({ "hosts": ["*.example"] }), "hosts[0]: \"*.example\" is outside"),
+                (json!({ "hosts": ["*"] }), "hosts[0]: \"*\" takes a superuser"),
+                (json!({ "handover": { "kind": "proxy", "origin": "http://127.0.0.1:8191" } }), "handover.origin: "),
+                (json!({ "handover": { "kind": "check", "origin": "http://www.acme.example" } }), "handover.origin: "),
+                (json!({ "handover": { "kind": "redirect", "origin": "https://shop.example" } }), "handover.origin: "),
+                (
+                    json!({ "handover": { "kind": "redirect", "origin": "https://x.shop.example:8443" } }),
+                    "handover.origin: ",
+                ),
+                (
+                    json!({ "hosts": ["a.acme.co.uk"], "cookie_domain": "co.uk" }),
+                    "hosts[0]: \"a.acme.co.uk\" is outside",
+                ),
+            ] {
+                let told = refused(&listed, &settings, by_superuser);
+                assert!(told.first().is_some_and(|told| told.starts_with(says)), "{settings}: {told:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_list_only_superusers_choose() {
+        let unlisted = tenant(&json!({}));
+        assert_eq!(refused(&unlisted, &json!({ "hosts": ["*"] }), true), [""; 0]);
+        let chosen = json!({ "cookie_domain": "acme.example" });
+        assert_eq!(refused(&unlisted, &chosen, true), [""; 0]);
+        let told = refused(&unlisted, &chosen, false);
+        let fields: Vec<_> = told.iter().filter_map(|told| told.split(':').next()).collect();
+        assert_eq!(fields, ["hosts[0]", "handover.origin", "cookie_domain"], "{told:?}");
+        assert!(told[1].contains("no list of origins"), "{told:?}");
+    }
+
+    #[test]
+    fn an_empty_list_allows_nothing() {
+        let told = refused(&tenant(&json!({ "domains": [], "origins": [] })), &json!({}), true);
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told.iter().all(|told| told.ends_with("none")), "{told:?}");
+    }
+
+    #[test]
+    fn unchanged_values_are_not_refused() {
+        let before = queue(&json!({ "hosts": ["*"] }));
+        let after = queue(&json!({ "hosts": ["*"], "quota": 7 }));
+        assert_eq!(tenant(&json!({})).refusals(&after, Some(&before), false), []);
+        let wider = queue(&json!({ "hosts": ["*", "x.example"] }));
+        assert_eq!(tenant(&json!({})).refusals(&wider, Some(&before), false).len(), 1);
+    }
+
+    #[test]
+    fn public_suffixes_are_no_cookie_domains() {
+        for (host, suffix) in [("shop.co.uk", "co.uk"), ("acme.github.io", "github.io")] {
+            let told = refused(&tenant(&json!({})), &json!({ "hosts": [host], "cookie_domain": suffix }), true);
+            assert!(told.iter().any(|told| told.contains("is a public suffix")), "{suffix}: {told:?}");
+        }
+    }
+
+    #[test]
+    fn cookie_domains_are_within_the_domains() {
+        let listed = tenant(&json!({ "domains": ["a.plat.test"] }));
+        let told = refused(&listed, &json!({ "hosts": ["a.plat.test"], "cookie_domain": "plat.test" }), true);
+        assert!(told[0].starts_with("cookie_domain: \"plat.test\" is outside"), "{told:?}");
+    }
+
+    #[test]
+    fn only_exact_origins_reach_internal_addresses() {
+        let listed = tenant(&json!({
+            "origins": ["http://shop.internal:8080", "https://*.acme.example", "http://10.0.0.5", "http://localhost:3000", "http://[::1]:80"],
+        }));
+        for (at, reach) in [
+            ("http://shop.internal:8080", Reach::Private),
+            ("http://shop.internal", Reach::Public),
+            ("https://www.acme.example", Reach::Public),
+            ("http://10.0.0.5:80", Reach::Any),
+            ("http://localhost:3000", Reach::Any),
+            ("http://[::1]", Reach::Any),
+            ("http://127.0.0.1", Reach::Public),
+        ] {
+            assert_eq!(listed.reach(&origin(at)), reach, "{at}");
+        }
+        assert_eq!(tenant(&json!({})).reach(&origin("http://127.0.0.1")), Reach::Any);
+    }
+
+    #[test]
+    fn an_origin_pattern_reads_what_it_writes() {
+        for (given, written) in [
+            ("https://www.example.com/", "https://www.example.com"),
+            ("HTTPS://*.Example.com:443", "https://*.example.com"),
+            ("http://*.example.com:8080", "http://*.example.com:8080"),
+        ] {
+            assert_eq!(given.parse::<OriginPattern>().unwrap().to_string(), written);
+        }
+        for bad in ["*", "https://*", "https://*.", "www.example.com", "https://a.*.example.com", "https://x/y"] {
+            assert!(bad.parse::<OriginPattern>().is_err(), "{bad}");
+        }
+    }
+}

@@ -91,6 +91,7 @@ impl GateConfig {
             themes: open_themes(THEMES, &self.themes)?,
             tickets: TicketSigner::new(&self.ticket_keys).map_err(|error| GateConfigError::Keys(TICKET_KEYS, error))?,
             passes: PassSigner::new(&self.pass_keys).map_err(|error| GateConfigError::Keys(PASS_KEYS, error))?,
+            store_timeout: self.store.timeout,
             trusted_proxies: self.trusted_proxies,
             proxy: self.proxy,
         }))

@@ -3,25 +3,27 @@
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use tracing::{info, warn};
-use vestibule_core::settings::{HandoverKind, Origin, is_below};
-use vestibule_core::{SessionId, Standing, StandingState};
+use vestibule_core::settings::{HandoverKind, Origin, Reach, is_below};
+use vestibule_core::{QueueId, Standing, StandingState};
 use vestibule_http::{AnswerLimit, ApiError, Decision, Outcome};
 use vestibule_themes::PlainPage;
 
-use crate::answer::{give_ticket, personal, set_cookie};
+use crate::answer::{give_ticket, is_offered_to_shared_caches, personal, set_cookie};
 use crate::carry::{Carrier, Lost};
-use crate::page::{plain_page, queue_page};
-use crate::proxy::{Forwarded, ProxyError, asks_for_upgrade, drop_unwritten};
+use crate::page::{error_page, queue_page};
+use crate::pass::Pass;
+use crate::proxy::{Forwarded, ProxyError, asks_for_upgrade};
 use crate::request::Seen;
 use crate::state::Gate;
+use crate::tunnel::Held;
 use crate::visit::Served;
 
-/// Cookie that carries a pass to an origin on the same site. Its name lies outside those of tickets.
-const PASS_COOKIE: &str = "vestibule-pass";
 /// Query parameter that carries a pass to an origin on another domain.
 const PASS_PARAMETER: &str = "vestibule_pass";
+/// Tells the origin that a request passes without an admission, and why.
+pub(crate) const BYPASS_HEADER: HeaderName = HeaderName::from_static("x-vestibule-bypass");
 /// Most characters of a path in the log.
 const PATH_LOGGED_MAX: usize = 200;
 
@@ -38,20 +40,12 @@ pub(crate) async fn hand_over(gate: &Gate, seen: &Seen, served: &Served, request
 /// 302 to the origin with path and query unchanged. The pass goes along in a cookie where one reaches the origin, else
 /// in the address.
 fn redirect(gate: &Gate, seen: &Seen, served: &Served, origin: &Origin) -> Response {
-    let queue = &served.queue;
-    let by_cookie = cookie_reaches(seen, served, origin);
     let mut location = format!("{origin}{}", seen.path_and_query());
     let mut response = StatusCode::FOUND.into_response();
-    if let Some(session) = served.admitted {
-        if by_cookie {
-            let ttl = queue.settings.line.active_ttl;
-            if let Some(pass) = gate.passes.long(&queue.settings.id, session, served.now, ttl) {
-                let cookie = set_cookie(queue, PASS_COOKIE, &pass, ttl, seen.origin.https);
-                append(response.headers_mut(), &cookie);
-            }
-        } else if let Some(pass) = gate.passes.short(&queue.settings.id, session, served.now) {
-            location = with_pass(origin, seen, pass.to_str().unwrap_or_default());
-        }
+    if cookie_reaches(seen, served, origin) {
+        give_pass_cookie(gate, seen, served, response.headers_mut());
+    } else if let Some(pass) = pass_of(gate, served) {
+        location = with_pass(origin, seen, pass.token.to_str().unwrap_or_default());
     }
     let headers = response.headers_mut();
     personal(headers);
@@ -62,9 +56,34 @@ fn redirect(gate: &Gate, seen: &Seen, served: &Served, origin: &Origin) -> Respo
     response
 }
 
-fn append(headers: &mut HeaderMap, cookie: &str) {
+/// Name of the cookie that carries a queue's pass to an origin on the same site: one a queue, or two queues on one domain
+/// would overwrite each other's. It lies outside the names of tickets.
+fn pass_cookie(queue: &QueueId) -> String {
+    format!("vestibule-pass_{queue}")
+}
+
+/// The pass of the session that was served, if it is admitted.
+fn pass_of(gate: &Gate, served: &Served) -> Option<Pass> {
+    gate.passes.of(&served.queue.settings.id, served.admitted?, served.now)
+}
+
+fn give_pass_cookie(gate: &Gate, seen: &Seen, served: &Served, headers: &mut HeaderMap) {
+    let Some(pass) = pass_of(gate, served) else { return };
+    let (token, max_age) = (pass.token.to_str().unwrap_or_default(), pass.seconds_left(served.now));
+    let cookie = set_cookie(&served.queue, &pass_cookie(&served.queue.settings.id), token, max_age, seen.origin.https);
     if let Ok(value) = HeaderValue::try_from(cookie) {
         headers.append(header::SET_COOKIE, value);
+    }
+}
+
+/// A pass lasts for a minute at most, so whoever stays at an origin that is not behind the gate gets a new one with every
+/// keepalive, where the origin reads it from a cookie.
+pub(crate) fn renew_pass_cookie(gate: &Gate, seen: &Seen, served: &Served, headers: &mut HeaderMap) {
+    let handover = &served.queue.settings.handover;
+    if handover.kind == HandoverKind::Redirect
+        && handover.origin.as_ref().is_some_and(|origin| cookie_reaches(seen, served, origin))
+    {
+        give_pass_cookie(gate, seen, served, headers);
     }
 }
 
@@ -94,59 +113,50 @@ async fn proxy(gate: &Gate, seen: &Seen, served: &Served, origin: &Origin, mut r
         info!(queue = %served.queue.settings.id, "an upgrade was asked for, which no function can grant");
         return ApiError::NoUpgrade.into_response();
     }
-    if carrier.is_function() {
-        drop_unwritten(request.headers_mut());
-    }
     let Ok(target) = origin.to_string().parse::<Uri>() else {
-        return plain_page(seen, StatusCode::BAD_GATEWAY, PlainPage::OriginDown);
+        return error_page(gate, seen, served, StatusCode::BAD_GATEWAY, PlainPage::OriginDown).await;
     };
-    let pass = served.admitted.and_then(|session| gate.passes.short(&served.queue.settings.id, session, served.now));
+    // Without its tenant nobody says that the origin may be internal.
+    let reach = served.queue.tenant.as_ref().map_or(Reach::Public, |tenant| tenant.reach(origin));
+    let pass = pass_of(gate, served);
+    if let Some(slot) = served.admitted {
+        request.extensions_mut().insert(Held::new(gate, &served.queue, slot.session));
+    }
     let context = Forwarded {
         peer: seen.peer,
         proto: seen.scheme(),
         host: &seen.authority,
-        pass: pass.as_ref(),
+        pass: pass.as_ref().map(|pass| &pass.token),
+        bypass: bypass_reason(served),
         trusted: gate.trusted_proxies > 0,
     };
     let answer = async {
-        let mut response = gate.proxy.forward(&target, request, context).await?;
+        let mut response = gate.proxy.forward(&target, reach, request, context).await?;
         give_ticket_beside(response.headers_mut(), seen, served);
         Ok(response)
     };
     match carrier.carry(answer).await {
         Ok(response) => response,
-        Err(Lost::Origin(error)) => origin_failed(seen, served, error),
-        Err(Lost::TooLarge { limit, announced }) => too_large(seen, served, limit, announced),
+        Err(Lost::Origin(error)) => origin_failed(gate, seen, served, error).await,
+        Err(Lost::TooLarge { limit, announced }) => too_large(gate, seen, served, limit, announced).await,
     }
 }
 
-/// Adds the ticket to an answer of the origin, unless a shared cache may keep that answer: then the visitor's next
-/// request carries it, and who has no ticket yet gets an answer that is theirs alone.
+/// Adds the ticket to an answer of the origin, which makes that answer private. The images and scripts that the origin
+/// offers to shared caches stay theirs: a visitor who has a ticket gets the new one with another answer.
 fn give_ticket_beside(headers: &mut HeaderMap, seen: &Seen, served: &Served) {
-    if served.ticket.is_none() {
-        return;
+    if !(served.known && !seen.is_navigation() && is_offered_to_shared_caches(headers)) {
+        give_ticket(headers, seen, served);
     }
-    if is_shared(headers) {
-        if served.known {
-            return;
-        }
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
-    }
-    give_ticket(headers, seen, served);
 }
 
-fn is_shared(headers: &HeaderMap) -> bool {
-    let directives = headers.get_all(header::CACHE_CONTROL).into_iter().filter_map(|value| value.to_str().ok());
-    directives.flat_map(|value| value.split(',')).any(|directive| {
-        let directive = directive.trim().to_ascii_lowercase();
-        directive == "public" || directive.starts_with("s-maxage") || directive == "immutable"
-    })
-}
-
-fn origin_failed(seen: &Seen, served: &Served, error: ProxyError) -> Response {
+async fn origin_failed(gate: &Gate, seen: &Seen, served: &Served, error: ProxyError) -> Response {
+    let status = error.status();
     let mut response = match error {
-        ProxyError::Timeout => plain_page(seen, error.status(), PlainPage::OriginSlow),
-        ProxyError::Unreachable | ProxyError::BadAnswer => plain_page(seen, error.status(), PlainPage::OriginDown),
+        ProxyError::Timeout => error_page(gate, seen, served, status, PlainPage::OriginSlow).await,
+        ProxyError::Unreachable | ProxyError::BadAnswer => {
+            error_page(gate, seen, served, status, PlainPage::OriginDown).await
+        }
         ProxyError::TooLarge | ProxyError::VisitorTimeout | ProxyError::BadRequest => error.status().into_response(),
     };
     give_ticket(response.headers_mut(), seen, served);
@@ -157,7 +167,7 @@ fn origin_failed(seen: &Seen, served: &Served, error: ProxyError) -> Response {
 }
 
 /// The ticket goes along: the visitor is let in, and the next page may well be smaller.
-fn too_large(seen: &Seen, served: &Served, limit: AnswerLimit, announced: Option<u64>) -> Response {
+async fn too_large(gate: &Gate, seen: &Seen, served: &Served, limit: AnswerLimit, announced: Option<u64>) -> Response {
     let path: String = seen.path.chars().take(PATH_LOGGED_MAX).collect();
     warn!(
         queue = %served.queue.settings.id, path, limit = limit.bytes(), content_length = announced,
@@ -165,7 +175,8 @@ fn too_large(seen: &Seen, served: &Served, limit: AnswerLimit, announced: Option
     );
     let error = ApiError::AnswerTooLarge { limit_mib: limit.mib() };
     let mut response = if seen.is_navigation() {
-        plain_page(seen, StatusCode::BAD_GATEWAY, PlainPage::AnswerTooLarge { limit_mib: limit.mib() })
+        let page = PlainPage::AnswerTooLarge { limit_mib: limit.mib() };
+        error_page(gate, seen, served, StatusCode::BAD_GATEWAY, page).await
     } else {
         error.into_response()
     };
@@ -193,15 +204,30 @@ fn copy_of(served: &Served) -> Served {
     Served { queue: served.queue.clone(), standing: served.standing.clone(), ticket: served.ticket.clone(), ..*served }
 }
 
-/// Session and pass as headers, for the proxy in front to pass on.
+/// Why a request passes although nobody was admitted, so that an origin that asks for passes lets it through.
+fn bypass_reason(served: &Served) -> Option<&'static str> {
+    if served.admitted.is_some() || !served.passes {
+        return None;
+    }
+    Some(match served.outcome {
+        Outcome::Unavailable => "store-failure",
+        // The rules let it pass without asking the store, which knows the mode.
+        _ if served.store_time.is_none() => "rule",
+        _ => "mode",
+    })
+}
+
+/// Session and pass as headers, or why there are none, for the proxy in front to pass on.
 pub(crate) fn give_pass(gate: &Gate, served: &Served, headers: &mut HeaderMap) {
-    let Some(session) = served.admitted else { return };
-    let named = |session: SessionId| HeaderValue::try_from(session.to_string()).ok();
-    if let Some(value) = named(session) {
+    if let Some(reason) = bypass_reason(served) {
+        headers.insert(BYPASS_HEADER, HeaderValue::from_static(reason));
+    }
+    let Some(slot) = served.admitted else { return };
+    if let Ok(value) = HeaderValue::try_from(slot.session.to_string()) {
         headers.insert("x-vestibule-session", value);
     }
-    if let Some(pass) = gate.passes.short(&served.queue.settings.id, session, served.now) {
-        headers.insert("x-vestibule-pass", pass);
+    if let Some(pass) = pass_of(gate, served) {
+        headers.insert("x-vestibule-pass", pass.token);
     }
 }
 

@@ -2,20 +2,22 @@
 
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use tracing::info;
-use vestibule_core::settings::{HandoverKind, RuleAction, decide};
+use vestibule_core::settings::{HandoverKind, Preflights, Rule, RuleAction, decide};
 use vestibule_http::{ApiError, Outcome, Queue};
 use vestibule_themes::PlainPage;
 
 use crate::answer::{decided, standing_json};
+use crate::cors::answer_preflight;
 use crate::handover::hand_over;
 use crate::page::{plain_page, queue_page, unavailable_page};
 use crate::request::Seen;
 use crate::state::Gate;
-use crate::visit::{Joining, Served, passes_unasked, serve};
+use crate::visit::{Joining, Served, decision, passes_unasked, serve};
 
 /// What the rules say of a request.
 pub(crate) enum Judgement {
@@ -29,7 +31,7 @@ pub(crate) enum Judgement {
 pub(crate) async fn judgement(gate: &Gate, seen: &Seen) -> Result<Judgement, ApiError> {
     let host = seen.host.as_deref().ok_or(ApiError::NoHost)?;
     let queues = gate.directory.of_host(host).await;
-    let Some(first) = queues.first().cloned() else {
+    if queues.is_empty() {
         if !gate.directory.is_read() {
             return Err(ApiError::NotReady);
         }
@@ -37,20 +39,20 @@ pub(crate) async fn judgement(gate: &Gate, seen: &Seen) -> Result<Judgement, Api
             info!(host, held_back, "no queue stands in front of this host");
         }
         return Err(ApiError::UnknownHost);
-    };
-    for queue in queues {
-        match seen.facts(|facts| decide(&queue.settings.rules, facts)) {
-            Some(RuleAction::Queue) => return Ok(Judgement::Meets(queue)),
-            Some(RuleAction::Bypass) => return Ok(Judgement::Bypasses(queue)),
-            None => {}
-        }
     }
-    Ok(Judgement::Bypasses(first))
+    let rules: Vec<&[Rule]> = queues.iter().map(|queue| queue.settings.rules.as_slice()).collect();
+    let ruling = seen.facts(|facts| decide(&rules, facts));
+    let queue = Arc::clone(&queues[ruling.queue.unwrap_or_default()]);
+    match ruling.action {
+        RuleAction::Queue => Ok(Judgement::Meets(queue)),
+        RuleAction::Bypass => Ok(Judgement::Bypasses(queue)),
+    }
 }
 
 /// Judges a request and answers it.
 pub(crate) async fn judge(State(gate): State<Gate>, seen: Seen, request: Request) -> Response {
     match judgement(&gate, &seen).await {
+        Ok(Judgement::Meets(queue)) if seen.is_preflight() => preflight(&gate, seen, queue, request).await,
         Ok(Judgement::Meets(queue)) => meet(&gate, &seen, queue, request).await,
         Ok(Judgement::Bypasses(queue)) => pass(&gate, &seen, &bypassing(&gate, queue), request).await,
         Err(error) if seen.is_navigation() && error == ApiError::UnknownHost => {
@@ -65,10 +67,23 @@ async fn pass(gate: &Gate, seen: &Seen, served: &Served, request: Request) -> Re
     decided(hand_over(gate, seen, served, request).await, served)
 }
 
-async fn meet(gate: &Gate, seen: &Seen, queue: Arc<Queue>, request: Request) -> Response {
-    if seen.is_preflight() && queue.settings.handover.kind != HandoverKind::Redirect {
-        return pass(gate, seen, &bypassing(gate, queue), request).await;
+/// A preflight carries no ticket, so nobody can be let in by it. It goes to the origin only where the queue says so, and
+/// then with nothing that a browser would not send.
+async fn preflight(gate: &Gate, mut seen: Seen, queue: Arc<Queue>, request: Request) -> Response {
+    let handover = &queue.settings.handover;
+    if handover.preflights == Preflights::Answer || handover.kind != HandoverKind::Proxy {
+        let mut response = answer_preflight(&seen, &queue.settings);
+        let outcome = if response.status().is_success() { Outcome::Own } else { Outcome::Refused };
+        response.extensions_mut().insert(decision(outcome, &queue, None, None));
+        return response;
     }
+    let served = bypassing(gate, queue);
+    seen.keep_of_preflight();
+    let (parts, _) = request.into_parts();
+    pass(gate, &seen, &served, Request::from_parts(parts, Body::empty())).await
+}
+
+async fn meet(gate: &Gate, seen: &Seen, queue: Arc<Queue>, request: Request) -> Response {
     let served = judge_visit(gate, seen, queue).await;
     if served.passes {
         return pass(gate, seen, &served, request).await;

@@ -27,11 +27,14 @@ mod own;
 mod page;
 mod pass;
 mod proxy;
+mod reason;
 mod request;
 mod standing;
 mod state;
 mod throttle;
+mod tunnel;
 mod visit;
+mod witness;
 
 pub use config::{GateConfig, GateConfigError};
 pub use proxy::ProxyLimits;

@@ -2,35 +2,35 @@
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, StatusCode, header};
-use vestibule_core::{SessionId, Standing};
+use http::{HeaderValue, Method, StatusCode, header};
+use vestibule_core::settings::HOST_GAP;
+use vestibule_core::{MICROS_PER_SECOND, SessionId, Standing};
 use vestibule_http::{Decision, Outcome, Queue};
 use vestibule_themes::{PageView, PlainPage, Themes, negotiate};
 
 use crate::answer::{give_ticket, personal};
 use crate::compress::{Compression, accepts_gzip, gzip};
+use crate::own::theme::theme_of;
 use crate::request::Seen;
 use crate::state::Gate;
 use crate::visit::Served;
+
+/// Seconds after which a page without JavaScript loads itself again, at least.
+const RELOAD_MIN: u64 = 10;
 
 /// The queue page, in the visitor's language and the brand's theme.
 pub(crate) async fn queue_page(gate: &Gate, seen: &Seen, served: &Served, status: StatusCode) -> Response {
     let queue = &served.queue;
     let nonce = nonce();
     let entered = Standing { enter_url: Some(seen.path_and_query()), ..served.standing.clone() };
-    let asset_base = format!("/_vestibule/theme/{}/", queue.settings.id);
-    let logo = logo(queue, &asset_base);
+    let (asset_base, logo) = assets(gate, queue).await;
+    let (queue_name, brand_name) = names(seen, queue);
     let view = PageView {
-        standing: &entered,
-        queue_name: &queue.settings.name,
-        brand_name: queue.tenant.as_ref().map_or("", |tenant| &tenant.name),
-        colour: queue.tenant.as_ref().and_then(|tenant| tenant.colour.as_ref()?.parse().ok()),
+        kept_seconds: kept(gate, seen, served),
         logo: logo.as_deref(),
-        language: negotiate(seen.header("accept-language")),
-        nonce: &nonce,
-        asset_base: &asset_base,
-        refresh_seconds: served.standing.poll_after,
-        hold_seconds: queue.settings.line.hold_ttl,
+        queue_name: &queue_name,
+        brand_name: &brand_name,
+        ..view(seen, served, &entered, &nonce, &asset_base)
     };
     let body = gate.themes.queue_page(queue.settings.theme.as_ref(), &view).await;
     let mut response = html(seen, status, &nonce, body);
@@ -40,9 +40,92 @@ pub(crate) async fn queue_page(gate: &Gate, seen: &Seen, served: &Served, status
     response
 }
 
-fn logo(queue: &Queue, asset_base: &str) -> Option<String> {
-    let logo = queue.tenant.as_ref()?.logo.as_ref()?;
-    Some(format!("{asset_base}{logo}"))
+/// The page in place of a site that gives no answer to show. It loads itself again, which renews the visitor's session.
+pub(crate) async fn error_page(
+    gate: &Gate,
+    seen: &Seen,
+    served: &Served,
+    status: StatusCode,
+    page: PlainPage,
+) -> Response {
+    let queue = &served.queue;
+    let nonce = nonce();
+    let (asset_base, logo) = assets(gate, queue).await;
+    let (queue_name, brand_name) = names(seen, queue);
+    let line = &queue.settings.line;
+    let session_left = served.admitted.map(|_| served.standing.expires_in.unwrap_or(line.active_ttl));
+    let view = PageView {
+        refresh_seconds: if seen.method == Method::GET { PlainPage::RETRY_SECONDS } else { 0 },
+        kept_seconds: session_left,
+        logo: logo.as_deref(),
+        queue_name: &queue_name,
+        brand_name: &brand_name,
+        ..view(seen, served, &served.standing, &nonce, &asset_base)
+    };
+    let body = gate.themes.error_page(queue.settings.theme.as_ref(), page, &view).await;
+    let mut response = html(seen, status, &nonce, body);
+    if page.retries() {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(PlainPage::RETRY_SECONDS));
+    }
+    response
+}
+
+/// The names of the queue and of the brand, as this visitor reads them.
+fn names(seen: &Seen, queue: &Queue) -> (String, String) {
+    let named = |name: &str| name.replace(HOST_GAP, seen.host.as_deref().unwrap_or_default());
+    (named(&queue.settings.name), queue.tenant.as_ref().map_or_else(String::new, |tenant| named(&tenant.name)))
+}
+
+fn view<'a>(
+    seen: &Seen,
+    served: &'a Served,
+    standing: &'a Standing,
+    nonce: &'a str,
+    asset_base: &'a str,
+) -> PageView<'a> {
+    let Queue { settings, tenant, .. } = &*served.queue;
+    PageView {
+        standing,
+        queue_name: &settings.name,
+        brand_name: tenant.as_ref().map_or("", |tenant| &tenant.name),
+        colour: tenant.as_ref().and_then(|tenant| tenant.colour.as_ref()?.parse().ok()),
+        logo: None,
+        language: negotiate(seen.header("accept-language")),
+        nonce,
+        asset_base,
+        refresh_seconds: refresh_seconds(standing.poll_after, settings.line.waiting_ttl),
+        hold_seconds: settings.line.hold_ttl,
+        claim_seconds: settings.line.claim_ttl,
+        kept_seconds: None,
+    }
+}
+
+/// A reload costs more than a poll, so it comes less often, but often enough to stay present.
+fn refresh_seconds(poll_after: u64, waiting_ttl: u64) -> u64 {
+    poll_after.max(RELOAD_MIN.min(waiting_ttl / 2)).max(1)
+}
+
+/// For how long the ticket of a visitor who can't join now holds their position.
+fn kept(gate: &Gate, seen: &Seen, served: &Served) -> Option<u64> {
+    let settings = &served.queue.settings;
+    if served.standing.session.is_some() && served.outcome != Outcome::Unavailable {
+        return Some(settings.line.hold_ttl);
+    }
+    let ticket = Served::ticket_of(gate, seen, &served.queue)?;
+    let age = served.now.since(ticket.signed_at()) / MICROS_PER_SECOND;
+    let holds = ticket.epoch() == settings.line.epoch && ticket.admitted_at().is_none();
+    settings.line.hold_ttl.checked_sub(age).filter(|left| holds && *left > 0)
+}
+
+/// Where the queue's assets are, and its tenant's logo, if the queue's theme has that file: without it the page shows the
+/// brand's name, not a broken image.
+async fn assets(gate: &Gate, queue: &Queue) -> (String, Option<String>) {
+    let base = format!("/_vestibule/theme/{}/", queue.settings.id);
+    let logo = match (queue.tenant.as_ref().and_then(|tenant| tenant.logo.as_ref()), theme_of(queue)) {
+        (Some(logo), Some(theme)) if gate.themes.has_asset(&theme, logo).await => Some(format!("{base}{logo}")),
+        _ => None,
+    };
+    (base, logo)
 }
 
 /// A page that says one thing.
@@ -90,4 +173,16 @@ fn html(seen: &Seen, status: StatusCode, nonce: &str, body: String) -> Response 
         headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_without_script_reload_every_ten_seconds_at_most() {
+        assert_eq!(refresh_seconds(2, 60), 10);
+        assert_eq!(refresh_seconds(20, 60), 20);
+        assert_eq!(refresh_seconds(1, 6), 3, "a short waiting_ttl would end meanwhile");
+    }
 }

@@ -3,17 +3,39 @@
 
 use http::HeaderValue;
 use quick_cache::sync::Cache;
-use vestibule_core::{Micros, PASS_TTL, PassSigner, QueueId, SessionId};
+use vestibule_core::{MICROS_PER_SECOND, Micros, PASS_TTL, PassSigner, QueueId, SessionId};
 
 /// Most passes kept for use again.
 const PASSES_KEPT: usize = 10_000;
-/// How long a pass is handed out again, in seconds: at least half of its time is left then.
+/// A pass is handed out again while so many seconds of it are left.
 const REUSE: u64 = PASS_TTL / 2;
+
+/// The slot of an active session: what a pass stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) session: SessionId,
+    /// When the slot becomes free unless the session is heard of. No pass is good for longer.
+    pub(crate) expires_at: Micros,
+}
+
+/// A signed pass.
+#[derive(Debug, Clone)]
+pub(crate) struct Pass {
+    pub(crate) token: HeaderValue,
+    pub(crate) expires_at: Micros,
+}
+
+impl Pass {
+    /// For how many more seconds it is good.
+    pub(crate) fn seconds_left(&self, now: Micros) -> u64 {
+        self.expires_at.since(now) / MICROS_PER_SECOND
+    }
+}
 
 /// Signs passes and keeps the fresh ones.
 pub(crate) struct PassCache {
     signer: PassSigner,
-    fresh: Cache<(QueueId, SessionId), (Micros, HeaderValue)>,
+    fresh: Cache<(QueueId, SessionId), Pass>,
 }
 
 impl PassCache {
@@ -21,23 +43,24 @@ impl PassCache {
         Self { signer, fresh: Cache::new(PASSES_KEPT) }
     }
 
-    /// A pass of [`PASS_TTL`] seconds as a header's value.
-    pub(crate) fn short(&self, queue: &QueueId, session: SessionId, now: Micros) -> Option<HeaderValue> {
-        let key = (queue.clone(), session);
-        if let Some((signed_at, pass)) = self.fresh.get(&key)
-            && now >= signed_at
-            && now < signed_at.plus_seconds(REUSE)
+    /// A pass of [`PASS_TTL`] seconds at most, which ends no later than the slot; `None` for a slot that ends now.
+    pub(crate) fn of(&self, queue: &QueueId, slot: Slot, now: Micros) -> Option<Pass> {
+        let key = (queue.clone(), slot.session);
+        if let Some(pass) = self.fresh.get(&key)
+            && pass.expires_at <= slot.expires_at
+            && pass.seconds_left(now) >= REUSE
+            && pass.seconds_left(now) <= PASS_TTL
         {
             return Some(pass);
         }
-        let pass = HeaderValue::try_from(self.signer.sign(queue, session, now, PASS_TTL)?).ok()?;
-        self.fresh.insert(key, (now, pass.clone()));
+        let ttl = PASS_TTL.min(slot.expires_at.since(now) / MICROS_PER_SECOND);
+        if ttl == 0 {
+            return None;
+        }
+        let token = HeaderValue::try_from(self.signer.sign(queue, slot.session, now, ttl)?).ok()?;
+        let pass = Pass { token, expires_at: Micros(now.seconds() * MICROS_PER_SECOND).plus_seconds(ttl) };
+        self.fresh.insert(key, pass.clone());
         Some(pass)
-    }
-
-    /// A pass of `ttl` seconds, for a cookie.
-    pub(crate) fn long(&self, queue: &QueueId, session: SessionId, now: Micros, ttl: u64) -> Option<String> {
-        self.signer.sign(queue, session, now, ttl)
     }
 
     pub(crate) fn jwks(&self) -> serde_json::Value {

@@ -23,16 +23,17 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version, uri
 use hyper::body::Incoming;
 use hyper_util::client::legacy::{self, connect::capture_connection};
 use tokio::time::timeout_at;
+use vestibule_core::settings::Reach;
 
 use self::{
     answer::AnswerBody,
     connector::ConnectTimeout,
     error::{Failure, causes},
-    pool::Pool,
+    pool::Pools,
     upgrade::Upgrade,
     upload::{Upload, UploadBody},
 };
-pub(crate) use self::{answer::cut_short, error::ProxyError, headers::drop_unwritten, upgrade::asks_for_upgrade};
+pub(crate) use self::{answer::cut_short, error::ProxyError, upgrade::asks_for_upgrade};
 
 /// How long the proxy waits for an origin, and how much it keeps.
 #[derive(Clone, Debug)]
@@ -78,25 +79,28 @@ pub(crate) struct Forwarded<'a> {
     pub host: &'a str,
     /// The visitor's pass: `X-Vestibule-Pass`.
     pub pass: Option<&'a HeaderValue>,
+    /// Why the request passes without a pass, if it does: `X-Vestibule-Bypass`.
+    pub bypass: Option<&'static str>,
     /// Whether the request came from a trusted proxy, whose word on the visitor's address is kept.
     pub trusted: bool,
 }
 
-/// A reverse proxy with its pool of connections; clones share the pool.
+/// A reverse proxy with its pools of connections; clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct Proxy {
-    pool: Arc<Pool>,
+    pools: Arc<Pools>,
     limits: ProxyLimits,
 }
 
 impl Proxy {
-    /// Makes a proxy with an empty pool.
+    /// Makes a proxy with empty pools.
     #[must_use]
     pub(crate) fn new(limits: ProxyLimits) -> Self {
-        Self { pool: Arc::new(Pool::new(limits.clone())), limits }
+        Self { pools: Arc::new(Pools::new(&limits)), limits }
     }
 
-    /// Forwards a request to `origin` (scheme and authority) and returns the answer, its body still flowing.
+    /// Forwards a request to `origin` (scheme and authority) and returns the answer, its body still flowing. An origin
+    /// whose address lies outside of `reach` is unreachable.
     ///
     /// Path and query go on byte for byte. `Host` is the visitor's own, not the origin's: one platform commonly
     /// serves many brands and tells them apart by it, and links and cookies in the answer then name the host the
@@ -115,10 +119,11 @@ impl Proxy {
     pub(crate) async fn forward(
         &self,
         origin: &Uri,
+        reach: Reach,
         request: Request<Body>,
         context: Forwarded<'_>,
     ) -> Result<Response<Body>, ProxyError> {
-        let exchange = Exchange { origin: authority_of(origin), upload: Upload::start() };
+        let exchange = Exchange { origin: authority_of(origin), reach, upload: Upload::start() };
         let outcome = self.exchange(&exchange, origin, request, context).await;
         outcome.map_err(|failure| exchange.log(failure))
     }
@@ -165,7 +170,7 @@ impl Proxy {
     /// chunk of its body.
     async fn head(&self, exchange: &Exchange, mut request: Request<UploadBody>) -> Result<Response<Incoming>, Failure> {
         let mut connection = capture_connection(&mut request);
-        let mut answer = pin!(self.pool.client().request(request));
+        let mut answer = pin!(self.pools.client(exchange.reach).request(request));
         tokio::select! {
             biased;
             answer = &mut answer => return answer.map_err(|error| exchange.failure(error)),
@@ -194,6 +199,7 @@ impl Proxy {
 /// One request on its way.
 struct Exchange {
     origin: Arc<str>,
+    reach: Reach,
     upload: Arc<Upload>,
 }
 

@@ -12,11 +12,13 @@ use vestibule_core::settings::{RequestFacts, normalise_host};
 use vestibule_core::{QueueId, TicketSigner, VerifiedTicket};
 use vestibule_http::{Queue, RequestOrigin, request_origin};
 
+use crate::answer::ticket_cookies;
 use crate::state::Gate;
 
 /// Header in which an app without a cookie jar sends its ticket and finds the new one.
 pub(crate) const TICKET_HEADER: HeaderName = HeaderName::from_static("x-vestibule-ticket");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_DESTINATION: HeaderName = HeaderName::from_static("sec-fetch-dest");
 /// In these browsers say that they fetch a page ahead.
 const PURPOSES: [HeaderName; 4] = [
@@ -25,8 +27,9 @@ const PURPOSES: [HeaderName; 4] = [
     HeaderName::from_static("x-purpose"),
     HeaderName::from_static("x-moz"),
 ];
-/// Most tickets of one request that are verified.
-const TICKETS_TRIED: usize = 4;
+/// Most tickets of one request that are verified. Another host of the site can set as many cookies of that name as a
+/// browser keeps; each costs a few microseconds.
+const TICKETS_TRIED: usize = 64;
 
 /// The other end of the connection, as the server that accepted it says; `None` for a socket file.
 #[derive(Debug, Clone, Copy)]
@@ -100,13 +103,22 @@ impl Seen {
     /// Whether a person waits for this page: only that joins the line. Browsers say so in `Sec-Fetch-Mode`; of those
     /// that don't, a GET that would like HTML.
     pub(crate) fn is_navigation(&self) -> bool {
-        if self.method != Method::GET || self.is_speculative() {
+        if self.method != Method::GET || self.is_speculative() || self.is_embedded_elsewhere() {
             return false;
         }
         match self.header(FETCH_MODE) {
             Some(mode) => mode == "navigate" && self.header(FETCH_DESTINATION).is_none_or(is_document),
             None => self.header(header::ACCEPT).is_some_and(|accept| accept.contains("text/html")),
         }
+    }
+
+    /// What the page of another site loads or embeds, whose reader asked for nothing. A link that was followed from there
+    /// is none of that.
+    pub(crate) fn is_embedded_elsewhere(&self) -> bool {
+        let is_elsewhere = |site: &str| !matches!(site, "same-origin" | "same-site" | "none");
+        let is_followed =
+            || self.header(FETCH_MODE) == Some("navigate") && self.header(FETCH_DESTINATION) == Some("document");
+        self.header(FETCH_SITE).is_some_and(is_elsewhere) && !is_followed()
     }
 
     /// A page fetched ahead of a click that may never come.
@@ -117,11 +129,35 @@ impl Seen {
     }
 
     /// A browser's question whether a request of another origin may be sent. It carries no cookies, ever, so it can't
-    /// show a ticket; a site that never sees it can't be used by those who are let in.
+    /// show a ticket.
     pub(crate) fn is_preflight(&self) -> bool {
         self.method == Method::OPTIONS
             && self.headers.contains_key(header::ORIGIN)
             && self.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+    }
+
+    /// Whether it carries what no browser sends with a preflight, so that it would be more than a question to the origin.
+    pub(crate) fn exceeds_preflight(&self) -> bool {
+        let has_body = |length: &str| length.trim() != "0" && !length.is_empty();
+        self.headers.contains_key(header::COOKIE)
+            || self.headers.contains_key(header::AUTHORIZATION)
+            || self.headers.contains_key(header::TRANSFER_ENCODING)
+            || self.header(header::CONTENT_LENGTH).is_some_and(has_body)
+            || self.headers.keys().any(|name| name.as_str().replace('_', "-").contains("method-override"))
+    }
+
+    /// Drops every header but those that a browser sends with a preflight, and what proxies say of the visitor.
+    pub(crate) fn keep_of_preflight(&mut self) {
+        let is_kept = |name: &str| {
+            matches!(name, "origin" | "user-agent" | "accept" | "accept-encoding" | "accept-language" | "referer")
+                || name.starts_with("access-control-request-")
+                || name.starts_with("x-forwarded-")
+                || name.starts_with("sec-fetch-")
+        };
+        let dropped: Vec<HeaderName> = self.headers.keys().filter(|name| !is_kept(name.as_str())).cloned().collect();
+        for name in dropped {
+            self.headers.remove(name);
+        }
     }
 
     /// What the rules may ask.
@@ -144,25 +180,33 @@ impl Seen {
         String::from_utf8(value.to_vec()).ok()
     }
 
-    /// Whether the client wants its ticket in a header. It says so by sending that header, empty at first.
-    pub(crate) fn wants_ticket_header(&self) -> bool {
-        self.headers.contains_key(TICKET_HEADER)
+    /// Whether the client wants its ticket in a header. It says so by sending that header, empty at first. Never where a
+    /// cookie holds a ticket: a header would show scripts what `HttpOnly` keeps from them.
+    pub(crate) fn wants_ticket_header(&self, queue: &Queue) -> bool {
+        let has_cookie = |name: &String| cookie_values(self.cookie_headers(), name).next().is_some();
+        self.headers.contains_key(TICKET_HEADER) && !ticket_cookies(queue).iter().any(has_cookie)
     }
 
-    /// The ticket of this queue that the request carries: of several that verify, the one signed last in this epoch.
+    /// The ticket of this queue that the request carries. Of several that verify: one of this epoch, which no other host
+    /// of the site can have set, and of these the one signed last.
     pub(crate) fn ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<VerifiedTicket> {
         let id: &QueueId = &queue.settings.id;
+        let [host_only, plain] = ticket_cookies(queue);
         let in_header = self.headers.get_all(TICKET_HEADER).into_iter().map(http::HeaderValue::as_bytes);
-        let tokens = in_header.chain(cookie_values(self.cookie_headers(), &queue.cookie_name));
-        let verified = tokens.filter(|token| !token.is_empty()).take(TICKETS_TRIED);
-        let verified = verified.filter_map(|token| match signer.verify(id, token) {
-            Ok(ticket) => Some(ticket),
+        let own = in_header.chain(cookie_values(self.cookie_headers(), &host_only)).map(|token| (true, token));
+        let tokens = own.chain(cookie_values(self.cookie_headers(), &plain).map(|token| (false, token)));
+        let verified = tokens.filter(|(_, token)| !token.is_empty()).take(TICKETS_TRIED);
+        let verified = verified.filter_map(|(is_own, token)| match signer.verify(id, token) {
+            Ok(ticket) => Some((is_own, ticket)),
             Err(reason) => {
                 tracing::debug!(queue = %id, %reason, "a ticket that is none");
                 None
             }
         });
-        verified.max_by_key(|ticket| (ticket.epoch() == queue.settings.line.epoch, ticket.signed_at()))
+        let rank = |(is_own, ticket): &(bool, VerifiedTicket)| {
+            (ticket.epoch() == queue.settings.line.epoch, *is_own, ticket.signed_at())
+        };
+        verified.max_by_key(rank).map(|(_, ticket)| ticket)
     }
 }
 
@@ -172,7 +216,8 @@ fn is_document(destination: &str) -> bool {
 
 fn peer_address(extensions: &Extensions) -> Option<IpAddr> {
     let by_server = extensions.get::<PeerAddress>().and_then(|peer| peer.0);
-    by_server.or_else(|| extensions.get::<ConnectInfo<std::net::SocketAddr>>().map(|info| info.0.ip()))
+    let peer = by_server.or_else(|| extensions.get::<ConnectInfo<std::net::SocketAddr>>().map(|info| info.0.ip()))?;
+    Some(peer.to_canonical())
 }
 
 fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
@@ -197,6 +242,10 @@ mod tests {
         let navigate = [("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
         assert!(seen(&Method::GET, &navigate).is_navigation());
         assert!(seen(&Method::GET, &[html]).is_navigation(), "a browser that does not say");
+        for site in ["none", "same-origin", "same-site", "cross-site"] {
+            let followed = [navigate[0], navigate[1], ("sec-fetch-site", site)];
+            assert!(seen(&Method::GET, &followed).is_navigation(), "a link from {site}");
+        }
         for (method, headers) in [
             (Method::GET, vec![("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")]),
             (Method::GET, vec![("sec-fetch-mode", "cors"), html]),
@@ -204,6 +253,9 @@ mod tests {
             (Method::GET, vec![("accept", "*/*")]),
             (Method::GET, vec![]),
             (Method::GET, vec![navigate[0], ("sec-purpose", "prefetch;prerender")]),
+            (Method::GET, vec![navigate[0], ("sec-fetch-dest", "iframe"), ("sec-fetch-site", "cross-site")]),
+            (Method::GET, vec![navigate[0], ("sec-fetch-site", "cross-site")]),
+            (Method::GET, vec![html, ("sec-fetch-site", "cross-site")]),
             (Method::GET, vec![html, ("purpose", "prefetch")]),
             (Method::GET, vec![navigate[0], ("sec-fetch-dest", "embed")]),
             (Method::HEAD, vec![html]),

@@ -1,8 +1,8 @@
 //! Puts a store's answer in words for the visitor.
 
 use vestibule_core::line::{LineRules, Mode, VisitAnswer};
-use vestibule_core::settings::Settings;
-use vestibule_core::{Micros, Standing, StandingState, VerifiedTicket, Wait, expected_wait, poll_after};
+use vestibule_core::settings::{HandoverKind, Settings};
+use vestibule_core::{Micros, PASS_TTL, Standing, StandingState, VerifiedTicket, Wait, expected_wait, poll_after};
 
 /// The position that the visitor is shown. It never rises while they stay: who comes back to an older place may raise
 /// the rank, but the visitor has been told, and those few leave the line before it matters. While a lost state is being
@@ -18,6 +18,9 @@ fn waits_on(ticket: &VerifiedTicket, answer: &VisitAnswer) -> bool {
     answer.place.is_some_and(|place| place.session == ticket.session()) && ticket.admitted_at().is_none()
 }
 
+/// Admissions after which a shown wait follows at once what is seen.
+const ADMISSIONS_MIN: f64 = 10.0;
+
 /// The wait that is expected at this rank.
 fn expected(settings: &Settings, answer: &VisitAnswer, rank: Option<u64>) -> Option<Wait> {
     let rules = LineRules { mode: answer.mode, quota: answer.quota, ..settings.line.clone() };
@@ -32,7 +35,10 @@ fn shown_wait(expected: Wait, answer: &VisitAnswer, ticket: Option<&VerifiedTick
         return expected;
     };
     let passed = answer.now.since(before.signed_at()) as f64 / vestibule_core::MICROS_PER_SECOND as f64;
-    expected.after(before_ms, passed, answer.pace.observed(answer.now).age)
+    let seen = answer.pace.observed(answer.now);
+    // A few admissions say little of the pace: what was shown does not jump for them.
+    let known_for = if seen.admissions < ADMISSIONS_MIN { 0.0 } else { seen.age };
+    expected.after(before_ms, passed, known_for)
 }
 
 /// The standing after an answer of the store, and the wait that it shows. `enter_url` is where an admitted visitor goes.
@@ -61,11 +67,17 @@ pub(crate) fn standing_of(
     // A line that turns out to be quicker than it was said to be is told of slowly, and must be asked about soon.
     let soonest = expected.map(Wait::seconds).into_iter().chain(wait_seconds).map(|wait| wait.p50).min();
     let left = place.map(|place| place.expires_at.since(answer.now) / vestibule_core::MICROS_PER_SECOND);
-    let full = if admitted { settings.line.active_ttl } else { settings.line.waiting_ttl };
+    let full = match (admitted, settings.handover.kind) {
+        (false, _) => settings.line.waiting_ttl,
+        // A pass must be renewed in time.
+        (true, HandoverKind::Redirect) => settings.line.active_ttl.min(PASS_TTL * 3 / 2),
+        (true, HandoverKind::Proxy | HandoverKind::Check) => settings.line.active_ttl,
+    };
     let standing = Standing {
         queue: settings.id.clone(),
         session: place.map(|place| place.session),
         state,
+        reason: None,
         position,
         waiting: Some(answer.waiting),
         active: Some(answer.active),
@@ -87,6 +99,7 @@ pub(crate) fn unavailable(settings: &Settings, ticket: Option<&VerifiedTicket>, 
         queue: settings.id.clone(),
         session: ticket.map(VerifiedTicket::session),
         state: StandingState::Unavailable,
+        reason: None,
         position: waiting.and_then(VerifiedTicket::position),
         waiting: None,
         active: None,
@@ -124,7 +137,7 @@ mod tests {
         let moved = Pace { since, window, current: 300, previous: 300, stays, stays_before: stays, ..Pace::default() };
         let session = SessionId::from_bytes([3; 14]);
         let expires_at = NOW.plus_seconds(60);
-        let place = Place { session, arrival: since, admitted_at: None, rank, expires_at, granted: true };
+        let place = Place { session, arrival: since, admitted_at: None, rank, expires_at, confirmed: true };
         VisitAnswer {
             now: NOW,
             revision: 1,
@@ -159,12 +172,27 @@ mod tests {
         let (position, known) = shown(None);
         assert_eq!(position, 600);
         assert!((570..=615).contains(&known), "{known}");
-        let before = told(3, Told { position: Some(590), wait_ms: Some(900_000) });
+        let before = told(3, Told { position: Some(590), wait_ms: Some(900_000), active: None });
         let (position, wait) = shown(Some(&before));
         assert_eq!(position, 590, "somebody came back to an older place");
         assert!((870..=897).contains(&wait), "{wait}");
-        let long_ago = told(400, Told { position: Some(590), wait_ms: Some(900_000) });
+        let long_ago = told(400, Told { position: Some(590), wait_ms: Some(900_000), active: None });
         assert!(shown(Some(&long_ago)).1.abs_diff(known) <= 2);
+    }
+
+    #[test]
+    fn a_shown_wait_does_not_jump_for_the_first_admissions() {
+        let before = told(3, Told { position: Some(600), wait_ms: Some(900_000), active: None });
+        let shown = |admissions: u64, ticket: Option<&VerifiedTicket>| {
+            let mut answer = answer(600);
+            let since = Micros(NOW.0 - 6_000_000);
+            answer.pace = Pace { since, window: since, current: admissions, previous: 0, ..answer.pace };
+            standing_of(&settings(), &answer, ticket, None).0.wait_seconds.unwrap().p50
+        };
+        let after_three = shown(3, Some(&before));
+        assert!(after_three.abs_diff(897) < 250, "{after_three}");
+        let (after_sixty, measured) = (shown(60, Some(&before)), shown(60, None));
+        assert!(after_sixty.abs_diff(measured) < measured.abs_diff(897), "{after_sixty} follows {measured}");
     }
 
     #[test]
@@ -175,7 +203,7 @@ mod tests {
         };
         let (known, soon) = ask_after(None);
         assert!((50..=70).contains(&known) && soon <= 3, "{known} and {soon}");
-        let before = told(3, Told { position: Some(60), wait_ms: Some(900_000) });
+        let before = told(3, Told { position: Some(60), wait_ms: Some(900_000), active: None });
         let (shown, as_soon) = ask_after(Some(&before));
         assert!(shown > 800 && as_soon <= 3, "{shown} and {as_soon}");
     }

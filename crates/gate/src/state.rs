@@ -12,6 +12,7 @@ use vestibule_themes::Themes;
 use crate::pass::PassCache;
 use crate::proxy::{Proxy, ProxyLimits};
 use crate::throttle::Throttle;
+use crate::witness::Witnesses;
 
 /// How long a process that begins waits for its store at most. A connection over TLS takes some hundred milliseconds.
 const LOOK_AROUND: Duration = Duration::from_millis(1500);
@@ -30,6 +31,8 @@ pub struct GateParts {
     pub tickets: TicketSigner,
     /// Signs passes.
     pub passes: PassSigner,
+    /// Time that all questions of one request to the store may take together.
+    pub store_timeout: Duration,
     /// How many proxies in front of the gate are believed on who the visitor is; 0 to 16.
     pub trusted_proxies: usize,
     /// Limits of the `proxy` handover.
@@ -47,9 +50,11 @@ pub struct GateState {
     pub(crate) themes: Themes,
     pub(crate) tickets: TicketSigner,
     pub(crate) passes: PassCache,
+    pub(crate) store_timeout: Duration,
     pub(crate) trusted_proxies: usize,
     pub(crate) proxy: Proxy,
     pub(crate) clock: StoreClock,
+    pub(crate) witnesses: Witnesses,
     pub(crate) store_failures: Throttle,
     pub(crate) unknown_hosts: Throttle,
 }
@@ -64,12 +69,20 @@ impl Gate {
             themes: parts.themes,
             tickets: parts.tickets,
             passes: PassCache::new(parts.passes),
+            store_timeout: parts.store_timeout,
             trusted_proxies: parts.trusted_proxies,
             proxy: Proxy::new(parts.proxy),
             clock: StoreClock::default(),
+            witnesses: Witnesses::new(),
             store_failures: Throttle::new(),
             unknown_hosts: Throttle::new(),
         }))
+    }
+
+    /// For ever: says that this process serves all the time, other than a function, and notices when it was frozen. So the
+    /// store hears of it if visitors could not be served (rule 7, recovery).
+    pub async fn serve_all_the_time(&self) {
+        self.witnesses.watch().await;
     }
 
     /// Waits until it is known which queues there are, for a while: the first visitors of a process should not meet it

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 use tracing::{debug, warn};
 use vestibule_core::line::{Mode, Presentation, Visit, VisitAnswer};
 use vestibule_core::settings::StoreFailure;
 use vestibule_core::{Micros, SessionId, Standing, StandingState, StoreError, Told, VerifiedTicket};
 use vestibule_http::{Decision, Outcome, Queue};
 
+use crate::pass::Slot;
+use crate::reason::end_reason;
 use crate::request::Seen;
 use crate::standing::{standing_of, unavailable};
 use crate::state::Gate;
@@ -30,8 +32,8 @@ pub(crate) struct Served {
     pub(crate) standing: Standing,
     /// The ticket signed anew; `None` where the store saw nobody, or was not asked.
     pub(crate) ticket: Option<String>,
-    /// The session that may pass.
-    pub(crate) admitted: Option<SessionId>,
+    /// The slot of the session, if it may pass.
+    pub(crate) admitted: Option<Slot>,
     /// Whether this request passes.
     pub(crate) passes: bool,
     /// The store's time.
@@ -50,18 +52,33 @@ pub(crate) fn passes_unasked(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&Ve
     let ticket = ticket.filter(|ticket| ticket.epoch() == settings.line.epoch)?;
     let admitted_at = ticket.admitted_at()?;
     let now = gate.clock.now();
-    let fresh = now.since(ticket.signed_at()) < settings.recheck_after * vestibule_core::MICROS_PER_SECOND;
+    // A ticket signed after now was signed before the clock stepped back.
+    let age = now.0.checked_sub(ticket.signed_at().0)?;
+    let fresh = age < settings.recheck_after * vestibule_core::MICROS_PER_SECOND;
     let outlived = settings.line.max_session.is_some_and(|most| admitted_at.plus_seconds(most) <= now);
-    (fresh && !outlived && gate.clock.is_known()).then(|| admitted_by_ticket(queue, ticket, now, Outcome::Rechecked))
+    let slot = slot_of(ticket).filter(|slot| now < slot.expires_at)?;
+    (fresh && !outlived && gate.clock.is_known())
+        .then(|| admitted_by_ticket(queue, ticket, slot, now, Outcome::Rechecked))
 }
 
-fn admitted_by_ticket(queue: &Arc<Queue>, ticket: &VerifiedTicket, now: Micros, outcome: Outcome) -> Served {
+/// The slot that the ticket tells of.
+fn slot_of(ticket: &VerifiedTicket) -> Option<Slot> {
+    Some(Slot { session: ticket.session(), expires_at: ticket.slot_expires_at()? })
+}
+
+fn admitted_by_ticket(
+    queue: &Arc<Queue>,
+    ticket: &VerifiedTicket,
+    slot: Slot,
+    now: Micros,
+    outcome: Outcome,
+) -> Served {
     let standing = Standing { state: StandingState::Admitted, ..unavailable(&queue.settings, Some(ticket), now) };
     Served {
         queue: queue.clone(),
         standing,
         ticket: None,
-        admitted: Some(ticket.session()),
+        admitted: Some(slot),
         passes: true,
         now,
         known: true,
@@ -93,7 +110,7 @@ pub(crate) async fn serve(
     Served { store_time, ..served }
 }
 
-/// Asks the store, and once more where it has lost the queue, or where the bearer's next session was ended as well.
+/// Asks the store, within the time of the request, and reads the settings again if they have changed.
 async fn ask(
     gate: &Gate,
     queue: &Arc<Queue>,
@@ -101,25 +118,53 @@ async fn ask(
     joining: Joining,
 ) -> Result<(Arc<Queue>, VisitAnswer), StoreError> {
     let id = &queue.settings.id;
+    let deadline = Instant::now() + gate.store_timeout;
     let next = |ticket: &VerifiedTicket| ticket.session().successor(ticket.signed_at().0);
     let join = (joining == Joining::Joins).then(|| ticket.map_or_else(SessionId::random, next));
-    let mut visit = Visit { ticket: ticket.cloned(), join };
-    let mut answer = gate.store.visit(id, visit.clone()).await;
-    if matches!(answer, Err(StoreError::UnknownQueue(_))) && gate.directory.restore(queue).await? {
-        answer = gate.store.visit(id, visit.clone()).await;
+    let witness = gate.witnesses.of(id, queue.settings.line.waiting_ttl);
+    let visit = Visit { ticket: ticket.cloned(), join, witness };
+    let answer = in_time(deadline, visited(gate, queue, visit)).await;
+    match &answer {
+        Ok(answer) => gate.witnesses.served(id, answer),
+        Err(_) => gate.witnesses.failed(id),
     }
-    let mut answer = answer?;
-    let refused = answer.presentation == Presentation::Absent && answer.mode.takes_newcomers();
-    if refused && join.is_some() {
-        visit.join = Some(SessionId::random());
-        answer = gate.store.visit(id, visit).await?;
-    }
+    let answer = answer?;
     gate.clock.observe(answer.now);
     if answer.revision == queue.settings.line.revision {
         return Ok((queue.clone(), answer));
     }
-    let current = gate.directory.reload(id).await.unwrap_or_default();
+    let current = match in_time(deadline, gate.directory.reload(id)).await {
+        Ok(current) => current,
+        Err(error) => {
+            if let Some(held_back) = gate.store_failures.pass() {
+                warn!(queue = %id, %error, held_back, "changed settings could not be read; going on with those before");
+            }
+            None
+        }
+    };
     Ok((current.unwrap_or_else(|| queue.clone()), answer))
+}
+
+/// What the store says within the time of the request.
+async fn in_time<T>(deadline: Instant, asked: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    let late = |_| StoreError::Unavailable("no answer within the time of the request".to_owned());
+    timeout_at(deadline, asked).await.map_err(late)?
+}
+
+/// Asks the store, and once more where it has lost the queue, or where the bearer's next session was ended as well.
+async fn visited(gate: &Gate, queue: &Arc<Queue>, mut visit: Visit) -> Result<VisitAnswer, StoreError> {
+    let id = &queue.settings.id;
+    let mut answer = gate.store.visit(id, visit.clone()).await;
+    if matches!(answer, Err(StoreError::UnknownQueue(_))) && gate.directory.restore(queue).await? {
+        answer = gate.store.visit(id, visit.clone()).await;
+    }
+    let answer = answer?;
+    let refused = answer.presentation == Presentation::Absent && answer.mode.takes_newcomers();
+    if !refused || visit.join.is_none() {
+        return Ok(answer);
+    }
+    visit.join = Some(SessionId::random());
+    gate.store.visit(id, visit).await
 }
 
 fn answered(
@@ -129,10 +174,13 @@ fn answered(
     ticket: Option<&VerifiedTicket>,
     enter_url: Option<String>,
 ) -> Served {
-    let (standing, wait) = standing_of(&queue.settings, answer, ticket, enter_url);
-    let told = Told { position: standing.position, wait_ms: wait.map(|wait| wait.p50_ms) };
+    let (mut standing, wait) = standing_of(&queue.settings, answer, ticket, enter_url);
+    standing.reason = end_reason(&queue.settings, answer, ticket);
+    let wait_ms = wait.map(|wait| wait.p50_ms);
+    let told = Told { position: standing.position, wait_ms, active: Some(answer.active) };
     let id = &queue.settings.id;
-    let admitted = answer.place.filter(|place| place.admitted_at.is_some()).map(|place| place.session);
+    let active = answer.place.filter(|place| place.admitted_at.is_some());
+    let admitted = active.map(|place| Slot { session: place.session, expires_at: place.expires_at });
     if answer.presentation != Presentation::Present {
         debug!(queue = %id, session = ?standing.session, presentation = ?answer.presentation, state = standing.state.as_str());
     }
@@ -159,12 +207,9 @@ fn store_failed(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&VerifiedTicket>
     let settings = &queue.settings;
     let now = gate.clock.now();
     let ticket = ticket.filter(|ticket| ticket.epoch() == settings.line.epoch);
-    let active = |ticket: &&VerifiedTicket| {
-        ticket.admitted_at().is_some()
-            && now.since(ticket.signed_at()) < settings.line.active_ttl * vestibule_core::MICROS_PER_SECOND
-    };
-    if let Some(ticket) = ticket.filter(active) {
-        return admitted_by_ticket(queue, ticket, now, Outcome::Unavailable);
+    let active = ticket.and_then(|ticket| Some((ticket, slot_of(ticket)?)));
+    if let Some((ticket, slot)) = active.filter(|(_, slot)| now < slot.expires_at) {
+        return admitted_by_ticket(queue, ticket, slot, now, Outcome::Unavailable);
     }
     let standing = unavailable(settings, ticket, now);
     let (state, passes) = match settings.store_failure {

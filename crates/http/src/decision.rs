@@ -15,7 +15,7 @@ pub enum Outcome {
     Waiting,
     /// Met a closed queue, or a draining one without a place in its line.
     Closed,
-    /// Passed without being anybody's visit: by a rule, by mode `bypass`, as a preflight.
+    /// Passed without being anybody's visit: by a rule, by mode `bypass`, as a forwarded preflight.
     Bypassed,
     /// Was in no queue and joined none: no page that a person waits for.
     Outside,

@@ -2,8 +2,8 @@
 //! round trip to find its queue.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -43,6 +43,14 @@ pub struct Directory {
     snapshot: ArcSwap<Snapshot>,
     read: AtomicBool,
     looks: Looks,
+    reloads: std::sync::Mutex<HashMap<QueueId, Arc<Reload>>>,
+}
+
+/// The reloads of a queue, one at a time.
+#[derive(Default)]
+struct Reload {
+    under_way: tokio::sync::Mutex<()>,
+    finished: AtomicU64,
 }
 
 impl Directory {
@@ -54,6 +62,7 @@ impl Directory {
             snapshot: ArcSwap::default(),
             read: AtomicBool::new(!queues.is_empty()),
             looks: Looks::default(),
+            reloads: std::sync::Mutex::default(),
         };
         let tenants = tenants.into_iter().map(|tenant| (tenant.id.clone(), Arc::new(tenant))).collect();
         directory.hold(queues.into_iter().map(|settings| queue_of(settings, &tenants)).collect());
@@ -65,7 +74,7 @@ impl Directory {
     }
 
     /// Whether it is known which queues there are: queues were given at the start, or the index was read with all that it
-    /// lists. Before that, a host without a queue may have one that nobody has heard of yet.
+    /// lists. Otherwise a host without a queue may have one that could not be loaded.
     #[must_use]
     pub fn is_read(&self) -> bool {
         self.read.load(Ordering::Relaxed)
@@ -113,15 +122,20 @@ impl Directory {
         }
     }
 
-    /// Takes over what a settings file says now: writes every queue that differs from the store's, and removes those
-    /// `gone`. The copy in this process changes first, so that it holds even while the store is away.
+    /// Takes over what a settings file says now: writes every queue that differs from the store's, and removes those that
+    /// it no longer names, except for queues with sessions, which it returns. The copy in this process changes first, so
+    /// that it holds even while the store is away.
     ///
     /// # Errors
     /// The store's; what could not be written is written by the next call.
-    pub async fn apply(&self, tenants: &[Tenant], queues: &[Settings], gone: &[QueueId]) -> Result<(), StoreError> {
+    pub async fn apply(
+        &self,
+        tenants: &[Tenant],
+        queues: &[Settings],
+        unnamed: &[QueueId],
+    ) -> Result<Vec<QueueId>, StoreError> {
         let by_id: HashMap<_, _> = tenants.iter().map(|tenant| (tenant.id.clone(), Arc::new(tenant.clone()))).collect();
         let mut all = self.snapshot.load().queues.clone();
-        all.retain(|id, _| !gone.contains(id));
         for settings in queues {
             let mut settings = settings.clone();
             if let Some(held) = all.get(&settings.id) {
@@ -136,14 +150,40 @@ impl Directory {
         for settings in queues {
             self.write(settings).await?;
         }
-        for id in gone {
-            self.store.remove_queue(id).await?;
-            info!(queue = %id, "removed, as the settings no longer name it");
-        }
+        let left = self.remove_unused(unnamed).await?;
         for settings in queues {
             self.reload(&settings.id).await?;
         }
-        Ok(())
+        Ok(left)
+    }
+
+    /// Removes these queues. Those that have sessions stay and are returned: a file that is wrong for a moment must not
+    /// cost a line.
+    async fn remove_unused(&self, ids: &[QueueId]) -> Result<Vec<QueueId>, StoreError> {
+        let mut left = Vec::new();
+        for id in ids {
+            match self.store.stats(id).await {
+                Ok(stats) if stats.waiting + stats.active > 0 => {
+                    let (waiting, active) = (stats.waiting, stats.active);
+                    warn!(queue = %id, waiting, active, "the settings no longer name this queue; it stays, as it has sessions");
+                    left.push(id.clone());
+                }
+                Ok(_) | Err(StoreError::UnknownQueue(_)) => {
+                    self.store.remove_queue(id).await?;
+                    info!(queue = %id, "removed, as the settings no longer name it");
+                }
+                Err(StoreError::Corrupt(error)) => {
+                    warn!(queue = %id, error, "the settings no longer name this queue; it stays, as it can't be read");
+                    left.push(id.clone());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let _alone = self.looks.alone().await;
+        let mut queues = self.snapshot.load().queues.clone();
+        queues.retain(|id, _| !ids.contains(id) || left.contains(id));
+        self.hold(queues.into_values().collect());
+        Ok(left)
     }
 
     async fn write(&self, settings: &Settings) -> Result<(), StoreError> {
@@ -154,6 +194,7 @@ impl Directory {
             }
             // A reset since the file was written has begun a later epoch, which a change of the file must not undo.
             settings.line.epoch = settings.line.epoch.max(stored.line.epoch);
+            settings.unknown_fields = stored.unknown_fields;
         }
         if let PutOutcome::Stored(revision) = self.store.put_settings(&settings, PutMode::Always).await? {
             info!(queue = %settings.id, revision, "settings written");
@@ -161,11 +202,24 @@ impl Directory {
         Ok(())
     }
 
-    /// Loads one queue anew: an answer carried a revision that is not the one held.
+    /// Loads one queue anew: an answer carried a revision that is not the one held. Calls that come while another one is
+    /// under way wait for it and take what is held then, so that a change under load is loaded once.
     ///
     /// # Errors
     /// The store's.
     pub async fn reload(&self, id: &QueueId) -> Result<Option<Arc<Queue>>, StoreError> {
+        let reload = self.reloads.lock().unwrap_or_else(PoisonError::into_inner).entry(id.clone()).or_default().clone();
+        let finished = reload.finished.load(Ordering::Relaxed);
+        let _under_way = reload.under_way.lock().await;
+        if reload.finished.load(Ordering::Relaxed) != finished {
+            return Ok(self.queue(id));
+        }
+        let loaded = self.load_one(id).await;
+        reload.finished.fetch_add(1, Ordering::Relaxed);
+        loaded
+    }
+
+    async fn load_one(&self, id: &QueueId) -> Result<Option<Arc<Queue>>, StoreError> {
         let Some(settings) = self.store.settings(id).await? else { return Ok(self.queue(id)) };
         let held = self.snapshot.load_full();
         let tenants = self.load_tenants(&held).await?;
@@ -183,16 +237,16 @@ impl Directory {
     /// The store's.
     pub async fn restore(&self, queue: &Queue) -> Result<bool, StoreError> {
         let id = &queue.settings.id;
-        let removed = self.store.queues().await?.iter().any(|(listed, revision)| listed == id && *revision == 0);
-        if removed {
-            self.refresh().await?;
-            return Ok(false);
+        match self.store.put_settings(&queue.settings, PutMode::Restore).await? {
+            PutOutcome::Removed => {
+                self.refresh().await?;
+                return Ok(false);
+            }
+            PutOutcome::Stored(_) => warn!(queue = %id, "the store had lost this queue; its settings are written back"),
+            PutOutcome::Conflict(_) => {}
         }
         if let Some(tenant) = &queue.tenant {
             self.store.put_tenant(tenant).await?;
-        }
-        if let PutOutcome::Stored(_) = self.store.put_settings(&queue.settings, PutMode::Restore).await? {
-            warn!(queue = %id, "the store had lost this queue; its settings are written back and its tickets taken back");
         }
         Ok(true)
     }

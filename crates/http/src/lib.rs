@@ -43,7 +43,7 @@ pub use environment::{StoreConfig, VariableError, init_telemetry_from_env, numbe
 pub use error::ApiError;
 pub use function::{
     AnswerLimit, Deadline, Event, FUNCTION_ANSWER_MAX, ForeignEvent, Function, FunctionAnswer, Invocation,
-    LOAD_BALANCER_ANSWER_MAX, NoAnswer, exit_code, run_function,
+    LOAD_BALANCER_ANSWER_MAX, NoAnswer, function_main, run_function,
 };
 pub use origin_of_request::{RequestOrigin, TRUSTED_PROXIES_MAX, request_origin};
 pub use request_log::{RequestId, log_requests};

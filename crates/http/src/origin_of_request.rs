@@ -10,7 +10,7 @@ pub const TRUSTED_PROXIES_MAX: usize = 16;
 /// Where a request came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestOrigin {
-    /// The visitor's address; `None` if nobody trusted says.
+    /// The visitor's address, an IPv4 one as such even where it came in its IPv6 form; `None` if nobody trusted says.
     pub address: Option<IpAddr>,
     /// Whether the visitor came by https.
     pub https: bool,
@@ -22,7 +22,7 @@ pub struct RequestOrigin {
 #[must_use]
 pub fn request_origin(headers: &HeaderMap, peer: Option<IpAddr>, trusted: usize) -> RequestOrigin {
     if trusted == 0 {
-        return RequestOrigin { address: peer, https: false };
+        return RequestOrigin { address: peer.map(|peer| peer.to_canonical()), https: false };
     }
     let listed: Vec<&str> = all_values(headers, "x-forwarded-for").collect();
     let address = listed.len().checked_sub(trusted).and_then(|index| parse_address(listed[index]));
@@ -37,7 +37,8 @@ fn all_values<'a>(headers: &'a HeaderMap, name: &str) -> impl Iterator<Item = &'
 
 /// Some proxies write a port behind the address.
 fn parse_address(text: &str) -> Option<IpAddr> {
-    text.parse().ok().or_else(|| text.parse::<std::net::SocketAddr>().ok().map(|address| address.ip()))
+    let with_port = || text.parse::<std::net::SocketAddr>().ok().map(|address| address.ip());
+    text.parse().ok().or_else(with_port).map(|address: IpAddr| address.to_canonical())
 }
 
 #[cfg(test)]
@@ -58,6 +59,10 @@ mod tests {
         assert_eq!(address(&["10.0.0.1, 203.0.113.9"], 1).as_deref(), Some("203.0.113.9"));
         assert_eq!(address(&["10.0.0.1", "203.0.113.9, 198.51.100.2:443"], 2).as_deref(), Some("203.0.113.9"));
         assert_eq!(address(&["203.0.113.9"], 2), None, "fewer entries than proxies: nobody to believe");
+        assert_eq!(address(&["::ffff:203.0.113.9"], 1).as_deref(), Some("203.0.113.9"));
+        assert_eq!(address(&["[::ffff:203.0.113.9]:443"], 1).as_deref(), Some("203.0.113.9"));
+        let dual_stack = request_origin(&HeaderMap::new(), "::ffff:192.0.2.1".parse().ok(), 0);
+        assert_eq!(dual_stack.address, "192.0.2.1".parse().ok());
         assert_eq!(address(&["garbage"], 1), None);
         assert_eq!(address(&[], 1), None);
     }

@@ -18,7 +18,7 @@ use crate::Endpoint;
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 pub(crate) async fn metrics(State(endpoint): State<Endpoint>, headers: HeaderMap) -> Response {
-    if endpoint.token.as_ref().is_some_and(|token| !token.is_in(&headers)) {
+    if !endpoint.token.is_in(&headers) {
         return unauthorized();
     }
     match TextEncoder::new().encode_to_string(&endpoint.metrics.families().await) {

@@ -14,7 +14,8 @@
 //! let store = Arc::new(MemoryStore::new(SystemClock::new()));
 //! let requests = RequestMetrics::new();
 //! let gate = requests.around(axum::Router::new());
-//! let admin = router(Metrics::new(store).with_requests(requests), None);
+//! let token = "a-token-of-16-characters-or-more".parse().unwrap();
+//! let admin = router(Metrics::new(store).with_requests(requests), token);
 //! # let _: (axum::Router, axum::Router) = (gate, admin);
 //! ```
 //!
@@ -71,11 +72,14 @@ impl Metrics {
 #[derive(Clone)]
 struct Endpoint {
     metrics: Arc<Metrics>,
-    token: Option<MetricsToken>,
+    token: MetricsToken,
 }
 
-/// `GET /metrics`, for whoever sends the token; for everybody if there is none.
-pub fn router(metrics: Metrics, token: Option<MetricsToken>) -> Router {
+/// Where the metrics are behind a load balancer that a site shares with the gate: `/metrics` may be a path of the site.
+pub const METRICS_PATH: &str = "/_vestibule/metrics";
+
+/// `GET /metrics` and [`METRICS_PATH`], for whoever sends the token.
+pub fn router(metrics: Metrics, token: MetricsToken) -> Router {
     let endpoint = Endpoint { metrics: Arc::new(metrics), token };
-    Router::new().route("/metrics", get(answer::metrics)).with_state(endpoint)
+    Router::new().route("/metrics", get(answer::metrics)).route(METRICS_PATH, get(answer::metrics)).with_state(endpoint)
 }

@@ -2,12 +2,11 @@
 
 use std::process::ExitCode;
 
-use vestibule_http::{StoreConfig, exit_code, init_telemetry_from_env, open_store, run_function};
+use vestibule_http::{StoreConfig, function_main, init_telemetry_from_env, open_store, run_function};
 use vestibule_metrics::{Metrics, MetricsToken, router};
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
-    exit_code(run().await)
+fn main() -> ExitCode {
+    function_main(run())
 }
 
 async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -15,5 +14,5 @@ async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let token = MetricsToken::from_env()?;
     let store = StoreConfig::from_env()?;
     let store = open_store("VESTIBULE_REDIS_URL", &store.url, store.timeout)?;
-    run_function(router(Metrics::new(store), Some(token))).await
+    run_function(router(Metrics::new(store), token)).await
 }

@@ -3,26 +3,37 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use lambda_runtime::Diagnostic;
 use serde_json::Value;
+use tokio::time::{Instant, timeout};
 use tracing::{debug, info, warn};
 use vestibule_core::history::notice_minute;
 use vestibule_core::records::Records;
 use vestibule_core::{Clock, Store};
 use vestibule_http::{VariableError, number, variable};
 
-use crate::{Round, run};
+use crate::{Round, queue_metrics, run};
 
 /// What is kept back of a function's time, for the last batch under way, the record and the answer.
 pub const RESERVE: Duration = Duration::from_secs(2);
+/// Which part of a call's time is kept for the history: one in four.
+const HISTORY_SHARE: u32 = 4;
 /// Bounds of `VESTIBULE_PURGE_BUDGET_MS`.
 pub const BUDGET_MS: std::ops::RangeInclusive<u64> = 100..=890_000;
 
 const VARIABLE: &str = "VESTIBULE_PURGE_BUDGET_MS";
+const QUEUE_METRICS: &str = "VESTIBULE_QUEUE_METRICS";
 
 /// A call that could do nothing at all: the caller should hear of it, and whoever counts errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("nothing was purged: the index of queues could not be read; VESTIBULE_REDIS_URL says where it is looked for")]
 pub struct NothingPurged;
+
+impl From<NothingPurged> for Diagnostic {
+    fn from(error: NothingPurged) -> Self {
+        Self { error_type: "NothingPurged".to_owned(), error_message: error.to_string() }
+    }
+}
 
 /// The purge between two calls. Whatever event it is called with, it does one round.
 pub struct Function {
@@ -30,13 +41,14 @@ pub struct Function {
     records: Arc<dyn Records>,
     clock: Box<dyn Clock>,
     most: Option<Duration>,
+    queue_metrics: bool,
 }
 
 impl Function {
     /// Over this store, and what the backoffice keeps beside it; `clock` is this machine's, by which the time of a call
     /// ends.
     pub fn new(store: Arc<dyn Store>, records: Arc<dyn Records>, clock: impl Clock + 'static) -> Self {
-        Self { store, records, clock: Box::new(clock), most: None }
+        Self { store, records, clock: Box::new(clock), most: None, queue_metrics: false }
     }
 
     /// Takes at most `VESTIBULE_PURGE_BUDGET_MS` for a round; all of a call's time but [`RESERVE`] if it is not set.
@@ -51,15 +63,26 @@ impl Function {
         Ok(Self { most, ..self })
     }
 
+    /// Writes the numbers of every queue for `CloudWatch` after a round if `VESTIBULE_QUEUE_METRICS` is `on`.
+    ///
+    /// # Errors
+    /// Neither `on` nor `off`.
+    pub fn with_queue_metrics_from_env(self) -> Result<Self, VariableError> {
+        let queue_metrics = match variable(QUEUE_METRICS).as_deref() {
+            Some("on") => true,
+            Some("off") | None => false,
+            Some(_) => return Err(VariableError::new(QUEUE_METRICS, "takes on or off")),
+        };
+        Ok(Self { queue_metrics, ..self })
+    }
+
     /// One round, and the numbers of this minute for the history, within what is left until `deadline_ms` since 1970; returns it as JSON ([`Round::to_value`]).
     ///
     /// # Errors
     /// The store did not say which queues there are. One that could not be purged is no error: the round counts it.
     pub async fn call(&self, deadline_ms: u64) -> Result<Value, NothingPurged> {
-        if let Err(error) = notice_minute(&*self.store, &*self.records).await {
-            warn!(%error, "this minute's numbers could not be noted");
-        }
-        let round = run(self.store.as_ref(), self.budget(deadline_ms)).await;
+        let (began, budget) = (Instant::now(), self.budget(deadline_ms));
+        let round = run(self.store.as_ref(), budget.saturating_sub(budget / HISTORY_SHARE)).await;
         if round.queues == 0 && round.failed > 0 {
             return Err(NothingPurged);
         }
@@ -67,13 +90,31 @@ impl Function {
             warn!(%error, "the purge is done, but could not be recorded");
         }
         tell(&round);
+        self.note_minute(budget.saturating_sub(began.elapsed())).await;
+        if self.queue_metrics {
+            let written = queue_metrics::write(&*self.store, self.clock.now());
+            if timeout(self.left(deadline_ms), written).await.is_err() {
+                warn!("no time was left for the numbers of all queues");
+            }
+        }
         Ok(round.to_value())
     }
 
+    async fn note_minute(&self, budget: Duration) {
+        match timeout(budget, notice_minute(&*self.store, &*self.records)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => warn!(%error, "this minute's numbers could not be noted"),
+            Err(_) => warn!("this minute's numbers were not noted for every queue: the time was over"),
+        }
+    }
+
     fn budget(&self, deadline_ms: u64) -> Duration {
-        let left_ms = deadline_ms.saturating_sub(self.clock.now().0 / 1000);
-        let left = Duration::from_millis(left_ms).saturating_sub(RESERVE);
+        let left = self.left(deadline_ms).saturating_sub(RESERVE);
         self.most.map_or(left, |most| most.min(left))
+    }
+
+    fn left(&self, deadline_ms: u64) -> Duration {
+        Duration::from_millis(deadline_ms.saturating_sub(self.clock.now().0 / 1000))
     }
 }
 

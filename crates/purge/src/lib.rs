@@ -18,6 +18,7 @@
 //! As a Lambda it is called by a schedule, with any event: [`Function`].
 
 mod function;
+mod queue_metrics;
 mod round;
 
 use std::collections::{HashSet, VecDeque};
@@ -112,7 +113,7 @@ mod tests {
             let settings = settings.unwrap();
             store.put_settings(&settings, PutMode::Always).await.unwrap();
             for _ in 0..sessions {
-                store.visit(&settings.id, Visit { ticket: None, join: Some(SessionId::random()) }).await.unwrap();
+                store.visit(&settings.id, Visit::joining(SessionId::random())).await.unwrap();
             }
         }
         clock.advance(31_000_000);

@@ -6,13 +6,12 @@ use lambda_runtime::{Error, LambdaEvent, service_fn};
 use serde_json::Value;
 use vestibule_core::SystemClock;
 use vestibule_http::{
-    StoreConfig, VariableError, exit_code, init_telemetry_from_env, open_store_and_records, variable,
+    StoreConfig, VariableError, function_main, init_telemetry_from_env, open_store_and_records, variable,
 };
 use vestibule_purge::Function;
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
-    exit_code(run().await)
+fn main() -> ExitCode {
+    function_main(run())
 }
 
 /// Where the runtime finds its calls; Lambda sets it.
@@ -22,11 +21,12 @@ async fn run() -> Result<(), Error> {
     init_telemetry_from_env()?;
     let store = StoreConfig::from_env()?;
     let (store, records) = open_store_and_records("VESTIBULE_REDIS_URL", &store.url, store.timeout)?;
-    let function = &Function::new(store, records, SystemClock::new()).with_budget_from_env()?;
+    let function =
+        &Function::new(store, records, SystemClock::new()).with_budget_from_env()?.with_queue_metrics_from_env()?;
     if variable(RUNTIME_API).is_none() {
         let reason = "is not set: this program is started by AWS Lambda; vestibule serve purges by itself";
         return Err(VariableError::new(RUNTIME_API, reason).into());
     }
-    let handler = async |event: LambdaEvent<Value>| function.call(event.context.deadline).await.map_err(Error::from);
+    let handler = async |event: LambdaEvent<Value>| function.call(event.context.deadline).await;
     lambda_runtime::run(service_fn(handler)).await
 }

@@ -5,8 +5,8 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, Method, StatusCode};
 use serde::Deserialize;
-use vestibule_core::settings::normalise_host;
-use vestibule_http::ApiError;
+use vestibule_core::settings::{Preflights, normalise_host};
+use vestibule_http::{ApiError, Queue};
 
 use super::Asks;
 use crate::answer::{decided, give_ticket, personal, standing_json};
@@ -33,7 +33,7 @@ pub(crate) async fn check(
     let seen = asked_about(seen)?;
     let served = match judgement(&gate, &seen).await {
         Ok(Judgement::Bypasses(queue)) => bypassing(&gate, queue),
-        Ok(Judgement::Meets(queue)) if seen.is_preflight() => bypassing(&gate, queue),
+        Ok(Judgement::Meets(queue)) if is_forwarded_preflight(&seen, &queue) => bypassing(&gate, queue),
         Ok(Judgement::Meets(queue)) => judge_visit(&gate, &seen, queue).await,
         Err(ApiError::NotReady) => return Ok(not_ready(&seen, asked.page)),
         Err(error) => return Err(error),
@@ -45,6 +45,13 @@ pub(crate) async fn check(
     let mut response = wait(&gate, &seen, served, asked.page).await;
     response.extensions_mut().insert(decision);
     Ok(response)
+}
+
+/// A preflight that the queue forwards. The proxy in front sends it on with all that it carries, so it must be a mere
+/// question.
+fn is_forwarded_preflight(seen: &Seen, queue: &Queue) -> bool {
+    let forwards = queue.settings.handover.preflights == Preflights::Forward;
+    forwards && seen.is_preflight() && !seen.exceeds_preflight()
 }
 
 /// The request that the proxy asks about. It speaks for the visitor, so its forwarding headers are the visitor's. A
@@ -68,6 +75,10 @@ fn asked_about(mut seen: Seen) -> Result<Seen, ApiError> {
     let (original, forwarded) = (original.as_ref().map(place), forwarded.as_ref().map(place));
     let place = agreed("X-Original-URL and X-Forwarded-Uri", original, forwarded)?;
     (seen.path, seen.query) = place.unwrap_or_else(|| ("/".to_owned(), None));
+    // It would become a part of the host in an address.
+    if !seen.path.starts_with('/') {
+        return Err(ApiError::Unreadable("forwarded path"));
+    }
     let (forwarded, original) = (said(&seen, "x-forwarded-method"), said(&seen, "x-original-method"));
     let method = agreed("X-Forwarded-Method and X-Original-Method", forwarded, original)?;
     seen.method = method.and_then(|method| method.parse().ok()).unwrap_or(Method::GET);
@@ -91,7 +102,7 @@ fn agreed<T: PartialEq>(headers: &'static str, one: Option<T>, other: Option<T>)
 }
 
 /// An address or a path as the visitor's request line has it, read by its letters: what a stricter reader refuses, the
-/// site may well take.
+/// site may well take. What looks like a fragment stays: not every site leaves it out.
 struct Target {
     authority: Option<String>,
     path: String,
@@ -100,10 +111,9 @@ struct Target {
 
 impl Target {
     fn read(text: &str) -> Self {
-        let text = text.split('#').next().unwrap_or_default();
         let (authority, rest) = match text.split_once("://") {
             Some((scheme, rest)) if !scheme.contains(['/', '?']) => {
-                let (authority, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+                let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
                 (Some(authority.to_owned()), rest)
             }
             _ => (None, text),
@@ -128,7 +138,9 @@ async fn wait(gate: &Gate, seen: &Seen, mut served: Served, page: bool) -> Respo
         return queue_page(gate, seen, &served, StatusCode::UNAUTHORIZED).await;
     }
     let address = address(seen);
-    let ticket = served.ticket.as_ref().and_then(|ticket| HeaderValue::try_from(ticket).ok());
+    // Whoever came with a ticket has it with the next request, and a cookie's is not shown in a header.
+    let ticket = served.ticket.as_ref().filter(|_| !served.known);
+    let ticket = ticket.and_then(|ticket| HeaderValue::try_from(ticket).ok());
     served.standing.enter_url = Some(address.clone());
     let mut response = standing_json(StatusCode::UNAUTHORIZED, seen, &served);
     send_to(&mut response, address);

@@ -9,7 +9,7 @@ use vestibule_core::{StoreError, VerifiedTicket};
 use vestibule_http::{ApiError, Outcome, Queue};
 
 use super::Call;
-use crate::answer::set_cookie;
+use crate::answer::{set_cookie, ticket_cookies};
 use crate::cors::allow;
 use crate::state::Gate;
 use crate::visit::decision;
@@ -43,13 +43,17 @@ async fn reaches_the_store(gate: &Gate, queue: &Queue, ticket: VerifiedTicket) -
     }
 }
 
-/// Nothing to say, and a cookie that is gone.
+/// Nothing to say, and cookies that are gone.
 fn gone(call: &Call) -> Response {
     let queue = &call.queue;
     let mut response = StatusCode::NO_CONTENT.into_response();
-    let gone = set_cookie(queue, &queue.cookie_name, "", 0, call.seen.origin.https);
-    if let Ok(value) = HeaderValue::try_from(gone) {
-        response.headers_mut().append(header::SET_COOKIE, value);
+    let [host_only, plain] = ticket_cookies(queue);
+    let names = call.seen.origin.https.then_some(host_only).into_iter().chain([plain]);
+    for name in names {
+        let gone = set_cookie(queue, &name, "", 0, call.seen.origin.https);
+        if let Ok(value) = HeaderValue::try_from(gone) {
+            response.headers_mut().append(header::SET_COOKIE, value);
+        }
     }
     response
 }

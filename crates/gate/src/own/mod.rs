@@ -13,8 +13,7 @@ pub(crate) mod theme;
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Query};
-use axum::response::{IntoResponse, Response};
-use http::StatusCode;
+use axum::response::Response;
 use http::request::Parts;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -95,7 +94,7 @@ impl Call {
 
 /// Answers a preflight of an own endpoint.
 pub(crate) async fn preflight(call: Call) -> Response {
-    allow_preflight(StatusCode::NO_CONTENT.into_response(), call.asker)
+    allow_preflight(call.asker)
 }
 
 /// Whatever else lies under `/_vestibule/`.

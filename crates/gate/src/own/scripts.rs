@@ -32,7 +32,7 @@ fn compressed(script: &Asset) -> Asset {
 
 fn serve_script(plain: &Asset, compressed: &Asset, immutable: bool, request: &Request) -> Response {
     let gzipped = accepts_gzip(request.headers());
-    let mut response = serve_asset(if gzipped { compressed } else { plain }, immutable, request);
+    let mut response = serve_asset(if gzipped { compressed } else { plain }, immutable, request.headers());
     let headers = response.headers_mut();
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
     if gzipped {

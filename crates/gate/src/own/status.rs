@@ -13,7 +13,8 @@ use crate::visit::{Joining, serve};
 pub(crate) async fn status(State(gate): State<Gate>, call: Call) -> Response {
     let ticket = call.ticket(&gate);
     let drawn_for_somebody = call.of_page.is_some() && ticket.is_none();
-    let looks_only = call.seen.method == Method::HEAD || call.seen.is_speculative();
+    let looks_only =
+        call.seen.method == Method::HEAD || call.seen.is_speculative() || call.seen.is_embedded_elsewhere();
     let joining = if drawn_for_somebody || looks_only { Joining::Never } else { Joining::Joins };
     let enter_url = call.enter_url();
     let served = serve(&gate, call.queue, ticket, joining, Some(enter_url)).await;

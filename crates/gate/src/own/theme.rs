@@ -4,13 +4,14 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use vestibule_core::QueueId;
+use vestibule_core::{QueueId, ThemeId};
 use vestibule_http::{ApiError, Queue};
 use vestibule_themes::{Asset, ThemesAway};
 
+use crate::request::Seen;
 use crate::state::Gate;
 
 /// The theme of a queue that names none, as its pages have it.
@@ -21,18 +22,28 @@ const RETRY_SECONDS: u64 = 2;
 pub(crate) async fn asset(
     State(gate): State<Gate>,
     Path((queue, path)): Path<(String, String)>,
-    request: Request,
+    seen: Seen,
 ) -> Result<Response, ApiError> {
     let id: QueueId = queue.parse().map_err(|_| ApiError::NotFound)?;
     let queue = find(&gate, &id).await?;
-    let theme = queue.settings.theme.clone().or_else(|| DEFAULT_THEME.parse().ok()).ok_or(ApiError::NotFound)?;
+    // A script of a theme is same-origin wherever it is served, so it is not served on another tenant's hosts.
+    let is_own = |host: &str| queue.settings.hosts.iter().any(|pattern| pattern.matches(host));
+    if !seen.host.as_deref().is_some_and(is_own) {
+        return Err(ApiError::NotFound);
+    }
+    let theme = theme_of(&queue).ok_or(ApiError::NotFound)?;
     match gate.themes.asset(&theme, &path).await {
         Ok(asset) => {
             let asset = asset.ok_or(ApiError::NotFound)?;
-            Ok(serve_asset(&asset, asset.immutable, &request))
+            Ok(serve_asset(&asset, asset.immutable, &seen.headers))
         }
         Err(ThemesAway) => Ok(away()),
     }
+}
+
+/// The theme that a queue's files are taken from.
+pub(crate) fn theme_of(queue: &Queue) -> Option<ThemeId> {
+    queue.settings.theme.clone().or_else(|| DEFAULT_THEME.parse().ok())
 }
 
 /// The queue of this id. The first request of a process may well be for a file, so it too makes the gate look for queues.
@@ -59,8 +70,8 @@ fn away() -> Response {
 }
 
 /// An asset as an answer: 304 where the visitor has it already.
-pub(super) fn serve_asset(asset: &Asset, immutable: bool, request: &Request) -> Response {
-    let mut response = if has_it(request.headers(), &asset.etag) {
+pub(super) fn serve_asset(asset: &Asset, immutable: bool, headers: &HeaderMap) -> Response {
+    let mut response = if has_it(headers, &asset.etag) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
         let mut response = Body::from(asset.bytes.clone()).into_response();

@@ -1,7 +1,8 @@
-//! Connections to origins, by plain TCP or TLS, within a time limit.
+//! Connections to origins, by plain TCP or TLS, within a time limit, and to no address that an origin must not have.
 
 use std::{
     error::Error,
+    net::{IpAddr, SocketAddr},
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
@@ -9,10 +10,17 @@ use std::{
 
 use http::Uri;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
-use hyper_util::{client::legacy::connect::HttpConnector, rt::TokioIo};
+use hyper_util::{
+    client::legacy::connect::{
+        HttpConnector,
+        dns::{GaiResolver, Name},
+    },
+    rt::TokioIo,
+};
 use rustls::crypto::ring;
 use tokio::{net::TcpStream, time::timeout};
 use tower::Service;
+use vestibule_core::settings::Reach;
 
 use super::error::chain;
 
@@ -20,18 +28,20 @@ use super::error::chain;
 const KEEPALIVE: Duration = Duration::from_mins(1);
 
 type Cause = Box<dyn Error + Send + Sync>;
+type Pending<T> = Pin<Box<dyn Future<Output = Result<T, Cause>> + Send>>;
 
 /// Resolves a name, connects and, for `https`, shakes hands: all of it within one limit.
 #[derive(Clone, Debug)]
 pub(super) struct Connector {
-    https: HttpsConnector<HttpConnector>,
+    https: HttpsConnector<HttpConnector<Resolver>>,
     limit: Duration,
+    reach: Reach,
 }
 
 impl Connector {
     /// Names its cryptography, for the process's default is ambiguous as soon as another crate brings a second one.
-    pub(super) fn new(limit: Duration) -> Self {
-        let mut tcp = HttpConnector::new();
+    pub(super) fn new(limit: Duration, reach: Reach) -> Self {
+        let mut tcp = HttpConnector::new_with_resolver(Resolver { system: GaiResolver::new(), reach });
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_keepalive(Some(KEEPALIVE));
@@ -39,24 +49,63 @@ impl Connector {
         let tls = HttpsConnectorBuilder::new()
             .with_provider_and_webpki_roots(ring::default_provider())
             .expect("ring speaks TLS");
-        Self { https: tls.https_or_http().enable_http1().wrap_connector(tcp), limit }
+        Self { https: tls.https_or_http().enable_http1().wrap_connector(tcp), limit, reach }
     }
 }
 
 impl Service<Uri> for Connector {
     type Response = MaybeHttpsStream<TokioIo<TcpStream>>;
     type Error = Cause;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Cause>> + Send>>;
+    type Future = Pending<Self::Response>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Cause>> {
         self.https.poll_ready(context)
     }
 
     fn call(&mut self, target: Uri) -> Self::Future {
+        // A host that is an address is never resolved.
+        let host = target.host().unwrap_or_default().trim_matches(['[', ']']);
+        if let Some(address) = host.parse().ok().filter(|address| !self.reach.allows(*address)) {
+            return Box::pin(async move { Err(AddressRefused(address).into()) });
+        }
         let connection = timeout(self.limit, self.https.call(target));
         Box::pin(async { connection.await.unwrap_or_else(|_| Err(ConnectTimeout.into())) })
     }
 }
+
+/// Resolves a name as the system does, without the addresses that the origin must not have. Checked here, and not when
+/// the origin is set: a name may resolve to something else by now.
+#[derive(Clone, Debug)]
+struct Resolver {
+    system: GaiResolver,
+    reach: Reach,
+}
+
+impl Service<Name> for Resolver {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = Cause;
+    type Future = Pending<Self::Response>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Cause>> {
+        self.system.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
+        let (resolved, reach) = (self.system.call(name), self.reach);
+        Box::pin(async move {
+            let (allowed, refused): (Vec<_>, Vec<_>) = resolved.await?.partition(|found| reach.allows(found.ip()));
+            match refused.first() {
+                Some(address) if allowed.is_empty() => Err(AddressRefused(address.ip()).into()),
+                _ => Ok(allowed.into_iter()),
+            }
+        })
+    }
+}
+
+/// The origin has an internal address, and its tenant may not use that.
+#[derive(Debug, thiserror::Error)]
+#[error("the address {0} is internal, and the tenant's list of origins does not name this very origin")]
+struct AddressRefused(IpAddr);
 
 /// No connection within the limit.
 #[derive(Debug, thiserror::Error)]

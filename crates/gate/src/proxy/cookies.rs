@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderValue, header::COOKIE};
 
 /// How the names of the waiting room's own cookies begin.
-const OWN_PREFIX: &[u8] = b"vestibule_";
+const OWN_PREFIXES: [&[u8]; 2] = [b"vestibule_", b"__Host-vestibule_"];
 
 /// Removes the waiting room's cookies, and leaves every other byte as the visitor sent it.
 ///
@@ -33,7 +33,8 @@ fn without_own(value: &HeaderValue) -> Option<HeaderValue> {
 }
 
 fn is_own(cookie: &[u8]) -> bool {
-    cookie.trim_ascii_start().starts_with(OWN_PREFIX)
+    let cookie = cookie.trim_ascii_start();
+    OWN_PREFIXES.iter().any(|prefix| cookie.starts_with(prefix))
 }
 
 #[cfg(test)]
@@ -57,6 +58,7 @@ mod tests {
             ("a=1; b=2; vestibule_q=t", "a=1; b=2"),
             ("a=1;vestibule_q=t;vestibule_r=\"x\";b=2", "a=1;b=2"),
             ("a=1; vestibule_q", "a=1"),
+            ("__Host-vestibule_q=t; a=1; vestibule_q=u; __Host-a=1", "a=1; __Host-a=1"),
             ("a=\"1; vestibule_q=t; b=2\"", "a=\"1; b=2\""),
         ] {
             assert_eq!(left_of(&[sent.as_bytes()]), [left.as_bytes()], "{sent}");

@@ -2,12 +2,11 @@
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
-    header::{
-        CONNECTION, CONTENT_LENGTH, EXPECT, FORWARDED, HOST, InvalidHeaderValue, TE, TRAILER, TRANSFER_ENCODING,
-        UPGRADE,
-    },
+    header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, InvalidHeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE},
 };
 use hyper::body::SizeHint;
+
+use crate::handover::BYPASS_HEADER;
 
 use super::{
     Forwarded, cookies,
@@ -23,6 +22,33 @@ const PASS: HeaderName = HeaderName::from_static("x-vestibule-pass");
 /// Speak of one connection only: RFC 9110, 7.6.1, and what older texts and clients add.
 const HOP_BY_HOP: [&str; 7] =
     ["connection", "http2-settings", "keep-alive", "proxy", "te", "transfer-encoding", "upgrade"];
+
+/// Headers by which origins and their frameworks take another address, method, host or visitor for the request's own. The
+/// gate has decided on what the request line says.
+const CLAIMS: [&str; 22] = [
+    "x-original-url",
+    "x-rewrite-url",
+    "x-original-uri",
+    "x-original-method",
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+    "x-host",
+    "x-original-host",
+    "x-http-host-override",
+    "x-forwarded",
+    "forwarded",
+    "forwarded-for",
+    "x-real-ip",
+    "true-client-ip",
+    "cf-connecting-ip",
+    "cf-connecting-ipv6",
+    "fastly-client-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-originating-ip",
+    "x-remote-ip",
+];
 
 /// Turns the visitor's header into the origin's.
 pub(super) fn prepare_request(
@@ -75,27 +101,27 @@ pub(super) fn tokens<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iter
     members.filter_map(|member| std::str::from_utf8(member.trim_ascii()).ok()).filter(|member| !member.is_empty())
 }
 
+/// A visitor may not name what proxies in front of the gate have written as belonging to their connection.
 fn drop_hop_by_hop(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = tokens(headers, &CONNECTION).filter_map(|name| name.parse().ok()).collect();
     drop_where(headers, |name| {
-        HOP_BY_HOP.contains(&name.as_str()) || name.as_str().starts_with("proxy-") || named.contains(name)
+        HOP_BY_HOP.contains(&name.as_str())
+            || name.as_str().starts_with("proxy-")
+            || named.contains(name) && !is_forwarding(name.as_str())
     });
 }
 
-/// Drops what the callers of a function pass on as the visitor wrote it, however far they are trusted: load balancers and
-/// HTTP APIs write `X-Forwarded-*` alone.
-pub(crate) fn drop_unwritten(headers: &mut HeaderMap) {
-    drop_where(headers, |name| name.as_str().replace('_', "-") == "x-real-ip" || *name == FORWARDED);
-}
-
-/// Drops what only the proxy may say. An underscore counts as a hyphen, because it does where a header becomes a
-/// variable (CGI, WSGI, PHP).
+/// Drops what only the proxy may say, and what would make the request another one at the origin. An underscore counts as
+/// a hyphen, because it does where a header becomes a variable (CGI, WSGI, PHP).
 fn drop_claims(headers: &mut HeaderMap, trusted: bool) {
     drop_where(headers, |name| {
         let spelled = name.as_str().replace('_', "-");
-        let forwarding = spelled.starts_with("x-forwarded-") || spelled == "x-real-ip" || *name == FORWARDED;
-        spelled.starts_with("x-vestibule-") || forwarding && !trusted
+        spelled.starts_with("x-vestibule-") || CLAIMS.contains(&spelled.as_str()) || is_forwarding(&spelled) && !trusted
     });
+}
+
+fn is_forwarding(name: &str) -> bool {
+    name.starts_with("x-forwarded-")
 }
 
 fn introduce(headers: &mut HeaderMap, context: Forwarded<'_>) -> Result<(), InvalidHeaderValue> {
@@ -112,6 +138,9 @@ fn introduce(headers: &mut HeaderMap, context: Forwarded<'_>) -> Result<(), Inva
     }
     if let Some(pass) = context.pass {
         headers.insert(PASS, pass.clone());
+    }
+    if let Some(reason) = context.bypass {
+        headers.insert(BYPASS_HEADER, HeaderValue::from_static(reason));
     }
     Ok(())
 }

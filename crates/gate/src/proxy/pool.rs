@@ -10,9 +10,35 @@ use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
 };
 
+use vestibule_core::settings::Reach;
+
 use super::{ProxyLimits, connector::Connector, upload::UploadBody};
 
 pub(super) type OriginClient = Client<Connector, UploadBody>;
+
+/// A pool for each reach: a connection that one tenant may have is never used for another that may not.
+#[derive(Debug)]
+pub(super) struct Pools {
+    public: Pool,
+    private: Pool,
+    any: Pool,
+}
+
+impl Pools {
+    pub(super) fn new(limits: &ProxyLimits) -> Self {
+        let pool = |reach| Pool::new(limits.clone(), reach);
+        Self { public: pool(Reach::Public), private: pool(Reach::Private), any: pool(Reach::Any) }
+    }
+
+    /// The client to send the next request with.
+    pub(super) fn client(&self, reach: Reach) -> OriginClient {
+        match reach {
+            Reach::Public => self.public.client(),
+            Reach::Private => self.private.client(),
+            Reach::Any => self.any.client(),
+        }
+    }
+}
 
 /// A client whose idle connections are closed in time, even if the process was frozen meanwhile.
 ///
@@ -27,8 +53,8 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    pub(super) fn new(limits: ProxyLimits) -> Self {
-        let connector = Connector::new(limits.connect_timeout);
+    pub(super) fn new(limits: ProxyLimits, reach: Reach) -> Self {
+        let connector = Connector::new(limits.connect_timeout, reach);
         Self { current: Mutex::new((client(&limits, connector.clone()), wall())), connector, limits }
     }
 

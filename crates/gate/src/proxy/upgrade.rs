@@ -18,11 +18,14 @@ use tokio::{
 };
 
 use super::headers::{prepare_answer, tokens};
+use crate::tunnel::Held;
 
 /// An upgrade the visitor asks for.
 pub(super) struct Upgrade {
     protocols: HeaderValue,
     visitor: OnUpgrade,
+    /// The session that the tunnel ends with, if there is one.
+    session: Option<Held>,
 }
 
 impl Upgrade {
@@ -31,7 +34,8 @@ impl Upgrade {
     /// HTTP/2 and TLS may not: within them, a visitor could send an origin requests that nobody has judged.
     pub(super) fn requested(request: &mut Request<Body>) -> Option<Self> {
         let protocols = granted(request)?;
-        Some(Self { protocols, visitor: hyper::upgrade::on(request) })
+        let session = request.extensions_mut().remove();
+        Some(Self { protocols, visitor: hyper::upgrade::on(request), session })
     }
 
     pub(super) fn protocols(&self) -> &HeaderValue {
@@ -45,11 +49,11 @@ impl Upgrade {
         closing_timeout: Duration,
         origin: &Arc<str>,
     ) -> Response<Body> {
-        let (visitor, server) = (self.visitor, hyper::upgrade::on(&mut answer));
+        let (visitor, server, session) = (self.visitor, hyper::upgrade::on(&mut answer), self.session);
         let origin = origin.clone();
         tokio::spawn(async move {
             match tokio::try_join!(visitor, server) {
-                Ok((visitor, server)) => tunnel(visitor, server, closing_timeout).await,
+                Ok((visitor, server)) => tunnel(visitor, server, closing_timeout, session).await,
                 Err(error) => tracing::debug!(%origin, %error, "the upgrade was not completed"),
             }
         });
@@ -83,13 +87,20 @@ fn carries_requests(protocol: &str) -> bool {
     name.starts_with("h2") || name.starts_with("h3") || name == "http" || name == "tls"
 }
 
-/// Copies until one side has ended, and then for a while what the other still has to say.
-async fn tunnel(visitor: Upgraded, server: Upgraded, closing_timeout: Duration) {
+/// Copies until one side or the session has ended, and then for a while what the other side still has to say.
+async fn tunnel(visitor: Upgraded, server: Upgraded, closing_timeout: Duration, session: Option<Held>) {
     let (visitor_out, visitor_in) = split(TokioIo::new(visitor));
     let (server_out, server_in) = split(TokioIo::new(server));
     let (up, down) = (pump(visitor_out, server_in), pump(server_out, visitor_in));
     tokio::pin!(up, down);
+    let session_ended = async {
+        match &session {
+            Some(session) => session.ended().await,
+            None => std::future::pending().await,
+        }
+    };
     let last_words = tokio::select! {
+        () = session_ended => return,
         _ = &mut up => timeout(closing_timeout, down).await,
         _ = &mut down => timeout(closing_timeout, up).await,
     };

@@ -1,6 +1,6 @@
 //! A look into the store's index: what changed is loaded, many queues at once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::JoinSet;
 use tracing::warn;
 use vestibule_core::settings::Tenant;
-use vestibule_core::{QueueId, StoreError, TenantId};
+use vestibule_core::{PutMode, QueueId, StoreError, TenantId};
 use vestibule_store_redis::Moment;
 
 use super::snapshot::Snapshot;
@@ -64,8 +64,9 @@ impl Looks {
 }
 
 impl Directory {
-    /// Compares what is held with the store's index and loads what changed. A queue that the index lists with revision 0
-    /// was removed; one that it does not list was lost by the store and stays held, to be written back.
+    /// Compares what is held with the store's index and loads what changed, all tenants included: the index says nothing of
+    /// them, and what a tenant's origins may be reached at must not be older than a look. A queue that the index lists with revision 0
+    /// was removed; one that it does not list was lost by the store, and is written back.
     ///
     /// # Errors
     /// The store's. What could be loaded is held all the same.
@@ -81,6 +82,10 @@ impl Directory {
         let index = self.store.queues().await?;
         let held = self.snapshot.load_full();
         let mut queues = held.queues.clone();
+        let listed: HashSet<QueueId> = index.iter().map(|(id, _)| id.clone()).collect();
+        for queue in held.queues.values().filter(|queue| !listed.contains(&queue.settings.id)) {
+            self.list_again(queue).await;
+        }
         let mut changed = Vec::new();
         for (id, revision) in index {
             if revision == 0 {
@@ -89,26 +94,43 @@ impl Directory {
                 changed.push(id);
             }
         }
-        let (removed, any_changed) = (held.queues.len() - queues.len(), !changed.is_empty());
-        let loaded = if any_changed { self.load(&held, changed, &mut queues).await } else { Ok(()) };
-        if removed > 0 || any_changed {
+        let any_gone_or_changed = held.queues.len() > queues.len() || !changed.is_empty();
+        let mut unknown = changed.iter().any(|id| !queues.contains_key(id));
+        let (loaded, any_renewed) = match self.load_tenants(&held).await {
+            Ok(tenants) => {
+                let any_renewed = renew_tenants(&mut queues, &tenants);
+                (self.load(&tenants, changed, &mut queues, &mut unknown).await, any_renewed)
+            }
+            Err(error) => (Err(error), false),
+        };
+        if any_gone_or_changed || any_renewed {
             self.hold(queues.into_values().collect());
         }
-        // One that makes no sense will make none later: what else there is, is known.
-        if !matches!(loaded, Err(StoreError::Unavailable(_))) {
-            self.read.store(true, Ordering::Relaxed);
-        }
+        self.read.store(!unknown, Ordering::Relaxed);
         loaded
     }
 
-    /// Loads these queues into `queues`; one that can't be loaded costs none of the others.
+    /// The index lacks a queue that is held: it was lost, alone or with the queue. Writing the queue back lists it again.
+    async fn list_again(&self, queue: &Queue) {
+        let id = &queue.settings.id;
+        match self.store.put_settings(&queue.settings, PutMode::Restore).await {
+            Ok(outcome) => {
+                warn!(queue = %id, ?outcome, "the store did not list this queue any more; it is written back");
+            }
+            Err(error) => warn!(queue = %id, %error, "the store does not list this queue any more"),
+        }
+    }
+
+    /// Loads these queues into `queues`; one that can't be loaded costs none of the others. `unknown` becomes true if one
+    /// of them is not held from before either.
     async fn load(
         &self,
-        held: &Snapshot,
+        tenants: &HashMap<TenantId, Arc<Tenant>>,
         ids: Vec<QueueId>,
         queues: &mut HashMap<QueueId, Arc<Queue>>,
+        unknown: &mut bool,
     ) -> Result<(), StoreError> {
-        let tenants = self.load_tenants(held).await?;
+        *unknown = false;
         let (mut ids, mut loads, mut outcome) = (ids.into_iter(), JoinSet::new(), Ok(()));
         loop {
             while loads.len() < LOADS_AT_ONCE
@@ -118,9 +140,10 @@ impl Directory {
                 loads.spawn(async move { (store.settings(&id).await, id) });
             }
             match loads.join_next().await {
-                Some(Ok((Ok(Some(settings)), id))) => drop(queues.insert(id, queue_of(settings, &tenants))),
+                Some(Ok((Ok(Some(settings)), id))) => drop(queues.insert(id, queue_of(settings, tenants))),
                 Some(Ok((Err(error), id))) => {
                     warn!(queue = %id, %error, "this queue could not be loaded");
+                    *unknown |= !queues.contains_key(&id);
                     outcome = Err(worse(outcome, error));
                 }
                 Some(_) => {}
@@ -137,6 +160,16 @@ impl Directory {
         }
         Ok(tenants)
     }
+}
+
+/// Gives queues their tenants as they are now; whether any has another one.
+fn renew_tenants(queues: &mut HashMap<QueueId, Arc<Queue>>, tenants: &HashMap<TenantId, Arc<Tenant>>) -> bool {
+    let mut any = false;
+    for queue in queues.values_mut().filter(|queue| queue.tenant.as_ref() != tenants.get(&queue.settings.tenant)) {
+        *queue = queue_of(queue.settings.clone(), tenants);
+        any = true;
+    }
+    any
 }
 
 /// That the store is away says more than that a queue of it makes no sense: it may be another time.

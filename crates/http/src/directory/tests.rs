@@ -34,6 +34,19 @@ async fn only_what_changed_is_loaded_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_changed_tenant_is_seen_by_the_next_look() {
+    let keeper = Keeper::with_queues(2).await;
+    let directory = keeper.directory();
+    directory.refresh().await.unwrap();
+    let mut tenant = keeper.tenants().await.unwrap().remove(0);
+    tenant.origins = Some(Vec::new());
+    keeper.put_tenant(&tenant).await.unwrap();
+    directory.refresh().await.unwrap();
+    assert!(directory.queues().iter().all(|queue| queue.tenant.as_deref() == Some(&tenant)));
+    assert_eq!(keeper.asked(), (2, 2), "no queue is loaded again");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_queue_that_cannot_be_loaded_costs_none_of_the_others() {
     let keeper = Keeper::with_queues(100).await;
     let directory = keeper.directory();
@@ -47,6 +60,44 @@ async fn a_queue_that_cannot_be_loaded_costs_none_of_the_others() {
     directory.refresh().await.unwrap();
     assert_eq!((directory.queues().len(), directory.is_read()), (100, true));
     assert_eq!(keeper.asked(), (2, 101), "the others are not loaded again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_listed_queue_that_makes_no_sense_is_not_taken_for_none() {
+    let keeper = Keeper::with_queues(2).await;
+    keeper.corrupt.store(true, Ordering::Relaxed);
+    keeper.break_queue(1, true);
+    let directory = keeper.directory();
+    assert_eq!(directory.of_host(&host(0)).await.len(), 1);
+    assert!(directory.of_host(&host(1)).await.is_empty());
+    assert!(!directory.is_read(), "its hosts are not known");
+
+    keeper.break_queue(1, false);
+    advance(UNREAD_AFTER).await;
+    assert_eq!(directory.of_host(&host(1)).await.len(), 1);
+    keeper.break_queue(1, true);
+    keeper.put_settings(&settings(1), PutMode::Always).await.unwrap();
+    assert!(directory.refresh().await.is_err() && directory.is_read(), "it is held as it was");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_under_load_is_loaded_once() {
+    let keeper = Keeper::with_queues(1).await;
+    let directory = keeper.directory();
+    directory.refresh().await.unwrap();
+    keeper.put_settings(&settings(0), PutMode::Always).await.unwrap();
+    for broken in [true, false] {
+        keeper.break_queue(0, broken);
+        let (_, loads) = keeper.asked();
+        let mut visits = tokio::task::JoinSet::new();
+        for _ in 0..256 {
+            let directory = directory.clone();
+            visits.spawn(async move { directory.reload(&id(0)).await.is_ok() });
+        }
+        let ok = visits.join_all().await.into_iter().filter(|ok| *ok).count();
+        assert_eq!((keeper.asked().1 - loads, ok), (1, if broken { 255 } else { 256 }));
+    }
+    assert_eq!(directory.queue(&id(0)).unwrap().settings.line.revision, 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -191,8 +191,11 @@ async fn a_failure_is_logged_once_and_without_the_visitor() {
 #[tokio::test]
 async fn a_host_that_is_no_header_is_a_bad_request() {
     let proxy = crate::proxy::Proxy::new(crate::proxy::ProxyLimits::default());
-    let context = Forwarded { peer: None, proto: "http", host: "a\r\nb: c", pass: None, trusted: false };
+    let context = Forwarded { peer: None, proto: "http", host: "a\r\nb: c", pass: None, bypass: None, trusted: false };
     let origin = "http://127.0.0.1:1".parse().unwrap();
-    let failure = proxy.forward(&origin, http::Request::default(), context).await.unwrap_err();
+    let failure = proxy
+        .forward(&origin, vestibule_core::settings::Reach::Any, http::Request::default(), context)
+        .await
+        .unwrap_err();
     assert_eq!(failure, crate::proxy::ProxyError::BadRequest);
 }

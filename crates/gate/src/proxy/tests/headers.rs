@@ -50,10 +50,35 @@ async fn what_a_trusted_proxy_says_about_the_way_is_continued() {
         gate.peer = Some("::ffff:192.0.2.7".parse().unwrap());
         gate.trusted = true;
     };
-    let head = head_at_origin(trusting, &HEARSAY).await;
+    let named = "Connection: X-Forwarded-For, X-Forwarded-Port";
+    let head = head_at_origin(trusting, &[&HEARSAY[..], &[named]].concat()).await;
     assert_eq!(values(&head, "x-forwarded-for"), ["10.0.0.1, 10.0.0.2, 10.0.0.3, 192.0.2.7"]);
     assert_eq!(values(&head, "x-forwarded-host"), ["tickets.example:8443"]);
     assert_eq!(values(&head, "x-forwarded-port"), ["1"]);
+    assert!(values(&head, "forwarded").is_empty(), "only X-Forwarded-* is read, so only that is checked: {head}");
+}
+
+#[tokio::test]
+async fn headers_that_change_the_request_are_dropped() {
+    let lines = [
+        "X-Original-URL: /checkout",
+        "X-Rewrite-URL: /checkout",
+        "X_Rewrite_URL: /checkout",
+        "X-HTTP-Method-Override: DELETE",
+        "X-Method-Override: DELETE",
+        "X-Host: forged",
+        "X-Real-IP: 10.0.0.1",
+        "X-Client-IP: 10.0.0.1",
+        "True-Client-IP: 10.0.0.1",
+        "CF-Connecting-IP: 10.0.0.1",
+        "X-Vestibule-Bypass: mode",
+    ];
+    for trusted in [false, true] {
+        let head = head_at_origin(|gate| gate.trusted = trusted, &lines).await;
+        for name in lines.iter().map(|line| line.split(':').next().unwrap()) {
+            assert!(values(&head, &name.to_ascii_lowercase()).is_empty(), "{name} in {head}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -198,8 +198,11 @@ async fn close_as_a_request_sets_out() {
     let proxy = Proxy::new(ProxyLimits::default());
     for _ in 0..2 {
         let request = http::Request::post("/").body(axum::body::Body::empty()).unwrap();
-        let context = Forwarded { peer: None, proto: "http", host: "a", pass: None, trusted: false };
-        assert_eq!(proxy.forward(&origin, request, context).await.unwrap().status(), 200);
+        let context = Forwarded { peer: None, proto: "http", host: "a", pass: None, bypass: None, trusted: false };
+        assert_eq!(
+            proxy.forward(&origin, vestibule_core::settings::Reach::Any, request, context).await.unwrap().status(),
+            200
+        );
         sleep(Duration::from_millis(50)).await;
         close.send(()).unwrap();
         std::thread::sleep(Duration::from_millis(50));

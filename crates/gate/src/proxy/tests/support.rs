@@ -10,6 +10,7 @@ use tokio::{
     sync::{mpsc, oneshot},
     time::timeout,
 };
+use vestibule_core::settings::Reach;
 
 use crate::proxy::{Forwarded, Proxy, ProxyLimits};
 
@@ -21,6 +22,7 @@ pub(super) const SHORT: Duration = Duration::from_millis(300);
 pub(super) struct Gate {
     pub(super) limits: ProxyLimits,
     pub(super) origin: Uri,
+    pub(super) reach: Reach,
     pub(super) peer: Option<IpAddr>,
     pub(super) pass: Option<HeaderValue>,
     pub(super) trusted: bool,
@@ -28,7 +30,7 @@ pub(super) struct Gate {
 
 impl Gate {
     pub(super) fn before(origin: Uri) -> Self {
-        Self { limits: ProxyLimits::default(), origin, peer: None, pass: None, trusted: false }
+        Self { limits: ProxyLimits::default(), origin, reach: Reach::Any, peer: None, pass: None, trusted: false }
     }
 
     pub(super) fn with_read_timeout(mut self, read_timeout: Duration) -> Self {
@@ -56,9 +58,10 @@ impl Gate {
             proto: "https",
             host: "tickets.example:8443",
             pass: self.pass.as_ref(),
+            bypass: None,
             trusted: self.trusted,
         };
-        match proxy.forward(&self.origin, request, context).await {
+        match proxy.forward(&self.origin, self.reach, request, context).await {
             Ok(answer) => answer,
             Err(error) => (error.status(), format!("{error:?}")).into_response(),
         }

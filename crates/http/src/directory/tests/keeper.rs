@@ -27,13 +27,22 @@ pub(super) struct Keeper {
     at_once: AtomicUsize,
     pub(super) most_at_once: AtomicUsize,
     away: AtomicBool,
+    /// Whether broken queues make no sense, rather than give no answer.
+    pub(super) corrupt: AtomicBool,
     broken: std::sync::Mutex<HashSet<QueueId>>,
 }
 
 impl Keeper {
     pub(super) async fn with_queues(count: usize) -> Arc<Self> {
         let kept = MemoryStore::new(SystemClock::new());
-        let tenant = Tenant { id: "acme".parse().unwrap(), name: "Acme".to_owned(), colour: None, logo: None };
+        let tenant = Tenant {
+            id: "acme".parse().unwrap(),
+            name: "Acme".to_owned(),
+            colour: None,
+            logo: None,
+            domains: None,
+            origins: None,
+        };
         kept.put_tenant(&tenant).await.unwrap();
         for number in 0..count {
             kept.put_settings(&settings(number), PutMode::Always).await.unwrap();
@@ -45,6 +54,7 @@ impl Keeper {
             at_once: AtomicUsize::default(),
             most_at_once: AtomicUsize::default(),
             away: AtomicBool::default(),
+            corrupt: AtomicBool::default(),
             broken: std::sync::Mutex::default(),
         })
     }
@@ -108,7 +118,9 @@ impl Store for Keeper {
         self.at_once.fetch_sub(1, Ordering::Relaxed);
         self.here()?;
         if self.broken.lock().unwrap().contains(queue) {
-            return Err(StoreError::Unavailable("this one is broken".to_owned()));
+            let reason = "this one is broken".to_owned();
+            let is_corrupt = self.corrupt.load(Ordering::Relaxed);
+            return Err(if is_corrupt { StoreError::Corrupt(reason) } else { StoreError::Unavailable(reason) });
         }
         self.kept.settings(queue).await
     }

@@ -1,0 +1,177 @@
+//! What this process knows of its queues from before, in case the store loses it (rule 7, recovery): when it could not serve
+//! their visitors, and how many sessions were active.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+use vestibule_core::QueueId;
+use vestibule_core::line::{Census, VisitAnswer, Witness};
+
+/// How often a process that serves all the time looks whether it was frozen.
+const BEAT: Duration = Duration::from_secs(1);
+/// A beat that comes so late shows that nobody was served meanwhile.
+const LATE: Duration = Duration::from_secs(3);
+
+/// What is known of all queues.
+pub(crate) struct Witnesses(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    queues: HashMap<QueueId, Queue>,
+    /// When a process that serves all the time began to. A function is started for a request, and others of it may have
+    /// served all the time, so its start says nothing.
+    began: Option<Instant>,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// `None` once the queue's visitors are served.
+    outage: Option<Outage>,
+    census: Option<Census>,
+}
+
+/// A time in which visitors could not be served.
+#[derive(Clone, Copy)]
+struct Outage {
+    /// `None` where it began before this process.
+    from: Option<Instant>,
+    until: Instant,
+}
+
+impl Outage {
+    fn micros(self) -> u64 {
+        self.from.map_or(Witness::STARTED, |from| (self.until - from).as_micros() as u64)
+    }
+}
+
+impl Witnesses {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    /// A panic while the lock was held leaves whole values behind.
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What to say with a visit to this queue. An outage matters until the visitors have had the time to ask again, which
+    /// is `waiting_ttl`, in seconds: if none has by then, it was not for the outage.
+    pub(crate) fn of(&self, queue: &QueueId, waiting_ttl: u64) -> Witness {
+        let known = self.known();
+        let start = known.began.map(|until| Outage { from: None, until });
+        let (outage, census) = known.queues.get(queue).map_or((start, None), |queue| (queue.outage, queue.census));
+        let recent = outage.filter(|outage| outage.until.elapsed() <= Duration::from_secs(waiting_ttl));
+        Witness { unserved: recent.map_or(0, Outage::micros), census }
+    }
+
+    /// A visit to the queue was served.
+    pub(crate) fn served(&self, queue: &QueueId, answer: &VisitAnswer) {
+        let mut known = self.known();
+        match known.queues.get_mut(queue) {
+            Some(queue) => *queue = Queue { outage: None, census: Some(answer.census()) },
+            None => {
+                known.queues.insert(queue.clone(), Queue { outage: None, census: Some(answer.census()) });
+            }
+        }
+    }
+
+    /// A visit to the queue could not be served.
+    pub(crate) fn failed(&self, queue: &QueueId) {
+        let mut known = self.known();
+        let now = Instant::now();
+        let start = known.began.map(|until| Outage { from: None, until });
+        let is_new = !known.queues.contains_key(queue);
+        let queue = known.queues.entry(queue.clone()).or_default();
+        let before = if is_new { start } else { queue.outage };
+        queue.outage = Some(Outage { from: before.map_or(Some(now), |before| before.from), until: now });
+    }
+
+    /// Nobody was served for so long, until now.
+    fn frozen_for(&self, pause: Duration) {
+        let mut known = self.known();
+        let now = Instant::now();
+        let from = now.checked_sub(pause);
+        for queue in known.queues.values_mut() {
+            let from = queue.outage.map_or(from, |before| before.from.min(from));
+            queue.outage = Some(Outage { from, until: now });
+        }
+        known.began = Some(now);
+    }
+
+    /// For ever: notices when the process was frozen. For a process that serves all the time.
+    pub(crate) async fn watch(&self) {
+        let mut last = Instant::now();
+        self.known().began = Some(last);
+        loop {
+            sleep(BEAT).await;
+            let pause = last.elapsed();
+            if pause > LATE {
+                tracing::warn!(seconds = pause.as_secs(), "this process was frozen and served nobody meanwhile");
+                self.frozen_for(pause);
+            }
+            last = Instant::now();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+    use vestibule_core::line::{Line, LineRules, Mode, Visit};
+    use vestibule_core::{Micros, SessionId};
+
+    use super::*;
+
+    fn answer() -> VisitAnswer {
+        let rules = LineRules {
+            mode: Mode::Open,
+            quota: 5,
+            admissions_per_minute: None,
+            waiting_ttl: 60,
+            active_ttl: 600,
+            claim_ttl: 30,
+            hold_ttl: 600,
+            max_session: None,
+            credential_ttl: 2,
+            epoch: 1,
+            revision: 1,
+        };
+        let now = Micros(1_000_000);
+        Line::new(rules, now, false).visit(now, &Visit::joining(SessionId::random()))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_outage_is_as_long_as_its_failures_and_ends_with_the_first_visit_served() {
+        let (witnesses, queue) = (Witnesses::new(), "tour".parse().unwrap());
+        let unserved = || witnesses.of(&queue, 60).unserved / 1_000_000;
+        witnesses.served(&queue, &answer());
+        assert_eq!((unserved(), witnesses.of(&queue, 60).census.unwrap().active), (0, 1));
+        witnesses.failed(&queue);
+        advance(Duration::from_secs(40)).await;
+        witnesses.failed(&queue);
+        advance(Duration::from_secs(50)).await;
+        assert_eq!(unserved(), 40);
+        advance(Duration::from_secs(11)).await;
+        assert_eq!(unserved(), 0, "by now they have had the time to ask again");
+        witnesses.failed(&queue);
+        witnesses.served(&queue, &answer());
+        assert_eq!(unserved(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_process_that_serves_all_the_time_says_that_it_just_started() {
+        let (witnesses, queue) = (Witnesses::new(), "tour".parse().unwrap());
+        assert_eq!(witnesses.of(&queue, 60).unserved, 0);
+        tokio::select! {
+            () = witnesses.watch() => {}
+            () = sleep(Duration::from_secs(5)) => {}
+        }
+        assert_eq!(witnesses.of(&queue, 60).unserved, Witness::STARTED);
+        witnesses.served(&queue, &answer());
+        assert_eq!(witnesses.of(&queue, 60).unserved, 0);
+        witnesses.frozen_for(Duration::from_secs(3));
+        assert_eq!(witnesses.of(&queue, 60).unserved, 3_000_000);
+    }
+}

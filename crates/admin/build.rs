@@ -6,5 +6,10 @@ fn main() {
     let released = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
     if released {
         println!("cargo:rerun-if-changed=../../dashboard/dist");
+        if !std::path::Path::new("../../dashboard/dist/index.html").exists() {
+            println!(
+                "cargo:warning=the dashboard is not built, so this release has none: run `make dashboard`, then build again"
+            );
+        }
     }
 }

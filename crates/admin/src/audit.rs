@@ -1,21 +1,35 @@
 //! The audit log: who changed what, when, from what to what, with which request. No secret ever gets here: entries are
 //! made of settings, names and numbers only.
+//!
+//! It is kept in several streams, so that nobody can displace what others did: one for superusers and for what is changed
+//! beside the API, one for each tenant's operators, one for sign-ins. An operator's changes in a day are limited as well. The
+//! process' own log has every event, for a log store that only takes additions.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tracing::{error, info};
+use tracing::{debug, error, info};
 use utoipa::ToSchema;
-use vestibule_core::records::{ENTRIES_MAX, EntryId, Records, Stream};
-use vestibule_core::settings::Settings;
-use vestibule_core::{QueueId, StoreError, TenantId};
+use vestibule_core::records::{Note, NoteKind, Records, Stream};
+use vestibule_core::settings::{Settings, Tenant};
+use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId};
 
 use crate::access::Caller;
-use crate::change::FieldChange;
+use crate::change::{FieldChange, differences};
+use crate::problem::Problem;
+use crate::secret::hash;
 use crate::state::Admin;
 use crate::themes::OwnedTheme;
 
+/// What actions of accounts begin with.
+const OF_ACCOUNTS: &str = "account.";
 /// Most bytes of a value in an entry; what is longer is cut, so that a hundred rules don't fill the log.
 const VALUE_MAX: usize = 2000;
+
+/// Most changes of one operator that are audited within [`CHANGES_WITHIN`]; then further ones are refused. Well below what
+/// a stream keeps.
+pub(crate) const CHANGES_MAX: u64 = 10_000;
+/// Seconds within which changes are counted.
+const CHANGES_WITHIN: u64 = 86_400;
 
 /// An entry of the audit log.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -46,28 +60,65 @@ pub(crate) struct AuditEntry {
     pub(crate) revision: Option<u64>,
     /// Fields with their values before and after.
     pub(crate) changes: Vec<FieldChange>,
+    /// Whether it was done.
+    #[serde(default)]
+    pub(crate) outcome: AuditOutcome,
+    /// How it was done.
+    #[serde(default)]
+    pub(crate) via: Via,
+}
+
+/// How something was changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Via {
+    /// By the API: the dashboard, or a script with a token.
+    #[default]
+    Api,
+    /// By a command of the program, such as `vestibule apply`.
+    CommandLine,
+    /// By the settings file, at the start or when it was read again.
+    SettingsFile,
+}
+
+/// Whether what an audit event describes was done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum AuditOutcome {
+    /// It was done.
+    #[default]
+    Done,
+    /// A part of it was done, as far as `changes` say; the next part may have been done as well.
+    Incomplete,
+    /// The store did not respond in time: it may or may not have been done.
+    Unknown,
 }
 
 /// An entry in the making.
-pub(crate) struct Deed(AuditEntry);
+pub(crate) struct Deed(AuditEntry, Stream);
 
 impl Deed {
     /// Somebody did this.
     pub(crate) fn of(caller: &Caller, action: &str) -> Self {
-        Self(AuditEntry {
+        let entry = AuditEntry {
             operator: Some(caller.operator.to_string()),
             token: caller.token.clone(),
             ..blank(action, &caller.request.0)
-        })
+        };
+        let by_superuser = caller.is_superuser() && !action.starts_with(OF_ACCOUNTS);
+        Self(entry, if by_superuser { Stream::Audit } else { Stream::AccountAudit })
     }
 
     /// Something happened before it was known who asked.
     pub(crate) fn unknown(action: &str, request: &str, operator: Option<String>) -> Self {
-        Self(AuditEntry { operator, ..blank(action, request) })
+        Self(AuditEntry { operator, ..blank(action, request) }, Stream::AccountAudit)
     }
 
     pub(crate) fn tenant(mut self, tenant: &TenantId) -> Self {
         self.0.tenant = Some(tenant.clone());
+        if self.1 != Stream::Audit {
+            self.1 = Stream::TenantAudit(tenant.clone());
+        }
         self
     }
 
@@ -77,9 +128,12 @@ impl Deed {
         self.tenant(&settings.tenant)
     }
 
-    pub(crate) fn theme(mut self, theme: &OwnedTheme) -> Self {
-        self.0.tenant = theme.tenant_id().cloned();
-        self.subject(&theme.id)
+    pub(crate) fn theme(self, theme: &OwnedTheme) -> Self {
+        let deed = match theme.tenant_id() {
+            Some(tenant) => self.tenant(tenant),
+            None => self,
+        };
+        deed.subject(&theme.id)
     }
 
     pub(crate) fn subject(mut self, subject: &impl ToString) -> Self {
@@ -98,17 +152,121 @@ impl Deed {
         self
     }
 
-    /// Writes the entry. What was done stays done if the log can't be written; then the process' own log has it.
-    pub(crate) async fn log(self, admin: &Admin) {
-        let Self(entry) = self;
-        let AuditEntry { operator, action, request, queue, subject, .. } = &entry;
-        let (operator, queue) = (operator.as_deref(), queue.as_ref().map(tracing::field::display));
-        info!(operator, action, request, queue, subject, "changed in the backoffice");
-        let text = json!(&entry).to_string();
-        if let Err(error) = admin.records.append(&Stream::Audit, &text).await {
-            error!(%error, entry = text, "the audit log could not be written");
+    /// A part of it was done, then the store stopped responding.
+    pub(crate) fn incomplete(mut self) -> Self {
+        self.0.outcome = AuditOutcome::Incomplete;
+        self
+    }
+
+    /// Writes the event of a write that failed, if it may have been carried out all the same. Returns the problem.
+    pub(crate) async fn failed(mut self, admin: &Admin, problem: Problem) -> Problem {
+        if let Problem::OutcomeUnknown(_) = problem {
+            self.0.outcome = AuditOutcome::Unknown;
+            self.log(admin).await;
+        }
+        problem
+    }
+
+    /// Writes the event of a write of the store.
+    pub(crate) async fn written<T>(self, admin: &Admin, result: Result<T, StoreError>) -> Result<T, Problem> {
+        self.concluded(admin, result.map_err(Problem::of_write)).await
+    }
+
+    /// Writes the event of what was done, or may have been.
+    pub(crate) async fn concluded<T>(self, admin: &Admin, result: Result<T, Problem>) -> Result<T, Problem> {
+        match result {
+            Ok(value) => {
+                self.log(admin).await;
+                Ok(value)
+            }
+            Err(problem) => Err(self.failed(admin, problem).await),
         }
     }
+
+    /// Writes the entry. What was done stays done if the log can't be written; then the process' own log has it.
+    pub(crate) async fn log(self, admin: &Admin) {
+        let Self(entry, stream) = self;
+        if let Some(operator) = entry.operator.as_deref().filter(|_| !entry.action.starts_with(OF_ACCOUNTS)) {
+            // What can't be counted now is audited all the same.
+            let counted = admin.records.count(&changes_of(operator), CHANGES_WITHIN).await;
+            drop(counted.inspect_err(|error| debug!(%error, operator, "a change could not be counted")));
+        }
+        append(&*admin.records, &stream, &entry).await;
+        let now = admin.now().await.unwrap_or_default();
+        if let Err(error) = admin.records.trim(&stream, before(now, admin.audit_days)).await {
+            debug!(%error, "old events of the audit log could not be dropped yet");
+        }
+    }
+}
+
+/// The instant before which events are kept no longer.
+pub(crate) const fn before(now: Micros, days: u64) -> Micros {
+    Micros(now.0.saturating_sub(days * 86_400 * MICROS_PER_SECOND))
+}
+
+/// Refuses whoever made as many changes today as the log takes from one operator.
+pub(crate) async fn may_change(records: &dyn Records, operator: &str) -> Result<(), Problem> {
+    let made = records.note(&changes_of(operator)).await?.and_then(|text| text.parse().ok()).unwrap_or(0_u64);
+    if made < CHANGES_MAX { Ok(()) } else { Err(Problem::TooManyChanges) }
+}
+
+fn changes_of(operator: &str) -> Note {
+    Note::new(NoteKind::Changes, hash(operator))
+}
+
+async fn append(records: &dyn Records, stream: &Stream, entry: &AuditEntry) {
+    let text = json!(entry).to_string();
+    let AuditEntry { operator, action, request, queue, subject, outcome, via, .. } = entry;
+    let (operator, queue) = (operator.as_deref(), queue.as_ref().map(tracing::field::display));
+    info!(operator, action, request, queue, subject, ?outcome, ?via, entry = text, "audit event");
+    if let Err(error) = records.append(stream, &text).await {
+        error!(%error, entry = text, "the audit log could not be written");
+    }
+}
+
+/// Audits that a queue was created, changed or removed beside the API; `None` where there was or is none.
+pub async fn audit_queue(records: &dyn Records, via: Via, before: Option<&Settings>, after: Option<&Settings>) {
+    let Some(queue) = after.or(before) else { return };
+    let value = |settings: Option<&Settings>| settings.map_or(Value::Null, Settings::to_value);
+    let revision = after.map(|after| after.line.revision);
+    let entry = AuditEntry { queue: Some(queue.id.clone()), revision, ..blank("", "") };
+    beside(records, via, "queue", &queue.tenant, entry, &value(before), &value(after)).await;
+}
+
+/// Audits that a tenant was created, changed or removed beside the API; `None` where there was or is none.
+pub async fn audit_tenant(records: &dyn Records, via: Via, before: Option<&Tenant>, after: Option<&Tenant>) {
+    let Some(tenant) = after.or(before) else { return };
+    let value = |tenant: Option<&Tenant>| tenant.map_or(Value::Null, |tenant| json!(tenant));
+    beside(records, via, "tenant", &tenant.id, blank("", ""), &value(before), &value(after)).await;
+}
+
+async fn beside(
+    records: &dyn Records,
+    via: Via,
+    kind: &str,
+    tenant: &TenantId,
+    entry: AuditEntry,
+    before: &Value,
+    after: &Value,
+) {
+    let verb = match (before.is_null(), after.is_null()) {
+        (true, _) => "create",
+        (false, true) => "remove",
+        (false, false) => "change",
+    };
+    let changes = if after.is_null() { Vec::new() } else { differences(before, after) };
+    if verb == "change" && changes.is_empty() {
+        return;
+    }
+    let changes = changes.into_iter().map(cut).collect();
+    let entry = AuditEntry { action: format!("{kind}.{verb}"), tenant: Some(tenant.clone()), changes, via, ..entry };
+    append(records, &Stream::Audit, &entry).await;
+}
+
+/// Audits that an operator was made beside the API.
+pub(crate) async fn audit_operator(records: &dyn Records, action: &str, name: &str, changes: Vec<FieldChange>) {
+    let entry = AuditEntry { subject: Some(name.to_owned()), changes, via: Via::CommandLine, ..blank(action, "") };
+    append(records, &Stream::Audit, &entry).await;
 }
 
 fn blank(action: &str, request: &str) -> AuditEntry {
@@ -124,6 +282,8 @@ fn blank(action: &str, request: &str) -> AuditEntry {
         subject: None,
         revision: None,
         changes: Vec::new(),
+        outcome: AuditOutcome::Done,
+        via: Via::Api,
     }
 }
 
@@ -137,21 +297,6 @@ fn cut(change: FieldChange) -> FieldChange {
         Value::String(format!("{}..", &text[..end]))
     };
     FieldChange { field: change.field, from: short(change.from), to: short(change.to) }
-}
-
-/// Up to [`ENTRIES_MAX`] entries before `before`, the newest first; where the next page begins, if there is more.
-pub(crate) async fn entries(
-    records: &dyn Records,
-    before: Option<EntryId>,
-) -> Result<(Vec<AuditEntry>, Option<EntryId>), StoreError> {
-    let found = records.entries(&Stream::Audit, before, ENTRIES_MAX).await?;
-    let more = found.last().map(|entry| entry.id).filter(|_| found.len() == ENTRIES_MAX);
-    let parse = |entry: vestibule_core::records::Entry| {
-        let mut parsed: AuditEntry = serde_json::from_str(&entry.text).ok()?;
-        (parsed.id, parsed.at) = (entry.id.to_string(), entry.id.at_ms / 1000);
-        Some(parsed)
-    };
-    Ok((found.into_iter().filter_map(parse).collect(), more))
 }
 
 #[cfg(test)]

@@ -16,6 +16,10 @@ use crate::state::AdminParts;
 /// Proxies in front of a function unless `VESTIBULE_TRUSTED_PROXIES` says otherwise: the load balancer, the API gateway
 /// or the function URL, without which no request gets here.
 const TRUSTED_PROXIES: u64 = 1;
+/// Days for which audit events are kept by default.
+pub const AUDIT_DAYS: u64 = 365;
+/// Longest time for which audit events are kept, in days.
+pub const AUDIT_DAYS_MAX: u64 = 3650;
 const STORE: &str = "VESTIBULE_REDIS_URL";
 const THEMES: &str = "VESTIBULE_THEMES";
 const BOOTSTRAP: &str = "VESTIBULE_ADMIN_BOOTSTRAP";
@@ -30,6 +34,8 @@ pub struct AdminConfig {
     pub provider: Option<ProviderConfig>,
     /// `VESTIBULE_THEMES`: where themes are kept, to be published there.
     pub themes: ThemesConfig,
+    /// `VESTIBULE_AUDIT_DAYS`: days for which audit events are kept, 1 to 3650, [`AUDIT_DAYS`] if it is not set.
+    pub audit_days: u64,
     /// `VESTIBULE_ADMIN_BOOTSTRAP`: `name:password` of the first superuser, who is made unless there is one.
     pub first: Option<NewOperator>,
 }
@@ -62,6 +68,7 @@ impl AdminConfig {
             trusted_proxies: proxies as usize,
             provider: ProviderConfig::from_env()?,
             themes: ThemesConfig::from_env()?,
+            audit_days: number("VESTIBULE_AUDIT_DAYS", 1..=AUDIT_DAYS_MAX, AUDIT_DAYS)?,
             first,
         })
     }
@@ -89,6 +96,7 @@ impl AdminConfig {
             trusted_proxies: self.trusted_proxies,
             provider: self.provider,
             themes: open_publisher(THEMES, &self.themes)?,
+            audit_days: self.audit_days,
             streams: false,
         })
     }

@@ -27,9 +27,15 @@ const HASHED: &str = "assets/";
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; \
      connect-src 'self'; frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Vestibule</title></head><body>\
-     <h1>The dashboard is not built</h1><p>In the folder <code>dashboard</code>: <code>npm ci &amp;&amp; npm run build</code>. \
-     A released program is built again after that.</p><p>The API is there: <a href=\"/api/docs\">its documentation</a>.</p>\
+     <h1>The dashboard is not built</h1><p>Run <code>make dashboard</code>, then build the program again. A debug build reads \
+     the new files without that.</p><p>The API is there: <a href=\"/api/docs\">its documentation</a>.</p>\
      </body></html>\n";
+
+/// Whether there is a dashboard.
+#[must_use]
+pub fn has_dashboard() -> bool {
+    Dist::get(INDEX).is_some()
+}
 
 /// Answers everything that is no operation: a file, or the page whose script knows the address.
 pub(crate) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Response {
@@ -151,6 +157,6 @@ mod tests {
         for path in ["/", "/queues"] {
             assert_eq!(get::<Missing>(path, None).status(), StatusCode::NOT_FOUND);
         }
-        assert!(NOT_BUILT.contains("npm ci &amp;&amp; npm run build"));
+        assert!(NOT_BUILT.contains("<code>make dashboard</code>"));
     }
 }

@@ -19,15 +19,16 @@
 mod access;
 mod api;
 mod audit;
+mod audit_reader;
 mod body;
 mod change;
 mod compress;
 mod config;
 mod confirmation;
-mod conflict;
 mod contradictions;
 mod dashboard;
 mod docs;
+mod idempotency;
 mod live;
 mod numbers;
 mod openapi;
@@ -46,11 +47,13 @@ mod toml;
 mod wording;
 
 use axum::Router;
-use axum::middleware::from_fn;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 
 pub use access::{NewOperator, NewOperatorError, bootstrap, create_operator, has_superuser, replace_operator};
-pub use config::{AdminConfig, AdminConfigError};
+pub use audit::{Via, audit_queue, audit_tenant};
+pub use config::{AUDIT_DAYS, AUDIT_DAYS_MAX, AdminConfig, AdminConfigError};
+pub use dashboard::has_dashboard;
 pub use openapi::openapi_json;
 pub use peer::PeerAddress;
 pub use provider::{ProviderConfig, ProviderConfigError, ProviderTexts};
@@ -61,6 +64,7 @@ use state::Admin;
 
 /// Everything that the backoffice answers: `/api/v1/..`, `/api/docs`, and the dashboard everywhere else.
 pub fn router(parts: AdminParts) -> Router {
+    let admin = Admin::new(parts);
     let (router, document) = openapi::operations().split_for_parts();
     router
         .merge(docs::routes(&document))
@@ -69,6 +73,6 @@ pub fn router(parts: AdminParts) -> Router {
         .fallback(dashboard::serve)
         .method_not_allowed_fallback(async || Problem::MethodNotAllowed)
         .layer(from_fn(compress::compress))
-        .layer(from_fn(request_id::dress))
-        .with_state(Admin::new(parts))
+        .layer(from_fn_with_state(admin.clone(), request_id::dress))
+        .with_state(admin)
 }

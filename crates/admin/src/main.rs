@@ -3,11 +3,10 @@
 use std::process::ExitCode;
 
 use vestibule_admin::{AdminConfig, router};
-use vestibule_http::{exit_code, init_telemetry_from_env, run_function};
+use vestibule_http::{function_main, init_telemetry_from_env, run_function};
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
-    exit_code(run().await)
+fn main() -> ExitCode {
+    function_main(run())
 }
 
 async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {

@@ -43,7 +43,7 @@ pub(crate) struct QueueStats {
     joined_per_minute: Option<f64>,
     /// How many were admitted a minute, of late; `null` while that is not known.
     admitted_per_minute: Option<f64>,
-    /// Expected wait of whoever joins now; `null` while nobody joins or nobody is admitted.
+    /// Estimated wait for new arrivals, 0 if they are admitted at once; `null` while nobody joins or nobody is admitted.
     wait_seconds: Option<Wait>,
     /// While the queue is draining: expected time until the last who waits is let in, 0 for nobody; `null` in every other
     /// mode, and while nobody is admitted. Once nobody can come back to the line either, `hold_ttl` later, it closes.
@@ -76,7 +76,8 @@ impl QueueStats {
         let rates = rates(&*admin.records, &settings.id, &stats).await?;
         let mode = stats.rules.mode;
         let wait_at = |position| wait_estimate(&stats.rules, &stats.flow(), stats.now, position);
-        let wait = wait_at(stats.waiting + 1).filter(|_| mode.takes_newcomers());
+        let wait = if admits_at_once(&stats) { Some(NO_WAIT) } else { wait_at(stats.waiting + 1) };
+        let wait = wait.filter(|_| mode.takes_newcomers());
         let drained = match stats.waiting {
             0 => Some(Wait { p50: 0, p90: 0 }),
             last => wait_at(last).map(Wait::of),
@@ -100,6 +101,15 @@ impl QueueStats {
             recovering: stats.recovering,
         })
     }
+}
+
+const NO_WAIT: WaitSeconds = WaitSeconds { p50: 0, p90: 0 };
+
+/// Whether whoever joins now is admitted by that very request.
+fn admits_at_once(stats: &Stats) -> bool {
+    let rules = &stats.rules;
+    let unlimited = rules.mode == Mode::Open && rules.admissions_per_minute.is_none();
+    unlimited && !stats.recovering && stats.waiting == 0 && stats.active < rules.quota
 }
 
 /// The numbers of all queues that are wanted, by id. One that is gone meanwhile is left out.

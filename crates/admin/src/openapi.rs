@@ -22,8 +22,10 @@ pub(crate) const PREFIX: &str = "/api/v1";
 /// What failures every operation may answer with, beside its own: status, description.
 const ALWAYS: [(&str, &str); 2] = [
     ("422", "A parameter or a field is wrong; `errors` names all of them"),
-    ("503", "The store gives no answer; try again"),
+    ("503", "The store does not respond; try again"),
 ];
+const CHANGES: [(&str, &str); 1] =
+    [("504", "The store did not respond in time: the change may or may not have been applied")];
 const SIGNED_IN: [(&str, &str); 2] =
     [("401", "Nobody, or by what is good no more"), ("403", "Somebody who may not do that")];
 const WITH_PATH: [(&str, &str); 1] = [("404", "There is none of this name that the caller may see")];
@@ -92,17 +94,20 @@ fn complete(document: &mut OpenApi) {
     crate::phrase::describe(document);
     for (path, item) in &mut document.paths.paths {
         let in_path = path.contains('{');
-        let operations = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
-        for operation in operations.into_iter().flatten() {
-            add_failures(operation, in_path);
+        let changes = [&mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
+        for operation in changes.into_iter().flatten() {
+            add_failures(operation, in_path, &CHANGES);
+        }
+        if let Some(operation) = &mut item.get {
+            add_failures(operation, in_path, &[]);
         }
     }
 }
 
-fn add_failures(operation: &mut Operation, in_path: bool) {
+fn add_failures(operation: &mut Operation, in_path: bool, more: &[(&str, &str)]) {
     let signed_in = operation.security.is_none();
     let with_body = operation.request_body.is_some();
-    let all = ALWAYS.iter();
+    let all = ALWAYS.iter().chain(more);
     let all = all.chain(SIGNED_IN.iter().filter(|_| signed_in)).chain(WITH_PATH.iter().filter(|_| in_path));
     for (status, description) in all.chain(WITH_BODY.iter().filter(|_| with_body)) {
         let responses = &mut operation.responses.responses;

@@ -12,9 +12,10 @@ use utoipa::ToSchema;
 use vestibule_core::settings::FieldError;
 use vestibule_core::{Phrase, StoreError};
 
+use crate::audit::CHANGES_MAX;
 use crate::confirmation::Confirmation;
-use crate::conflict::Conflict;
 use crate::phrase;
+use crate::queues::Conflict;
 use crate::wording::{Wording, Wording as W};
 
 /// Seconds after which to try again while the store is away.
@@ -26,8 +27,12 @@ pub(crate) enum Problem {
     NotSignedIn,
     GoodNoMore,
     WrongPassword,
+    /// The password is to be given again.
+    PasswordRequired,
     /// The seconds after which the next sign-in is taken.
     Slowed(u64),
+    /// An operator has made as many changes within a day as one may.
+    TooManyChanges,
     /// Who may.
     NotAllowed(Wording),
     NoRequestHeader,
@@ -41,12 +46,14 @@ pub(crate) enum Problem {
     WrongContentType(&'static str),
     WrongFields(Vec<FieldError>),
     Contradiction(Vec<FieldError>),
+    /// What queues of a tenant use that its new lists leave out, by queue and field.
+    QueuesOutside(Vec<FieldError>),
     /// What there is already.
     Taken(Wording),
     /// The queues that a tenant still has.
     NotEmpty(String),
-    /// The queues that have a theme, as far as the caller may see them, and how many others do.
-    ThemeInUse(String, usize),
+    /// The queues that have a theme.
+    ThemeInUse(String),
     LastSuperuser(String),
     Full(usize),
     Busy,
@@ -59,6 +66,8 @@ pub(crate) enum Problem {
     BrokenTheme(Vec<FieldError>),
     ThemesAway(String),
     Store(StoreError),
+    /// A write, during which the store stopped responding: it may have been applied.
+    OutcomeUnknown(StoreError),
 }
 
 impl From<StoreError> for Problem {
@@ -114,17 +123,26 @@ pub(crate) struct ErrorDetail {
 }
 
 impl Problem {
+    /// The problem of a write that failed: a store that did not respond in time may have carried it out.
+    pub(crate) fn of_write(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(_) => Self::OutcomeUnknown(error),
+            other => other.into(),
+        }
+    }
+
     const fn status(&self) -> StatusCode {
         match self {
             Self::BadBody(_) => StatusCode::BAD_REQUEST,
             Self::NotSignedIn | Self::GoodNoMore | Self::WrongPassword => StatusCode::UNAUTHORIZED,
-            Self::NotAllowed(_) | Self::NoRequestHeader => StatusCode::FORBIDDEN,
+            Self::NotAllowed(_) | Self::NoRequestHeader | Self::PasswordRequired => StatusCode::FORBIDDEN,
             Self::Unknown(_) | Self::NotFound | Self::NoStreams => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Contradiction(_)
+            | Self::QueuesOutside(_)
             | Self::Taken(_)
             | Self::NotEmpty(_)
-            | Self::ThemeInUse(..)
+            | Self::ThemeInUse(_)
             | Self::LastSuperuser(_)
             | Self::Full(_)
             | Self::Busy
@@ -134,8 +152,10 @@ impl Problem {
             Self::WrongContentType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::WrongFields(_) | Self::BrokenTheme(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::RevisionRequired | Self::ConfirmationRequired(_) => StatusCode::PRECONDITION_REQUIRED,
-            Self::Slowed(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::Slowed(_) | Self::TooManyChanges => StatusCode::TOO_MANY_REQUESTS,
             Self::Crowded | Self::ThemesAway(_) | Self::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
+            // Clients that repeat a request by themselves do so after 503, and this one must not be repeated unseen.
+            Self::OutcomeUnknown(_) => StatusCode::GATEWAY_TIMEOUT,
         }
     }
 
@@ -145,7 +165,9 @@ impl Problem {
             Self::NotSignedIn => W::NotSignedIn.into(),
             Self::GoodNoMore => W::GoodNoMore.into(),
             Self::WrongPassword => W::WrongPassword.into(),
+            Self::PasswordRequired => W::PasswordRequired.into(),
             Self::Slowed(seconds) => W::Slowed.with("seconds", *seconds),
+            Self::TooManyChanges => W::TooManyChanges.with("most", CHANGES_MAX),
             Self::NotAllowed(who) => W::NotAllowed.with("who", *who),
             Self::NoRequestHeader => W::NoRequestHeader.into(),
             Self::Unknown(what) => W::Unknown.with("what", *what),
@@ -156,10 +178,10 @@ impl Problem {
             Self::WrongContentType(takes) => W::WrongContentType.with("takes", *takes),
             Self::WrongFields(_) => W::WrongFields.into(),
             Self::Contradiction(_) => W::Contradiction.into(),
+            Self::QueuesOutside(_) => W::QueuesOutside.into(),
             Self::Taken(what) => W::Taken.with("what", *what),
             Self::NotEmpty(queues) => W::NotEmpty.with("queues", queues.as_str()),
-            Self::ThemeInUse(queues, others) if queues.is_empty() => W::ThemeInUseElsewhere.with("count", *others),
-            Self::ThemeInUse(queues, _) => W::ThemeInUse.with("queues", queues.as_str()),
+            Self::ThemeInUse(queues) => W::ThemeInUse.with("queues", queues.as_str()),
             Self::LastSuperuser(name) => W::LastSuperuser.with("name", name.as_str()),
             Self::Full(most) => W::Full.with("most", *most),
             Self::Busy => W::Busy.into(),
@@ -172,13 +194,17 @@ impl Problem {
             Self::BrokenTheme(_) => W::BrokenTheme.into(),
             Self::ThemesAway(_) => W::ThemesUnavailable.into(),
             Self::Store(_) => W::StoreUnavailable.into(),
+            Self::OutcomeUnknown(_) => W::OutcomeUnknown.into(),
         }
     }
 
     /// Every wrong field, where fields are wrong.
     fn wrong(&self) -> &[FieldError] {
         match self {
-            Self::WrongFields(wrong) | Self::Contradiction(wrong) | Self::BrokenTheme(wrong) => wrong,
+            Self::WrongFields(wrong)
+            | Self::Contradiction(wrong)
+            | Self::QueuesOutside(wrong)
+            | Self::BrokenTheme(wrong) => wrong,
             _ => &[],
         }
     }
@@ -214,6 +240,9 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         if let Self::Store(error) = &self {
             warn!(%error, "the backoffice could not ask the store");
+        }
+        if let Self::OutcomeUnknown(error) = &self {
+            warn!(%error, "the store did not respond to a write in time; it may or may not have been applied");
         }
         if let Self::ThemesAway(cause) = &self {
             warn!(cause, "the backoffice could not read or write themes");

@@ -1,7 +1,10 @@
 //! How queues are found, checked and written: what every operation on them shares.
 
 use http::{HeaderMap, HeaderValue, header};
+use serde::Serialize;
 use serde_json::{Map, Value};
+use tracing::debug;
+use utoipa::ToSchema;
 use vestibule_core::records::{Note, NoteKind};
 use vestibule_core::settings::{FieldWording, Settings};
 use vestibule_core::{PutMode, PutOutcome, QueueId, TenantId};
@@ -10,10 +13,11 @@ use crate::access::{Caller, Role};
 use crate::audit::Deed;
 use crate::body::wrong;
 use crate::change::{FieldChange, differences, merge};
-use crate::conflict::Conflict;
 use crate::contradictions::contradictions;
 use crate::problem::Problem;
+use crate::schema::QueueSettings;
 use crate::state::Admin;
+use crate::themes::theme_refusal;
 use crate::wording::Wording;
 
 /// How often a change without a revision is laid over what somebody else wrote in between.
@@ -58,6 +62,23 @@ impl Meant {
     }
 }
 
+/// What is there instead of the revision that a change was meant for. Whoever made the change knows what it began with, and
+/// compares all three.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Conflict {
+    /// The revision that is there now.
+    pub(crate) revision: u64,
+    /// The settings as they are now.
+    #[schema(value_type = QueueSettings)]
+    current: Value,
+}
+
+impl Conflict {
+    pub(crate) fn with(current: &Settings) -> Self {
+        Self { revision: current.line.revision, current: current.to_value() }
+    }
+}
+
 /// The `ETag` of settings: their revision.
 pub(crate) fn etag(revision: u64) -> HeaderValue {
     HeaderValue::from_str(&format!("\"{revision}\"")).unwrap_or_else(|_| HeaderValue::from_static("\"0\""))
@@ -72,8 +93,32 @@ pub(crate) async fn consistent(admin: &Admin, caller: &Caller, candidate: &Setti
     if found.is_empty() { Ok(()) } else { Err(Problem::Contradiction(found)) }
 }
 
-/// Reads the settings of a new queue, whose tenant there must be.
-pub(crate) async fn draft(admin: &Admin, caller: &Caller, mut body: Map<String, Value>) -> Result<Settings, Problem> {
+/// Refuses what the queue's tenant, or whoever asks, may not use: hosts, origin, cookie domain and theme. Values that
+/// `before` has are not asked about again.
+async fn allowed(
+    admin: &Admin,
+    caller: &Caller,
+    settings: &Settings,
+    before: Option<&Settings>,
+) -> Result<(), Problem> {
+    let tenants = admin.store.tenants().await?;
+    let found = tenants.iter().find(|tenant| tenant.id == settings.tenant);
+    let tenant = found.ok_or_else(|| no_tenant(&settings.tenant))?;
+    let mut refused = tenant.refusals(settings, before, caller.is_superuser());
+    if before.is_none_or(|before| before.theme != settings.theme) {
+        refused.extend(theme_refusal(settings, &tenants, caller.is_superuser()));
+    }
+    if refused.is_empty() { Ok(()) } else { Err(Problem::WrongFields(refused)) }
+}
+
+/// Reads the settings of a new queue, whose tenant there must be. Of `original`, which it may be a clone of, it may have
+/// what that one has.
+pub(crate) async fn draft(
+    admin: &Admin,
+    caller: &Caller,
+    mut body: Map<String, Value>,
+    original: Option<&Settings>,
+) -> Result<Settings, Problem> {
     body.remove("revision");
     if body.get("epoch").is_none_or(Value::is_null) {
         // An epoch that no ticket has seen, should there have been a queue of this name before.
@@ -84,9 +129,9 @@ pub(crate) async fn draft(admin: &Admin, caller: &Caller, mut body: Map<String, 
         Problem::Unknown(_) => no_tenant(&settings.tenant),
         other => other,
     })?;
-    if admin.store.tenants().await?.iter().all(|tenant| tenant.id != settings.tenant) {
-        return Err(no_tenant(&settings.tenant));
-    }
+    // A clone for another tenant has nothing that is its own yet.
+    let original = original.filter(|original| original.tenant == settings.tenant);
+    allowed(admin, caller, &settings, original).await?;
     if admin.store.settings(&settings.id).await?.is_some() {
         return Err(Problem::Taken(Wording::AQueue));
     }
@@ -107,13 +152,22 @@ pub(crate) async fn create(admin: &Admin, deed: Deed, settings: Settings) -> Res
     if admin.store.settings(&settings.id).await?.is_some() {
         return Err(Problem::Taken(Wording::AQueue));
     }
-    let outcome = admin.store.put_settings(&settings, PutMode::Always).await;
-    admin.records.take_note(&note).await?;
-    let PutOutcome::Stored(revision) = outcome? else { return Err(Problem::Busy) };
-    let settings = with_revision(settings, revision);
-    admin.changed(&settings.id).await?;
-    deed.queue(&settings).changes(differences(&Value::Null, &settings.to_value())).log(admin).await;
-    Ok(settings)
+    let deed = deed.queue(&settings).changes(differences(&Value::Null, &settings.to_value()));
+    let written = admin.store.put_settings(&settings, PutMode::Always).await;
+    let created = match written {
+        Ok(PutOutcome::Stored(revision)) => {
+            let settings = with_revision(settings, revision);
+            deed.queue(&settings).log(admin).await;
+            admin.changed(&settings.id).await;
+            Ok(settings)
+        }
+        Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) => Err(Problem::Busy),
+        Err(error) => Err(deed.failed(admin, Problem::of_write(error)).await),
+    };
+    if let Err(error) = admin.records.take_note(&note).await {
+        debug!(%error, "an id stays reserved until its note expires");
+    }
+    created
 }
 
 fn with_revision(mut settings: Settings, revision: u64) -> Settings {
@@ -147,8 +201,13 @@ pub(crate) async fn patched(
     if let Some(map) = after.as_object_mut() {
         map.insert("revision".to_owned(), current.line.revision.into());
     }
-    let settings = Settings::from_value(&after).map_err(Problem::WrongFields)?;
+    let mut settings = Settings::from_value(&after).map_err(Problem::WrongFields)?;
+    settings.unknown_fields.clone_from(&current.unknown_fields);
     let changes = differences(&before, &settings.to_value());
+    let delegated = ["hosts", "handover", "cookie_domain", "theme"];
+    if changes.iter().any(|change| delegated.contains(&change.field.as_str())) {
+        allowed(admin, caller, &settings, Some(current)).await?;
+    }
     // Only these decide who meets a queue.
     if changes.iter().any(|change| ["hosts", "rules"].contains(&change.field.as_str())) {
         consistent(admin, caller, &settings).await?;
@@ -170,20 +229,24 @@ pub(crate) async fn change(
         if let Meant::Revision(known) = meant
             && known != current.line.revision
         {
-            return Err(Problem::ChangedMeanwhile(Box::new(Conflict::of(admin, &current, known, patch).await?)));
+            return Err(Problem::ChangedMeanwhile(Box::new(Conflict::with(&current))));
         }
         let Patched { settings, changes } = patched(admin, caller, &current, patch).await?;
         if changes.is_empty() {
             return Ok(current);
         }
-        match admin.store.put_settings(&settings, PutMode::IfRevision(current.line.revision)).await? {
-            PutOutcome::Stored(revision) => {
+        let deed = Deed::of(caller, action).queue(&settings).changes(changes);
+        match admin.store.put_settings(&settings, PutMode::IfRevision(current.line.revision)).await {
+            Ok(PutOutcome::Stored(revision)) => {
                 let settings = with_revision(settings, revision);
-                admin.changed(&settings.id).await?;
-                Deed::of(caller, action).queue(&settings).changes(changes).log(admin).await;
+                deed.queue(&settings).log(admin).await;
+                admin.changed(&settings.id).await;
                 return Ok(settings);
             }
-            PutOutcome::Conflict(_) => current = seen(admin, caller, current.id.as_str()).await?,
+            Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) => {
+                current = seen(admin, caller, current.id.as_str()).await?;
+            }
+            Err(error) => return Err(deed.failed(admin, Problem::of_write(error)).await),
         }
     }
     Err(Problem::Busy)

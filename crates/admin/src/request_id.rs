@@ -1,15 +1,19 @@
 //! Every request has an id: the caller's, if it sent one, or a new one. Log and audit log name it, the answer repeats it.
 
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use vestibule_http::request_origin;
 
 use crate::secret::random_hex;
+use crate::state::Admin;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// What a load balancer of AWS names a request by.
 const TRACE_ID: HeaderName = HeaderName::from_static("x-amzn-trace-id");
+/// Browsers come by https only, for a year after the last answer.
+const HSTS: &str = "max-age=31536000";
 /// Longest id that is taken over.
 const LONGEST: usize = 128;
 /// Bytes of a new id.
@@ -30,8 +34,10 @@ impl RequestId {
     }
 }
 
-/// Gives a request its id, and every answer what browsers are to keep to.
-pub(crate) async fn dress(mut request: Request, next: Next) -> Response {
+/// Gives a request its id, and every answer what browsers are to keep to. Over https they are to stay there: the cookie of a
+/// sign-in must never go over plain http.
+pub(crate) async fn dress(State(admin): State<Admin>, mut request: Request, next: Next) -> Response {
+    let https = request_origin(request.headers(), None, admin.trusted_proxies).https;
     let id = RequestId::of(request.headers());
     request.extensions_mut().insert(id.clone());
     let mut response = next.run(request).await;
@@ -40,6 +46,9 @@ pub(crate) async fn dress(mut request: Request, next: Next) -> Response {
         headers.insert(REQUEST_ID, value);
     }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if https {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(HSTS));
+    }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.entry(header::X_FRAME_OPTIONS).or_insert(HeaderValue::from_static("DENY"));

@@ -128,6 +128,11 @@ fn handover() -> Value {
         "properties": {
             "kind": { "type": "string", "enum": ["redirect", "proxy", "check"] },
             "origin": { "type": "string", "description": "Scheme, host and port; only `check` needs none." },
+            "preflights": {
+                "type": "string", "enum": ["answer", "forward"],
+                "description": "Who answers CORS preflights: the gate, for pages of the queue's hosts and origin, or the \
+                    origin. `answer` by default.",
+            },
         },
     })
 }

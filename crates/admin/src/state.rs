@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use tracing::warn;
 use vestibule_core::records::Records;
 use vestibule_core::{Micros, QueueId, Store, StoreError};
 use vestibule_http::Directory;
@@ -10,9 +11,8 @@ use vestibule_themes::Publisher;
 
 use crate::access::Passwords;
 use crate::live::Live;
-use crate::problem::Problem;
 use crate::provider::{Provider, ProviderConfig};
-use crate::themes::{Drawing, Previews};
+use crate::themes::{Drawing, Previews, Unpacking};
 
 /// What the backoffice is made of.
 pub struct AdminParts {
@@ -28,6 +28,8 @@ pub struct AdminParts {
     pub provider: Option<ProviderConfig>,
     /// Where themes are kept; `None` if nowhere.
     pub themes: Option<Publisher>,
+    /// Days for which audit events are kept; [`AUDIT_DAYS`](crate::AUDIT_DAYS) unless somebody says otherwise.
+    pub audit_days: u64,
     /// Whether answers can be streamed, so that numbers can be followed. A function's answers can't.
     pub streams: bool,
 }
@@ -43,6 +45,7 @@ pub(crate) struct Inner {
     pub(crate) provider: Option<Provider>,
     pub(crate) previews: Previews,
     pub(crate) drawing: Drawing,
+    pub(crate) unpacking: Unpacking,
 }
 
 impl Admin {
@@ -55,6 +58,7 @@ impl Admin {
             provider,
             previews: Previews::default(),
             drawing: Drawing::default(),
+            unpacking: Unpacking::default(),
         }))
     }
 
@@ -63,10 +67,19 @@ impl Admin {
         self.records.now().await
     }
 
-    /// Takes note in this process of what was written; others find it by its revision.
-    pub(crate) async fn changed(&self, queue: &QueueId) -> Result<(), Problem> {
-        self.directory.reload(queue).await?;
-        Ok(())
+    /// Takes note in this process of what was written; others find it by its revision, and so does this one if the store
+    /// does not respond now.
+    pub(crate) async fn changed(&self, queue: &QueueId) {
+        if let Err(error) = self.directory.reload(queue).await {
+            warn!(%error, %queue, "a change was written, but could not be read back yet");
+        }
+    }
+
+    /// Reads the index of queues again after a write, and goes on where that fails: it is read every few seconds anyway.
+    pub(crate) async fn refreshed(&self) {
+        if let Err(error) = self.directory.refresh().await {
+            warn!(%error, "a change was written, but the index of queues could not be read again yet");
+        }
     }
 }
 

@@ -3,11 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde_json::{Value, json};
 use tracing::{info, warn};
 use vestibule_core::records::Records;
 use vestibule_core::{StoreError, TenantId};
 
 use crate::access::{NAME_TAKES, Operator, OperatorName, PASSWORD_TAKES, Passwords, Role, Scope, is_password};
+use crate::audit::audit_operator;
+use crate::change::differences;
 use crate::problem::Problem;
 
 /// An operator to be made. Prints its name only.
@@ -60,7 +63,11 @@ impl NewOperator {
         let password = Passwords::default().hash(&self.password).await?;
         let operator =
             Operator { scope: self.scope.clone(), password: Some(password), password_at: now, created_at: now };
-        operator.store(records, &self.name, over).await.map(drop)
+        operator.store(records, &self.name, over).await?;
+        let told = json!({ "role": self.scope.role, "tenants": self.scope.tenants, "password": "set" });
+        let action = if over == 0 { "operator.create" } else { "operator.change" };
+        audit_operator(records, action, self.name.as_str(), differences(&Value::Null, &told)).await;
+        Ok(())
     }
 }
 
@@ -145,7 +152,7 @@ fn written(new: &NewOperator, outcome: Result<(), Problem>) -> Result<bool, Stor
             info!(operator = %new.name, role = ?new.scope.role, "an operator was made");
             Ok(true)
         }
-        Err(Problem::Store(error)) => Err(error),
+        Err(Problem::Store(error) | Problem::OutcomeUnknown(error)) => Err(error),
         Err(_) => Ok(false),
     }
 }

@@ -5,7 +5,9 @@ use http::request::Parts;
 use http::{HeaderMap, Method, header};
 use vestibule_core::{Micros, TenantId};
 
-use crate::access::{Operator, OperatorName, Role, SignIn, Tenants, Token};
+use crate::access::{Operator, OperatorName, Role, SignIn, Tenants, Token, TokenLimit};
+use crate::audit::may_change;
+use crate::openapi::PREFIX;
 use crate::problem::Problem;
 use crate::request_id::RequestId;
 use crate::state::Admin;
@@ -15,6 +17,11 @@ use crate::wording::Wording;
 pub(crate) const SAFE_METHODS: [Method; 3] = [Method::GET, Method::HEAD, Method::OPTIONS];
 /// A page of another site can't send a header of its own here, so whoever sends this one is no such page.
 const REQUEST_HEADER: &str = "x-vestibule-request";
+
+/// Seconds after a password was given for which it holds for managing operators.
+const PROOF_TTL: u64 = 300;
+/// All that a token for settings may ask for.
+const SETTINGS_PATHS: [&str; 2] = ["/settings", "/sign-in"];
 
 /// Somebody who may ask.
 #[derive(Debug, Clone)]
@@ -46,6 +53,16 @@ impl Caller {
         self.role == Role::Superuser
     }
 
+    /// Refuses all but superusers who signed in and gave their password a short while ago.
+    pub(crate) fn manages_operators(&self, now: Micros) -> Result<(), Problem> {
+        self.at_least(Role::Superuser)?;
+        let sign_in = self.sign_in.as_ref().ok_or(Problem::NotAllowed(Wording::SignedInOperator))?;
+        if now >= sign_in.proved_at.plus_seconds(PROOF_TTL) {
+            return Err(Problem::PasswordRequired);
+        }
+        Ok(())
+    }
+
     /// Refuses those below a role.
     pub(crate) fn at_least(&self, role: Role) -> Result<(), Problem> {
         if self.role >= role {
@@ -63,10 +80,14 @@ impl FromRequestParts<Admin> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, admin: &Admin) -> Result<Self, Problem> {
         let request = parts.extensions.get::<RequestId>().cloned().unwrap_or_else(|| RequestId(String::new()));
-        match bearer(&parts.headers) {
-            Some(token) => by_token(admin, token, request).await,
+        let caller = match bearer(&parts.headers) {
+            Some(token) => by_token(admin, token, request, parts.uri.path()).await,
             None => by_cookie(admin, parts, request).await,
+        }?;
+        if !SAFE_METHODS.contains(&parts.method) {
+            may_change(&*admin.records, caller.operator.as_str()).await?;
         }
+        Ok(caller)
     }
 }
 
@@ -76,7 +97,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     Some(if scheme.eq_ignore_ascii_case("bearer") { token.trim() } else { "" })
 }
 
-async fn by_token(admin: &Admin, text: &str, request: RequestId) -> Result<Caller, Problem> {
+async fn by_token(admin: &Admin, text: &str, request: RequestId, path: &str) -> Result<Caller, Problem> {
     let records = &*admin.records;
     let (now, found) = (admin.now().await?, Token::find(records, text).await?);
     let Some((id, token, revision)) = found.filter(|(_, token, _)| token.expires_at > now) else {
@@ -87,6 +108,11 @@ async fn by_token(admin: &Admin, text: &str, request: RequestId) -> Result<Calle
     let Some((owner, _)) = owner.filter(|(owner, _)| owner.created_at <= token.created_at) else {
         return Err(Problem::GoodNoMore);
     };
+    // A router within another one sees the rest of the path.
+    let asks_settings = SETTINGS_PATHS.contains(&path.strip_prefix(PREFIX).unwrap_or(path));
+    if token.only == Some(TokenLimit::Settings) && !asks_settings {
+        return Err(Problem::NotAllowed(Wording::UnlimitedToken));
+    }
     let (role, tenants) = token.scope.within(&owner.scope);
     let operator = token.operator.clone();
     token.used(records, &id, revision, now).await;

@@ -16,4 +16,4 @@ pub(crate) use password::{PASSWORD_MAX, PASSWORD_TAKES, Passwords, is_password};
 pub(crate) use role::{Role, Scope, Tenants};
 pub(crate) use sign_in::{COOKIE, SignIn, cookie_of, set_cookie};
 pub(crate) use throttle::Throttle;
-pub(crate) use token::Token;
+pub(crate) use token::{Token, TokenLimit};

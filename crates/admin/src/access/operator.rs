@@ -4,15 +4,17 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use vestibule_core::records::{RECORDS_MAX, RecordKind, RecordOutcome, Records};
+use vestibule_core::records::{RECORDS_MAX, RecordChange, RecordKind, RecordOutcome, Records};
 use vestibule_core::{Micros, StoreError};
 
-use crate::access::Scope;
+use crate::access::{Role, Scope};
 use crate::problem::Problem;
 use crate::wording::Wording;
 
 /// Longest name.
 const NAME_MAX: usize = 63;
+/// What the record of every superuser contains, and of nobody else: names and hashes have no quotes.
+const OF_SUPERUSERS: &str = "\"role\":\"superuser\"";
 pub(crate) const NAME_TAKES: &str = "1 to 63 characters a-z, 0-9, ., _, @ and -, the first a letter or a digit";
 
 /// The name that an operator signs in with.
@@ -88,13 +90,49 @@ impl Operator {
 
     /// Writes the operator over a revision, 0 for a new one. Returns the new revision.
     pub(crate) async fn store(&self, records: &dyn Records, name: &OperatorName, over: u64) -> Result<u64, Problem> {
-        let text = serde_json::to_string(self).map_err(|error| StoreError::Corrupt(error.to_string()))?;
-        match records.put_record(RecordKind::Operators, name.as_str(), &text, over).await? {
-            RecordOutcome::Stored(revision) => Ok(revision),
-            RecordOutcome::Conflict(_) if over == 0 => Err(Problem::Taken(Wording::AnOperator)),
-            RecordOutcome::Conflict(_) => Err(Problem::Busy),
-            RecordOutcome::Full => Err(Problem::Full(RECORDS_MAX)),
-        }
+        let text = self.text()?;
+        written(records, name, RecordChange { text: Some(&text), over, needs_other: None }).await
+    }
+
+    /// Writes the operator in place of `before`. Refuses to make the last superuser anything else.
+    pub(crate) async fn replace(
+        &self,
+        records: &dyn Records,
+        name: &OperatorName,
+        (before, over): (&Self, u64),
+    ) -> Result<u64, Problem> {
+        let text = self.text()?;
+        let needs_other = if self.is_superuser() { None } else { before.needs_other() };
+        written(records, name, RecordChange { text: Some(&text), over, needs_other }).await
+    }
+
+    /// Removes the operator over a revision, unless it is the last superuser.
+    pub(crate) async fn remove(&self, records: &dyn Records, name: &OperatorName, over: u64) -> Result<(), Problem> {
+        let needs_other = self.needs_other();
+        written(records, name, RecordChange { text: None, over, needs_other }).await.map(drop)
+    }
+
+    pub(crate) fn is_superuser(&self) -> bool {
+        self.scope.role == Role::Superuser
+    }
+
+    fn needs_other(&self) -> Option<&'static str> {
+        self.is_superuser().then_some(OF_SUPERUSERS)
+    }
+
+    fn text(&self) -> Result<String, StoreError> {
+        serde_json::to_string(self).map_err(|error| StoreError::Corrupt(error.to_string()))
+    }
+}
+
+async fn written(records: &dyn Records, name: &OperatorName, change: RecordChange<'_>) -> Result<u64, Problem> {
+    let outcome = records.change_record(RecordKind::Operators, name.as_str(), change).await;
+    match outcome.map_err(Problem::of_write)? {
+        RecordOutcome::Stored(revision) => Ok(revision),
+        RecordOutcome::Conflict(_) if change.over == 0 => Err(Problem::Taken(Wording::AnOperator)),
+        RecordOutcome::Conflict(_) => Err(Problem::Busy),
+        RecordOutcome::Full => Err(Problem::Full(RECORDS_MAX)),
+        RecordOutcome::NoOther => Err(Problem::LastSuperuser(name.to_string())),
     }
 }
 

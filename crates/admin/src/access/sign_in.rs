@@ -25,6 +25,9 @@ pub(crate) struct SignIn {
     /// When the password was set that they signed in with.
     pub(crate) password_at: Micros,
     pub(crate) began_at: Micros,
+    /// When the operator showed last that it is them: signed in, or gave the password again.
+    #[serde(default)]
+    pub(crate) proved_at: Micros,
     seen_at: Micros,
     /// The note that keeps it: the hash of the cookie's value.
     #[serde(skip)]
@@ -40,7 +43,7 @@ impl SignIn {
         now: Micros,
     ) -> Result<String, StoreError> {
         let secret = new_secret();
-        let sign_in = Self { operator, password_at, began_at: now, seen_at: now, id: hash(&secret) };
+        let sign_in = Self { operator, password_at, began_at: now, proved_at: now, seen_at: now, id: hash(&secret) };
         sign_in.keep(records).await?;
         Ok(secret)
     }
@@ -60,6 +63,12 @@ impl SignIn {
             return Ok(());
         }
         self.seen_at = now;
+        self.keep(records).await
+    }
+
+    /// The operator has given the password again.
+    pub(crate) async fn prove(mut self, records: &dyn Records, now: Micros) -> Result<(), StoreError> {
+        (self.proved_at, self.seen_at) = (now, now);
         self.keep(records).await
     }
 

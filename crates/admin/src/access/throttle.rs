@@ -1,7 +1,8 @@
 //! Slows down those who guess passwords, without locking out those whose name is guessed at.
 //!
-//! Attempts are counted before the password is looked at, so that many at once count as many. Past the free ones, one
-//! attempt is taken per delay, and delays double. A name is guessed at from everywhere, so its own delay is short, and it
+//! Attempts are counted before the password is looked at, so that many at once count as many; one that succeeds is taken back,
+//! so that only failures count in the end: an office behind one address may sign in as often as it likes. IPv6 addresses
+//! count by /64, which is what one subscriber has. Past the free ones, one attempt is taken per delay, and delays double. A name is guessed at from everywhere, so its own delay is short, and it
 //! does not hold where that name has signed in before: a stranger can't keep an operator out of the usual office.
 
 use std::net::IpAddr;
@@ -17,6 +18,8 @@ use crate::secret::hash;
 const COUNTED: u64 = 900;
 /// Seconds for which an address stays known to a name: 30 days.
 const KNOWN: u64 = 30 * 86_400;
+/// Sign-ins at the identity provider that one address may start freely.
+const STARTS: u64 = 300;
 
 /// What attempts are counted by: how many are free, and the longest delay in seconds after them.
 struct Limit {
@@ -43,11 +46,19 @@ impl Limit {
 }
 
 impl Throttle {
-    /// Takes an attempt of anybody from an address, before it is known who, or says how long to wait.
-    pub(crate) async fn of_address(records: &dyn Records, address: Option<IpAddr>, now: Micros) -> Result<(), Problem> {
-        let limit = Limit::of_address(&written(address));
-        limit.check(records, now).await?;
-        limit.count(records, now).await
+    /// Takes the start of a sign-in at the identity provider, or says how long to wait. Starts have a limit of their own,
+    /// since each is remembered for a while; they are no failures.
+    pub(crate) async fn start(records: &dyn Records, address: Option<IpAddr>, now: Micros) -> Result<(), Problem> {
+        let address = written(address);
+        Limit::of_address(&address).check(records, now).await?;
+        let starts = Limit::new(&format!("starts {address}"), STARTS, 900);
+        starts.check(records, now).await?;
+        starts.count(records, now).await
+    }
+
+    /// Counts a sign-in at the identity provider that failed.
+    pub(crate) async fn failed(records: &dyn Records, address: Option<IpAddr>, now: Micros) -> Result<(), Problem> {
+        Limit::of_address(&written(address)).count(records, now).await
     }
 
     /// Addresses are kept as hashes only. Those of nobody known count as one.
@@ -73,9 +84,12 @@ impl Throttle {
         Ok(())
     }
 
-    /// The password was right: the address is known from here on, and what it failed is forgotten.
+    /// The password was right: the address is known from here on, what it failed with this name is forgotten, and this
+    /// attempt does not count.
     pub(crate) async fn succeeded(&self, records: &dyn Records) -> Result<(), StoreError> {
         records.put_note(&self.known(), "", KNOWN).await?;
+        records.uncount(&self.address.failures()).await?;
+        records.uncount(&self.name.failures()).await?;
         records.take_note(&self.pair.failures()).await?;
         records.take_note(&self.pair.slowed()).await.map(drop)
     }
@@ -110,8 +124,16 @@ impl Limit {
     }
 }
 
+/// What an address counts as: IPv4 by itself, however it is written, IPv6 by its /64.
 fn written(address: Option<IpAddr>) -> String {
-    address.map_or_else(|| "unknown".to_owned(), |address| address.to_string())
+    match address.map(|address| address.to_canonical()) {
+        None => "unknown".to_owned(),
+        Some(IpAddr::V4(address)) => address.to_string(),
+        Some(IpAddr::V6(address)) => {
+            let [a, b, c, d, ..] = address.segments();
+            format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
+        }
+    }
 }
 
 fn left(until: &str, now: Micros) -> u64 {
@@ -183,6 +205,27 @@ mod tests {
         }
         assert_eq!(bench.attempt("zoe", "203.0.113.9").await, Err(1), "elsewhere the name is slowed");
         assert_eq!(bench.attempt("zoe", "192.0.2.1").await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn successful_sign_ins_do_not_count() {
+        let bench = Bench::new();
+        for name in 0..100 {
+            let name = format!("name-{name}");
+            assert_eq!(bench.attempt(&name, "192.0.2.1").await, Ok(()));
+            throttle(&name, "192.0.2.1").succeeded(&bench.records).await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn ipv6_addresses_count_by_64() {
+        let bench = Bench::new();
+        for host in 0..31 {
+            assert_eq!(bench.attempt(&format!("name-{host}"), &format!("2001:db8:0:1::{host:x}")).await, Ok(()));
+        }
+        assert_eq!(bench.attempt("one-more", "2001:db8:0:1:ffff::1").await, Err(1));
+        assert_eq!(bench.attempt("one-more", "2001:db8:0:2::1").await, Ok(()));
+        assert_eq!(written("::ffff:192.0.2.1".parse().ok()), "192.0.2.1");
     }
 
     #[tokio::test]

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use tracing::warn;
+use utoipa::ToSchema;
 use vestibule_core::records::{RECORDS_MAX, RecordKind, RecordOutcome, Records};
 use vestibule_core::{Micros, StoreError};
 
@@ -16,6 +17,14 @@ const USE_KEPT_EVERY: u64 = 60;
 /// Bytes of a token's public half.
 const ID_BYTES: usize = 8;
 
+/// What a token is limited to, beside its scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum TokenLimit {
+    /// Exporting and importing settings: all that `vestibule apply` needs.
+    Settings,
+}
+
 /// A token as kept.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Token {
@@ -24,6 +33,9 @@ pub(crate) struct Token {
     pub(crate) operator: OperatorName,
     #[serde(flatten)]
     pub(crate) scope: Scope,
+    /// What it is limited to; `None` for all that its scope allows.
+    #[serde(default)]
+    pub(crate) only: Option<TokenLimit>,
     pub(crate) created_at: Micros,
     pub(crate) expires_at: Micros,
     /// When it was used last, give or take [`USE_KEPT_EVERY`]; `None` if never.
@@ -38,15 +50,15 @@ impl Token {
         records: &dyn Records,
         name: String,
         operator: OperatorName,
-        scope: Scope,
+        (scope, only): (Scope, Option<TokenLimit>),
         (created_at, expires_at): (Micros, Micros),
     ) -> Result<(String, String, Self), Problem> {
         let (id, secret) = (random_hex::<ID_BYTES>(), new_secret());
-        let token = Self { name, operator, scope, created_at, expires_at, used_at: None, hash: hash(&secret) };
+        let token = Self { name, operator, scope, only, created_at, expires_at, used_at: None, hash: hash(&secret) };
         let text = serde_json::to_string(&token).map_err(|error| StoreError::Corrupt(error.to_string()))?;
-        match records.put_record(RecordKind::Tokens, &id, &text, 0).await? {
+        match records.put_record(RecordKind::Tokens, &id, &text, 0).await.map_err(Problem::of_write)? {
             RecordOutcome::Stored(_) => Ok((id.clone(), format!("{PREFIX}{id}_{secret}"), token)),
-            RecordOutcome::Conflict(_) => Err(Problem::Busy),
+            RecordOutcome::Conflict(_) | RecordOutcome::NoOther => Err(Problem::Busy),
             RecordOutcome::Full => Err(Problem::Full(RECORDS_MAX)),
         }
     }
@@ -107,7 +119,7 @@ mod tests {
         let records = MemoryRecords::new(SystemClock::new());
         let scope = Scope { role: Role::Viewer, tenants: vec!["acme".parse().unwrap()] };
         let times = (Micros(1), Micros(2));
-        let created = Token::create(&records, "deploy".to_owned(), "zoe".parse().unwrap(), scope, times).await;
+        let created = Token::create(&records, "deploy".to_owned(), "zoe".parse().unwrap(), (scope, None), times).await;
         let (id, text, _) = created.ok().unwrap();
         let kept = records.record(RecordKind::Tokens, &id).await.unwrap().unwrap().text;
         assert!(!kept.contains(text.rsplit('_').next().unwrap()), "{kept}");

@@ -3,6 +3,9 @@
 //! A theme belongs to the tenant whose id it has, or begins with: `acme` and `acme-summer` are acme's. Where several
 //! tenants' ids fit, the longest counts. So nothing more is to be kept, and whoever copies themes into the folder by hand
 //! says by the name alone whose they are. All others, `default` among them, are the superusers'.
+//!
+//! A queue has a theme of its own tenant, or `default`; a superuser may also give it one of no tenant. So a theme can only
+//! be in use where its owner sees it.
 
 mod frame;
 mod preview;
@@ -10,11 +13,12 @@ mod sample;
 mod sketch;
 mod upload;
 
-use vestibule_core::settings::Tenant;
+use vestibule_core::settings::{FieldError, Settings, Tenant};
 use vestibule_core::{TenantId, ThemeId};
 use vestibule_themes::{KnownTheme, PublishError, Publisher, ThemeError};
 
 use crate::access::{Caller, Role};
+use crate::body::wrong;
 use crate::problem::Problem;
 use crate::state::Admin;
 use crate::wording::Wording;
@@ -22,7 +26,10 @@ use crate::wording::Wording;
 pub(crate) use frame::{PREVIEW_FRAME, preview_frame};
 pub(crate) use preview::{PREVIEW_FILES, Previews, preview_file, preview_page};
 pub(crate) use sketch::{Drawing, DrawnTheme, SKETCH_MAX, Sketch, SketchedTemplate, drawn};
-pub(crate) use upload::{ThemeUpload, Upload, ZipArchive};
+pub(crate) use upload::{ThemeUpload, Unpacking, Upload, ZipArchive};
+
+/// The theme of queues that name none.
+const DEFAULT_THEME: &str = "default";
 
 /// A theme, and whose it is.
 pub(crate) struct OwnedTheme {
@@ -52,6 +59,43 @@ fn owner<'a>(theme: &ThemeId, tenants: &'a [Tenant]) -> Option<&'a Tenant> {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     };
     tenants.iter().filter(has).max_by_key(|tenant| tenant.id.as_str().len())
+}
+
+/// Whether queues of a tenant may have a theme.
+fn may_have(tenant: &TenantId, theme: &ThemeId, tenants: &[Tenant], by_superuser: bool) -> bool {
+    match owner(theme, tenants) {
+        Some(owner) => owner.id == *tenant,
+        None => by_superuser || theme.as_str() == DEFAULT_THEME,
+    }
+}
+
+/// What is wrong with a queue's theme, if another tenant owns it.
+pub(crate) fn theme_refusal(queue: &Settings, tenants: &[Tenant], by_superuser: bool) -> Option<FieldError> {
+    let theme = queue.theme.as_ref().filter(|theme| !may_have(&queue.tenant, theme, tenants, by_superuser))?;
+    let fault = Wording::ForeignTheme.with("theme", theme.as_str()).with("tenant", queue.tenant.as_str());
+    Some(FieldError::new("theme", fault))
+}
+
+/// Refuses a logo that is in no live theme which queues of the tenant may have. Where none is live yet, or themes are not
+/// kept here, nobody can say; pages show the name until they find the file.
+pub(crate) async fn refuse_missing_logo(admin: &Admin, tenant: &Tenant) -> Result<(), Problem> {
+    let (Some(publisher), Some(logo)) = (&admin.themes, &tenant.logo) else { return Ok(()) };
+    let mut tenants = admin.store.tenants().await?;
+    tenants.push(tenant.clone());
+    let mut live: Vec<ThemeId> = Vec::new();
+    for KnownTheme { id, .. } in publisher.themes().await?.into_iter().filter(|theme| theme.live) {
+        if may_have(&tenant.id, &id, &tenants, true) {
+            if publisher.live_paths(&id).await?.contains(logo) {
+                return Ok(());
+            }
+            live.push(id);
+        }
+    }
+    if live.is_empty() {
+        return Ok(());
+    }
+    let live: Vec<_> = live.iter().map(|id| format!("\"{id}\"")).collect();
+    Err(wrong("logo", Wording::NoLogoFile.with("file", logo.as_str()).with("themes", live.join(", "))))
 }
 
 /// The themes that there are and that the caller may see, and whether each is live.
@@ -107,12 +151,17 @@ impl Problem {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    fn tenants() -> [Tenant; 3] {
+        ["acme", "acme-live", "blue"].map(|id| Tenant::from_value(&json!({ "id": id, "name": id })).unwrap())
+    }
 
     #[test]
     fn a_theme_belongs_to_the_tenant_that_its_name_begins_with() {
-        let tenant = |id: &str| Tenant { id: id.parse().unwrap(), name: id.to_owned(), colour: None, logo: None };
-        let tenants = [tenant("acme"), tenant("acme-live"), tenant("blue")];
+        let tenants = tenants();
         for (theme, expected) in [
             ("acme", Some("acme")),
             ("acme-summer", Some("acme")),
@@ -124,6 +173,20 @@ mod tests {
         ] {
             let found = owner(&theme.parse().unwrap(), &tenants).map(|tenant| tenant.id.as_str());
             assert_eq!(found, expected, "{theme}");
+        }
+    }
+    #[test]
+    fn a_queue_has_a_theme_of_its_own_tenant_or_the_default() {
+        for (tenant, theme, operator, superuser) in [
+            ("acme", "acme-summer", true, true),
+            ("acme", "default", true, true),
+            ("acme", "shared", false, true),
+            ("acme", "acme-live", false, false),
+            ("blue", "acme", false, false),
+        ] {
+            let (tenant, theme, tenants) = (tenant.parse().unwrap(), theme.parse().unwrap(), tenants());
+            assert_eq!(may_have(&tenant, &theme, &tenants, false), operator, "{tenant} {theme}");
+            assert_eq!(may_have(&tenant, &theme, &tenants, true), superuser, "{tenant} {theme}");
         }
     }
 }

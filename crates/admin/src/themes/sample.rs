@@ -53,9 +53,11 @@ impl<'a> Sample<'a> {
             asset_base: &self.asset_base,
             refresh_seconds: 20,
             hold_seconds: 600,
+            claim_seconds: 30,
+            kept_seconds: None,
         };
         Ok(match draft {
-            Some(draft) => draft.page(&view),
+            Some(draft) => draft.page(&view).await,
             None => Themes::built_in().queue_page(None, &view).await,
         })
     }
@@ -78,6 +80,7 @@ fn standing(state: StandingState) -> Result<Standing, Problem> {
         queue,
         session: Some(SessionId::from_bytes([0x5a; 14])),
         state,
+        reason: None,
         position: in_line.then_some(1234),
         waiting: Some(5678),
         active: Some(500),

@@ -1,6 +1,7 @@
 //! What is uploaded of a theme: a ZIP archive, or files in JSON.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io::{Cursor, Read as _};
 
 use axum::extract::{FromRequest, Request};
@@ -9,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::{HeaderMap, header};
 use serde::Deserialize;
+use tokio::sync::Semaphore;
 use utoipa::ToSchema;
 use vestibule_core::settings::FieldError;
 use vestibule_themes::{ASSET_MAX, FILES_MAX, THEME_MAX, ThemeError, ThemeFiles};
@@ -54,24 +56,43 @@ struct UploadedFile {
 #[expect(dead_code, reason = "describes a body")]
 pub(crate) struct ZipArchive(String);
 
-/// The body of an upload, unpacked, and not checked yet.
-pub(crate) struct Upload(pub(crate) ThemeFiles);
+/// How many uploads are unpacked at once: each may take as much memory as a theme may have.
+const AT_ONCE: usize = 2;
+
+/// Whose turn it is to unpack.
+pub(crate) struct Unpacking(Semaphore);
+
+impl Default for Unpacking {
+    fn default() -> Self {
+        Self(Semaphore::new(AT_ONCE))
+    }
+}
+
+/// The body of an upload, not read yet: who may not upload gets nothing read or unpacked.
+pub(crate) struct Upload(Request);
 
 impl<S: Send + Sync> FromRequest<S> for Upload {
-    type Rejection = Problem;
+    type Rejection = Infallible;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let kind = essence(request.headers());
+    async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(request))
+    }
+}
+
+impl Upload {
+    /// Reads and unpacks it. What comes out is not checked yet.
+    pub(crate) async fn files(self, turns: &Unpacking) -> Result<ThemeFiles, Problem> {
+        let failed =
+            |error: &dyn std::fmt::Display| Problem::BadBody(Wording::NotUnderstood.with("cause", error.to_string()));
+        let kind = essence(self.0.headers());
         if kind != ZIP && kind != "application/json" {
             return Err(Problem::WrongContentType(TAKES));
         }
-        let body = axum::body::to_bytes(request.into_body(), UPLOAD_MAX).await;
+        let body = axum::body::to_bytes(self.0.into_body(), UPLOAD_MAX).await;
         let body = body.map_err(|_| Problem::TooLarge(UPLOAD_MAX))?;
+        let _turn = turns.0.acquire().await.map_err(|error| failed(&error))?;
         let read = move || if kind == ZIP { unpacked(body) } else { decoded(&body) };
-        let read = tokio::task::spawn_blocking(read)
-            .await
-            .map_err(|error| Problem::BadBody(Wording::NotUnderstood.with("cause", error.to_string())))?;
-        read.map(Self)
+        tokio::task::spawn_blocking(read).await.map_err(|error| failed(&error))?
     }
 }
 

@@ -64,8 +64,9 @@ pub(crate) async fn change_password(
     throttle.succeeded(records).await?;
     operator.password = Some(admin.passwords.hash(&new).await?);
     operator.password_at = now;
-    operator.store(records, &caller.operator, revision).await?;
-    let secret = SignIn::begin(records, caller.operator.clone(), now, now).await?;
-    Deed::of(&caller, "account.change_password").log(&admin).await;
+    let stored = operator.store(records, &caller.operator, revision).await;
+    Deed::of(&caller, "account.change_password").concluded(&admin, stored).await?;
+    let begun = SignIn::begin(records, caller.operator.clone(), now, now).await;
+    let secret = begun.map_err(Problem::of_write)?;
     Ok((StatusCode::NO_CONTENT, AppendHeaders([(SET_COOKIE, set_cookie(Some(&secret), whence.https()))])))
 }

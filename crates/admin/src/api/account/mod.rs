@@ -1,6 +1,7 @@
 //! Signing in and out.
 
 mod change_password;
+mod prove;
 mod provider;
 mod sign_in;
 mod sign_out;
@@ -16,6 +17,7 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new()
         .routes(routes!(sign_in::sign_in, who::who_am_i, sign_out::sign_out))
         .routes(routes!(change_password::change_password))
+        .routes(routes!(prove::prove_password))
         .routes(routes!(ways::list_sign_in_ways))
         .routes(routes!(provider::begin_at_provider))
         .routes(routes!(provider::end_at_provider))

@@ -37,7 +37,7 @@ pub(crate) async fn begin_at_provider(State(admin): State<Admin>, whence: Whence
 async fn begin(admin: &Admin, whence: &Whence) -> Result<(String, String), Refusal> {
     let provider = admin.provider.as_ref().ok_or(Refusal::NoProvider)?;
     let (records, now) = (&*admin.records, admin.now().await?);
-    Throttle::of_address(records, whence.address(), now).await?;
+    Throttle::start(records, whence.address(), now).await?;
     let (attempt, secret) = Attempt::begin(records).await?;
     Ok((provider.address(&attempt).await?, secret))
 }
@@ -85,6 +85,7 @@ async fn end(admin: &Admin, whence: &Whence, headers: &HeaderMap, uri: &Uri) -> 
         None => None,
     };
     let Some((name, operator)) = found else {
+        Throttle::failed(records, whence.address(), admin.now().await?).await?;
         let told: String = identity.told.chars().take(TOLD_MAX).collect();
         Deed::unknown("account.sign_in_refused", whence.request(), None).subject(&told).log(admin).await;
         return Err(Refusal::UnknownOperator(told));

@@ -8,6 +8,7 @@ use http::request::Parts;
 use serde_json::Value;
 use tracing::warn;
 use utoipa::ToSchema;
+use vestibule_core::records::{Note, NoteKind};
 use vestibule_http::request_origin;
 
 use crate::access::{Operator, OperatorName, PASSWORD_MAX, SignIn, Throttle, set_cookie};
@@ -17,8 +18,12 @@ use crate::body::{JsonBody, read};
 use crate::peer::PeerAddress;
 use crate::problem::Problem;
 use crate::request_id::RequestId;
+use crate::secret::hash;
 use crate::state::Admin;
 use crate::wording::Wording;
+
+/// Seconds within which failed sign-ins are counted.
+const FAILURES_WITHIN: u64 = 3600;
 
 /// Name and password.
 #[derive(ToSchema)]
@@ -91,11 +96,12 @@ pub(crate) async fn sign_in(
     let throttle = Throttle::of(&name, whence.address);
     throttle.attempt(records, now).await?;
     let found = Operator::load(records, &name).await?.map(|(operator, _)| operator);
-    let hash = found.as_ref().and_then(|operator| operator.password.clone());
-    let right = admin.passwords.matches(&password, hash).await?;
+    let is_known = found.is_some();
+    let expected = found.as_ref().and_then(|operator| operator.password.clone());
+    let right = admin.passwords.matches(&password, expected).await?;
     let Some(operator) = found.filter(|_| right) else {
-        // Not in the audit log, which strangers could fill with this.
         warn!(operator = %name, request = whence.request.0, "a sign-in failed");
+        audit_failure(&admin, &whence, is_known.then_some(&name)).await;
         return Err(Problem::WrongPassword);
     };
     throttle.succeeded(records).await?;
@@ -103,4 +109,16 @@ pub(crate) async fn sign_in(
     Deed::unknown("account.sign_in", &whence.request.0, Some(name.to_string())).log(&admin).await;
     let cookie = set_cookie(Some(&secret), whence.https);
     Ok((AppendHeaders([(SET_COOKIE, cookie)]), Json(Account::of(&name, &operator.scope))))
+}
+
+/// Audits a sign-in that failed: the first of an hour under a name, the tenth, the hundredth and so on, so that strangers
+/// can't fill the log. Under names that nobody has they are counted together, and what was typed is kept nowhere.
+async fn audit_failure(admin: &Admin, whence: &Whence, name: Option<&OperatorName>) {
+    let id = hash(name.map_or("", OperatorName::as_str));
+    let count = admin.records.count(&Note::new(NoteKind::FailedSignIns, id), FAILURES_WITHIN).await;
+    let Ok(count) = count.inspect_err(|error| warn!(%error, "a failed sign-in could not be counted")) else { return };
+    if 10_u64.pow(count.max(1).ilog10()) == count {
+        let deed = Deed::unknown("account.sign_in_failed", whence.request(), name.map(ToString::to_string));
+        deed.with("failures", count).log(admin).await;
+    }
 }

@@ -4,6 +4,7 @@ use utoipa::ToSchema;
 use vestibule_core::TenantId;
 
 use crate::access::{Caller, OperatorName, Role, Scope, Tenants};
+use crate::problem::Problem;
 
 /// Who asks, and what they may.
 #[derive(Serialize, ToSchema)]
@@ -37,15 +38,23 @@ fn listed(tenants: Tenants) -> Option<Vec<TenantId>> {
 
 /// Who am I
 ///
-/// Says who asks and what they may.
-#[utoipa::path(get, path = "/sign-in", tag = "account",
-    responses((status = 200, description = "Who asks", body = Account)))]
-pub(crate) async fn who_am_i(caller: Caller) -> Json<Account> {
-    Json(Account {
+/// Says who asks and what they may; `null` for nobody, or by a sign-in that has ended.
+#[utoipa::path(get, path = "/sign-in", tag = "account", security(()),
+    responses(
+        (status = 200, description = "Who asks", body = Option<Account>),
+        (status = 401, description = "By a token that is good no more", body = crate::problem::ErrorBody),
+        (status = 403, description = "By a token that is limited to something else", body = crate::problem::ErrorBody),
+    ))]
+pub(crate) async fn who_am_i(caller: Result<Caller, Problem>) -> Result<Json<Option<Account>>, Problem> {
+    let caller = match caller {
+        Err(Problem::NotSignedIn) => return Ok(Json(None)),
+        other => other?,
+    };
+    Ok(Json(Some(Account {
         operator: caller.operator.to_string(),
         role: caller.role,
         tenants: listed(caller.tenants),
         token: caller.token,
         ends_at: caller.sign_in.map(|sign_in| sign_in.ends_at().seconds()),
-    })
+    })))
 }

@@ -1,15 +1,18 @@
 use axum::Json;
 use axum::extract::State;
 use http::HeaderMap;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use tracing::warn;
 use utoipa::ToSchema;
 use vestibule_core::line::RELEASE_BATCH;
 use vestibule_core::settings::FieldWording;
+use vestibule_core::{QueueId, StoreError};
 
 use crate::access::Caller;
 use crate::audit::Deed;
 use crate::body::{JsonBody, read};
 use crate::confirmation::confirmed;
+use crate::idempotency::Idempotency;
 use crate::problem::{ErrorBody, Problem};
 use crate::query::Segments;
 use crate::queues::operated;
@@ -32,22 +35,28 @@ pub(crate) struct Release {
 }
 
 /// How many were released.
-#[derive(Serialize, ToSchema)]
+#[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
 pub(crate) struct Released {
-    /// How many were let in: fewer than asked for if fewer waited.
+    /// How many were admitted: fewer than asked for if fewer waited.
     released: u64,
+    /// Whether that is all. `false` if the store stopped responding on the way; up to 500 more may have been admitted then.
+    complete: bool,
 }
 
-/// Releases the next
+/// Admits the next visitors
 ///
-/// Admits the next `count` of the line now, whatever quota, rate or pause say. More than 100 are to be confirmed: they
-/// can't be sent back.
+/// Admits the next `count` visitors of the line now, whatever quota, rate or pause say. More than 100 are to be confirmed:
+/// they can't be sent back. With an `Idempotency-Key` a request that is repeated within a day admits nobody again, and is
+/// answered as the first one.
 #[utoipa::path(post, path = "/queues/{queue}/release", tag = "actions", request_body = Release,
     params(("queue" = String, Path, description = "Id of the queue"),
-        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The token that the first answer carried")),
+        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The token that the first answer carried"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Names the request, so that it can be repeated safely",
+            pattern = "^[A-Za-z0-9_-]{1,128}$")),
     responses(
-        (status = 200, description = "How many were let in", body = Released),
+        (status = 200, description = "How many were admitted", body = Released),
         (status = 428, description = "Is to be confirmed", body = ErrorBody),
+        (status = 504, description = "The store did not respond in time: visitors may or may not have been admitted", body = ErrorBody),
     ))]
 pub(crate) async fn release(
     State(admin): State<Admin>,
@@ -62,6 +71,12 @@ pub(crate) async fn release(
         fields.required("count", takes, |value| value.as_u64().filter(|count| (1..=RELEASE_MAX).contains(count)))
     })?;
     let count = count.unwrap_or_default();
+    let key = Idempotency::of(&headers, &caller, &format!("queue.release {} {count}", settings.id))?;
+    if let Some(key) = &key
+        && let Some(released) = key.answered(&admin).await?
+    {
+        return Ok(Json(released));
+    }
     if count > UNCONFIRMED_MAX {
         let stats = admin.store.stats(&settings.id).await?;
         let next = count.min(stats.waiting);
@@ -72,20 +87,41 @@ pub(crate) async fn release(
         let subject = format!("queue.release {} {} {count}", settings.id, settings.line.revision);
         confirmed(&admin, &caller, &headers, &subject, effect).await?;
     }
+    if let Some(key) = &key
+        && !key.begin(&admin).await?
+    {
+        let first = key.answered(&admin).await?;
+        return first.map(Json).ok_or(Problem::Busy);
+    }
+    let deed = Deed::of(&caller, "queue.release").queue(&settings).with("asked", count);
+    let (released, broke_off) = release_batches(&admin, &settings.id, count).await;
+    let deed = deed.with("released", released);
+    match &broke_off {
+        None => deed.log(&admin).await,
+        Some(error) if released > 0 => {
+            warn!(%error, queue = %settings.id, released, count, "a release broke off");
+            deed.incomplete().log(&admin).await;
+        }
+        Some(error) => return Err(deed.failed(&admin, Problem::of_write(error.clone())).await),
+    }
+    let answer = Released { released, complete: broke_off.is_none() };
+    if let Some(key) = &key {
+        key.end(&admin, &answer).await;
+    }
+    Ok(Json(answer))
+}
+
+/// Admits batch after batch, until all are admitted, nobody waits any more, or the store stops responding. Returns how many
+/// were admitted for certain.
+async fn release_batches(admin: &Admin, queue: &QueueId, count: u64) -> (u64, Option<StoreError>) {
     let mut released = 0;
     while released < count {
         let batch = (count - released).min(RELEASE_BATCH as u64);
-        let admitted = admin.store.release(&settings.id, batch).await?;
-        released += admitted;
-        if admitted == 0 {
-            break;
+        match admin.store.release(queue, batch).await {
+            Ok(0) => break,
+            Ok(admitted) => released += admitted,
+            Err(error) => return (released, Some(error)),
         }
     }
-    Deed::of(&caller, "queue.release")
-        .queue(&settings)
-        .with("asked", count)
-        .with("released", released)
-        .log(&admin)
-        .await;
-    Ok(Json(Released { released }))
+    (released, None)
 }

@@ -36,11 +36,17 @@ pub(crate) async fn reset_queue(
     let effect = || Wording::WillReset.with("waiting", stats.waiting).with("active", stats.active);
     let subject = format!("queue.reset {} {}", before.id, before.line.revision);
     confirmed(&admin, &caller, &headers, &subject, effect).await?;
-    admin.store.reset(&before.id).await?;
-    admin.changed(&before.id).await?;
-    let after = seen(&admin, &caller, before.id.as_str()).await?;
+    let deed = Deed::of(&caller, "queue.reset");
+    let numbers = |deed: Deed| deed.with("waiting", stats.waiting).with("active", stats.active);
+    let mut after = before.clone();
+    match admin.store.reset(&before.id).await {
+        Ok(epoch) => (after.line.epoch, after.line.revision) = (epoch, before.line.revision + 1),
+        Err(error) => return Err(numbers(deed.queue(&before)).failed(&admin, Problem::of_write(error)).await),
+    }
     let changes = differences(&before.to_value(), &after.to_value());
-    let deed = Deed::of(&caller, "queue.reset").queue(&after).changes(changes);
-    deed.with("waiting", stats.waiting).with("active", stats.active).log(&admin).await;
+    numbers(deed.queue(&after).changes(changes)).log(&admin).await;
+    admin.changed(&before.id).await;
+    // What others changed at the same moment is in the answer too, if the store still responds.
+    let after = seen(&admin, &caller, before.id.as_str()).await.unwrap_or(after);
     Ok(([(ETAG, etag(after.line.revision))], Json(after.to_value())))
 }

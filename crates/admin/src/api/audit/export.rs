@@ -5,16 +5,18 @@ use futures_util::stream;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde_json::json;
 use vestibule_core::StoreError;
-use vestibule_core::records::EntryId;
 
 use crate::access::Caller;
 use crate::api::audit::{Filter, json};
-use crate::audit::{AuditEntry, entries};
+use crate::audit::AuditEntry;
+use crate::audit_reader::AuditReader;
 use crate::problem::Problem;
 use crate::query::{Query, format};
 use crate::state::Admin;
 
-const COLUMNS: &str = "id,at,operator,token,request,action,tenant,queue,subject,revision,changes\r\n";
+const COLUMNS: &str = "id,at,operator,token,request,action,tenant,queue,subject,revision,changes,outcome,via\r\n";
+/// Bytes that are sent at once.
+const CHUNK: usize = 65_536;
 
 /// Exports the audit log
 ///
@@ -28,7 +30,7 @@ const COLUMNS: &str = "id,at,operator,token,request,action,tenant,queue,subject,
         ("search" = Option<String>, Query, description = "Only entries with this text in them"),
         ("from" = Option<u64>, Query, description = "Only from this time on, in seconds since 1970"),
         ("to" = Option<u64>, Query, description = "Only up to this time, in seconds since 1970"),
-        ("before" = Option<String>, Query, description = "Only before this entry", pattern = "^[0-9]{1,16}-[0-9]{1,10}$"),
+        ("before" = Option<String>, Query, description = "Only before this entry", pattern = "^[0-9]{1,16}-[0-9]{1,10}(~|@[a-z0-9-]{1,63})?$"),
         ("format" = Option<String>, Query, description = "`ndjson` or `csv`", pattern = "^(ndjson|csv)$"),
     ),
     responses((status = 200, description = "The entries, the newest first",
@@ -39,48 +41,51 @@ pub(crate) async fn export_audit(
     query: Query,
 ) -> Result<Response, Problem> {
     let (filter, format) = query.read(|fields| (Filter::read(fields), format(fields, ["ndjson", "csv"])))?;
-    let first = entries(&*admin.records, filter.before).await?;
+    let reader = AuditReader::new(&admin, &caller, filter.tenant.as_ref(), filter.before.as_ref()).await?;
     let csv = format == "csv";
     let kind = if csv { "text/csv; charset=utf-8" } else { "application/x-ndjson" };
     let head =
         [(CONTENT_TYPE, kind.to_owned()), (CONTENT_DISPOSITION, format!("attachment; filename=\"audit.{format}\""))];
-    let next = Next { admin, caller, filter, csv, page: Some(first), begun: false };
-    let lines = stream::unfold(next, |next| async move { next.lines().await });
+    let export = Export { reader: Some(reader), caller, filter, csv, begun: false };
+    let lines = stream::unfold(export, |export| async move { export.lines().await });
     Ok((head, Body::from_stream(lines)).into_response())
 }
 
 /// What is still to be exported.
-struct Next {
-    admin: Admin,
+struct Export {
+    /// `None` at the end.
+    reader: Option<AuditReader>,
     caller: Caller,
     filter: Filter,
     csv: bool,
-    page: Option<(Vec<AuditEntry>, Option<EntryId>)>,
     begun: bool,
 }
 
-impl Next {
-    /// The lines of a page, and what comes after it.
+impl Export {
+    /// Some lines, and what comes after them.
     async fn lines(mut self) -> Option<(Result<String, StoreError>, Self)> {
-        let (found, more) = self.page.take()?;
+        let mut reader = self.reader.take()?;
         let mut text = if self.csv && !self.begun { COLUMNS.to_owned() } else { String::new() };
-        let past = found.last().is_some_and(|oldest| oldest.at < self.filter.from);
-        for entry in found.iter().filter(|entry| self.filter.takes(&self.caller, entry)) {
-            text.push_str(&if self.csv { row(entry) } else { json(entry) + "\n" });
-        }
         self.begun = true;
-        if let Some(more) = more.filter(|_| !past) {
-            match entries(&*self.admin.records, Some(more)).await {
-                Ok(page) => self.page = Some(page),
+        while text.len() < CHUNK {
+            match reader.next().await {
+                Ok(Some((_, entry))) if entry.at >= self.filter.from => {
+                    if self.filter.takes(&self.caller, &entry) {
+                        text.push_str(&if self.csv { row(&entry) } else { json(&entry) + "\n" });
+                    }
+                }
+                Ok(_) => return Some((Ok(text), self)),
                 // A half that ends in an error can't be taken for the whole.
                 Err(error) => return Some((Err(error), self)),
             }
         }
+        self.reader = Some(reader);
         Some((Ok(text), self))
     }
 }
 
 fn row(entry: &AuditEntry) -> String {
+    let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let text = |value: Option<&dyn ToString>| value.map(ToString::to_string).unwrap_or_default();
     let fields = [
         entry.id.clone(),
@@ -94,6 +99,8 @@ fn row(entry: &AuditEntry) -> String {
         entry.subject.clone().unwrap_or_default(),
         text(entry.revision.as_ref().map(|it| it as &dyn ToString)),
         json!(entry.changes).to_string(),
+        word(&json!(entry.outcome)),
+        word(&json!(entry.via)),
     ];
     fields.map(|field| quoted(&field)).join(",") + "\r\n"
 }

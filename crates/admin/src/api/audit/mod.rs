@@ -6,12 +6,12 @@ mod search;
 use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use vestibule_core::records::EntryId;
 use vestibule_core::settings::{FieldWording, Fields};
 use vestibule_core::{QueueId, TenantId};
 
 use crate::access::Caller;
 use crate::audit::AuditEntry;
+use crate::audit_reader::AuditId;
 use crate::query::parsed;
 use crate::state::Admin;
 use crate::wording::Wording;
@@ -32,7 +32,7 @@ struct Filter {
     search: Option<String>,
     from: u64,
     to: u64,
-    before: Option<EntryId>,
+    before: Option<AuditId>,
 }
 
 impl Filter {

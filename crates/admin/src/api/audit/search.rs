@@ -5,15 +5,16 @@ use utoipa::ToSchema;
 
 use crate::access::Caller;
 use crate::api::audit::Filter;
-use crate::audit::{AuditEntry, entries};
+use crate::audit::AuditEntry;
+use crate::audit_reader::AuditReader;
 use crate::problem::Problem;
 use crate::query::{Query, number};
 use crate::state::Admin;
 
 /// Most entries of a page.
 const PAGE_MAX: u64 = 200;
-/// Most pages of the store that one search looks through.
-const LOOKED_MAX: usize = 5;
+/// Most events that one search looks through.
+const LOOKED_MAX: usize = 5000;
 
 /// A page of the audit log.
 #[derive(Serialize, ToSchema)]
@@ -37,7 +38,7 @@ pub(crate) struct AuditPage {
         ("search" = Option<String>, Query, description = "Only entries with this text in them"),
         ("from" = Option<u64>, Query, description = "Only from this time on, in seconds since 1970"),
         ("to" = Option<u64>, Query, description = "Only up to this time, in seconds since 1970"),
-        ("before" = Option<String>, Query, description = "`next` of the page before", pattern = "^[0-9]{1,16}-[0-9]{1,10}$"),
+        ("before" = Option<String>, Query, description = "`next` of the page before", pattern = "^[0-9]{1,16}-[0-9]{1,10}(~|@[a-z0-9-]{1,63})?$"),
         ("limit" = Option<u64>, Query, description = "At most this many", minimum = 1, maximum = 200),
     ),
     responses((status = 200, description = "The entries", body = AuditPage)))]
@@ -49,19 +50,18 @@ pub(crate) async fn search_audit(
     let (filter, limit) =
         query.read(|fields| (Filter::read(fields), number(fields, "limit", 50, 1, PAGE_MAX) as usize))?;
     let mut page = AuditPage { entries: Vec::new(), next: None };
-    let mut before = filter.before;
-    for _ in 0..LOOKED_MAX {
-        let (found, more) = entries(&*admin.records, before).await?;
-        let past = found.last().is_some_and(|oldest| oldest.at < filter.from);
-        let mut wanted = found.into_iter().filter(|entry| filter.takes(&caller, entry));
-        page.entries.extend(wanted.by_ref().take(limit - page.entries.len()));
-        if wanted.next().is_some() {
-            page.next = page.entries.last().map(|entry| entry.id.clone());
-            return Ok(Json(page));
+    let mut reader = AuditReader::new(&admin, &caller, filter.tenant.as_ref(), filter.before.as_ref()).await?;
+    for looked in 1.. {
+        let Some((id, entry)) = reader.next().await?.filter(|(_, entry)| entry.at >= filter.from) else { break };
+        if filter.takes(&caller, &entry) {
+            if page.entries.len() == limit {
+                page.next = page.entries.last().map(|entry| entry.id.clone());
+                break;
+            }
+            page.entries.push(entry);
         }
-        page.next = more.filter(|_| !past).map(|more| more.to_string());
-        before = more;
-        if page.next.is_none() || page.entries.len() == limit {
+        if looked == LOOKED_MAX {
+            page.next = Some(id.to_string());
             break;
         }
     }

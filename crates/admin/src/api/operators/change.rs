@@ -3,7 +3,7 @@ use axum::extract::State;
 use utoipa::ToSchema;
 
 use crate::access::{Caller, Role, Scope};
-use crate::api::operators::{OperatorView, find, not_the_last, password, password_set};
+use crate::api::operators::{OperatorView, find, password, password_set};
 use crate::audit::Deed;
 use crate::body::{JsonBody, read};
 use crate::change::differences;
@@ -28,7 +28,8 @@ pub(crate) struct OperatorPatch {
 
 /// Changes an operator
 ///
-/// In force on their next request. A new password ends all their sign-ins.
+/// In force on their next request. A new password ends all their sign-ins. Takes a superuser who signed in and gave their
+/// password within the last five minutes (`POST /sign-in/proof`); API tokens can't do this.
 #[utoipa::path(patch, path = "/operators/{operator}", tag = "operators", request_body = OperatorPatch,
     params(("operator" = String, Path, description = "Name of the operator")),
     responses(
@@ -41,12 +42,9 @@ pub(crate) async fn change_operator(
     Segments(name): Segments<String>,
     JsonBody(body): JsonBody,
 ) -> Result<Json<OperatorView>, Problem> {
-    caller.at_least(Role::Superuser)?;
+    caller.manages_operators(admin.now().await?)?;
     let (name, before, revision) = find(&admin, &name).await?;
     let (password, scope) = read(&body, |fields| (password(fields, false), Scope::read(fields, Some(&before.scope))))?;
-    if before.scope.role == Role::Superuser && scope.role != Role::Superuser {
-        not_the_last(&admin, &name).await?;
-    }
     let mut after = before.clone();
     after.scope = scope;
     let mut changes = differences(&OperatorView::scope(Some(&before)), &OperatorView::scope(Some(&after)));
@@ -56,8 +54,8 @@ pub(crate) async fn change_operator(
         changes.push(password_set());
     }
     if !changes.is_empty() {
-        after.store(&*admin.records, &name, revision).await?;
-        Deed::of(&caller, "operator.change").subject(&name).changes(changes).log(&admin).await;
+        let deed = Deed::of(&caller, "operator.change").subject(&name).changes(changes);
+        deed.concluded(&admin, after.replace(&*admin.records, &name, (&before, revision)).await).await?;
     }
     Ok(Json(OperatorView::of(&name, &after)))
 }

@@ -32,6 +32,9 @@ pub(crate) struct OperatorDraft {
 }
 
 /// Creates an operator
+///
+/// Takes a superuser who signed in and gave their password within the last five minutes (`POST /sign-in/proof`); API tokens
+/// can't do this.
 #[utoipa::path(post, path = "/operators", tag = "operators", request_body = OperatorDraft,
     responses(
         (status = 201, description = "Created", body = OperatorView),
@@ -42,21 +45,21 @@ pub(crate) async fn create_operator(
     caller: Caller,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<OperatorView>), Problem> {
-    caller.at_least(Role::Superuser)?;
+    let now = admin.now().await?;
+    caller.manages_operators(now)?;
     let (name, password, scope) = read(&body, |fields| {
         let name = fields.required("name", Wording::OperatorName, |value| value.as_str()?.parse::<OperatorName>().ok());
         (name, password(fields, admin.provider.is_none()), Scope::read(fields, None))
     })?;
     let Some(name) = name else { return Err(Problem::Unknown(Wording::AnOperator)) };
-    let now = admin.now().await?;
     let password = match password {
         Some(password) => Some(admin.passwords.hash(&password).await?),
         None => None,
     };
     let operator = Operator { scope, password, password_at: now, created_at: now };
-    operator.store(&*admin.records, &name, 0).await?;
     let changes = differences(&Value::Null, &OperatorView::scope(Some(&operator)));
     let changes = changes.into_iter().chain(operator.password.as_ref().map(|_| password_set())).collect();
-    Deed::of(&caller, "operator.create").subject(&name).changes(changes).log(&admin).await;
+    let deed = Deed::of(&caller, "operator.create").subject(&name).changes(changes);
+    deed.concluded(&admin, operator.store(&*admin.records, &name, 0).await).await?;
     Ok((StatusCode::CREATED, Json(OperatorView::of(&name, &operator))))
 }

@@ -1,4 +1,5 @@
-//! Operators: who may sign in. All of this is for superusers.
+//! Operators: who may sign in. All of this is for superusers. To change anything they must have signed in, and given their
+//! password a short while ago: a token or a cookie that was stolen must not become an account.
 
 mod change;
 mod create;
@@ -73,10 +74,10 @@ async fn find(admin: &Admin, name: &str) -> Result<(OperatorName, Operator, u64)
     Ok((name, operator, revision))
 }
 
-/// Somebody must be left who may do everything.
+/// Whether there is another superuser. A hint before something is confirmed; the write itself makes sure of it.
 async fn not_the_last(admin: &Admin, name: &OperatorName) -> Result<(), Problem> {
     let all = Operator::all(&*admin.records).await?;
-    if all.iter().any(|(other, operator, _)| other != name && operator.scope.role == Role::Superuser) {
+    if all.iter().any(|(other, operator, _)| other != name && operator.is_superuser()) {
         return Ok(());
     }
     Err(Problem::LastSuperuser(name.to_string()))

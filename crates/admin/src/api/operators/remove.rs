@@ -1,8 +1,9 @@
 use axum::extract::State;
 use http::{HeaderMap, StatusCode};
+use tracing::warn;
 use vestibule_core::records::RecordKind;
 
-use crate::access::{Caller, Role, Token};
+use crate::access::{Caller, Token};
 use crate::api::operators::{find, not_the_last};
 use crate::audit::Deed;
 use crate::confirmation::confirmed;
@@ -13,7 +14,8 @@ use crate::wording::Wording;
 
 /// Removes an operator
 ///
-/// With their API tokens; their sign-ins end at once. Asks for a confirmation.
+/// With their API tokens; their sign-ins end at once. Asks for a confirmation. Takes a superuser who signed in and gave their
+/// password within the last five minutes (`POST /sign-in/proof`); API tokens can't do this.
 #[utoipa::path(delete, path = "/operators/{operator}", tag = "operators",
     params(("operator" = String, Path, description = "Name of the operator"),
         ("X-Vestibule-Confirm" = Option<String>, Header, description = "The token that the first answer carried")),
@@ -28,18 +30,21 @@ pub(crate) async fn remove_operator(
     headers: HeaderMap,
     Segments(name): Segments<String>,
 ) -> Result<StatusCode, Problem> {
-    caller.at_least(Role::Superuser)?;
+    caller.manages_operators(admin.now().await?)?;
     let (name, operator, revision) = find(&admin, &name).await?;
-    if operator.scope.role == Role::Superuser {
+    if operator.is_superuser() {
         not_the_last(&admin, &name).await?;
     }
     let tokens: Vec<_> = Token::all(&*admin.records).await?.into_iter().filter(|(_, it)| it.operator == name).collect();
     let effect = || Wording::WillRemoveOperator.with("operator", name.as_str()).with("tokens", tokens.len());
     confirmed(&admin, &caller, &headers, &format!("operator.remove {name} {revision}"), effect).await?;
-    admin.records.remove_record(RecordKind::Operators, name.as_str()).await?;
+    let deed = Deed::of(&caller, "operator.remove").subject(&name).with("tokens", tokens.len());
+    deed.concluded(&admin, operator.remove(&*admin.records, &name, revision).await).await?;
     for (id, _) in &tokens {
-        admin.records.remove_record(RecordKind::Tokens, id).await?;
+        // A token whose owner is gone is worth nothing, whether or not its record goes now.
+        if let Err(error) = admin.records.remove_record(RecordKind::Tokens, id).await {
+            warn!(%error, token = id, "the token of a removed operator could not be removed");
+        }
     }
-    Deed::of(&caller, "operator.remove").subject(&name).with("tokens", tokens.len()).log(&admin).await;
     Ok(StatusCode::NO_CONTENT)
 }

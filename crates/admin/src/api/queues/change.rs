@@ -8,17 +8,16 @@ use serde_json::Value;
 use crate::access::Caller;
 use crate::api::queues::Validated;
 use crate::body::JsonBody;
-use crate::conflict::Conflict;
 use crate::problem::{ErrorBody, Problem};
 use crate::query::{Query, Segments, flag};
-use crate::queues::{Meant, Patched, change, etag, operated, patched};
+use crate::queues::{Conflict, Meant, Patched, change, etag, operated, patched};
 use crate::schema::{QueuePatch, QueueSettings};
 use crate::state::Admin;
 
 /// Changes a queue
 ///
-/// By a JSON merge patch over the revision that `If-Match` names; in force on the next request. If somebody else changed
-/// it meanwhile, nothing is written and the answer shows what they changed. With `validate=true` nothing is written.
+/// By a JSON merge patch over the revision that `If-Match` names; in force on the next request. If it was
+/// changed meanwhile, nothing is written and the answer has the settings as they are now, to be compared. With `validate=true` nothing is written.
 #[utoipa::path(patch, path = "/queues/{queue}", tag = "queues",
     request_body(content = QueuePatch, content_type = "application/merge-patch+json"),
     params(("queue" = String, Path, description = "Id of the queue"),
@@ -49,7 +48,7 @@ pub(crate) async fn change_queue(
     if let Meant::Revision(known) = meant
         && known != revision
     {
-        return Err(Problem::ChangedMeanwhile(Box::new(Conflict::of(&admin, &current, known, &patch).await?)));
+        return Err(Problem::ChangedMeanwhile(Box::new(Conflict::with(&current))));
     }
     let Patched { settings, changes } = patched(&admin, &caller, &current, &patch).await?;
     let validated = Validated { settings: settings.to_value(), changes };

@@ -47,7 +47,7 @@ pub(crate) async fn clone_queue(
     }
     merge(&mut document, &Value::Object(patch));
     let Value::Object(document) = document else { return Err(Problem::BadBody(Wording::NoObject.into())) };
-    let settings = draft(&admin, &caller, document).await?;
+    let settings = draft(&admin, &caller, document, Some(&original)).await?;
     if only_validate {
         let settings = settings.to_value();
         let changes = differences(&original.to_value(), &settings);

@@ -33,7 +33,7 @@ pub(crate) async fn create_queue(
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
     let only_validate = query.read(|fields| flag(fields, "validate"))?;
-    let settings = draft(&admin, &caller, body).await?;
+    let settings = draft(&admin, &caller, body, None).await?;
     if only_validate {
         let settings = settings.to_value();
         let changes = differences(&Value::Null, &settings);

@@ -34,13 +34,9 @@ pub(crate) async fn remove_queue(
     };
     let subject = format!("queue.remove {} {}", settings.id, settings.line.revision);
     confirmed(&admin, &caller, &headers, &subject, effect).await?;
-    admin.store.remove_queue(&settings.id).await?;
-    admin.directory.refresh().await?;
-    Deed::of(&caller, "queue.remove")
-        .queue(&settings)
-        .with("waiting", stats.waiting)
-        .with("active", stats.active)
-        .log(&admin)
-        .await;
+    let deed = Deed::of(&caller, "queue.remove").queue(&settings);
+    let deed = deed.with("waiting", stats.waiting).with("active", stats.active);
+    deed.written(&admin, admin.store.remove_queue(&settings.id).await).await?;
+    admin.refreshed().await;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -7,7 +7,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use vestibule_core::Phrase;
-use vestibule_core::settings::{RequestFacts, RuleAction, Settings, decide, normalise_host, normalise_path};
+use vestibule_core::settings::{
+    RequestFacts, Rule, RuleAction, Ruling, Settings, action_of, decisive, normalise_host, rulings,
+};
 use vestibule_http::Queue;
 
 use crate::access::Caller;
@@ -49,8 +51,11 @@ pub(crate) struct UrlTest {
 pub(crate) struct UrlMet {
     /// The host, as rules see it.
     host: String,
-    /// The path, as rules see it.
+    /// The reading of the path that decides.
     path: String,
+    /// Every way in which an origin may read the path; the first is the path as it was sent. The request passes only if
+    /// it passes in all of them.
+    readings: Vec<Reading>,
     /// What would happen.
     outcome: Outcome,
     /// The queue that decides; `null` for none, or for one that is not the caller's to see.
@@ -71,6 +76,15 @@ pub(crate) enum Outcome {
     Pass,
     /// No queue stands in front of the host: the gate answers 404.
     UnknownHost,
+}
+
+/// One reading of the path.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Reading {
+    /// The path, as rules see it.
+    path: String,
+    /// What would happen if it were the only reading.
+    outcome: Outcome,
 }
 
 /// A queue that was asked.
@@ -154,24 +168,6 @@ fn pairs(value: &Value) -> Option<Vec<(String, String)>> {
 }
 
 fn met(caller: &Caller, request: &Request, queues: &[Arc<Queue>]) -> UrlMet {
-    let (host, path) = (request.host.clone(), normalise_path(&request.path));
-    let mut met = UrlMet { host, path, outcome: Outcome::UnknownHost, queue: None, asked: Vec::new() };
-    for queue in queues {
-        let settings = &queue.settings;
-        let visible = caller.sees(&settings.tenant);
-        let (action, asked) = ask(settings, request, visible);
-        met.asked.push(asked);
-        met.outcome = Outcome::Pass;
-        if let Some(action) = action {
-            met.outcome = if action == RuleAction::Queue { Outcome::Queue } else { Outcome::Bypass };
-            met.queue = visible.then(|| settings.id.to_string());
-            break;
-        }
-    }
-    met
-}
-
-fn ask(settings: &Settings, request: &Request, visible: bool) -> (Option<RuleAction>, Asked) {
     let header =
         |name: &str| request.headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, it)| it.as_str());
     let cookie = |name: &str| request.cookies.iter().find(|(it, _)| it == name).map(|(_, value)| value.clone());
@@ -182,24 +178,50 @@ fn ask(settings: &Settings, request: &Request, visible: bool) -> (Option<RuleAct
         cookie: &cookie,
         source: request.source,
     };
-    let action = decide(&settings.rules, &facts);
-    // A rule by itself: one that lets pass matches if it says so, one that queues if it says anything.
-    let matches =
-        |rule: &vestibule_core::settings::Rule| decide(std::slice::from_ref(rule), &facts) == Some(rule.action);
-    let rule = settings.rules.iter().position(matches);
-    let reason: Phrase = match (action, rule) {
+    let rules: Vec<&[Rule]> = queues.iter().map(|queue| queue.settings.rules.as_slice()).collect();
+    let rulings = rulings(&rules, &facts);
+    let outcome = |ruling: &Ruling| match (ruling.action, ruling.queue) {
+        _ if queues.is_empty() => Outcome::UnknownHost,
+        (RuleAction::Queue, _) => Outcome::Queue,
+        (RuleAction::Bypass, Some(_)) => Outcome::Bypass,
+        (RuleAction::Bypass, None) => Outcome::Pass,
+    };
+    let readings = rulings.iter().map(|ruling| Reading { path: ruling.path.clone(), outcome: outcome(ruling) });
+    let decisive = decisive(&rulings);
+    let sees = |queue: &Queue| caller.sees(&queue.settings.tenant);
+    let met_queue = decisive.queue.map(|index| &queues[index]).filter(|queue| sees(queue));
+    let asked =
+        queues.iter().take(decisive.queue.map_or(queues.len(), |index| index + 1)).enumerate().map(|(index, queue)| {
+            if !sees(queue) {
+                return Asked::new(None, None, None, Wording::ForeignQueue.into());
+            }
+            let takes = decisive.action == RuleAction::Queue && decisive.queue == Some(index);
+            ask(&queue.settings, &facts, &request.host, &decisive.path, takes)
+        });
+    UrlMet {
+        host: request.host.clone(),
+        path: decisive.path.clone(),
+        readings: readings.collect(),
+        outcome: outcome(decisive),
+        queue: met_queue.map(|queue| queue.settings.id.to_string()),
+        asked: asked.collect(),
+    }
+}
+
+/// Why a queue takes the request or does not. One that `takes` it although no rule says so has not read the path in every
+/// way.
+fn ask(settings: &Settings, facts: &RequestFacts<'_>, host: &str, path: &str, takes: bool) -> Asked {
+    let rule = settings.rules.iter().position(|rule| rule.matches(facts, path));
+    let reason: Phrase = match (action_of(&settings.rules, facts, path), rule) {
         (Some(RuleAction::Queue), Some(rule)) => Wording::RuleTakes.with("rule", rule),
         (Some(RuleAction::Queue), None) if settings.rules.is_empty() => Wording::TakesAll.into(),
         (Some(RuleAction::Queue), None) => Wording::NoException.into(),
+        _ if takes => Wording::TooManyReadings.into(),
         (Some(RuleAction::Bypass), rule) => Wording::RulePasses.with("rule", rule.unwrap_or_default()),
         (None, _) => Wording::TakesNothing.into(),
     };
-    let host = settings.hosts.iter().find(|host| host.matches(&request.host)).map(ToString::to_string);
-    if visible {
-        (action, Asked::new(Some(settings.id.to_string()), host, rule, reason))
-    } else {
-        (action, Asked::new(None, None, None, Wording::ForeignQueue.into()))
-    }
+    let host = settings.hosts.iter().find(|pattern| pattern.matches(host)).map(ToString::to_string);
+    Asked::new(Some(settings.id.to_string()), host, rule, reason)
 }
 
 #[cfg(test)]

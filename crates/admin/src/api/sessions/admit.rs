@@ -33,9 +33,13 @@ pub(crate) async fn admit_session(
 ) -> Result<Json<Admitted>, Problem> {
     let settings = operated(&admin, &caller, &queue).await?;
     let session = session(&text)?;
-    let admitted = admin.store.admit(&settings.id, session).await?;
+    let deed = Deed::of(&caller, "session.admit").queue(&settings).subject(&session);
+    let admitted = match admin.store.admit(&settings.id, session).await {
+        Ok(admitted) => admitted,
+        Err(error) => return Err(deed.failed(&admin, Problem::of_write(error)).await),
+    };
     if admitted {
-        Deed::of(&caller, "session.admit").queue(&settings).subject(&session).log(&admin).await;
+        deed.log(&admin).await;
     } else if admin.store.find(&settings.id, session).await?.is_none() {
         return Err(Problem::Unknown(Wording::ASession));
     }

@@ -65,11 +65,13 @@ pub(crate) async fn end_session(
     let session = session(&text)?;
     let effect = || Wording::WillEndSession.with("session", session.to_string());
     confirmed(&admin, &caller, &headers, &format!("session.end {} {session}", settings.id), effect).await?;
-    let was = match admin.store.end(&settings.id, session).await? {
-        Removal::Waited => Was::Waiting,
-        Removal::WasAdmitted => Was::Admitted,
-        Removal::WasAbsent => Was::Absent,
+    let deed = Deed::of(&caller, "session.end").queue(&settings).subject(&session);
+    let was = match admin.store.end(&settings.id, session).await {
+        Ok(Removal::Waited) => Was::Waiting,
+        Ok(Removal::WasAdmitted) => Was::Admitted,
+        Ok(Removal::WasAbsent) => Was::Absent,
+        Err(error) => return Err(deed.failed(&admin, Problem::of_write(error)).await),
     };
-    Deed::of(&caller, "session.end").queue(&settings).subject(&session).with("was", was.as_str()).log(&admin).await;
+    deed.with("was", was.as_str()).log(&admin).await;
     Ok(Json(Ended { was }))
 }

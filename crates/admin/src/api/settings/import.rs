@@ -80,24 +80,27 @@ pub(crate) async fn import_settings(
 async fn carry_out(admin: &Admin, caller: &Caller, work: Work) -> Result<Vec<String>, Problem> {
     let mut left = Vec::new();
     for (tenant, changes) in work.tenants {
-        admin.store.put_tenant(&tenant).await?;
-        Deed::of(caller, "settings.import").tenant(&tenant.id).changes(changes).log(admin).await;
+        let deed = Deed::of(caller, "settings.import").tenant(&tenant.id).changes(changes);
+        deed.written(admin, admin.store.put_tenant(&tenant).await).await?;
     }
     for QueueWork { mut settings, replaces, changes } in work.queues {
         let mode = replaces.map_or(PutMode::Always, PutMode::IfRevision);
+        let deed = Deed::of(caller, "settings.import").queue(&settings).changes(changes);
         match admin.store.put_settings(&settings, mode).await {
             Ok(PutOutcome::Stored(revision)) => {
                 settings.line.revision = revision;
-                Deed::of(caller, "settings.import").queue(&settings).changes(changes).log(admin).await;
+                deed.queue(&settings).log(admin).await;
             }
-            Ok(PutOutcome::Conflict(_)) | Err(StoreError::UnknownQueue(_)) => left.push(settings.id.to_string()),
-            Err(error) => return Err(error.into()),
+            Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) | Err(StoreError::UnknownQueue(_)) => {
+                left.push(settings.id.to_string());
+            }
+            Err(error) => return Err(deed.failed(admin, Problem::of_write(error)).await),
         }
     }
     for settings in work.removed {
-        admin.store.remove_queue(&settings.id).await?;
-        Deed::of(caller, "queue.remove").queue(&settings).log(admin).await;
+        let deed = Deed::of(caller, "queue.remove").queue(&settings);
+        deed.written(admin, admin.store.remove_queue(&settings.id).await).await?;
     }
-    admin.directory.refresh().await?;
+    admin.refreshed().await;
     Ok(left)
 }

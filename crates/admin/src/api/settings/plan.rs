@@ -9,10 +9,12 @@ use vestibule_core::settings::{Document, FieldError, Settings, Tenant};
 use vestibule_core::{Phrase, QueueId};
 use vestibule_http::Queue;
 
+use crate::api::tenants::outside;
 use crate::change::{FieldChange, differences};
 use crate::contradictions::contradictions;
 use crate::problem::Problem;
 use crate::state::Admin;
+use crate::themes::theme_refusal;
 use crate::wording::Wording;
 
 /// What would be written and removed.
@@ -86,6 +88,7 @@ impl Plan {
             work.removed = kept.drain(..).cloned().collect();
         }
         after.extend(kept.iter().copied().cloned());
+        allowed(admin, &work, &after).await?;
         consistent(&work, after)?;
         Ok(Self::told(work, &kept))
     }
@@ -143,6 +146,23 @@ async fn changed_tenants(admin: &Admin, tenants: Vec<Tenant>) -> Result<Vec<(Ten
         (tenant, changes)
     });
     Ok(compared.filter(|(_, changes)| !changes.is_empty()).collect())
+}
+
+/// Refuses themes of other tenants, and lists of a tenant that leave out a queue which the document does not name.
+async fn allowed(admin: &Admin, work: &Work, after: &[Settings]) -> Result<(), Problem> {
+    let mut tenants = admin.store.tenants().await?;
+    tenants.retain(|stored| work.tenants.iter().all(|(tenant, _)| tenant.id != stored.id));
+    tenants.extend(work.tenants.iter().map(|(tenant, _)| tenant.clone()));
+    let queues = work.queues.iter().map(|it| &it.settings);
+    let themes = queues.filter_map(|queue| Some((queue, theme_refusal(queue, &tenants, true)?)));
+    let named =
+        |(queue, FieldError { field, fault }): (&Settings, _)| FieldError::new(format!("{}.{field}", queue.id), fault);
+    let themes: Vec<_> = themes.map(named).collect();
+    if !themes.is_empty() {
+        return Err(Problem::WrongFields(themes));
+    }
+    let found: Vec<_> = work.tenants.iter().flat_map(|(tenant, _)| outside(tenant, after.iter())).collect();
+    if found.is_empty() { Ok(()) } else { Err(Problem::QueuesOutside(found)) }
 }
 
 /// Refuses a document after which queues would contradict each other.

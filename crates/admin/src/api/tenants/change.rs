@@ -4,20 +4,26 @@ use serde_json::{Value, json};
 use vestibule_core::settings::Tenant;
 
 use crate::access::Caller;
-use crate::api::tenants::{TenantPatch, TenantView, seen};
+use crate::api::tenants::{TenantPatch, TenantView, outside, seen};
 use crate::audit::Deed;
 use crate::body::{JsonBody, wrong};
 use crate::change::{differences, merge};
-use crate::problem::Problem;
+use crate::problem::{ErrorBody, Problem};
 use crate::query::Segments;
 use crate::state::Admin;
+use crate::themes::refuse_missing_logo;
 use crate::wording::Wording;
 
 /// Changes a tenant
 ///
-/// By a JSON merge patch. Pages show it within seconds.
+/// By a JSON merge patch. Pages show it within seconds. Only superusers change `domains` and `origins`, and to lists that
+/// all queues of the tenant are within.
 #[utoipa::path(patch, path = "/tenants/{tenant}", tag = "tenants", params(("tenant" = String, Path, description = "Id of the tenant")),
-    request_body = TenantPatch, responses((status = 200, description = "The tenant as it is now", body = TenantView)))]
+    request_body = TenantPatch,
+    responses(
+        (status = 200, description = "The tenant as it is now", body = TenantView),
+        (status = 409, description = "Queues of the tenant are outside of the lists", body = ErrorBody),
+    ))]
 pub(crate) async fn change_tenant(
     State(admin): State<Admin>,
     caller: Caller,
@@ -32,10 +38,30 @@ pub(crate) async fn change_tenant(
     if tenant.id != before.id {
         return Err(wrong("id", Wording::Fixed));
     }
+    for (field, changed) in
+        [("domains", tenant.domains != before.domains), ("origins", tenant.origins != before.origins)]
+    {
+        if changed && !caller.is_superuser() {
+            return Err(wrong(field, Wording::SuperuserSets));
+        }
+        if changed {
+            refuse_if_outside(&admin, &tenant).await?;
+        }
+    }
+    if tenant.logo != before.logo {
+        refuse_missing_logo(&admin, &tenant).await?;
+    }
     let changes = differences(&json!(before), &json!(tenant));
     if !changes.is_empty() {
-        admin.store.put_tenant(&tenant).await?;
-        Deed::of(&caller, "tenant.change").tenant(&tenant.id).changes(changes).log(&admin).await;
+        let deed = Deed::of(&caller, "tenant.change").tenant(&tenant.id).changes(changes);
+        deed.written(&admin, admin.store.put_tenant(&tenant).await).await?;
     }
     Ok(Json(tenant.into()))
+}
+
+async fn refuse_if_outside(admin: &Admin, tenant: &Tenant) -> Result<(), Problem> {
+    admin.directory.refresh().await?;
+    let queues = admin.directory.queues();
+    let found = outside(tenant, queues.iter().map(|queue| &queue.settings));
+    if found.is_empty() { Ok(()) } else { Err(Problem::QueuesOutside(found)) }
 }

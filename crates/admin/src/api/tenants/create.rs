@@ -11,6 +11,7 @@ use crate::body::JsonBody;
 use crate::change::differences;
 use crate::problem::{ErrorBody, Problem};
 use crate::state::Admin;
+use crate::themes::refuse_missing_logo;
 use crate::wording::Wording;
 
 /// Creates a tenant
@@ -29,8 +30,9 @@ pub(crate) async fn create_tenant(
     if find(&admin, &tenant.id).await?.is_some() {
         return Err(Problem::Taken(Wording::ATenant));
     }
-    admin.store.put_tenant(&tenant).await?;
+    refuse_missing_logo(&admin, &tenant).await?;
     let changes = differences(&Value::Null, &json!(tenant));
-    Deed::of(&caller, "tenant.create").tenant(&tenant.id).changes(changes).log(&admin).await;
+    let deed = Deed::of(&caller, "tenant.create").tenant(&tenant.id).changes(changes);
+    deed.written(&admin, admin.store.put_tenant(&tenant).await).await?;
     Ok((StatusCode::CREATED, Json(tenant.into())))
 }

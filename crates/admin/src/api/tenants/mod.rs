@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use vestibule_core::settings::Tenant;
+use vestibule_core::settings::{FieldError, Settings, Tenant};
 use vestibule_core::{StoreError, TenantId};
 
 use crate::access::Caller;
@@ -37,12 +37,17 @@ pub(crate) struct TenantView {
     colour: Option<String>,
     /// The brand's logo within its theme; `null` shows the name.
     logo: Option<String>,
+    /// Domains that the hosts and cookie domains of its queues are or lie below; `null` leaves them to superusers.
+    domains: Option<Vec<String>>,
+    /// Origins that its queues hand visitors over to; `null` leaves them to superusers.
+    origins: Option<Vec<String>>,
 }
 
 impl From<Tenant> for TenantView {
     fn from(tenant: Tenant) -> Self {
-        let Tenant { id, name, colour, logo } = tenant;
-        Self { id: id.to_string(), name, colour, logo }
+        let Tenant { id, name, colour, logo, domains, origins } = tenant;
+        let origins = origins.map(|origins| origins.into_iter().map(String::from).collect());
+        Self { id: id.to_string(), name, colour, logo, domains, origins }
     }
 }
 
@@ -63,6 +68,13 @@ pub(crate) struct TenantDraft {
     /// The brand's logo within its theme.
     #[schema(max_length = 120)]
     logo: Option<String>,
+    /// Domains of its queues' hosts and cookies, each with all names below it. Without the list only superusers set these.
+    #[schema(max_items = 100)]
+    domains: Option<Vec<String>>,
+    /// Origins of its queues, such as `https://www.example.com` or `https://*.example.com`. Only an origin that is named
+    /// to the letter may be in a private network. Without the list only superusers set origins.
+    #[schema(max_items = 100)]
+    origins: Option<Vec<String>>,
 }
 
 /// What is to be changed of a tenant: a JSON merge patch.
@@ -79,6 +91,23 @@ pub(crate) struct TenantPatch {
     /// The brand's logo within its theme.
     #[schema(max_length = 120)]
     logo: Option<String>,
+    /// Domains of its queues' hosts and cookies, each with all names below it. Without the list only superusers set these.
+    #[schema(max_items = 100)]
+    domains: Option<Vec<String>>,
+    /// Origins of its queues, such as `https://www.example.com` or `https://*.example.com`. Only an origin that is named
+    /// to the letter may be in a private network. Without the list only superusers set origins.
+    #[schema(max_items = 100)]
+    origins: Option<Vec<String>>,
+}
+
+/// What of its queues lies outside of what a tenant would allow, by queue and field.
+pub(crate) fn outside<'a>(tenant: &Tenant, queues: impl Iterator<Item = &'a Settings>) -> Vec<FieldError> {
+    let own = queues.filter(|queue| queue.tenant == tenant.id);
+    let named = |queue: &'a Settings| {
+        let refused = tenant.refusals(queue, None, true).into_iter();
+        refused.map(|FieldError { field, fault }| FieldError::new(format!("{}.{field}", queue.id), fault))
+    };
+    own.flat_map(named).collect()
 }
 
 /// A tenant that the caller may see.

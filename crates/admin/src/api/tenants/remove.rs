@@ -40,7 +40,7 @@ pub(crate) async fn remove_tenant(
     }
     let effect = || Wording::WillRemoveTenant.with("tenant", tenant.id.as_str());
     confirmed(&admin, &caller, &headers, &format!("tenant.remove {}", tenant.id), effect).await?;
-    admin.store.remove_tenant(&tenant.id).await?;
-    Deed::of(&caller, "tenant.remove").tenant(&tenant.id).log(&admin).await;
+    let deed = Deed::of(&caller, "tenant.remove").tenant(&tenant.id);
+    deed.written(&admin, admin.store.remove_tenant(&tenant.id).await).await?;
     Ok(StatusCode::NO_CONTENT)
 }

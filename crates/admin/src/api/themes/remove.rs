@@ -30,7 +30,7 @@ pub(crate) async fn remove_theme(
     let theme = operated(&admin, &caller, &id).await?;
     let publisher = publisher(&admin)?;
     let known = there(&admin, &theme).await?;
-    refuse_if_used(&admin, &caller, &theme).await?;
+    refuse_if_used(&admin, &theme).await?;
     let kept = publisher.versions(&theme.id).await?;
     let (versions, newest) = (kept.len(), kept.first().map_or("-", |version| version.id.as_str()));
     let effect = || match versions {
@@ -44,13 +44,13 @@ pub(crate) async fn remove_theme(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Names the queues that have the theme; of others' queues only how many there are.
-async fn refuse_if_used(admin: &Admin, caller: &Caller, theme: &OwnedTheme) -> Result<(), Problem> {
+/// Names the queues that have the theme. Of a tenant's theme only its own queues count: another tenant's can't keep it.
+async fn refuse_if_used(admin: &Admin, theme: &OwnedTheme) -> Result<(), Problem> {
     admin.directory.refresh().await?;
     let mut queues = admin.directory.queues();
     queues.retain(|queue| queue.settings.theme.as_ref() == Some(&theme.id));
-    let (own, foreign): (Vec<_>, Vec<_>) = queues.iter().partition(|queue| caller.sees(&queue.settings.tenant));
-    let mut names: Vec<String> = own.iter().map(|queue| format!("\"{}\"", queue.settings.id)).collect();
+    queues.retain(|queue| theme.tenant_id().is_none_or(|owner| *owner == queue.settings.tenant));
+    let mut names: Vec<String> = queues.iter().map(|queue| format!("\"{}\"", queue.settings.id)).collect();
     names.sort();
-    if queues.is_empty() { Ok(()) } else { Err(Problem::ThemeInUse(names.join(", "), foreign.len())) }
+    if names.is_empty() { Ok(()) } else { Err(Problem::ThemeInUse(names.join(", "))) }
 }

@@ -4,6 +4,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
+use vestibule_core::QueueId;
 use vestibule_themes::Draft;
 
 use crate::access::Caller;
@@ -12,7 +13,7 @@ use crate::audit::Deed;
 use crate::problem::{ErrorBody, Problem};
 use crate::query::{Query, Segments, flag};
 use crate::state::Admin;
-use crate::themes::{ThemeUpload, Upload, ZipArchive, operated, publisher};
+use crate::themes::{OwnedTheme, ThemeUpload, Upload, ZipArchive, operated, publisher};
 
 /// What was checked, and not kept.
 #[derive(Serialize, ToSchema)]
@@ -44,11 +45,13 @@ pub(crate) async fn upload_theme(
     caller: Caller,
     query: Query,
     Segments(id): Segments<String>,
-    Upload(files): Upload,
+    upload: Upload,
 ) -> Result<Response, Problem> {
     let only_validate = query.read(|fields| flag(fields, "validate"))?;
     let theme = operated(&admin, &caller, &id).await?;
-    let draft = Draft::check(files).await.map_err(|faults| Problem::broken_theme(&faults))?;
+    let files = upload.files(&admin.unpacking).await?;
+    let draft =
+        Draft::check_for(files, queues_of(&admin, &theme)).await.map_err(|faults| Problem::broken_theme(&faults))?;
     if only_validate {
         let bytes = draft.files().values().map(bytes::Bytes::len).sum();
         return Ok(Json(CheckedTheme { files: draft.files().len(), bytes }).into_response());
@@ -58,4 +61,12 @@ pub(crate) async fn upload_theme(
     let deed = Deed::of(&caller, "theme.upload").theme(&theme).with("version", version.id.to_string());
     deed.with("files", version.files).with("bytes", version.bytes).log(&admin).await;
     Ok((StatusCode::CREATED, Json(ThemeVersionView::from(version))).into_response())
+}
+
+/// The queues that have the theme, or whose tenant has it.
+fn queues_of(admin: &Admin, theme: &OwnedTheme) -> Vec<QueueId> {
+    let mut queues = admin.directory.queues();
+    let tenant = theme.tenant.as_ref().map(|tenant| &tenant.id);
+    queues.retain(|queue| queue.settings.theme.as_ref() == Some(&theme.id) || tenant == Some(&queue.settings.tenant));
+    queues.iter().map(|queue| queue.settings.id.clone()).collect()
 }

@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 use vestibule_core::settings::FieldError;
 
-use crate::access::{Caller, Role, Scope, Token};
+use crate::access::{Caller, Role, Scope, Token, TokenLimit};
 use crate::api::tokens::TokenView;
 use crate::audit::Deed;
 use crate::body::{JsonBody, read};
 use crate::problem::{ErrorBody, Problem};
+use crate::query::one_of;
 use crate::state::Admin;
 use crate::wording::Wording;
 
@@ -32,6 +33,9 @@ pub(crate) struct TokenDraft {
     /// The tenants that the role holds for: at most its owner's; none for a superuser.
     #[schema(max_items = 100)]
     tenants: Option<Vec<String>>,
+    /// What it is limited to: `settings` for a token that exports and imports settings and does nothing else, as
+    /// `vestibule apply` needs it. Without it the token does all that its role may, but for managing operators.
+    only: Option<TokenLimit>,
     /// Seconds after which it is good no more.
     #[schema(minimum = 60, maximum = 31_622_400)]
     expires_in: u64,
@@ -63,22 +67,28 @@ pub(crate) async fn create_token(
     if caller.sign_in.is_none() {
         return Err(Problem::NotAllowed(Wording::SignedInOperator));
     }
-    let (name, scope, life) = read(&body, |fields| {
+    let (name, scope, only, life) = read(&body, |fields| {
         let name = fields
             .required("name", Wording::Characters.with("least", 1_u64).with("most", NAME_MAX), name)
             .unwrap_or_default();
         let scope = Scope::read(fields, None);
+        let only =
+            fields.optional("only", one_of(&["\"settings\""]), |value| serde_json::from_value(value.clone()).ok());
         let takes = Wording::Seconds.with("least", *LIFE.start()).with("most", *LIFE.end());
         let life = fields.required("expires_in", takes, |value| value.as_u64().filter(|life| LIFE.contains(life)));
-        (name, scope, life.unwrap_or(*LIFE.start()))
+        (name, scope, only, life.unwrap_or(*LIFE.start()))
     })?;
     within(&caller, &scope)?;
     let now = admin.now().await?;
     let times = (now, now.plus_seconds(life));
-    let told = json!({ "name": name, "role": scope.role, "tenants": scope.tenants, "expires_in": life });
-    let (id, secret, token) = Token::create(&*admin.records, name, caller.operator.clone(), scope, times).await?;
-    let changes = crate::change::differences(&Value::Null, &told);
-    Deed::of(&caller, "token.create").subject(&id).changes(changes).log(&admin).await;
+    let told = json!({ "name": name, "role": scope.role, "tenants": scope.tenants, "only": only, "expires_in": life });
+    let deed = Deed::of(&caller, "token.create").changes(crate::change::differences(&Value::Null, &told));
+    let (id, secret, token) =
+        match Token::create(&*admin.records, name, caller.operator.clone(), (scope, only), times).await {
+            Ok(created) => created,
+            Err(problem) => return Err(deed.failed(&admin, problem).await),
+        };
+    deed.subject(&id).log(&admin).await;
     Ok((StatusCode::CREATED, Json(CreatedToken { secret, token: TokenView::of(id, &token) })))
 }
 

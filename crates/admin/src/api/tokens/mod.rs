@@ -10,7 +10,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::Micros;
 
-use crate::access::{Role, Token};
+use crate::access::{Role, Token, TokenLimit};
 use crate::state::Admin;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
@@ -30,6 +30,8 @@ pub(crate) struct TokenView {
     role: Role,
     /// The tenants that the role holds for; empty for all of its owner's.
     tenants: Vec<String>,
+    /// What it is limited to; `null` for all that its role may.
+    only: Option<TokenLimit>,
     /// When it was made, in seconds since 1970.
     created_at: u64,
     /// When it is good no more, in seconds since 1970.
@@ -46,6 +48,7 @@ impl TokenView {
             operator: token.operator.to_string(),
             role: token.scope.role,
             tenants: token.scope.tenants.iter().map(ToString::to_string).collect(),
+            only: token.only,
             created_at: token.created_at.seconds(),
             expires_at: token.expires_at.seconds(),
             used_at: token.used_at.map(Micros::seconds),

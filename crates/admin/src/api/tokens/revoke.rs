@@ -23,8 +23,8 @@ pub(crate) async fn revoke_token(
     let found = Token::load(&*admin.records, &id).await?.map(|(token, _)| token);
     let token = found.filter(|token| caller.is_superuser() || token.operator == caller.operator);
     let token = token.ok_or(Problem::Unknown(Wording::AToken))?;
-    admin.records.remove_record(RecordKind::Tokens, &id).await?;
     let deed = Deed::of(&caller, "token.revoke").subject(&id).with("name", token.name);
-    deed.with("operator", token.operator.to_string()).log(&admin).await;
+    let deed = deed.with("operator", token.operator.to_string());
+    deed.written(&admin, admin.records.remove_record(RecordKind::Tokens, &id).await).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,0 +1,163 @@
+//! Reads the audit log: its streams as one, the newest event first.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::str::FromStr;
+
+use futures_util::{StreamExt as _, stream};
+use vestibule_core::records::{ENTRIES_MAX, Entry, EntryId, Stream};
+use vestibule_core::{StoreError, TenantId};
+
+use crate::access::{Caller, Tenants};
+use crate::audit::{AuditEntry, before};
+use crate::state::Admin;
+
+/// Least events of a stream that are read at once.
+const CHUNK_MIN: usize = 20;
+/// How many streams are read at once.
+const AT_ONCE: usize = 64;
+/// Stands behind the id of an event about sign-ins.
+const OF_ACCOUNTS: &str = "~";
+
+/// Names an event among those of all streams: the id within its stream, and the stream. `1700000000000-0@acme` is one of a
+/// tenant, `1700000000000-0~` one about sign-ins, `1700000000000-0` one of superusers.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct AuditId {
+    entry: EntryId,
+    stream: String,
+}
+
+impl fmt::Display for AuditId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.entry, self.stream)
+    }
+}
+
+impl FromStr for AuditId {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (entry, stream) = text.find(['@', '~']).map_or((text, ""), |at| text.split_at(at));
+        let is_stream = match stream.strip_prefix('@') {
+            Some(tenant) => tenant.parse::<TenantId>().is_ok(),
+            None => ["", OF_ACCOUNTS].contains(&stream),
+        };
+        let entry = entry.parse().map_err(|_| ())?;
+        if is_stream { Ok(Self { entry, stream: stream.to_owned() }) } else { Err(()) }
+    }
+}
+
+/// A stream that is being read.
+struct Source {
+    stream: Stream,
+    name: String,
+    before: Option<EntryId>,
+    read: VecDeque<Entry>,
+    ended: bool,
+}
+
+impl Source {
+    fn new(stream: Stream, from: Option<&AuditId>) -> Self {
+        let name = match &stream {
+            Stream::TenantAudit(tenant) => format!("@{tenant}"),
+            Stream::AccountAudit => OF_ACCOUNTS.to_owned(),
+            _ => String::new(),
+        };
+        // Of events of the same instant those of streams with a lower name are still to come.
+        let before = from.map(|from| {
+            if name < from.stream { EntryId { number: from.entry.number + 1, ..from.entry } } else { from.entry }
+        });
+        Self { stream, name, before, read: VecDeque::new(), ended: false }
+    }
+
+    fn is_due(&self) -> bool {
+        !self.ended && self.read.is_empty()
+    }
+
+    fn take(&mut self, found: Vec<Entry>, chunk: usize) {
+        self.ended = found.len() < chunk;
+        self.before = found.last().map(|entry| entry.id).or(self.before);
+        self.read = found.into();
+    }
+}
+
+/// The streams that a caller may look into, as one.
+pub(crate) struct AuditReader {
+    admin: Admin,
+    sources: Vec<Source>,
+    chunk: usize,
+    /// Events of an earlier second are kept no longer.
+    from: u64,
+}
+
+impl AuditReader {
+    /// Begins with the event before `from`, or with the newest; `tenant` leaves the streams of other tenants out.
+    pub(crate) async fn new(
+        admin: &Admin,
+        caller: &Caller,
+        tenant: Option<&TenantId>,
+        from: Option<&AuditId>,
+    ) -> Result<Self, StoreError> {
+        let tenants = match (&caller.tenants, tenant) {
+            (_, Some(tenant)) => Some(tenant.clone()).filter(|tenant| caller.sees(tenant)).into_iter().collect(),
+            (Tenants::These(these), None) => these.clone(),
+            (Tenants::All, None) => admin.store.tenants().await?.into_iter().map(|tenant| tenant.id).collect(),
+        };
+        let streams = tenants.into_iter().map(Stream::TenantAudit).chain([Stream::Audit, Stream::AccountAudit]);
+        let sources: Vec<_> = streams.map(|stream| Source::new(stream, from)).collect();
+        let chunk = (ENTRIES_MAX / sources.len()).max(CHUNK_MIN);
+        let from = before(admin.now().await?, admin.audit_days).seconds();
+        Ok(Self { admin: admin.clone(), sources, chunk, from })
+    }
+
+    /// Reads on in all streams of which nothing is left.
+    async fn fill(&mut self) -> Result<(), StoreError> {
+        let due = self.sources.iter().enumerate().filter(|(_, source)| source.is_due());
+        let due: Vec<_> = due.map(|(index, source)| (index, source.stream.clone(), source.before)).collect();
+        let reads = due.into_iter().map(|(index, stream, before)| {
+            let (admin, chunk) = (self.admin.clone(), self.chunk);
+            async move { (index, admin.records.entries(&stream, before, chunk).await) }
+        });
+        for (index, found) in stream::iter(reads).buffer_unordered(AT_ONCE).collect::<Vec<_>>().await {
+            self.sources[index].take(found?, self.chunk);
+        }
+        Ok(())
+    }
+
+    /// The next event, which is older than the one before; `None` at the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<(AuditId, AuditEntry)>, StoreError> {
+        loop {
+            self.fill().await?;
+            let newest = self.sources.iter_mut().filter(|source| !source.read.is_empty());
+            let newest = newest.max_by(|one, other| {
+                let key = |source: &Source| source.read.front().map(|entry| entry.id);
+                key(one).cmp(&key(other)).then_with(|| one.name.cmp(&other.name))
+            });
+            let Some(source) = newest else { return Ok(None) };
+            let Some(entry) = source.read.pop_front() else { return Ok(None) };
+            if entry.id.at_ms / 1000 < self.from {
+                return Ok(None);
+            }
+            let id = AuditId { entry: entry.id, stream: source.name.clone() };
+            if let Ok(mut parsed) = serde_json::from_str::<AuditEntry>(&entry.text) {
+                (parsed.id, parsed.at) = (id.to_string(), entry.id.at_ms / 1000);
+                return Ok(Some((id, parsed)));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn id_of_an_event_is_read_as_it_is_written() {
+        for text in ["1700000000000-3", "1700000000000-3~", "1700000000000-3@acme"] {
+            assert_eq!(text.parse::<AuditId>().unwrap().to_string(), text);
+        }
+        for wrong in ["", "1", "1-2@", "1-2@A", "1-2~x", "1-2x", "@acme"] {
+            assert!(wrong.parse::<AuditId>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! A request with an idempotency key is carried out once: whoever repeats it is told what the first one did.
+
+use http::HeaderMap;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tracing::warn;
+use vestibule_core::StoreError;
+use vestibule_core::records::{Note, NoteKind};
+use vestibule_core::settings::FieldWording;
+
+use crate::access::Caller;
+use crate::body::wrong;
+use crate::problem::Problem;
+use crate::secret::hash;
+use crate::state::Admin;
+use crate::wording::Wording;
+
+/// Header that carries the key.
+pub(crate) const IDEMPOTENCY_HEADER: &str = "idempotency-key";
+/// Seconds for which a key is remembered.
+const KEPT: u64 = 86_400;
+/// Longest key.
+const LONGEST: usize = 128;
+
+/// A request that names a key.
+pub(crate) struct Idempotency {
+    note: Note,
+    /// Hash of what is asked for: a key is not reused for something else.
+    request: String,
+}
+
+impl Idempotency {
+    /// Reads the key of an operator's request; `request` names all that is asked for.
+    pub(crate) fn of(headers: &HeaderMap, caller: &Caller, request: &str) -> Result<Option<Self>, Problem> {
+        let Some(key) = headers.get(IDEMPOTENCY_HEADER) else { return Ok(None) };
+        let key = key.to_str().unwrap_or_default();
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        if key.is_empty() || key.len() > LONGEST || !key.bytes().all(plain) {
+            return Err(wrong("Idempotency-Key", FieldWording::Takes.with("what", Wording::IdempotencyKey)));
+        }
+        let id = hash(&format!("{} {key}", caller.operator));
+        Ok(Some(Self { note: Note::new(NoteKind::Idempotency, id), request: hash(request) }))
+    }
+
+    /// What the first request with this key was answered; `None` if there was none. One that is under way, or that broke
+    /// off, may or may not have been carried out.
+    pub(crate) async fn answered<T: DeserializeOwned>(&self, admin: &Admin) -> Result<Option<T>, Problem> {
+        let Some(text) = admin.records.note(&self.note).await? else { return Ok(None) };
+        let (request, answer) = text.split_once(' ').unwrap_or((&text, ""));
+        if request != self.request {
+            return Err(wrong("Idempotency-Key", Wording::KeyUsed));
+        }
+        match serde_json::from_str(answer) {
+            Ok(answer) => Ok(Some(answer)),
+            Err(_) => {
+                Err(Problem::OutcomeUnknown(StoreError::Unavailable("the first request has not ended".to_owned())))
+            }
+        }
+    }
+
+    /// Claims the key. `false` if another request has it already.
+    pub(crate) async fn begin(&self, admin: &Admin) -> Result<bool, Problem> {
+        Ok(admin.records.claim(&self.note, &self.request, KEPT).await?)
+    }
+
+    /// Keeps the answer for those who repeat the request.
+    pub(crate) async fn end(&self, admin: &Admin, answer: &impl Serialize) {
+        let text = format!("{} {}", self.request, serde_json::json!(answer));
+        if let Err(error) = admin.records.put_note(&self.note, &text, KEPT).await {
+            warn!(%error, "the answer to a request with an idempotency key could not be kept");
+        }
+    }
+}

@@ -3,19 +3,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::bail;
 use axum::Router;
 use axum::extract::Request;
+use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
+use axum::routing::any;
 use tracing::{info, warn};
 use vestibule_admin::{AdminParts, NewOperator};
 use vestibule_core::records::Records;
 use vestibule_metrics::{Metrics, MetricsToken, RequestMetrics};
 
-use crate::cli::{Listen, ServeOptions};
-use crate::server::Server;
+use crate::cli::ServeOptions;
+use crate::serve::elsewhere;
+use crate::server::{ConnectionLimits, Server};
 
+/// How long a client may pause within a body: what is sent here is small, but for themes.
+const BODY_PATIENCE: Duration = Duration::from_secs(10);
 /// Longest pause between two tries to make the first superuser while the store is away.
 const BOOTSTRAP_PAUSE_MAX: Duration = Duration::from_secs(10);
 
@@ -24,26 +28,38 @@ pub(crate) struct Admin {
     server: Server,
     router: Router,
     first: FirstSuperuser,
+    has_metrics: bool,
 }
 
 /// Begins to listen on `--admin-listen`; `None` if it is not given.
 pub(crate) async fn bind(
     options: &ServeOptions,
+    limits: ConnectionLimits,
     parts: AdminParts,
     requests: RequestMetrics,
 ) -> anyhow::Result<Option<Admin>> {
     let Some(listen) = &options.admin_listen else { return Ok(None) };
-    let token = metrics_token(options, listen)?;
+    let token = metrics_token(options)?;
     let named = options.admin_bootstrap.as_deref().filter(|text| !text.is_empty());
     let named = named.map(|text| text.parse().map_err(|error| anyhow::anyhow!("--admin-bootstrap {error}")));
     let first = FirstSuperuser { records: Arc::clone(&parts.records), named: named.transpose()? };
     if options.store == "memory" {
         warn!("in memory, operators and what they change last until this program ends: --store takes a Redis");
     }
-    // Every role that is asked here has its own router, its own paths and its own say on who may ask.
     let metrics = Metrics::new(Arc::clone(&parts.store)).with_requests(requests);
-    let router = backoffice(parts).merge(vestibule_metrics::router(metrics, token));
-    Ok(Some(Admin { server: Server::bind(listen).await?, router, first }))
+    let has_metrics = token.is_some();
+    // Every role that is asked here has its own router, its own paths and its own say on who may ask.
+    let router = match token {
+        Some(token) => backoffice(parts).merge(vestibule_metrics::router(metrics, token)),
+        // Else the dashboard would answer, which has a page for every path.
+        None => backoffice(parts).route("/metrics", any(async || StatusCode::NOT_FOUND)),
+    };
+    let server = Server::bind(listen)
+        .await
+        .map_err(elsewhere("--admin-listen"))?
+        .with_limits(limits)
+        .with_patience(BODY_PATIENCE);
+    Ok(Some(Admin { server, router, first, has_metrics }))
 }
 
 /// The backoffice, told who a connection comes from.
@@ -56,24 +72,27 @@ pub(crate) fn backoffice(parts: AdminParts) -> Router {
     }))
 }
 
-/// Metrics tell what a business sells and how much: whoever can reach more than this machine needs the token.
-fn metrics_token(options: &ServeOptions, listen: &Listen) -> anyhow::Result<Option<MetricsToken>> {
+/// Metrics tell what a business sells and how much, so there are none without a token: what can be reached from this
+/// machine may be reached by others through it.
+fn metrics_token(options: &ServeOptions) -> anyhow::Result<Option<MetricsToken>> {
     let given = options.metrics_token.as_deref().filter(|text| !text.is_empty());
-    let parsed = given.map(|text| text.parse().map_err(|error| anyhow::anyhow!("--metrics-token {error}")));
-    let token = parsed.transpose()?;
-    let reached_from_outside = matches!(listen, Listen::Tcp(address) if !address.ip().is_loopback());
-    if token.is_none() && reached_from_outside {
-        bail!(
-            "--admin-listen {listen} can be reached from outside, so --metrics-token must be given: openssl rand -hex 32"
-        );
-    }
-    Ok(token)
+    given.map(|text| text.parse().map_err(|error| anyhow::anyhow!("--metrics-token {error}"))).transpose()
 }
 
 impl Admin {
     /// Serves for ever: while the gate drains there is still something to watch.
     pub(crate) async fn serve(self) {
-        info!(address = self.server.address(), "serving the backoffice, and metrics at /metrics");
+        let address = self.server.address();
+        if !vestibule_admin::has_dashboard() {
+            warn!(
+                "this program was built without the dashboard, and serves the API only: run make dashboard and build it again"
+            );
+        }
+        if self.has_metrics {
+            info!(address, "serving the backoffice, and metrics at /metrics");
+        } else {
+            info!(address, "serving the backoffice; --metrics-token turns metrics on, at /metrics");
+        }
         tokio::spawn(self.first.make());
         self.server.serve(self.router, std::future::pending(), Duration::ZERO).await;
     }

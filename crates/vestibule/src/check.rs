@@ -31,8 +31,14 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
             code = ExitCode::FAILURE;
         }
     }
-    println!("{}: {} tenants, {} queues", options.file.display(), document.tenants.len(), document.queues.len());
+    let counted = [counted(document.tenants.len(), "tenant"), counted(document.queues.len(), "queue")].join(", ");
+    let verdict = if code == ExitCode::SUCCESS { "is valid" } else { "has errors" };
+    println!("{} {verdict}: {counted}", options.file.display());
     Ok(code)
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 fn described(queue: &Settings) -> String {

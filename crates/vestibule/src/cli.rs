@@ -1,11 +1,12 @@
 //! The command line.
 
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use vestibule_core::TenantId;
-use vestibule_core::settings::Origin;
+use vestibule_core::settings::{InvalidOrigin, Origin};
 use vestibule_http::{LogFormat, THEMES_RECHECK, TRUSTED_PROXIES_MAX};
 
 use crate::plan::PlanOptions;
@@ -80,14 +81,18 @@ pub(crate) struct ServeOptions {
     #[arg(long, env = "VESTIBULE_ADMIN_LISTEN", value_name = "ADDR")]
     pub(crate) admin_listen: Option<Listen>,
 
-    /// Bearer token that a scrape of /metrics must send, 16 to 1024 characters. Needed where --admin-listen is neither a
-    /// loopback address nor a socket file
+    /// Bearer token that a scrape of /metrics must send, 16 to 1024 characters. Without it there are no metrics
     #[arg(long, env = "VESTIBULE_METRICS_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     pub(crate) metrics_token: Option<String>,
 
     /// Name and password of the first superuser, who is made unless there is one: name:password
     #[arg(long, env = "VESTIBULE_ADMIN_BOOTSTRAP", hide_env_values = true, value_name = "NAME:PASSWORD")]
     pub(crate) admin_bootstrap: Option<String>,
+
+    /// Days for which the audit log is kept
+    #[arg(long, env = "VESTIBULE_AUDIT_DAYS", default_value_t = vestibule_admin::AUDIT_DAYS, value_name = "DAYS",
+        value_parser = clap::value_parser!(u64).range(1..=vestibule_admin::AUDIT_DAYS_MAX))]
+    pub(crate) audit_days: u64,
 
     #[command(flatten)]
     pub(crate) provider: ProviderOptions,
@@ -101,7 +106,7 @@ pub(crate) struct ServeOptions {
     pub(crate) store: String,
 
     /// How long the store may take for one operation, in milliseconds (10 to 10000)
-    #[arg(long, env = "VESTIBULE_STORE_TIMEOUT_MS", default_value_t = 250, value_parser = clap::value_parser!(u64).range(10..=10_000), value_name = "MS")]
+    #[arg(long, env = "VESTIBULE_STORE_TIMEOUT_MS", default_value_t = 250, value_parser = whole::<u64>(10..=10_000), value_name = "MS")]
     pub(crate) store_timeout_ms: u64,
 
     /// Where themes are, each a folder of its own: a folder, or `s3://bucket/prefix`
@@ -109,15 +114,20 @@ pub(crate) struct ServeOptions {
     pub(crate) themes: Option<String>,
 
     /// Seconds after which a theme is looked at again (1 to 3600) [default: 1 of a folder, 10 of a bucket]
-    #[arg(long, env = "VESTIBULE_THEMES_RECHECK", value_parser = clap::value_parser!(u64).range(THEMES_RECHECK), value_name = "SECONDS")]
+    #[arg(long, env = "VESTIBULE_THEMES_RECHECK", value_parser = whole::<u64>(THEMES_RECHECK), value_name = "SECONDS")]
     pub(crate) themes_recheck: Option<u64>,
 
     /// The site itself, for queues that name no origin. Without a settings file: one queue before this site
     #[arg(long, env = "VESTIBULE_ORIGIN", value_parser = parse_origin, value_name = "URL")]
     pub(crate) origin: Option<Origin>,
 
+    /// Name of the site, as visitors read it on the queue page of the one queue that --origin makes [default: the host that
+    /// the visitor asked for]
+    #[arg(long, env = "VESTIBULE_NAME", value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
     /// Quota of the one queue that --origin makes without a settings file
-    #[arg(long, env = "VESTIBULE_QUOTA", value_name = "N")]
+    #[arg(long, env = "VESTIBULE_QUOTA", value_parser = whole::<u64>(0..=u64::MAX), value_name = "N")]
     pub(crate) quota: Option<u64>,
 
     /// Folder for keys that nobody gave, made once, and for what a restart must know of the memory store
@@ -134,24 +144,38 @@ pub(crate) struct ServeOptions {
     pub(crate) pass_keys: Option<String>,
 
     /// How many proxies in front are believed on who the visitor is (X-Forwarded-For, -Proto)
-    #[arg(long, env = "VESTIBULE_TRUSTED_PROXIES", default_value_t = 0, value_parser = parse_proxies, value_name = "N")]
+    #[arg(long, env = "VESTIBULE_TRUSTED_PROXIES", default_value_t = 0, value_parser = whole::<usize>(0..=TRUSTED_PROXIES_MAX as u64), value_name = "N")]
     pub(crate) trusted_proxies: usize,
 
+    /// The same for the backoffice: how many proxies in front of --admin-listen are believed
+    #[arg(long, env = "VESTIBULE_ADMIN_TRUSTED_PROXIES", default_value_t = 0, value_parser = whole::<usize>(0..=TRUSTED_PROXIES_MAX as u64), value_name = "N")]
+    pub(crate) admin_trusted_proxies: usize,
+
+    /// Most open connections of visitors (16 to 1000000), fewer if the system allows fewer file descriptors. Beyond them
+    /// the oldest idle one is closed
+    #[arg(long, env = "VESTIBULE_CONNECTIONS", default_value_t = 10_000, value_parser = whole::<usize>(16..=1_000_000), value_name = "N")]
+    pub(crate) connections: usize,
+
+    /// Most open connections of one address, or of one IPv6 network of 64 bits (16 to 1000000). Not counted behind trusted
+    /// proxies and from this machine itself
+    #[arg(long, env = "VESTIBULE_CONNECTIONS_PER_ADDRESS", default_value_t = 256, value_parser = whole::<usize>(16..=1_000_000), value_name = "N")]
+    pub(crate) connections_per_address: usize,
+
     /// Seconds the origin may take to be connected to (1 to 60)
-    #[arg(long, env = "VESTIBULE_CONNECT_TIMEOUT", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=60), value_name = "SECONDS")]
+    #[arg(long, env = "VESTIBULE_CONNECT_TIMEOUT", default_value_t = 5, value_parser = whole::<u64>(1..=60), value_name = "SECONDS")]
     pub(crate) connect_timeout: u64,
 
     /// Seconds the origin may be silent (1 to 3600)
-    #[arg(long, env = "VESTIBULE_READ_TIMEOUT", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=3600), value_name = "SECONDS")]
+    #[arg(long, env = "VESTIBULE_READ_TIMEOUT", default_value_t = 60, value_parser = whole::<u64>(1..=3600), value_name = "SECONDS")]
     pub(crate) read_timeout: u64,
 
     /// Threads that serve visitors (1 to 1024). One is the cheapest for each of them, and is enough where Redis, the site
     /// or whatever else shares the machine wants the rest of it [default: one for each processor]
-    #[arg(long, env = "VESTIBULE_THREADS", value_parser = clap::value_parser!(u16).range(1..=1024), value_name = "N")]
+    #[arg(long, env = "VESTIBULE_THREADS", value_parser = whole::<u16>(1..=1024), value_name = "N")]
     pub(crate) threads: Option<u16>,
 
     /// Seconds that requests under way get to finish after SIGTERM (0 to 3600)
-    #[arg(long, env = "VESTIBULE_DRAIN", default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=3600), value_name = "SECONDS")]
+    #[arg(long, env = "VESTIBULE_DRAIN", default_value_t = 30, value_parser = whole::<u64>(0..=3600), value_name = "SECONDS")]
     pub(crate) drain: u64,
 
     #[command(flatten)]
@@ -177,11 +201,11 @@ pub(crate) struct DemoOptions {
     pub(crate) listen: SocketAddr,
 
     /// How many may be in the shop at once (1 to 10000)
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000), value_name = "N")]
+    #[arg(long, default_value_t = 20, value_parser = whole::<u64>(1..=10_000), value_name = "N")]
     pub(crate) quota: u64,
 
     /// How many simulated visitors want in (0 to 5000)
-    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u64).range(0..=5_000), value_name = "N")]
+    #[arg(long, default_value_t = 200, value_parser = whole::<u64>(0..=5_000), value_name = "N")]
     pub(crate) crowd: u64,
 
     /// Seed of the crowd's behaviour
@@ -269,10 +293,17 @@ impl std::fmt::Display for Listen {
 }
 
 fn parse_origin(text: &str) -> Result<Origin, String> {
-    text.parse().map_err(|()| "takes scheme, host and port only, such as http://127.0.0.1:3000".to_owned())
+    text.parse().map_err(|error: InvalidOrigin| error.to_string())
 }
 
-fn parse_proxies(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| *number <= TRUSTED_PROXIES_MAX);
-    number.ok_or_else(|| format!("takes a whole number from 0 to {TRUSTED_PROXIES_MAX}"))
+/// Reads a whole number between bounds, and says what it takes otherwise.
+pub(crate) fn whole<T: TryFrom<u64>>(bounds: RangeInclusive<u64>) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let number =
+            text.parse().ok().filter(|number| bounds.contains(number)).and_then(|number| T::try_from(number).ok());
+        number.ok_or_else(|| match (bounds.start(), *bounds.end()) {
+            (least, u64::MAX) => format!("takes a whole number from {least}"),
+            (least, most) => format!("takes a whole number from {least} to {most}"),
+        })
+    }
 }

@@ -4,13 +4,21 @@
 //! middle of a sale, so the store keeps what the file said. Turned down: to write a file only where there is no queue
 //! yet, since then a change of the file would never arrive.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
+use vestibule_admin::{Via, audit_queue, audit_tenant};
 use vestibule_core::records::{RecordKind, RecordOutcome, Records};
 use vestibule_core::settings::{Document, Settings, Tenant};
 use vestibule_core::{QueueId, Store, StoreError};
+
+/// What the store had of queues and tenants before a file was written.
+pub(crate) struct Before {
+    tenants: Vec<Tenant>,
+    queues: BTreeMap<QueueId, Option<Settings>>,
+}
 
 /// The store's record of a settings file.
 pub(crate) struct FileRecord {
@@ -34,21 +42,66 @@ impl FileRecord {
         let removed = self.removed().await?;
         let mut queues = Vec::with_capacity(file.queues.len());
         for queue in &file.queues {
-            let again = said.iter().any(|(id, record)| *id == queue.id.to_string() && says(&record.text, queue));
-            if !again {
-                queues.push(queue.clone());
-            } else if let Some(stored) = self.store.settings(&queue.id).await? {
-                if !stored.same_but_for_revision(queue) {
-                    info!(queue = %queue.id, "kept as the backoffice changed it, since the settings file says what it said before");
+            let recorded =
+                said.iter().find(|(id, _)| *id == queue.id.to_string()).and_then(|(_, record)| read(&record.text));
+            let stored = self.store.settings(&queue.id).await?;
+            let again = recorded.as_ref().is_some_and(|recorded| says_the_same(recorded, queue));
+            match stored {
+                Some(stored) if again => {
+                    if !stored.same_but_for_revision(queue) {
+                        info!(queue = %queue.id, "kept as the backoffice changed it, since the settings file says what it said before");
+                    }
+                    queues.push(stored);
                 }
-                queues.push(stored);
-            } else if !removed.contains(&queue.id) {
-                queues.push(queue.clone());
+                None if again && removed.contains(&queue.id) => {
+                    info!(queue = %queue.id, "stays removed, as the backoffice removed it and the settings file says what it said before");
+                }
+                stored => {
+                    let changed_meanwhile = |stored: &Settings| {
+                        let as_in_the_file = stored.same_but_for_revision(queue);
+                        !as_in_the_file && !recorded.as_ref().is_some_and(|said| said.same_but_for_revision(stored))
+                    };
+                    if let Some(stored) = stored.filter(changed_meanwhile) {
+                        let changes = differences(&stored, queue);
+                        warn!(queue = %queue.id, changes, "the settings file replaces what the store has, and not from this file");
+                    }
+                    queues.push(queue.clone());
+                }
             }
         }
         document.queues = queues;
         self.keep_tenants(&mut document).await?;
         Ok(document)
+    }
+
+    /// What the store has of all that a document names, and of the queues that are to go.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(crate) async fn before(&self, document: &Document, gone: &[QueueId]) -> Result<Before, StoreError> {
+        let mut queues = BTreeMap::new();
+        for id in document.queues.iter().map(|queue| &queue.id).chain(gone) {
+            queues.insert(id.clone(), self.store.settings(id).await?);
+        }
+        Ok(Before { tenants: self.store.tenants().await?, queues })
+    }
+
+    /// Audits what a document that was written has changed, but for the queues that were `left` though it names them no more.
+    pub(crate) async fn audit(&self, before: Before, document: &Document, left: &[QueueId]) {
+        for tenant in &document.tenants {
+            let stored = before.tenants.iter().find(|stored| stored.id == tenant.id);
+            audit_tenant(&*self.records, Via::SettingsFile, stored, Some(tenant)).await;
+        }
+        for (id, stored) in before.queues.iter().filter(|(id, _)| !left.contains(id)) {
+            let written = document.queues.iter().find(|queue| queue.id == *id);
+            if stored.as_ref().zip(written).is_some_and(|(stored, written)| stored.same_but_for_revision(written)) {
+                continue;
+            }
+            // With the revision and epoch that it got.
+            let after = self.store.settings(id).await.ok().flatten();
+            let after = after.as_ref().filter(|_| written.is_some()).or(written);
+            audit_queue(&*self.records, Via::SettingsFile, stored.as_ref(), after).await;
+        }
     }
 
     /// Queues that were removed, and not lost.
@@ -82,6 +135,15 @@ impl FileRecord {
         Ok(())
     }
 
+    /// Forgets a queue that the file no longer names and that was removed for it: should the file name it again, that is
+    /// news, and the removal was not the backoffice's.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(crate) async fn forget(&self, queue: &QueueId) -> Result<(), StoreError> {
+        self.records.remove_record(RecordKind::FileQueues, queue.as_str()).await.map(drop)
+    }
+
     async fn put(&self, kind: RecordKind, id: &str, text: &str) -> Result<(), StoreError> {
         let before = self.records.record(kind, id).await?;
         if before.as_ref().is_some_and(|record| record.text == text) {
@@ -95,12 +157,25 @@ impl FileRecord {
     }
 }
 
-/// Whether a record says what the file says of a queue. Read before it is compared, so that a setting that did not exist
-/// when it was written makes no difference.
-fn says(record: &str, queue: &Settings) -> bool {
-    let value: Option<Value> = serde_json::from_str(record).ok();
-    let recorded = value.and_then(|value| Settings::from_value(&value).ok());
-    recorded.is_some_and(|said| said.same_but_for_revision(queue) && said.line.epoch == queue.line.epoch)
+/// A queue as a record has it. Read before it is compared, so that a setting that did not exist when it was written makes
+/// no difference.
+fn read(record: &str) -> Option<Settings> {
+    let value: Value = serde_json::from_str(record).ok()?;
+    Settings::from_stored(&value).ok()
+}
+
+/// Whether a settings file says of a queue what it said when it was recorded.
+fn says_the_same(recorded: &Settings, queue: &Settings) -> bool {
+    recorded.same_but_for_revision(queue) && recorded.line.epoch == queue.line.epoch
+}
+
+/// The fields that change, as `quota: 7 -> 2`.
+fn differences(before: &Settings, after: &Settings) -> String {
+    let (before, after) = (before.to_value(), after.to_value());
+    let fields =
+        after.as_object().into_iter().flatten().filter(|(name, _)| !["revision", "epoch"].contains(&name.as_str()));
+    let changed = fields.filter(|(name, value)| before[name.as_str()] != **value);
+    changed.map(|(name, value)| format!("{name}: {} -> {value}", before[name.as_str()])).collect::<Vec<_>>().join(", ")
 }
 
 fn text_of(tenant: &Tenant) -> String {

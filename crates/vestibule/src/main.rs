@@ -12,13 +12,14 @@ mod create_user;
 mod demo;
 mod file_record;
 mod keys;
+mod limits;
 mod plan;
 mod provider;
 mod rehearse;
 mod serve;
 mod server;
 mod settings_file;
-mod unfinished;
+mod state_file;
 
 use std::process::ExitCode;
 

@@ -11,6 +11,7 @@ use vestibule_rehearsal::plan::plan as play;
 use vestibule_rehearsal::report::{Report, Scene, Sweep};
 use vestibule_rehearsal::{Crowd, Observation, account_of};
 
+use crate::cli::whole;
 use crate::rehearse::{CrowdOptions, OutputOptions, finish, status, write};
 use crate::settings_file::read_settings;
 
@@ -36,15 +37,15 @@ pub(crate) struct PlanOptions {
     admissions_per_minute: Option<u64>,
 
     /// How long a visit keeps one present in line, in seconds
-    #[arg(long, default_value_t = 60, conflicts_with = "settings", value_parser = clap::value_parser!(u64).range(3..=3600), value_name = "SECONDS")]
+    #[arg(long, default_value_t = 60, conflicts_with = "settings", value_parser = whole::<u64>(3..=3600), value_name = "SECONDS")]
     waiting_ttl: u64,
 
     /// How long a visit keeps a place, in seconds
-    #[arg(long, default_value_t = 600, conflicts_with = "settings", value_parser = clap::value_parser!(u64).range(1..=86_400), value_name = "SECONDS")]
+    #[arg(long, default_value_t = 600, conflicts_with = "settings", value_parser = whole::<u64>(1..=86_400), value_name = "SECONDS")]
     active_ttl: u64,
 
     /// How long a place waits for who was let in while away, in seconds
-    #[arg(long, default_value_t = 30, conflicts_with = "settings", value_parser = clap::value_parser!(u64).range(1..=3600), value_name = "SECONDS")]
+    #[arg(long, default_value_t = 30, conflicts_with = "settings", value_parser = whole::<u64>(1..=3600), value_name = "SECONDS")]
     claim_ttl: u64,
 
     #[command(flatten)]
@@ -109,6 +110,7 @@ fn rules(options: &PlanOptions) -> anyhow::Result<LineRules> {
             claim_ttl: options.claim_ttl,
             hold_ttl: options.waiting_ttl.max(600),
             max_session: None,
+            credential_ttl: 2,
             epoch: 1,
             revision: 1,
         },

@@ -14,6 +14,7 @@ use vestibule_rehearsal::{
     Rehearsal, Shopping, Target, VISITORS_MAX, account_of, parse_faults, read_origin_log,
 };
 
+use crate::cli::whole;
 use crate::serve::stop_signal;
 
 /// Status of a run that found out nothing: wrong input, or a target that gives no answer.
@@ -40,22 +41,22 @@ pub(crate) struct RehearseOptions {
     queue: Option<String>,
 
     /// The quota that the queue has, to hold the crowd inside against. Read from --metrics if it is not given
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_parser = whole::<u64>(0..=u64::MAX), value_name = "N")]
     quota: Option<u64>,
 
     #[command(flatten)]
     crowd: CrowdOptions,
 
     /// Longest time that it lasts, in seconds
-    #[arg(long = "for", default_value_t = 3600, value_parser = clap::value_parser!(u32).range(1..=4_000_000), value_name = "SECONDS")]
+    #[arg(long = "for", default_value_t = 3600, value_parser = whole::<u32>(1..=4_000_000), value_name = "SECONDS")]
     lasts: u32,
 
     /// Most requests that are made
-    #[arg(long, default_value_t = 20_000_000, value_name = "N")]
+    #[arg(long, default_value_t = 20_000_000, value_parser = whole::<u64>(1..=u64::MAX), value_name = "N")]
     most_requests: u64,
 
     /// Connections that the visitors share (1 to 20000)
-    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=20_000), value_name = "N")]
+    #[arg(long, default_value_t = 256, value_parser = whole::<u32>(1..=20_000), value_name = "N")]
     connections: u32,
 
     /// Commands to run meanwhile, a line each: SECONDS NAME: COMMAND
@@ -103,7 +104,7 @@ pub(crate) struct OutputOptions {
 #[derive(Args)]
 pub(crate) struct CrowdOptions {
     /// How many come (1 to 5000000); a curve from a file says itself
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=i64::from(VISITORS_MAX)), value_name = "N")]
+    #[arg(long, default_value_t = 1000, value_parser = whole::<u32>(1..=u64::from(VISITORS_MAX)), value_name = "N")]
     visitors: u32,
 
     /// When they come: burst:SECONDS, steady:SECONDS, ramp:SECONDS, or csv:FILE with rows of seconds,visitors
@@ -111,7 +112,7 @@ pub(crate) struct CrowdOptions {
     arrivals: String,
 
     /// Seed of all chance
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>(0..=u64::MAX), value_name = "N")]
     seed: u64,
 
     /// How long they shop: fixed:SECONDS, uniform:FROM..TO, exponential:MEAN or lognormal:MEAN
@@ -119,7 +120,7 @@ pub(crate) struct CrowdOptions {
     pub(crate) shopping: Shopping,
 
     /// Pages that somebody opens while shopping
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "N")]
+    #[arg(long, default_value_t = 3, value_parser = whole::<u32>(1..=1000), value_name = "N")]
     pages: u32,
 
     /// The site does not embed the gate's keepalive script

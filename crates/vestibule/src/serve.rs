@@ -6,27 +6,30 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use serde_json::json;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 use vestibule_admin::AdminParts;
 use vestibule_core::history::notice_minute;
 use vestibule_core::records::Records;
-use vestibule_core::settings::{Document, parse_document};
-use vestibule_core::{PassSigner, QueueId, Store, StoreError, TicketSigner};
+use vestibule_core::settings::{Document, HOST_GAP, parse_document};
+use vestibule_core::{MemoryRecords, MemoryStore, PassSigner, QueueId, Store, StoreError, SystemClock, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
 use vestibule_http::{
-    Directory, ThemesConfig, init_telemetry, log_requests, open_publisher, open_store_and_records, open_themes,
+    Directory, StoreAndRecords, ThemesConfig, init_telemetry, log_requests, open_publisher, open_store_and_records,
+    open_themes,
 };
 use vestibule_metrics::RequestMetrics;
 
 use crate::admin;
 use crate::cli::ServeOptions;
-use crate::file_record::FileRecord;
+use crate::file_record::{Before, FileRecord};
 use crate::keys::{load_keys, state_folder};
-use crate::server::Server;
+use crate::limits::Limits;
+use crate::server::{Server, raise_descriptor_limit};
 use crate::settings_file::read_settings;
-use crate::unfinished::Unfinished;
+use crate::state_file::{KnownQueues, StateFile};
 
 /// Time between two rounds of the purge.
 const PURGE_EVERY: Duration = Duration::from_secs(5);
@@ -34,65 +37,91 @@ const PURGE_EVERY: Duration = Duration::from_secs(5);
 const PURGE_BUDGET: Duration = Duration::from_secs(4);
 /// How often a round that found nothing to do is recorded, so that it is seen that the purge runs.
 const IDLE_RECORD_EVERY: Duration = Duration::from_secs(30);
+/// The one queue that `--origin` makes, and its tenant.
+const ONE_QUEUE: &str = "default";
 /// Quota of the one queue that `--origin` makes.
 const DEFAULT_QUOTA: u64 = 100;
 
 /// Runs until told to stop.
 pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
+    // First of all: a hangup during the start is noted, and must not end the program.
+    let hangup = signal(SignalKind::hangup())?;
     init_telemetry(&options.log.levels, options.log.format).map_err(|reason| anyhow::anyhow!("--log {reason}"))?;
     let document = first_settings(&options)?;
     let timeout = Duration::from_millis(options.store_timeout_ms);
-    let (store, records) = open_store_and_records("--store", &options.store, timeout)?;
+    let memory = (options.store == "memory").then(|| Arc::new(MemoryStore::new(SystemClock::new())));
+    let (store, records): StoreAndRecords = match &memory {
+        Some(memory) => (memory.clone(), Arc::new(MemoryRecords::new(SystemClock::new()))),
+        None => open_store_and_records("--store", &options.store, timeout)?,
+    };
+    let kept = kept(&options, memory)?;
     let directory = Arc::new(Directory::new(store.clone(), document.tenants.clone(), document.queues.clone()));
     let requests = RequestMetrics::new();
-    let router = vestibule_gate::router(gate(&options, store.clone(), directory.clone())?);
+    let gate = gate(&options, store.clone(), directory.clone())?;
+    let router = vestibule_gate::router(gate.clone());
     let router = log_requests(requests.around(router));
-    let server = Server::bind(&options.listen).await?;
+    let limits = Limits::new(&options, raise_descriptor_limit());
+    info!(connections = limits.gate.total, per_address = limits.gate.per_network, "limits");
+    let server = Server::bind(&options.listen).await.map_err(elsewhere("--listen"))?.with_limits(limits.gate);
     let parts = AdminParts {
         store: store.clone(),
         records: records.clone(),
         directory: directory.clone(),
-        trusted_proxies: options.trusted_proxies,
+        trusted_proxies: options.admin_trusted_proxies,
         provider: options.provider.config()?,
         themes: open_publisher("--themes", &themes_config(&options))?,
+        audit_days: options.audit_days,
         streams: true,
     };
-    let admin = admin::bind(&options, parts, requests).await?;
+    let admin = admin::bind(&options, limits.admin, parts, requests).await?;
 
-    let unfinished = unfinished(&options, &store);
-    if let Some(unfinished) = &unfinished {
-        unfinished.take_up(&document.queues).await;
-    }
     // Before the first request, so that no gate takes a queue that is about to be written for one that was lost.
-    let written = Written { directory, record: FileRecord::new(store.clone(), records.clone()) };
+    let record = FileRecord::new(store.clone(), records.clone());
+    let written = Written::new(store.clone(), directory, record, kept.known);
     if let Err(error) = written.write(&document, &[]).await {
         warn!(%error, "the settings could not be written to the store yet");
     }
-    let settings = tokio::spawn(keep_settings(options.clone(), written, document));
+    let settings = tokio::spawn(keep_settings(options.clone(), written, document, hangup));
     let purge = tokio::spawn(keep_purging(store, records));
-    let writing = unfinished.clone().map(|unfinished| tokio::spawn(unfinished.keep_writing()));
+    let watch = tokio::spawn(async move { gate.serve_all_the_time().await });
+    let writing = kept.state.clone().map(|state| tokio::spawn(state.keep_writing()));
     let admin = admin.map(|admin| tokio::spawn(admin.serve()));
     info!(address = server.address(), store = store_kind(&options.store), "serving");
     server.serve(router, stop_signal()?, Duration::from_secs(options.drain)).await;
     settings.abort();
     purge.abort();
+    watch.abort();
     admin.inspect(tokio::task::JoinHandle::abort);
-    if let (Some(unfinished), Some(writing)) = (unfinished, writing) {
+    if let (Some(state), Some(writing)) = (kept.state, writing) {
         writing.abort();
-        unfinished.write().await;
+        state.write().await;
     }
     info!("stopped");
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a restart must know of the memory store. Redis knows by itself, and without keys of its own or a folder that was
-/// given there is no state folder.
-fn unfinished(options: &ServeOptions, store: &Arc<dyn Store>) -> Option<Unfinished> {
-    let no_folder = options.state.is_none() && options.ticket_keys.is_some() && options.pass_keys.is_some();
-    if options.store != "memory" || no_folder {
-        return None;
+/// What outlasts the program. Without keys of its own or a folder that was given there is no state folder.
+struct Kept {
+    state: Option<StateFile>,
+    known: Option<KnownQueues>,
+}
+
+/// Takes up what was kept. It is the memory store alone that needs its state kept.
+fn kept(options: &ServeOptions, memory: Option<Arc<MemoryStore>>) -> anyhow::Result<Kept> {
+    if options.state.is_none() && options.ticket_keys.is_some() && options.pass_keys.is_some() {
+        return Ok(Kept { state: None, known: None });
     }
-    Some(Unfinished::new(&state_folder(options.state.clone()).ok()?, store.clone()))
+    let folder = state_folder(options.state.clone())?;
+    let state = memory.map(|memory| StateFile::new(&folder, memory));
+    if let Some(state) = &state {
+        state.take_up()?;
+    }
+    Ok(Kept { state, known: Some(KnownQueues::new(&folder)) })
+}
+
+/// Says what to do about an address that can't be had.
+pub(crate) fn elsewhere(flag: &str) -> impl Fn(anyhow::Error) -> anyhow::Error {
+    move |error| anyhow::anyhow!("{error:#}\nGive another address: {flag} 127.0.0.1:0 takes any port that is free")
 }
 
 /// The kind of store, without whatever its address holds.
@@ -123,6 +152,7 @@ fn gate(options: &ServeOptions, store: Arc<dyn Store>, directory: Arc<Directory>
         themes: open_themes("--themes", &themes_config(options))?,
         tickets: TicketSigner::new(&tickets).context("--ticket-keys")?,
         passes: PassSigner::new(&passes).context("--pass-keys")?,
+        store_timeout: Duration::from_millis(options.store_timeout_ms),
         trusted_proxies: options.trusted_proxies,
         proxy: ProxyLimits {
             connect_timeout: Duration::from_secs(options.connect_timeout),
@@ -137,20 +167,24 @@ fn first_settings(options: &ServeOptions) -> anyhow::Result<Document> {
     if options.settings.is_some() && options.quota.is_some() {
         bail!("--quota goes with --origin and no settings file; in a settings file every queue has its own quota");
     }
+    if options.settings.is_some() && options.name.is_some() {
+        bail!("--name goes with --origin and no settings file; in a settings file every queue has its own name");
+    }
     if let Some(path) = &options.settings {
         return Ok(read_settings(path, options.origin.as_ref())?);
     }
     if let Some(origin) = &options.origin {
+        let name = options.name.as_deref().unwrap_or(HOST_GAP);
         let queue = json!({
-            "id": "default", "tenant": "default", "name": origin.host(), "hosts": ["*"],
+            "id": ONE_QUEUE, "tenant": ONE_QUEUE, "name": name, "hosts": ["*"],
             "quota": options.quota.unwrap_or(DEFAULT_QUOTA),
             "handover": { "kind": "proxy", "origin": origin.to_string() },
         });
-        let tenant = json!({ "id": "default", "name": origin.host() });
+        let tenant = json!({ "id": ONE_QUEUE, "name": name });
         let document = json!({ "tenants": [tenant], "queues": [queue] });
         return parse_document(&document).map_err(|errors| {
             let named: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            anyhow::anyhow!("--origin, --quota: {}", named.join("; "))
+            anyhow::anyhow!("--origin, --quota, --name: {}", named.join("; "))
         });
     }
     if options.store == "memory" {
@@ -160,17 +194,22 @@ fn first_settings(options: &ServeOptions) -> anyhow::Result<Document> {
 }
 
 /// Writes the settings to the store, again until it takes them, and anew on SIGHUP.
-async fn keep_settings(options: ServeOptions, written: Written, mut document: Document) {
-    let Ok(mut hangup) = signal(SignalKind::hangup()) else { return };
-    let mut gone = Vec::new();
+async fn keep_settings(options: ServeOptions, written: Written, mut document: Document, mut hangup: Signal) {
+    // Queues that the file no longer names. Those with sessions stay, and go with a later reload.
+    let mut unnamed = Vec::new();
     loop {
-        written.write_at_last(&document, &gone).await;
-        gone.clear();
+        unnamed = written.write_at_last(&document, &unnamed).await;
         hangup.recv().await;
         let Some(path) = &options.settings else { continue };
         match read_settings(path, options.origin.as_ref()) {
+            // An editor that is in the middle of a write leaves such a file for a moment.
+            Ok(next) if next.queues.is_empty() && !document.queues.is_empty() => {
+                error!("the settings file names no queues, so the old settings stay in force: {}", path.display());
+            }
             Ok(next) => {
-                gone = removed(&document, &next);
+                let names = |id: &QueueId| next.queues.iter().any(|queue| queue.id == *id);
+                unnamed.extend(document.queues.iter().map(|queue| queue.id.clone()));
+                unnamed.retain(|id| !names(id));
                 document = next;
                 info!(queues = document.queues.len(), "settings read again");
             }
@@ -179,28 +218,58 @@ async fn keep_settings(options: ServeOptions, written: Written, mut document: Do
     }
 }
 
-fn removed(before: &Document, after: &Document) -> Vec<QueueId> {
-    let named = |id: &QueueId| after.queues.iter().any(|queue| queue.id == *id);
-    before.queues.iter().map(|queue| queue.id.clone()).filter(|id| !named(id)).collect()
-}
-
 /// Where a settings file goes.
 struct Written {
+    store: Arc<dyn Store>,
     directory: Arc<Directory>,
     record: FileRecord,
+    known: Option<KnownQueues>,
+    /// What the store had before a write that has not ended.
+    before: Mutex<Option<Before>>,
 }
 
 impl Written {
-    async fn write(&self, file: &Document, gone: &[QueueId]) -> Result<(), StoreError> {
-        let document = self.record.in_force(file).await?;
-        self.directory.apply(&document.tenants, &document.queues, gone).await?;
-        self.record.keep(file).await
+    fn new(store: Arc<dyn Store>, directory: Arc<Directory>, record: FileRecord, known: Option<KnownQueues>) -> Self {
+        Self { store, directory, record, known, before: Mutex::default() }
     }
 
-    async fn write_at_last(&self, file: &Document, gone: &[QueueId]) {
+    /// Returns those of the `unnamed` queues that stay, because they have sessions.
+    async fn write(&self, file: &Document, unnamed: &[QueueId]) -> Result<Vec<QueueId>, StoreError> {
+        if let Some(known) = &self.known {
+            known.restore(&*self.store, &file.queues).await?;
+        }
+        let document = self.record.in_force(file).await?;
+        // A write that broke off is audited with what was there before the first try.
+        let mut kept = self.before.lock().await;
+        let before = match kept.take() {
+            Some(before) => before,
+            None => self.record.before(&document, unnamed).await?,
+        };
+        let left = match self.directory.apply(&document.tenants, &document.queues, unnamed).await {
+            Ok(left) => left,
+            Err(error) => {
+                *kept = Some(before);
+                return Err(error);
+            }
+        };
+        if let Some(known) = &self.known {
+            known.note(&file.queues);
+        }
+        self.record.audit(before, &document, &left).await;
+        self.record.keep(file).await?;
+        for removed in unnamed.iter().filter(|id| !left.contains(id)) {
+            self.record.forget(removed).await?;
+        }
+        Ok(left)
+    }
+
+    async fn write_at_last(&self, file: &Document, unnamed: &[QueueId]) -> Vec<QueueId> {
         let mut pause = Duration::from_millis(100);
-        while let Err(error) = self.write(file, gone).await {
-            warn!(%error, "the settings could not be written to the store; trying again");
+        loop {
+            match self.write(file, unnamed).await {
+                Ok(left) => return left,
+                Err(error) => warn!(%error, "the settings could not be written to the store; trying again"),
+            }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_secs(5));
         }
@@ -215,8 +284,10 @@ pub(crate) async fn keep_purging(store: Arc<dyn Store>, records: Arc<dyn Records
     loop {
         ticks.tick().await;
         let round = vestibule_purge::run(store.as_ref(), PURGE_BUDGET).await;
-        if let Err(error) = notice_minute(&*store, &*records).await {
-            debug!(%error, "this minute's numbers could not be noted");
+        match tokio::time::timeout(PURGE_BUDGET, notice_minute(&*store, &*records)).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => debug!(%error, "this minute's numbers could not be noted"),
+            Err(_) => debug!("this minute's numbers were not noted for every queue: the time was over"),
         }
         if round.was_idle() && recorded.is_some_and(|at| at.elapsed() < IDLE_RECORD_EVERY) {
             continue;

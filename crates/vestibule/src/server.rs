@@ -1,34 +1,62 @@
 //! Accepts connections and serves them until told to stop, then lets what is under way finish.
+//!
+//! Clients are strangers: how many connections they hold, and how long each of them may keep this process waiting, has
+//! limits. The head of a request has [`HEAD_TIMEOUT`], also before its first byte and between two requests; bodies have a
+//! least rate ([`patience`]), and connections a number ([`connections`]).
+
+mod connections;
+mod patience;
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::io::ErrorKind;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use anyhow::Context as _;
 use axum::Router;
 use axum::body::Body;
-use hyper::body::Incoming;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use http::header::CONNECTION;
+use http::{HeaderValue, StatusCode};
+use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::watch;
 use tower::ServiceExt as _;
 use tracing::{debug, info, warn};
 use vestibule_gate::PeerAddress;
 
+use self::connections::{Connection, Connections, RequestUnderWay};
+use self::patience::{ClientBody, ClientStream};
 use crate::cli::Listen;
 
-/// How long a client may take to send the head of a request.
+pub(crate) use self::connections::ConnectionLimits;
+
+/// How long a client may take to send the head of a request, from the moment it connected or was answered.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 /// Most bytes of a request's head: room for 16 KB of other people's cookies, and some.
 const HEAD_MAX: usize = 128 * 1024;
 /// Pause after the system refused a connection, so that a lack of file descriptors is not made worse.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How long a client may pause within a body that it sends or takes.
+const BODY_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where connections come from.
-pub(crate) enum Server {
+pub(crate) struct Server {
+    listener: Listener,
+    limits: ConnectionLimits,
+    patience: Duration,
+}
+
+enum Listener {
     Tcp(TcpListener),
     Unix(UnixListener),
 }
@@ -36,20 +64,36 @@ pub(crate) enum Server {
 impl Server {
     /// Begins to listen.
     pub(crate) async fn bind(listen: &Listen) -> anyhow::Result<Self> {
-        let context = || format!("can't listen on {listen}");
-        match listen {
-            Listen::Tcp(address) => Ok(Self::Tcp(TcpListener::bind(address).await.with_context(context)?)),
-            Listen::Unix(path) => Ok(Self::Unix(bind_unix(path).with_context(context)?)),
-        }
+        let failed = |error: std::io::Error| match error.kind() {
+            ErrorKind::AddrInUse => {
+                anyhow::anyhow!("can't listen on {listen}: the address is in use by another program")
+            }
+            _ => anyhow::Error::new(error).context(format!("can't listen on {listen}")),
+        };
+        let listener = match listen {
+            Listen::Tcp(address) => Listener::Tcp(TcpListener::bind(address).await.map_err(failed)?),
+            Listen::Unix(path) => Listener::Unix(bind_unix(path).map_err(failed)?),
+        };
+        Ok(Self { listener, limits: ConnectionLimits::LOCAL, patience: BODY_PATIENCE })
+    }
+
+    /// With these limits instead of [`ConnectionLimits::LOCAL`].
+    pub(crate) fn with_limits(self, limits: ConnectionLimits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// With this much patience within a body, instead of 30 seconds.
+    pub(crate) fn with_patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// The address, for people.
     pub(crate) fn address(&self) -> String {
-        match self {
-            Self::Tcp(listener) => {
+        match &self.listener {
+            Listener::Tcp(listener) => {
                 listener.local_addr().map_or_else(|_| "http://?".to_owned(), |address| format!("http://{address}"))
             }
-            Self::Unix(listener) => {
+            Listener::Unix(listener) => {
                 let address = listener.local_addr().ok();
                 let path = address.as_ref().and_then(|address| address.as_pathname());
                 format!("unix:{}", path.unwrap_or(Path::new("?")).display())
@@ -59,67 +103,171 @@ impl Server {
 
     /// The address as numbers; `None` for a socket file.
     pub(crate) fn tcp_address(&self) -> Option<SocketAddr> {
-        match self {
-            Self::Tcp(listener) => listener.local_addr().ok(),
-            Self::Unix(_) => None,
+        match &self.listener {
+            Listener::Tcp(listener) => listener.local_addr().ok(),
+            Listener::Unix(_) => None,
         }
     }
 
     /// Serves until `stop` resolves, then waits up to `drain` for requests under way.
     pub(crate) async fn serve(self, router: Router, stop: impl Future<Output = ()>, drain: Duration) {
-        let graceful = GracefulShutdown::new();
-        let mut stop = std::pin::pin!(stop);
+        let (connections, draining) = (Connections::new(self.limits), watch::Sender::new(()));
+        let mut stop = pin!(stop);
         loop {
             tokio::select! {
-                accepted = self.accept(&router, &graceful) => if let Err(error) = accepted {
-                    warn!(%error, "a connection was not accepted");
-                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                accepted = self.accept(&connections, &router, &draining) => if let Err(error) = accepted {
+                    pause_after(&error).await;
                 },
                 () = &mut stop => break,
             }
         }
         drop(self);
-        info!(connections = graceful.count(), "draining");
-        if tokio::time::timeout(drain, graceful.shutdown()).await.is_err() {
+        info!(connections = draining.receiver_count(), "draining");
+        draining.send_replace(());
+        if tokio::time::timeout(drain, draining.closed()).await.is_err() {
             warn!("requests under way were cut off: the time to drain is over");
         }
     }
 
-    async fn accept(&self, router: &Router, graceful: &GracefulShutdown) -> std::io::Result<()> {
-        match self {
-            Self::Tcp(listener) => {
+    async fn accept(
+        &self,
+        connections: &Arc<Connections>,
+        router: &Router,
+        draining: &watch::Sender<()>,
+    ) -> std::io::Result<()> {
+        match &self.listener {
+            Listener::Tcp(listener) => {
                 let (stream, peer) = listener.accept().await?;
-                stream.set_nodelay(true)?;
-                connect(stream, PeerAddress(Some(peer.ip())), router.clone(), graceful);
+                // Fails only where the client is gone already.
+                let _ = stream.set_nodelay(true);
+                self.connect(stream, Some(peer.ip()), connections, router, draining);
             }
-            Self::Unix(listener) => {
+            Listener::Unix(listener) => {
                 let (stream, _) = listener.accept().await?;
-                connect(stream, PeerAddress(None), router.clone(), graceful);
+                self.connect(stream, None, connections, router, draining);
             }
         }
+        connections.closed().await;
         Ok(())
+    }
+
+    fn connect<S>(
+        &self,
+        stream: S,
+        peer: Option<IpAddr>,
+        connections: &Arc<Connections>,
+        router: &Router,
+        draining: &watch::Sender<()>,
+    ) where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let Some(connection) = connections.admit(peer) else { return };
+        let stream = ClientStream::new(stream, connection.clone(), self.patience);
+        let handler = Handler { router: router.clone(), peer: PeerAddress(peer), patience: self.patience };
+        let task = tokio::spawn(serve_connection(stream, connection.clone(), handler, draining.subscribe()));
+        connection.is_served_by(task.abort_handle());
     }
 }
 
-fn connect<S>(stream: S, peer: PeerAddress, router: Router, graceful: &GracefulShutdown)
-where
+async fn pause_after(error: &std::io::Error) {
+    if !matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset | ErrorKind::Interrupted) {
+        warn!(%error, "a connection was not accepted");
+        tokio::time::sleep(ACCEPT_PAUSE).await;
+    }
+}
+
+async fn serve_connection<S>(
+    stream: ClientStream<S>,
+    connection: Connection,
+    handler: Handler,
+    mut draining: watch::Receiver<()>,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
-        let mut request = request.map(Body::new);
-        request.extensions_mut().insert(peer);
-        let router = router.clone();
-        async move { Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {})) }
-    });
-    let mut builder = auto::Builder::new(TokioExecutor::new()).http1_only();
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_MAX);
-    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
-    let watched = graceful.watch(connection);
-    tokio::spawn(async move {
-        if let Err(error) = watched.await {
-            debug!(%error, "a connection ended early");
+    let service = hyper::service::service_fn(move |request| handler.clone().answer(request, connection.clone()));
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_MAX);
+    let mut served = pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
+    let outcome = tokio::select! {
+        outcome = &mut served => outcome,
+        _ = draining.changed() => {
+            served.as_mut().graceful_shutdown();
+            served.await
         }
-    });
+    };
+    if let Err(error) = outcome {
+        debug!(%error, "a connection ended early");
+    }
+}
+
+/// What answers the requests of a connection.
+#[derive(Clone)]
+struct Handler {
+    router: Router,
+    peer: PeerAddress,
+    patience: Duration,
+}
+
+impl Handler {
+    async fn answer(
+        self,
+        request: hyper::Request<Incoming>,
+        connection: Connection,
+    ) -> Result<hyper::Response<AnswerBody>, Infallible> {
+        let under_way = connection.begin_request();
+        let was_too_slow = Arc::new(AtomicBool::new(false));
+        let mut request =
+            request.map(|body| Body::new(ClientBody::new(body, connection, self.patience, was_too_slow.clone())));
+        request.extensions_mut().insert(self.peer);
+        let answer = self.router.oneshot(request).await.unwrap_or_else(|never| match never {});
+        let answer = if was_too_slow.load(Ordering::Relaxed) { request_timeout() } else { answer };
+        Ok(answer.map(|body| AnswerBody { body, _under_way: under_way }))
+    }
+}
+
+/// The answer to a client that did not send its body.
+fn request_timeout() -> Response {
+    let mut answer = StatusCode::REQUEST_TIMEOUT.into_response();
+    answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    answer
+}
+
+/// An answer's body, with whose end the request ends.
+struct AnswerBody {
+    body: Body,
+    _under_way: RequestUnderWay,
+}
+
+impl hyper::body::Body for AnswerBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Raises the limit of file descriptors as far as the system allows, and returns it.
+pub(crate) fn raise_descriptor_limit() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(u64::MAX);
+    if limit.current.is_some_and(|current| current < most)
+        && setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).is_err()
+    {
+        warn!(?limit, "the limit of file descriptors could not be raised");
+    }
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 /// Binds a socket file, in place of one that nobody listens on any more.

@@ -37,10 +37,26 @@ impl fmt::Display for WrongFields {
         let mut separator = "";
         for (line, error) in &self.fields {
             write!(f, "{separator}{}:{line}: {error}", self.path.display())?;
+            if let Some(meant) = meant(error) {
+                write!(f, "; did you mean {meant}?")?;
+            }
             separator = "\n";
         }
         Ok(())
     }
+}
+
+/// Least likeness of a field's name to one that may be meant, from 0 to 1.
+const LIKENESS_MIN: f64 = 0.8;
+
+/// The field that was meant by one that is unknown.
+fn meant(error: &FieldError) -> Option<String> {
+    let params = error.fault.params();
+    let name = error.field.rsplit('.').next()?;
+    let likeness = |field: &&str| strsim::jaro_winkler(name, field);
+    let fields = params.get("known")?.as_str()?.split(", ");
+    let best = fields.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(&best) >= LIKENESS_MIN).then(|| best.to_owned())
 }
 
 /// Reads a settings file. `origin` stands in for queues that name none.
@@ -220,6 +236,7 @@ path = "/static/**"
         assert!(lines[1].starts_with("f.toml:12: queues[0].quota: takes a whole number"), "{message}");
         assert!(lines[2].starts_with("f.toml:13: queues[0].mode: takes one of \"open\""), "{message}");
         assert!(lines[3].starts_with("f.toml:14: queues[0].qouta: is not a field here"), "{message}");
+        assert!(lines[3].ends_with("; did you mean quota?"), "{message}");
         assert!(lines[4].starts_with("f.toml:19: queues[0].rules[0].path: takes path globs"), "{message}");
     }
 

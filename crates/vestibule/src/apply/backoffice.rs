@@ -107,7 +107,9 @@ impl Backoffice {
             Ok(uri)
         };
         let Some(token) = vestibule_http::variable(TOKEN) else {
-            bail!("{TOKEN} is not set; it takes an API token of a superuser, which the dashboard makes");
+            bail!(
+                "{TOKEN} is not set; it takes an API token of a superuser, which the dashboard makes; one for settings only is enough"
+            );
         };
         let token = token.trim().to_owned();
         Ok(Self { uri: address(false)?, uri_of_plan: address(true)?, token })

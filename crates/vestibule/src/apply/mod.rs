@@ -9,8 +9,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use vestibule_admin::{Via, audit_queue, audit_tenant};
+use vestibule_core::records::Records;
 use vestibule_core::{PutMode, PutOutcome, Store, StoreError};
-use vestibule_http::open_store;
+use vestibule_http::open_store_and_records;
 
 use self::plan::{Plan, QueueChange};
 use crate::cli::ApplyOptions;
@@ -28,7 +30,7 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
     if backoffice::is_backoffice(&options.to) {
         return backoffice::apply(&options, &document).await;
     }
-    let store = open_store("--to", &options.to, PATIENCE)?;
+    let (store, records) = open_store_and_records("--to", &options.to, PATIENCE)?;
     let plan = Plan::of(&*store, &document, options.remove).await.context("the store could not be read")?;
     print!("{plan}");
     if plan.is_empty() {
@@ -43,7 +45,7 @@ pub(crate) async fn apply(options: ApplyOptions) -> anyhow::Result<ExitCode> {
         println!("nothing was written");
         return Ok(ExitCode::FAILURE);
     }
-    carry_out(&*store, &plan).await
+    carry_out(&*store, &*records, &plan).await
 }
 
 /// Asks whoever sits at the terminal.
@@ -58,17 +60,26 @@ fn confirmed() -> anyhow::Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Writes what was planned; a queue that somebody else changed meanwhile is left as it is and named.
-async fn carry_out(store: &dyn Store, plan: &Plan) -> anyhow::Result<ExitCode> {
+/// Writes and audits what was planned; a queue that somebody else changed meanwhile is left as it is and named.
+async fn carry_out(store: &dyn Store, records: &dyn Records, plan: &Plan) -> anyhow::Result<ExitCode> {
     let mut refused = 0_usize;
+    let via = Via::CommandLine;
+    let tenants = store.tenants().await.context("the tenants could not be read")?;
     for (tenant, _) in &plan.tenants {
         store.put_tenant(tenant).await.with_context(|| format!("tenant {} could not be written", tenant.id))?;
+        audit_tenant(records, via, tenants.iter().find(|before| before.id == tenant.id), Some(tenant)).await;
     }
     for change in &plan.queues {
         let id = &change.settings.id;
+        let before = store.settings(id).await.with_context(|| format!("queue {id} could not be read"))?;
         match write(store, change).await {
-            Ok(PutOutcome::Stored(revision)) => println!("queue {id}: written, revision {revision}"),
-            Ok(PutOutcome::Conflict(_)) | Err(StoreError::UnknownQueue(_)) => {
+            Ok(PutOutcome::Stored(revision)) => {
+                let mut after = change.settings.clone();
+                after.line.revision = revision;
+                audit_queue(records, via, before.as_ref(), Some(&after)).await;
+                println!("queue {id}: written, revision {revision}");
+            }
+            Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) | Err(StoreError::UnknownQueue(_)) => {
                 refused += 1;
                 println!("queue {id}: changed by somebody else meanwhile, so not written; apply again to see how");
             }
@@ -76,7 +87,9 @@ async fn carry_out(store: &dyn Store, plan: &Plan) -> anyhow::Result<ExitCode> {
         }
     }
     for id in plan.removals() {
+        let before = store.settings(id).await.with_context(|| format!("queue {id} could not be read"))?;
         store.remove_queue(id).await.with_context(|| format!("queue {id} could not be removed"))?;
+        audit_queue(records, via, before.as_ref(), None).await;
         println!("queue {id}: removed");
     }
     Ok(if refused == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -26,23 +26,19 @@ use vestibule_http::{Directory, LogFormat, ThemesConfig, init_telemetry, open_pu
 use self::habits::Habits;
 use crate::admin::backoffice;
 use crate::cli::{DemoOptions, Listen};
-use crate::serve::{keep_purging, stop_signal};
+use crate::serve::{elsewhere, keep_purging, stop_signal};
 use crate::server::Server;
 
 /// How long requests under way may take to end once the demo is told to stop.
 const DRAIN: Duration = Duration::from_secs(1);
 /// Name of the superuser.
 const SUPERUSER: &str = "admin";
-/// What to do about an address that can't be had.
-const ELSEWHERE: &str =
-    "Give another address, such as --listen 127.0.0.1:8081, or --listen 127.0.0.1:0 for any port that is free";
 
 /// Runs until told to stop.
 pub(crate) async fn demo(options: DemoOptions) -> anyhow::Result<ExitCode> {
     init_telemetry(&options.log, LogFormat::Text).map_err(|reason| anyhow::anyhow!("VESTIBULE_LOG {reason}"))?;
     let stop = stop_signal()?;
-    let gate =
-        Server::bind(&Listen::Tcp(options.listen)).await.map_err(|error| anyhow::anyhow!("{error:#}\n{ELSEWHERE}"))?;
+    let gate = Server::bind(&Listen::Tcp(options.listen)).await.map_err(elsewhere("--listen"))?;
     let address = reachable(gate.tcp_address().context("a socket file is no address for the demo")?);
     let habits = Habits::default();
     let mut demo = Demo::open(options.quota, |shop| queue::document(options.quota, shop)).await?;
@@ -98,6 +94,7 @@ impl Demo {
             trusted_proxies: 0,
             provider: None,
             themes: open_publisher("themes", &at)?,
+            audit_days: vestibule_admin::AUDIT_DAYS,
             streams: true,
         };
         Ok(Self { store, router, backoffice: Some(backoffice), tasks, _themes: themes })

@@ -7,7 +7,7 @@ use serde_json::json;
 use vestibule_core::settings::{Document, parse_document};
 use vestibule_core::{PassSigner, QueueId, Store, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
-use vestibule_http::Directory;
+use vestibule_http::{Directory, STORE_TIMEOUT};
 use vestibule_themes::Themes;
 
 use super::shop::FREE_PATHS;
@@ -48,6 +48,7 @@ pub(super) fn gate(store: Arc<dyn Store>, directory: Arc<Directory>, themes: The
         themes,
         tickets: TicketSigner::new(&random_key("ticket")?)?,
         passes: PassSigner::new(&random_key("pass")?)?,
+        store_timeout: STORE_TIMEOUT,
         trusted_proxies: 0,
         proxy: ProxyLimits::default(),
     }))

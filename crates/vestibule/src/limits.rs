@@ -1,0 +1,69 @@
+//! How many connections the listeners of `vestibule serve` hold, by its options and the system's limit of descriptors.
+
+use crate::cli::ServeOptions;
+use crate::server::ConnectionLimits;
+
+/// Descriptors for everything that is no connection of a client or to an origin: the store, files, listeners.
+const RESERVED: usize = 64;
+/// Most connections of the backoffice.
+const ADMIN_CONNECTIONS: usize = 512;
+/// The backoffice's share of few descriptors: one in eight.
+const ADMIN_SHARE: usize = 8;
+/// Fewest connections, however few descriptors there are.
+const LEAST: usize = 16;
+
+/// The limits of both listeners.
+#[derive(Debug)]
+pub(crate) struct Limits {
+    pub(crate) gate: ConnectionLimits,
+    pub(crate) admin: ConnectionLimits,
+}
+
+impl Limits {
+    /// Within so many descriptors. A visitor of a proxied site takes two: their connection, and one to the site.
+    pub(crate) fn new(options: &ServeOptions, descriptors: u64) -> Self {
+        let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
+        let left = descriptors.saturating_sub(RESERVED);
+        let admin =
+            if options.admin_listen.is_some() { ADMIN_CONNECTIONS.min(left / ADMIN_SHARE).max(LEAST) } else { 0 };
+        let gate = options.connections.min(left.saturating_sub(admin) / 2).max(LEAST);
+        let per_network = |total: usize, proxies: usize| {
+            (proxies == 0).then(|| options.connections_per_address.min(total / 2).max(1))
+        };
+        Self {
+            gate: ConnectionLimits { total: gate, per_network: per_network(gate, options.trusted_proxies) },
+            admin: ConnectionLimits { total: admin, per_network: per_network(admin, options.admin_trusted_proxies) },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn limits(arguments: &[&str], descriptors: u64) -> [(usize, Option<usize>); 2] {
+        let parsed = Cli::parse_from([&["vestibule", "serve"], arguments].concat());
+        let Command::Serve(options) = parsed.command else { unreachable!("serve was given") };
+        let limits = Limits::new(&options, descriptors);
+        [limits.gate, limits.admin].map(|limits| (limits.total, limits.per_network))
+    }
+
+    #[test]
+    fn few_descriptors_mean_few_connections() {
+        let admin = ["--admin-listen", "127.0.0.1:0"];
+        assert_eq!(limits(&admin, 256), [(84, Some(42)), (24, Some(12))]);
+        assert_eq!(limits(&admin, 1 << 20), [(10_000, Some(256)), (512, Some(256))]);
+        assert_eq!(limits(&[], 10)[0], (16, Some(8)));
+    }
+
+    #[test]
+    fn behind_a_proxy_an_address_has_no_limit() {
+        let gate = ["--admin-listen", "127.0.0.1:0", "--trusted-proxies", "1"];
+        assert_eq!(limits(&gate, 4096), [(1764, None), (504, Some(252))]);
+        let both = [&gate[..], &["--admin-trusted-proxies", "1"]].concat();
+        assert_eq!(limits(&both, 4096), [(1764, None), (504, None)]);
+    }
+}

@@ -4,6 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// What stands beside every amount. A test compares it with the table.
+pub const CAVEAT: &str = "us-east-1 list prices noted from memory on 2026-11-21: check them";
+/// What the sum is called, with [`CAVEAT`].
+pub(crate) const COST_TITLE: &str =
+    "Estimated cost on AWS (us-east-1 list prices noted from memory on 2026-11-21: check them)";
+
 const HOUR: f64 = 3600.0;
 /// Hours of a month, as AWS counts them.
 pub const MONTH: f64 = 730.0;
@@ -12,6 +18,8 @@ const GB: f64 = 1e9;
 const UNIT_GB: f64 = 0.4;
 const UNIT_NEW_CONNECTIONS: f64 = 25.0;
 const UNIT_CONNECTIONS: f64 = 3000.0;
+/// Requests a second that Lambda allows for each unit of a function's concurrency, however short the requests are.
+const REQUESTS_PER_CONCURRENCY: f64 = 10.0;
 
 /// Prices, nodes, and what is taken for granted of a load.
 #[derive(Debug, Clone, Deserialize)]
@@ -48,7 +56,12 @@ struct Prices {
     logs_per_gb: f64,
     s3_per_thousand_lists: f64,
     s3_per_thousand_gets: f64,
+    public_ipv4_per_hour: f64,
+    between_zones_per_gb: f64,
+    web_acl_per_month: f64,
+    web_acl_per_million_requests: f64,
     secret_per_month: f64,
+    kms_key_per_month: f64,
     alarm_metric_per_month: f64,
     valkey_per_node_hour: BTreeMap<String, f64>,
 }
@@ -59,6 +72,7 @@ struct Prices {
 pub struct Assumed {
     pub billed_ms_per_request: f64,
     pub requests_to_join: f64,
+    pub seconds_of_arrivals: f64,
     pub bytes_to_join: f64,
     pub bytes_of_a_poll_s_request: f64,
     pub bytes_of_a_poll_s_answer: f64,
@@ -71,7 +85,9 @@ pub struct Assumed {
     pub themes_in_use: f64,
     pub files_of_a_theme: f64,
     pub redis_nodes: f64,
-    pub cost_of_tls_on_valkey: f64,
+    pub valkey_us_of_a_connection_s_request: f64,
+    pub bytes_of_a_request_to_valkey: f64,
+    pub share_between_zones: f64,
 }
 
 /// What template.yaml makes of it.
@@ -89,6 +105,8 @@ pub struct Deployed {
     pub themes_recheck: f64,
     /// How many secrets are kept.
     pub secrets: f64,
+    /// How many KMS keys are kept.
+    pub kms_keys: f64,
     /// How many metrics alarms look at.
     pub alarm_metrics: f64,
 }
@@ -102,7 +120,8 @@ impl Deployed {
         health_check_every: 35.0,
         themes_recheck: 10.0,
         secrets: 4.0,
-        alarm_metrics: 16.0,
+        kms_keys: 1.0,
+        alarm_metrics: 24.0,
     };
 }
 
@@ -128,25 +147,29 @@ pub struct Load {
 pub struct Bill {
     /// The functions.
     pub lambda: f64,
-    /// The load balancer.
+    /// The load balancer, with a public IPv4 address in each zone.
     pub load_balancer: f64,
     /// Data that leaves AWS.
     pub data_out: f64,
     /// The store.
     pub valkey: f64,
+    /// Data between functions and store in different zones.
+    pub between_zones: f64,
     /// The themes.
     pub s3: f64,
-    /// Secrets and alarms, which are paid for by the month.
+    /// Secrets, the KMS key and alarms, which are paid for by the month.
     pub kept: f64,
+    /// What a web ACL would cost more.
+    pub web_acl: f64,
     /// What a log line a request would cost more.
     pub request_log: f64,
 }
 
 impl Bill {
-    /// All but the log.
+    /// All but the web ACL and the log.
     #[must_use]
     pub fn sum(&self) -> f64 {
-        self.lambda + self.load_balancer + self.data_out + self.valkey + self.s3 + self.kept
+        self.lambda + self.load_balancer + self.data_out + self.valkey + self.between_zones + self.s3 + self.kept
     }
 }
 
@@ -173,9 +196,16 @@ impl Sheet {
         large_enough.or(nodes.last()).map(|(name, _)| (*name).clone()).unwrap_or_default()
     }
 
-    /// How many gates run at once for so many requests a second.
+    /// Lambda concurrency that the gate needs for its busiest second: a unit for every 10 requests a second, or one for each
+    /// request that is under way if those are more.
     #[must_use]
-    pub fn gates_at_once(&self, requests_per_second: f64) -> f64 {
+    pub fn concurrency(&self, requests_per_second: f64) -> u64 {
+        (requests_per_second / REQUESTS_PER_CONCURRENCY).max(self.requests_under_way(requests_per_second)).ceil() as u64
+    }
+
+    /// Requests that are under way at the same time, on average.
+    #[must_use]
+    pub fn requests_under_way(&self, requests_per_second: f64) -> f64 {
         requests_per_second * self.load.billed_ms_per_request / 1000.0
     }
 
@@ -189,16 +219,22 @@ impl Sheet {
             load_balancer: self.load_balancer(load),
             data_out: load.bytes_out / GB * prices.data_out_per_gb,
             valkey: load.hours * self.load.redis_nodes * node,
+            between_zones: load.requests * self.load.bytes_of_a_request_to_valkey * self.load.share_between_zones / GB
+                * prices.between_zones_per_gb,
             s3: self.s3(deployed, load),
             kept: load.hours * self.kept_for_a_month(deployed) / MONTH,
+            web_acl: load.hours * prices.web_acl_per_month / MONTH
+                + load.requests / 1e6 * prices.web_acl_per_million_requests,
             request_log: load.requests * self.load.bytes_of_a_request_s_log_line / GB * prices.logs_per_gb,
         }
     }
 
-    /// What secrets and alarms cost a month.
+    /// What secrets, the KMS key and alarms cost a month.
     #[must_use]
     pub fn kept_for_a_month(&self, deployed: &Deployed) -> f64 {
-        deployed.secrets * self.prices.secret_per_month + deployed.alarm_metrics * self.prices.alarm_metric_per_month
+        deployed.secrets * self.prices.secret_per_month
+            + deployed.kms_keys * self.prices.kms_key_per_month
+            + deployed.alarm_metrics * self.prices.alarm_metric_per_month
     }
 
     fn lambda(&self, deployed: &Deployed, load: &Load) -> f64 {
@@ -220,13 +256,41 @@ impl Sheet {
             (load.bytes_in + load.bytes_out) / load.hours / GB / UNIT_GB,
         ];
         let units = units.into_iter().fold(0.0, f64::max);
-        load.hours * (self.prices.load_balancer_per_hour + units * self.prices.load_balancer_per_lcu_hour)
+        let addresses = self.load.load_balancer_nodes * self.prices.public_ipv4_per_hour;
+        load.hours * (self.prices.load_balancer_per_hour + addresses + units * self.prices.load_balancer_per_lcu_hour)
     }
 
     fn s3(&self, deployed: &Deployed, load: &Load) -> f64 {
-        let at_once = self.gates_at_once(load.requests / (load.hours * HOUR));
-        let processes = at_once.ceil() * self.load.themes_in_use;
+        let under_way = self.requests_under_way(load.requests / (load.hours * HOUR));
+        let processes = under_way.ceil() * self.load.themes_in_use;
         processes * load.hours * HOUR / deployed.themes_recheck / 1000.0 * self.prices.s3_per_thousand_lists
             + processes * self.load.files_of_a_theme / 1000.0 * self.prices.s3_per_thousand_gets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn concurrency_is_a_tenth_of_the_request_rate() {
+        let sheet = Sheet::built_in();
+        assert_eq!(sheet.concurrency(19_881.0), 1_989);
+        assert_eq!(sheet.concurrency(0.0), 0);
+        assert!(sheet.requests_under_way(19_881.0) < 100.0, "short requests do not need fewer units");
+    }
+
+    #[test]
+    fn slow_requests_need_a_unit_each() {
+        let mut sheet = Sheet::built_in();
+        sheet.load.billed_ms_per_request = 400.0;
+        assert_eq!(sheet.concurrency(100.0), 40);
+    }
+
+    #[test]
+    fn the_caveat_names_region_and_date() {
+        let Sheet { region, taken, .. } = Sheet::built_in();
+        assert!(CAVEAT.contains(&region) && CAVEAT.contains(&taken) && CAVEAT.contains("check"), "{CAVEAT}");
+        assert!(COST_TITLE.contains(CAVEAT), "{COST_TITLE}");
     }
 }

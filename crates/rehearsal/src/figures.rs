@@ -100,6 +100,7 @@ fn note_requests(figures: &mut Figures, tally: &Tally, latency: &Histogram) {
     figures.note("requests", Some(tally.requests));
     let most = tally.seconds.iter().map(|second| second.requests).fold(0.0, f32::max);
     figures.note("requests_per_second_most", Some(f64::from(most)));
+    figures.note("lambda_concurrency", Some(Sheet::built_in().concurrency(f64::from(most)) as f64));
     let were_sent = !latency.is_empty() || !tally.failures.is_empty();
     figures.note("failed_share", were_sent.then(|| tally.failed_requests() as f64 / tally.requests.max(1.0)));
     let server_errors: u64 = tally.statuses.range(500..).map(|(_, count)| count).sum();

@@ -115,7 +115,7 @@ impl VirtualGate {
 
     fn answer_robot(&mut self, now: Moment) -> Heard {
         let join = Some(self.chance.session());
-        let answer = self.line.visit(instant(now), &Visit { ticket: None, join });
+        let answer = self.line.visit(instant(now), &Visit { join, ..Visit::default() });
         let is_in = answer.place.is_some_and(|place| place.admitted_at.is_some());
         if is_in { Heard::Through } else { Heard::QueuePage { ask_after_ms: 2000, ticket: true } }
     }
@@ -127,14 +127,14 @@ impl VirtualGate {
     fn visit(&mut self, now: Moment, number: u32) -> VisitAnswer {
         self.silent.remove(&number);
         let guest = self.guest(number);
-        let visit = Visit { ticket: guest.ticket.clone(), join: Some(guest.session) };
+        let visit = Visit { ticket: guest.ticket.clone(), join: Some(guest.session), ..Visit::default() };
         let mut answer = self.line.visit(instant(now), &visit);
         if answer.place.is_none() {
             // The session ended, and its ticket is good no more: somebody new.
             let guest = &mut self.guests[number as usize];
             (guest.session, guest.ticket) = (self.chance.session(), None);
             (guest.shown, guest.told) = (0, 0.0);
-            let visit = Visit { ticket: None, join: Some(guest.session) };
+            let visit = Visit::joining(guest.session);
             answer = self.line.visit(instant(now), &visit);
         }
         if let Some(place) = &answer.place {
@@ -142,11 +142,23 @@ impl VirtualGate {
                 self.order.insert((place.arrival, number));
             }
             let held = self.guest(number).ticket.as_ref();
-            if held.is_none_or(|ticket| ticket.admitted_at() != place.admitted_at) {
+            let confirms = |ticket: &VerifiedTicket| ticket.is_unconfirmed() && place.confirmed;
+            if held.is_none_or(|ticket| ticket.admitted_at() != place.admitted_at || confirms(ticket)) {
                 self.sign(now, number, place);
+            }
+            if !place.confirmed {
+                self.confirm(now, number);
             }
         }
         answer
+    }
+
+    /// A page returns its ticket within seconds. That poll is played at once: later ones may only be counted.
+    fn confirm(&mut self, now: Moment, number: u32) {
+        let Some(ticket) = self.guest(number).ticket.clone() else { return };
+        if let Some(place) = self.line.visit(instant(now), &Visit::keeping(ticket)).place {
+            self.sign(now, number, &place);
+        }
     }
 
     fn sign(&mut self, now: Moment, number: u32, place: &Place) {
@@ -163,7 +175,7 @@ impl VirtualGate {
         if ticket.admitted_at().is_none() {
             let (session, arrival, rank) = (*session, ticket.arrival(), *shown);
             let expires_at = instant(now);
-            self.sign(now, number, &Place { session, arrival, admitted_at: None, rank, expires_at, granted: false });
+            self.sign(now, number, &Place { session, arrival, admitted_at: None, rank, expires_at, confirmed: true });
         }
     }
 

@@ -174,6 +174,7 @@ mod tests {
             claim_ttl: 30,
             hold_ttl: 600,
             max_session: None,
+            credential_ttl: 2,
             epoch: 1,
             revision: 1,
         }

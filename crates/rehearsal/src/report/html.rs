@@ -164,22 +164,28 @@ impl Report {
         let bill = &self.cost.bill;
         let _ = writeln!(
             html,
-            "<h2>Cost on AWS</h2>\n<p class=\"sub\">For the time that it lasted, by {}, over {}.</p>\n<div class=\"scroll\"><table>\n<tbody>",
-            escape(&self.cost.prices),
+            "<h2>Cost on AWS</h2>\n<p class=\"sub\">For the time that it lasted, with {}. Estimates: {}.</p>\n<div class=\"scroll\"><table>\n<tbody>",
             escape(&self.cost.node),
+            escape(self.cost.prices),
         );
         let rows = [
             ("Lambda", bill.lambda),
             ("Load balancer", bill.load_balancer),
             ("Data out", bill.data_out),
             ("Valkey", bill.valkey),
+            ("Between zones", bill.between_zones),
             ("S3", bill.s3),
-            ("Secrets and alarms", bill.kept),
+            ("Secrets, KMS key and alarms", bill.kept),
             ("In all", self.cost.sum),
+            ("With a web ACL, more", bill.web_acl),
             ("With a log line a request, more", bill.request_log),
         ];
         for (name, dollars) in rows {
-            let _ = writeln!(html, "<tr><td>{name}</td><td class=\"n\">${dollars:.4}</td></tr>");
+            let _ = writeln!(
+                html,
+                "<tr><td>{name}</td><td class=\"n\">${dollars:.4}</td><td>{}</td></tr>",
+                escape(self.cost.prices)
+            );
         }
         *html += "</tbody>\n</table></div>\n";
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::cost::{Bill, Load, Sheet};
+use crate::cost::{Bill, CAVEAT, Load};
 use crate::crowd::{Crowd, Habits};
 use crate::faults::Struck;
 use crate::figures::Account;
@@ -104,8 +104,8 @@ pub struct Series {
 /// What it costs, and by which prices.
 #[derive(Debug, Serialize)]
 pub struct Cost {
-    /// When the prices were taken, and of which region.
-    pub prices: String,
+    /// Region and date of the prices, and that they have to be checked.
+    pub prices: &'static str,
     /// The nodes of the store that it was reckoned with.
     pub node: String,
     /// Dollars.
@@ -116,9 +116,7 @@ pub struct Cost {
 
 impl Cost {
     fn of(bill: &Bill, load: &Load) -> Self {
-        let sheet = Sheet::built_in();
-        let prices = format!("{} list prices of {}", sheet.region, sheet.taken);
-        Self { prices, node: load.node.clone(), bill: bill.clone(), sum: bill.sum() }
+        Self { prices: CAVEAT, node: load.node.clone(), bill: bill.clone(), sum: bill.sum() }
     }
 }
 

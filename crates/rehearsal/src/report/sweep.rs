@@ -5,18 +5,20 @@ use std::fmt::Write as _;
 use super::chart::{Chart, Line};
 use super::html::page;
 use super::{Report, shown};
+use crate::cost::CAVEAT;
 
 /// Figures that are compared: their name, and what the column is called.
-const COMPARED: [(&str, &str); 9] = [
+const COMPARED: [(&str, &str); 10] = [
     ("wait_p50", "wait, median, s"),
     ("wait_p90", "9 of 10, s"),
     ("wait_longest", "longest, s"),
     ("most_inside", "most in at once"),
     ("use_of_places", "use of places"),
     ("requests_per_second_most", "most requests a second"),
+    ("lambda_concurrency", "Lambda concurrency needed"),
     ("requests_per_visitor_minute", "requests per visitor-minute"),
     ("promise_kept", "promise kept"),
-    ("cost", "cost, USD"),
+    ("cost", "AWS cost, USD, estimated"),
 ];
 
 /// Plans of one crowd before several quotas.
@@ -62,6 +64,7 @@ impl Sweep {
             }
             text.push('\n');
         }
+        let _ = writeln!(text, "Costs are estimates: {CAVEAT}.");
         text
     }
 
@@ -98,6 +101,7 @@ impl Sweep {
             html += "</tr>\n";
         }
         html += "</tbody>\n</table></div>\n";
+        let _ = writeln!(html, "<p class=\"sub\">Costs are estimates: {CAVEAT}.</p>");
         page(&title, &(html + &self.charts()))
     }
 

@@ -12,6 +12,8 @@ pub use limit::FailIf;
 pub use order::{Order, order_of};
 pub use promise::{Promises, promises_of};
 
+use crate::cost::COST_TITLE;
+
 /// A figure that a report has.
 #[derive(Debug, Clone, Copy)]
 pub struct Figure {
@@ -34,7 +36,7 @@ const fn promised(name: &'static str, title: &'static str, unit: &'static str, m
 }
 
 /// All figures, in the order of a report.
-pub const FIGURES: [Figure; 34] = [
+pub const FIGURES: [Figure; 35] = [
     promised("overshoot", "People in at once, beyond the quota", "people", 0.0),
     promised("tau", "Order of admission against order of arrival (Kendall tau, 0 is the same)", "", 0.0),
     promised("overtaking_seconds", "Worst overtaking: by how much later somebody came who was let in first", "s", 0.0),
@@ -67,11 +69,16 @@ pub const FIGURES: [Figure; 34] = [
     told("server_errors", "Answers with a status of 500 or more", "answers"),
     told("requests", "Requests", "requests"),
     told("requests_per_second_most", "Most requests in one second", "requests"),
+    told(
+        "lambda_concurrency",
+        "Lambda concurrency that the gate needs at that rate: a unit for every 10 a second",
+        "units",
+    ),
     told("requests_per_visitor_minute", "Requests per minute of a visitor", "requests"),
     told("bytes_per_visitor", "Bytes sent and answered per visitor", "bytes"),
     told("store_commands_per_request", "Commands of the store per request", "commands"),
     told("store_bytes_per_visitor", "Memory of the store per visitor present", "bytes"),
-    told("cost", "What it costs on AWS at list prices", "USD"),
+    told("cost", COST_TITLE, "USD"),
     told("lateness_p99_ms", "How late this machine sent what it was to send, 99 of 100", "ms"),
     told("visitors", "People who came", "people"),
 ];

@@ -6,5 +6,5 @@ export default defineConfig({
   ...base,
   testDir: 'e2e',
   outputDir: 'e2e/results',
-  use: { ...use, viewport: { width: 1280, height: 900 } },
+  use: { ...use, locale: 'en-GB', viewport: { width: 1280, height: 900 } },
 })

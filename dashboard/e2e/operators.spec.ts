@@ -35,6 +35,8 @@ test('an operator is created, given more, and removed', async ({ page, office, b
     await dialog(page).getByRole('button', { name: 'Suggest one' }).click()
     password = await dialog(page).getByLabel('Password', { exact: true }).inputValue()
     await dialog(page).getByRole('button', { name: 'Create an operator' }).click()
+    await expect(dialog(page)).toContainText(`Password: ${password}`)
+    await dialog(page).getByRole('button', { name: 'I have copied them' }).click()
     await expect(row(page, 'zoe')).toContainText('Acme Live')
   })
   await test.step('who signs in with it sees what they may', async () => {

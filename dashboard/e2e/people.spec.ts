@@ -74,7 +74,7 @@ test('a viewer sees the numbers and nothing to pull', async ({ page, office }) =
   await page.getByRole('link', { name: 'World tour' }).click()
   await expect(page.getByText('You may look at this queue, not change it.')).toBeVisible()
   await expect(page.getByRole('heading', { name: 'How it went' })).toBeVisible()
-  await expect(page.getByRole('heading', { name: 'Levers' })).toBeHidden()
+  await expect(page.getByRole('heading', { name: 'Controls' })).toBeHidden()
   await expect(page.getByRole('button', { name: 'More' })).toBeHidden()
 
   await page.getByRole('link', { name: 'Settings' }).click()
@@ -108,12 +108,11 @@ test('two operators who save at once: the second sees what the first changed, an
 
   await expect(page.getByText('Somebody else saved this queue meanwhile.')).toBeVisible()
   await page.getByRole('button', { name: 'Review and save …' }).click()
-  const conflict = page.getByRole('dialog', { name: 'Somebody else changed this meanwhile' })
-  await expect(conflict).toContainText('by ada')
-  await expect(conflict).toContainText('You did not change this; theirs stays.')
-  await expect(conflict.getByRole('button', { name: 'Go on with this' })).toBeDisabled()
-  await conflict.getByLabel('Yours').check()
-  await conflict.getByRole('button', { name: 'Go on with this' }).click()
+  const conflict = page.getByRole('dialog', { name: 'This queue was changed in the meantime' })
+  await expect(conflict).toContainText('You did not change this setting. The new value stays.')
+  await expect(conflict.getByRole('button', { name: 'Continue' })).toBeDisabled()
+  await conflict.getByLabel('Your value').check()
+  await conflict.getByRole('button', { name: 'Continue' }).click()
 
   const review = page.getByRole('dialog', { name: 'Save these changes?' })
   await expect(review.getByRole('row', { name: /Name Farewell tour Grand tour/ })).toBeVisible()

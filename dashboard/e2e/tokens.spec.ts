@@ -47,7 +47,7 @@ test('a token is made, works, shows what it did, and works no more once it is re
   await test.step('it works, and the log says what it did', async () => {
     expect((await ask('PATCH', '/queues/acme-tour/levers', '{"quota":33}')).status).toBe(200)
     await page.getByRole('link', { name: 'What deploy script did' }).click()
-    await expect(page.getByText('otto by an API token pulled levers of acme-tour')).toBeVisible()
+    await expect(page.getByText('otto by an API token changed controls of acme-tour')).toBeVisible()
     await page.goBack()
   })
   await test.step('it is revoked', async () => {

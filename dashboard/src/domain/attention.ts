@@ -31,7 +31,7 @@ export const useNeedTexts = defineTexts<Record<Need, string>>({
     no_quota: 'People wait and the quota is 0',
     over_quota: 'More are in than the quota',
     paused: 'People wait and nobody is let in',
-    long_wait: 'Long wait',
+    long_wait: 'Long estimated wait',
     full: 'Full',
   },
   de: {
@@ -40,7 +40,7 @@ export const useNeedTexts = defineTexts<Record<Need, string>>({
     no_quota: 'Wartende, aber die Quote ist 0',
     over_quota: 'Mehr drin, als die Quote erlaubt',
     paused: 'Wartende, aber angehalten',
-    long_wait: 'Lange Wartezeit',
+    long_wait: 'Lange erwartete Wartezeit',
     full: 'Voll',
   },
 })

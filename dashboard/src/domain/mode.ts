@@ -32,7 +32,7 @@ export const useModeTexts = defineTexts<Record<Mode, { name: string; does: strin
     paused: { name: 'Angehalten', does: 'Man stellt sich an und behält den Platz; niemand wird eingelassen.' },
     draining: { name: 'Auslaufend', does: 'Niemand Neues stellt sich an; die Reihe wird eingelassen wie bisher. Ist sie leer, schließt sie von selbst.' },
     closed: { name: 'Geschlossen', does: 'Niemand stellt sich an, die Seite „geschlossen“ erscheint. Wer drin ist, bleibt.' },
-    bypass: { name: 'Umgangen', does: 'Alle gehen ohne Grenze direkt zur Website. Nichts wird gezählt.' },
+    bypass: { name: 'Durchlass', does: 'Alle gehen ohne Grenze direkt zur Website. Nichts wird gezählt.' },
   },
 })
 

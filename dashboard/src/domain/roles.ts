@@ -17,11 +17,11 @@ const t = defineTexts({
     },
   },
   de: {
-    names: { viewer: 'Nur lesen', operator: 'Bedienen', superuser: 'Verwalten' },
+    names: { viewer: 'Nur lesen', operator: 'Bedienen', superuser: 'Administrator' },
     tokens: 'Stellt API-Tokens für Skripte aus.',
     may: {
       viewer: 'Sieht Warteschlangen, Zahlen und Protokoll der eigenen Mandanten. Ändert nichts.',
-      operator: 'Bedient dazu die Warteschlangen der eigenen Mandanten: Hebel, Einstellungen, Besucher, Namen, Farben und Themes.',
+      operator: 'Bedient dazu die Warteschlangen der eigenen Mandanten: Steuerung, Einstellungen, Besucher, Namen, Farben und Themes.',
       superuser: 'Darf alles, bei allen Mandanten: legt Mandanten an, entfernt sie und bestimmt, wer sich anmelden darf.',
     },
   },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { ago, count, dateTime, duration, mark, NONE, percent, rate, time, wait } from './format'
-import { locale, plural, zone } from './locale'
+import { browserLanguages, locale, plural, zone } from './locale'
 
 const plain = (text: string) => text.replaceAll('\u00a0', ' ')
 
@@ -42,4 +42,13 @@ test('how long ago something was is told in one unit', () => {
 test('words bend with their number', () => {
   const forms = { one: 'queue', other: 'queues' }
   expect([0, 1, 2].map((number) => plural(number, forms))).toEqual(['queues', 'queue', 'queues'])
+})
+
+test('dates are written as in the region of the browser', () => {
+  const at = Date.UTC(2026, 10, 3, 19) / 1000
+  expect(dateTime(at)).toBe('3 Nov, 19:00')
+  browserLanguages.value = ['fr-FR', 'en-US']
+  expect(dateTime(at)).toMatch(/^Nov 3, 0?7:00\sPM$/)
+  browserLanguages.value = ['fr-FR']
+  expect(dateTime(at)).toBe('3 Nov, 19:00')
 })

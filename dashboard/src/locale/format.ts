@@ -1,6 +1,6 @@
 import { computed } from 'vue'
 
-import { defineTexts, locale, zone } from './locale'
+import { defineTexts, tag, zone } from './locale'
 
 /** What stands where a value is not known. */
 export const NONE = '–'
@@ -9,7 +9,6 @@ const MINUTE = 60
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-const tag = computed(() => (locale.value === 'en' ? 'en-GB' : locale.value))
 const numbers = computed(() => new Intl.NumberFormat(tag.value, { maximumFractionDigits: 0 }))
 const rates = computed(() => new Intl.NumberFormat(tag.value, { maximumFractionDigits: 1 }))
 const shares = computed(() => new Intl.NumberFormat(tag.value, { style: 'percent', maximumFractionDigits: 0 }))

@@ -30,6 +30,15 @@ export function plural(count: number, forms: { one: string; other: string }): st
 
 const rules = computed(() => new Intl.PluralRules(locale.value))
 
+/** The languages that the browser asks for, with their regions. */
+export const browserLanguages = ref<readonly string[]>(navigator.languages)
+
+/** The language in use as it is written where the viewer is: `en-US` writes dates otherwise than `en-GB`. */
+export const tag = computed(() => {
+  const own = browserLanguages.value.find((language) => language.split('-')[0] === locale.value && language.includes('-'))
+  return own ?? (locale.value === 'en' ? 'en-GB' : locale.value)
+})
+
 /** The zone in which times are shown: the viewer's. */
 export const zone = ref(Intl.DateTimeFormat().resolvedOptions().timeZone)
 

@@ -5,12 +5,12 @@ import { sentence } from './phrases'
 
 const useTexts = defineTexts({
   en: {
-    unreachable: 'The server gives no answer. Nothing is known to have been changed; look before you try again.',
-    unexpected: 'The server answered with something unexpected. Try again; its log says more.',
+    unreachable: 'The server does not respond. A change may or may not have been applied. Check the current values before you try again.',
+    unexpected: 'The server gave an unexpected response. A change may or may not have been applied; the server log says more.',
   },
   de: {
-    unreachable: 'Der Server antwortet nicht. Ob etwas geändert wurde, ist nicht bekannt: erst nachsehen, dann wiederholen.',
-    unexpected: 'Der Server hat etwas Unerwartetes geantwortet. Noch einmal versuchen; sein Protokoll sagt mehr.',
+    unreachable: 'Der Server antwortet nicht. Ob eine Änderung übernommen wurde, ist nicht bekannt. Prüfen Sie die aktuellen Werte, bevor Sie es noch einmal versuchen.',
+    unexpected: 'Der Server hat unerwartet geantwortet. Ob eine Änderung übernommen wurde, ist nicht bekannt; mehr steht im Protokoll des Servers.',
   },
 })
 

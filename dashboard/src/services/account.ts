@@ -1,8 +1,13 @@
 import { send } from './http'
+import type { Account } from './types'
 
-export const whoAmI = () => send('get', '/api/v1/sign-in')
+/** Who is signed in; `null` for nobody. */
+export const whoAmI = () => send('get', '/api/v1/sign-in') as Promise<Account | null>
 
 export const signIn = (name: string, password: string) => send('post', '/api/v1/sign-in', { body: { name, password } })
+
+/** Gives the password again; for a few minutes operators can be managed then. */
+export const provePassword = (password: string) => send('post', '/api/v1/sign-in/proof', { body: { password } })
 
 /** What a sign-in page is to offer. */
 export const listSignInWays = () => send('get', '/api/v1/sign-in/ways')

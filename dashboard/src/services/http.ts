@@ -28,6 +28,8 @@ export interface Request<O = unknown> {
   revision?: number
   /** The token of a confirmation. */
   confirm?: string
+  /** Names the request, so that it is carried out once however often it is sent. */
+  idempotencyKey?: string
   signal?: AbortSignal
 }
 
@@ -116,7 +118,7 @@ function spelled(_: string, value: unknown): unknown {
   return Number.isNaN(value) ? 'not a number' : value
 }
 
-function headers(method: Method, { body, revision, confirm }: Request): Record<string, string> {
+function headers(method: Method, { body, revision, confirm, idempotencyKey }: Request): Record<string, string> {
   return {
     accept: 'application/json',
     // A page of another site can't send this one.
@@ -124,6 +126,7 @@ function headers(method: Method, { body, revision, confirm }: Request): Record<s
     ...(body !== undefined && { 'content-type': 'application/json' }),
     ...(revision !== undefined && { 'if-match': `"${revision}"` }),
     ...(confirm !== undefined && { 'x-vestibule-confirm': confirm }),
+    ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
   }
 }
 

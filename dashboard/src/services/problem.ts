@@ -41,6 +41,11 @@ export class Problem extends Error {
     return this.code === 'not_signed_in' || this.code === 'good_no_more'
   }
 
+  /** Whether what was asked for may have been done all the same. */
+  get isUncertain(): boolean {
+    return this.status <= 0 || this.code === 'outcome_unknown' || this.code === 'unexpected'
+  }
+
   /** What is wrong with a field, or with something inside of it. */
   wrong(field: string): string | undefined {
     const found = this.errors.find((error) => error.field === field || error.field?.match(/^[^.[]+/)?.[0] === field)

@@ -29,8 +29,14 @@ export const setLevers = (queue: string, levers: Levers) =>
 /** Ends a sale in good order: nobody joins, who waits is let in, then the queue closes by itself. */
 export const drainQueue = (queue: string) => send('post', '/api/v1/queues/{queue}/drain', { path: { queue } })
 
-export const release = (queue: string, count: number, confirm?: string) =>
-  send('post', '/api/v1/queues/{queue}/release', { path: { queue }, body: { count }, confirm })
+/** Admits the next visitors. Sent again with the same key, it admits nobody again. */
+export const release = (queue: string, count: number, idempotencyKey: string, confirm?: string) =>
+  send('post', '/api/v1/queues/{queue}/release', { path: { queue }, body: { count }, confirm, idempotencyKey })
+
+/** A new idempotency key. */
+export function newIdempotencyKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}
 
 export const resetQueue = (queue: string, confirm?: string) =>
   send('post', '/api/v1/queues/{queue}/reset', { path: { queue }, confirm })

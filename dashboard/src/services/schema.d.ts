@@ -74,7 +74,11 @@ export interface paths {
         /** Lists operators */
         get: operations["list_operators"];
         put?: never;
-        /** Creates an operator */
+        /**
+         * Creates an operator
+         * @description Takes a superuser who signed in and gave their password within the last five minutes (`POST /sign-in/proof`); API tokens
+         *     can't do this.
+         */
         post: operations["create_operator"];
         delete?: never;
         options?: never;
@@ -95,14 +99,16 @@ export interface paths {
         post?: never;
         /**
          * Removes an operator
-         * @description With their API tokens; their sign-ins end at once. Asks for a confirmation.
+         * @description With their API tokens; their sign-ins end at once. Asks for a confirmation. Takes a superuser who signed in and gave their
+         *     password within the last five minutes (`POST /sign-in/proof`); API tokens can't do this.
          */
         delete: operations["remove_operator"];
         options?: never;
         head?: never;
         /**
          * Changes an operator
-         * @description In force on their next request. A new password ends all their sign-ins.
+         * @description In force on their next request. A new password ends all their sign-ins. Takes a superuser who signed in and gave their
+         *     password within the last five minutes (`POST /sign-in/proof`); API tokens can't do this.
          */
         patch: operations["change_operator"];
         trace?: never;
@@ -154,8 +160,8 @@ export interface paths {
         head?: never;
         /**
          * Changes a queue
-         * @description By a JSON merge patch over the revision that `If-Match` names; in force on the next request. If somebody else changed
-         *     it meanwhile, nothing is written and the answer shows what they changed. With `validate=true` nothing is written.
+         * @description By a JSON merge patch over the revision that `If-Match` names; in force on the next request. If it was
+         *     changed meanwhile, nothing is written and the answer has the settings as they are now, to be compared. With `validate=true` nothing is written.
          */
         patch: operations["change_queue"];
         trace?: never;
@@ -253,9 +259,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Releases the next
-         * @description Admits the next `count` of the line now, whatever quota, rate or pause say. More than 100 are to be confirmed: they
-         *     can't be sent back.
+         * Admits the next visitors
+         * @description Admits the next `count` visitors of the line now, whatever quota, rate or pause say. More than 100 are to be confirmed:
+         *     they can't be sent back. With an `Idempotency-Key` a request that is repeated within a day admits nobody again, and is
+         *     answered as the first one.
          */
         post: operations["release"];
         delete?: never;
@@ -417,7 +424,7 @@ export interface paths {
         };
         /**
          * Who am I
-         * @description Says who asks and what they may.
+         * @description Says who asks and what they may; `null` for nobody, or by a sign-in that has ended.
          */
         get: operations["who_am_i"];
         put?: never;
@@ -450,6 +457,26 @@ export interface paths {
          */
         put: operations["change_password"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/proof": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Gives the password again
+         * @description For five minutes the sign-in of the cookie may manage operators. API tokens can't do this.
+         */
+        post: operations["prove_password"];
         delete?: never;
         options?: never;
         head?: never;
@@ -578,7 +605,8 @@ export interface paths {
         head?: never;
         /**
          * Changes a tenant
-         * @description By a JSON merge patch. Pages show it within seconds.
+         * @description By a JSON merge patch. Pages show it within seconds. Only superusers change `domains` and `origins`, and to lists that
+         *     all queues of the tenant are within.
          */
         patch: operations["change_tenant"];
         trace?: never;
@@ -877,6 +905,8 @@ export interface components {
             id?: string;
             /** @description Name of the operator; `null` for a sign-in that failed under a name that nobody has. */
             operator?: string | null;
+            /** @description Whether it was done. */
+            outcome?: components["schemas"]["AuditOutcome"];
             /** @description The queue that it is about. */
             queue?: string | null;
             /** @description Id of the request. */
@@ -892,7 +922,14 @@ export interface components {
             tenant?: string | null;
             /** @description Public half of the API token that was used. */
             token?: string | null;
+            /** @description How it was done. */
+            via?: components["schemas"]["Via"];
         };
+        /**
+         * @description Whether what an audit event describes was done.
+         * @enum {string}
+         */
+        AuditOutcome: "done" | "incomplete" | "unknown";
         /** @description A page of the audit log. */
         AuditPage: {
             /** @description The entries, the newest first. */
@@ -926,33 +963,18 @@ export interface components {
             /** @description Goes into the header `X-Vestibule-Confirm`; good for one request. */
             token: string;
         };
-        /** @description What changed meanwhile. */
+        /**
+         * @description What is there instead of the revision that a change was meant for. Whoever made the change knows what it began with, and
+         *     compares all three.
+         */
         Conflict: {
-            /** @description The fields that somebody else changed, and those that would be overwritten. */
-            fields: components["schemas"]["ConflictingField"][];
+            /** @description The settings as they are now. */
+            current: components["schemas"]["QueueSettings"];
             /**
              * Format: int64
              * @description The revision that is there now.
              */
             revision: number;
-        };
-        /** @description A field that changed meanwhile, or that both want to change. */
-        ConflictingField: {
-            /**
-             * Format: int64
-             * @description When, in seconds since 1970, if the audit log knows.
-             */
-            at?: number | null;
-            /** @description What it was before somebody changed it; `null` if that is not known. */
-            before: unknown;
-            /** @description Name of the field. */
-            field: string;
-            /** @description Who changed it, if the audit log knows. */
-            operator?: string | null;
-            /** @description What it is now. */
-            theirs: unknown;
-            /** @description What it would become; absent where it was not to be changed. */
-            yours?: unknown;
         };
         /** @description A new token with its secret, which is shown this once. */
         CreatedToken: {
@@ -1172,6 +1194,14 @@ export interface components {
              */
             recent: number[][];
         };
+        /** @description The password of the operator who signed in. */
+        PasswordProof: {
+            /**
+             * Format: password
+             * @description The password.
+             */
+            password: string;
+        };
         /** @description A sentence, or a part of one, by its code and what stands in its gaps. */
         Phrase: {
             code: components["schemas"]["PhraseCode"];
@@ -1181,7 +1211,7 @@ export interface components {
          * @description A word for programs; it never changes, and new ones may come. `x-english` says all of them, with gaps such as `{most}`, which `params` fill.
          * @enum {string}
          */
-        PhraseCode: "takes_not" | "takes" | "empty" | "missing" | "no_field" | "id_taken" | "no_such_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "host_not_covered" | "rule_without_condition" | "whole_number" | "whole_number_or_nothing" | "one_of" | "id" | "name" | "hosts" | "origin" | "handover" | "cookie_domain" | "document" | "table" | "tables" | "rules" | "rule" | "paths" | "methods" | "named_value" | "networks" | "colour" | "logo" | "not_signed_in" | "good_no_more" | "wrong_password" | "slowed" | "not_allowed" | "no_request_header" | "unknown" | "not_found" | "method_not_allowed" | "bad_body" | "too_large" | "wrong_content_type" | "wrong_fields" | "contradiction" | "taken" | "not_empty" | "theme_in_use" | "theme_in_use_elsewhere" | "last_superuser" | "full" | "busy" | "changed_meanwhile" | "revision_required" | "confirmation_required" | "no_streams" | "crowded" | "no_themes" | "broken_theme" | "themes_unavailable" | "store_unavailable" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "no_object" | "no_json" | "no_archive" | "not_understood" | "no_lever" | "clone_needs_id" | "not_the_password" | "fixed" | "fixed_by_clone" | "fixed_by_reset" | "unreadable" | "once" | "twice" | "no_base64" | "role_above" | "tenant_not_yours" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "text" | "text_at_most" | "characters" | "seconds" | "tenant_ids" | "url" | "method" | "pairs" | "address" | "revision" | "entry_id" | "version_id" | "sketched_templates" | "sketched_assets" | "host_taken" | "never_asked" | "hides_other" | "rule_repeated" | "foreign_queue" | "rule_takes" | "takes_all" | "no_exception" | "rule_passes" | "takes_nothing" | "will_release" | "will_reset" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_theme_by_hand" | "will_end_session" | "will_import" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "no_theme_file" | "template_fault" | "no_script_tags";
+        PhraseCode: "takes_not" | "takes" | "empty" | "missing" | "no_field" | "id_taken" | "no_such_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "too_many_paths" | "whole_number" | "whole_number_or_nothing" | "one_of" | "id" | "name" | "hosts" | "origin" | "handover" | "cookie_domain" | "document" | "table" | "tables" | "rules" | "rule" | "paths" | "methods" | "named_value" | "networks" | "colour" | "domains" | "origins" | "logo" | "not_signed_in" | "good_no_more" | "wrong_password" | "password_required" | "slowed" | "too_many_changes" | "not_allowed" | "no_request_header" | "unknown" | "not_found" | "method_not_allowed" | "bad_body" | "too_large" | "wrong_content_type" | "wrong_fields" | "queues_outside" | "contradiction" | "taken" | "not_empty" | "theme_in_use" | "last_superuser" | "full" | "busy" | "changed_meanwhile" | "revision_required" | "confirmation_required" | "no_streams" | "crowded" | "no_themes" | "broken_theme" | "themes_unavailable" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "unlimited_token" | "no_object" | "no_json" | "no_archive" | "not_understood" | "no_lever" | "clone_needs_id" | "not_the_password" | "fixed" | "fixed_by_clone" | "fixed_by_reset" | "superuser_sets" | "foreign_theme" | "no_logo_file" | "unreadable" | "once" | "twice" | "no_base64" | "role_above" | "tenant_not_yours" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "text" | "text_at_most" | "characters" | "seconds" | "tenant_ids" | "url" | "method" | "pairs" | "address" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "sketched_templates" | "sketched_assets" | "host_taken" | "never_asked" | "hides_other" | "rule_repeated" | "foreign_queue" | "rule_takes" | "takes_all" | "no_exception" | "rule_passes" | "too_many_readings" | "takes_nothing" | "will_release" | "will_reset" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_theme_by_hand" | "will_end_session" | "will_import" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "no_theme_file" | "template_fault" | "no_script_tags";
         /** @description What stands in the gaps of a sentence: numbers, texts, other phrases. */
         PhraseParams: {
             [key: string]: number | string | components["schemas"]["Phrase"];
@@ -1243,6 +1273,11 @@ export interface components {
                 kind: "redirect" | "proxy" | "check";
                 /** @description Scheme, host and port; only `check` needs none. */
                 origin?: string;
+                /**
+                 * @description Who answers CORS preflights: the gate, for pages of the queue's hosts and origin, or the origin. `answer` by default.
+                 * @enum {string}
+                 */
+                preflights?: "answer" | "forward";
             };
             /**
              * Format: int64
@@ -1346,6 +1381,11 @@ export interface components {
                 kind: "redirect" | "proxy" | "check";
                 /** @description Scheme, host and port; only `check` needs none. */
                 origin?: string;
+                /**
+                 * @description Who answers CORS preflights: the gate, for pages of the queue's hosts and origin, or the origin. `answer` by default.
+                 * @enum {string}
+                 */
+                preflights?: "answer" | "forward";
             };
             /**
              * Format: int64
@@ -1451,6 +1491,11 @@ export interface components {
                 kind: "redirect" | "proxy" | "check";
                 /** @description Scheme, host and port; only `check` needs none. */
                 origin?: string;
+                /**
+                 * @description Who answers CORS preflights: the gate, for pages of the queue's hosts and origin, or the origin. `answer` by default.
+                 * @enum {string}
+                 */
+                preflights?: "answer" | "forward";
             };
             /**
              * Format: int64
@@ -1545,6 +1590,11 @@ export interface components {
                 kind: "redirect" | "proxy" | "check";
                 /** @description Scheme, host and port; only `check` needs none. */
                 origin?: string;
+                /**
+                 * @description Who answers CORS preflights: the gate, for pages of the queue's hosts and origin, or the origin. `answer` by default.
+                 * @enum {string}
+                 */
+                preflights?: "answer" | "forward";
             };
             /**
              * Format: int64
@@ -1678,6 +1728,13 @@ export interface components {
              */
             waiting: number;
         };
+        /** @description One reading of the path. */
+        Reading: {
+            /** @description What would happen if it were the only reading. */
+            outcome: components["schemas"]["Outcome"];
+            /** @description The path, as rules see it. */
+            path: string;
+        };
         /** @description How many are to be released. */
         Release: {
             /**
@@ -1688,9 +1745,11 @@ export interface components {
         };
         /** @description How many were released. */
         Released: {
+            /** @description Whether that is all. `false` if the store stopped responding on the way; up to 500 more may have been admitted then. */
+            complete: boolean;
             /**
              * Format: int64
-             * @description How many were let in: fewer than asked for if fewer waited.
+             * @description How many were admitted: fewer than asked for if fewer waited.
              */
             released: number;
         };
@@ -1782,32 +1841,50 @@ export interface components {
         TenantDraft: {
             /** @description The brand's colour. */
             colour?: string | null;
+            /** @description Domains of its queues' hosts and cookies, each with all names below it. Without the list only superusers set these. */
+            domains?: string[] | null;
             /** @description Id of the tenant. */
             id: string;
             /** @description The brand's logo within its theme. */
             logo?: string | null;
             /** @description The brand as visitors know it. */
             name: string;
+            /**
+             * @description Origins of its queues, such as `https://www.example.com` or `https://*.example.com`. Only an origin that is named
+             *     to the letter may be in a private network. Without the list only superusers set origins.
+             */
+            origins?: string[] | null;
         };
         /** @description What is to be changed of a tenant: a JSON merge patch. */
         TenantPatch: {
             /** @description The brand's colour. */
             colour?: string | null;
+            /** @description Domains of its queues' hosts and cookies, each with all names below it. Without the list only superusers set these. */
+            domains?: string[] | null;
             /** @description The brand's logo within its theme. */
             logo?: string | null;
             /** @description The brand as visitors know it. */
             name?: string;
+            /**
+             * @description Origins of its queues, such as `https://www.example.com` or `https://*.example.com`. Only an origin that is named
+             *     to the letter may be in a private network. Without the list only superusers set origins.
+             */
+            origins?: string[] | null;
         };
         /** @description A client brand. */
         TenantView: {
             /** @description The brand's colour as `#rrggbb`; `null` is the theme's own. */
             colour?: string | null;
+            /** @description Domains that the hosts and cookie domains of its queues are or lie below; `null` leaves them to superusers. */
+            domains?: string[] | null;
             /** @description Id of the tenant. */
             id: string;
             /** @description The brand's logo within its theme; `null` shows the name. */
             logo?: string | null;
             /** @description The brand as visitors know it. */
             name: string;
+            /** @description Origins that its queues hand visitors over to; `null` leaves them to superusers. */
+            origins?: string[] | null;
         };
         /** @description All tenants that the caller may see. */
         Tenants: {
@@ -1888,11 +1965,17 @@ export interface components {
             expires_in: number;
             /** @description What it is for. */
             name: string;
+            only?: components["schemas"]["TokenLimit"] | null;
             /** @description What it may: at most what its owner may. */
             role: components["schemas"]["Role"];
             /** @description The tenants that the role holds for: at most its owner's; none for a superuser. */
             tenants?: string[] | null;
         };
+        /**
+         * @description What a token is limited to, beside its scope.
+         * @enum {string}
+         */
+        TokenLimit: "settings";
         /** @description An API token, without its secret. */
         TokenView: {
             /**
@@ -1909,6 +1992,7 @@ export interface components {
             id: string;
             /** @description What it is for. */
             name: string;
+            only?: components["schemas"]["TokenLimit"] | null;
             /** @description Whose it is. */
             operator: string;
             /** @description What it may, as long as its owner may. */
@@ -1941,10 +2025,15 @@ export interface components {
             host: string;
             /** @description What would happen. */
             outcome: components["schemas"]["Outcome"];
-            /** @description The path, as rules see it. */
+            /** @description The reading of the path that decides. */
             path: string;
             /** @description The queue that decides; `null` for none, or for one that is not the caller's to see. */
             queue?: string | null;
+            /**
+             * @description Every way in which an origin may read the path; the first is the path as it was sent. The request passes only if
+             *     it passes in all of them.
+             */
+            readings: components["schemas"]["Reading"][];
         };
         /** @description A request that is to be tested. */
         UrlTest: {
@@ -1973,6 +2062,11 @@ export interface components {
             /** @description The settings as they would be. */
             settings: components["schemas"]["QueueSettings"];
         };
+        /**
+         * @description How something was changed.
+         * @enum {string}
+         */
+        Via: "api" | "command_line" | "settings_file";
         /** @description An expected wait. */
         Wait: {
             /**
@@ -2086,7 +2180,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2162,7 +2256,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2227,7 +2321,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2283,7 +2377,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2379,8 +2473,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2447,7 +2550,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2534,8 +2637,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2642,8 +2754,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2707,7 +2828,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2816,8 +2937,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2885,7 +3015,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2963,8 +3093,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3096,8 +3235,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3217,8 +3365,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3295,8 +3452,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3371,7 +3537,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3480,8 +3646,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3497,6 +3672,8 @@ export interface operations {
             header?: {
                 /** @description The token that the first answer carried */
                 "X-Vestibule-Confirm"?: string | null;
+                /** @description Names the request, so that it can be repeated safely */
+                "Idempotency-Key"?: string | null;
             };
             path: {
                 /** @description Id of the queue */
@@ -3510,7 +3687,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How many were let in */
+            /** @description How many were admitted */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3591,8 +3768,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: visitors may or may not have been admitted */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3672,8 +3858,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3745,7 +3940,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3815,7 +4010,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3885,8 +4080,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3967,8 +4171,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4035,7 +4248,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4095,7 +4308,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4208,8 +4421,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4234,10 +4456,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Account"];
+                    "application/json": components["schemas"]["Account"] | null;
                 };
             };
-            /** @description Nobody, or by what is good no more */
+            /** @description By a token that is good no more */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4246,7 +4468,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description Somebody who may not do that */
+            /** @description By a token that is limited to something else */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4264,7 +4486,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4352,8 +4574,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4407,8 +4638,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4511,8 +4751,120 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    prove_password: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordProof"];
+            };
+        };
+        responses: {
+            /** @description The password is right */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Failed too often; `Retry-After` says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store does not respond; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4549,7 +4901,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4594,7 +4946,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4632,7 +4984,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4691,7 +5043,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4747,7 +5099,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4843,8 +5195,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4911,7 +5272,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4998,8 +5359,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5070,6 +5440,15 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            /** @description Queues of the tenant are outside of the lists */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description The body is too large */
             413: {
                 headers: {
@@ -5097,8 +5476,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5162,7 +5550,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5249,8 +5637,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5326,7 +5723,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5410,7 +5807,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5509,8 +5906,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5584,8 +5990,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5661,7 +6076,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5782,8 +6197,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5861,7 +6285,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5940,8 +6364,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5996,7 +6429,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6092,8 +6525,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6158,8 +6600,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6245,8 +6696,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description The store gives no answer; try again */
+            /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -12,7 +12,7 @@ export const useConnection = defineStore('connection', () => {
 
   function answered(problem?: Problem): void {
     isLost.value = false
-    isStoreAway.value = problem?.code === 'store_unavailable'
+    isStoreAway.value = problem?.code === 'store_unavailable' || problem?.code === 'outcome_unknown'
   }
 
   function failed(): void {

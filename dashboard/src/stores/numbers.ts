@@ -17,6 +17,8 @@ export const useNumbers = defineStore('numbers', () => {
   const recent = shallowRef<ReadonlyMap<string, Waited[]>>(new Map())
   /** When the numbers were true, by the store's clock. */
   const at = ref(0)
+  /** When numbers came last, by the browser's clock in milliseconds; 0 before the first. */
+  const receivedAt = ref(0)
   const isLoaded = ref(false)
   const byId = computed(() => new Map(queues.value.map((stats) => [stats.queue, stats])))
   let canStream = true
@@ -29,6 +31,7 @@ export const useNumbers = defineStore('numbers', () => {
       return known && isSame(known, stats) ? known : stats
     })
     at.value = Math.max(...told.map((stats) => stats.at), at.value)
+    receivedAt.value = Date.now()
     isLoaded.value = true
   }
 
@@ -64,10 +67,11 @@ export const useNumbers = defineStore('numbers', () => {
   function clear(): void {
     queues.value = []
     recent.value = new Map()
+    receivedAt.value = 0
     isLoaded.value = false
   }
 
-  return { queues, recent, at, isLoaded, byId, lookBack, follow, takeOne, forget, clear }
+  return { queues, recent, at, receivedAt, isLoaded, byId, lookBack, follow, takeOne, forget, clear }
 })
 
 function withoutRecent(queue: OverviewQueue): QueueStats {

@@ -19,10 +19,23 @@ test('an operator changes what is their tenants’, a viewer nothing, a superuse
 })
 
 test('who opens the page without a sign-in is nobody, and nothing lapsed', async () => {
-  serve({ 'GET /api/v1/sign-in': refusal(401, 'not_signed_in') })
+  for (const nobody of [() => Response.json(null), () => refusal(401, 'good_no_more')]) {
+    serve({ 'GET /api/v1/sign-in': nobody })
+    const session = useSession()
+    await session.load()
+    expect([session.account, session.lapsed]).toEqual([null, false])
+    session.account = undefined
+  }
+})
+
+test('a sign-in that has ended is found out', async () => {
+  let account: object | null = otto
+  serve({ 'GET /api/v1/sign-in': () => Response.json(account) })
   const session = useSession()
   await session.load()
-  expect([session.account, session.lapsed]).toEqual([null, false])
+  account = null
+  await session.refresh()
+  expect([session.account, session.lapsed]).toEqual([null, true])
 })
 
 test('a server that can’t be reached does not sign anybody out', async () => {

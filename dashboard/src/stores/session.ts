@@ -43,7 +43,9 @@ export const useSession = defineStore('session', () => {
 
   /** Asks anew: a role may have changed, or somebody else have signed in on another page. */
   async function refresh(): Promise<void> {
-    account.value = await service.whoAmI()
+    const now = await service.whoAmI()
+    if (now) account.value = now
+    else expired()
   }
 
   async function signIn(name: string, password: string): Promise<void> {

@@ -2,6 +2,7 @@ import { createPinia, setActivePinia } from 'pinia'
 import { beforeEach, vi } from 'vitest'
 
 import { locale, zone } from '@/locale'
+import { browserLanguages } from '@/locale/locale'
 
 // jsdom has no media and nothing to scroll.
 vi.stubGlobal('matchMedia', (media: string) => ({ media, matches: false, addEventListener: vi.fn(), removeEventListener: vi.fn() }))
@@ -11,6 +12,7 @@ vi.stubGlobal('scrollTo', vi.fn())
 beforeEach(() => {
   locale.value = 'en'
   zone.value = 'UTC'
+  browserLanguages.value = ['en-GB']
   localStorage.clear()
   setActivePinia(createPinia())
 })

@@ -18,7 +18,7 @@ const said = (wrapper: ReturnType<typeof put>) => wrapper.get('p').text().replac
 
 test('an entry is a sentence, with a link to a queue that is there', () => {
   const line = shown({ action: 'queue.levers', queue: 'acme-tour', tenant: 'acme', changes: [{ field: 'quota', from: 20, to: 40 }] })
-  expect(said(line)).toBe('otto pulled levers of acme-tour')
+  expect(said(line)).toBe('otto changed controls of acme-tour')
   expect(line.get('a').attributes('href')).toBe('/queues/acme-tour')
   expect(line.get('.change').text()).toMatch(/^quota\s*before: 20\s*→\s*after: 40$/)
 })
@@ -42,4 +42,20 @@ test('many changes are to be opened, and fields without a value are left out', (
 test('a token that was used leads to all that it did', () => {
   const line = shown({ token: 'a2f4' })
   expect(line.get('a').attributes('href')).toBe('/audit?search=a2f4')
+})
+
+test('an event of unknown outcome says so', () => {
+  const line = shown({ action: 'queue.release', queue: 'acme-tour', outcome: 'unknown' })
+  expect(line.text()).toContain('It may or may not have been applied.')
+})
+
+test('a change by the settings file says so', () => {
+  const line = shown({ operator: null, action: 'queue.change', queue: 'acme-tour', via: 'settings_file' })
+  expect(line.text()).toMatch(/The settings file\s+changed the settings of/)
+})
+
+test('the life of a token is told in days', () => {
+  const line = shown({ action: 'token.create', changes: [{ field: 'expires_in', from: null, to: 7_776_000 }] })
+  expect(line.text()).toContain('90')
+  expect(line.text()).not.toContain('7776000')
 })

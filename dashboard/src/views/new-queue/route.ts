@@ -6,6 +6,8 @@ const t = useNewQueueTexts()
 
 export default {
   routes: [
+    // Where one looks for it; no queue has this id in its address then.
+    { path: '/queues/new', redirect: { name: 'new-queue' } },
     {
       path: '/new-queue',
       name: 'new-queue',

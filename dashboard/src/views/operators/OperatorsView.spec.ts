@@ -54,3 +54,19 @@ test('without a password they sign in through the provider', async () => {
   await flushPromises()
   expect(asked[0]?.body).toEqual({ name: 'zoe', role: 'operator', tenants: ['acme'], password: null })
 })
+
+test('a password is shown once more after the operator was created', async () => {
+  signedIn('superuser', null)
+  useTenants().tenants = [{ id: 'acme', name: 'Acme Live' }]
+  serve({ 'POST /api/v1/operators': operator('zoe', 'operator') })
+  put(OperatorForm, { open: true })
+  await flushPromises()
+  for (const [selector, value] of [['[role=dialog] input[maxlength="63"]', 'zoe'], ['[role=dialog] input[minlength="12"], [role=dialog] input[autocomplete="new-password"]', 'a long password']] as const) {
+    const field = found<HTMLInputElement>(selector)
+    field.value = value
+    field.dispatchEvent(new Event('input'))
+  }
+  found('[role=dialog] form').dispatchEvent(new Event('submit'))
+  await flushPromises()
+  expect(document.body.textContent).toContain('Password: a long password')
+})

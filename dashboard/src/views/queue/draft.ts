@@ -1,10 +1,11 @@
 import { computed, ref, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
 
 import { useTask } from '@/composables/task'
+import { conflicts, type ConflictingField } from '@/domain/conflict'
 import { copy, same } from '@/domain/same'
 import { Problem } from '@/services/problem'
-import { changeQueue, readQueue, tryChange } from '@/services/queues'
-import type { ConflictingField, FieldChange, QueuePatch, QueueSettings } from '@/services/types'
+import { changeQueue, tryChange } from '@/services/queues'
+import type { FieldChange, QueuePatch, QueueSettings } from '@/services/types'
 
 import { useQueue } from './queue'
 
@@ -28,7 +29,7 @@ export interface Draft {
   discard(): void
   /** Goes back to the form without writing anything. */
   back(): void
-  /** Begins anew from what is there now, with the operator's own values of these fields, and asks again. */
+  /** Begins again with what is there now, with the operator's own values of these fields, and asks again. */
   resolve(mine: readonly string[]): Promise<boolean>
 }
 
@@ -41,6 +42,8 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
   const draft = ref(copy(begin)) as Ref<QueueSettings>
   const review = shallowRef<FieldChange[]>()
   const conflict = shallowRef<ConflictingField[]>()
+  /** What is there now, where that is in conflict. */
+  let theirs = begin
 
   const patch = computed(() => patchOf(base.value, draft.value, fields))
   const isChanged = computed(() => Object.keys(patch.value).length > 0)
@@ -70,7 +73,8 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
     } catch (error) {
       review.value = undefined
       if (!(error instanceof Problem) || !error.conflict) throw error
-      conflict.value = error.conflict.fields
+      theirs = error.conflict.current
+      conflict.value = conflicts(base.value, draft.value, theirs)
     }
   }
 
@@ -86,11 +90,11 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
   }
 
   const { run: resolve, isBusy: isResolving, problem: unresolved } = useTask(async (mine: readonly string[]) => {
-    const now = await readQueue(base.value.id)
     // Fields that only this operator changed are kept without asking.
-    const contested = new Set(conflict.value?.map(({ field }) => field))
-    const own = Object.keys(patch.value).filter((field) => !contested.has(field) || mine.includes(field))
+    const changedByOthers = new Set(conflict.value?.map(({ field }) => field))
+    const own = Object.keys(patch.value).filter((field) => !changedByOthers.has(field) || mine.includes(field))
     const kept = Object.fromEntries(own.map((field) => [field, draft.value[field as keyof QueueSettings]]))
+    const now = theirs
     rebase(now)
     Object.assign(draft.value, copy(kept))
     await changed(now)
@@ -120,6 +124,6 @@ export function patchOf(base: QueueSettings, draft: QueueSettings, fields: reado
 }
 
 /** An object is laid over the one before, so an origin that is gone must be taken away. */
-function handover({ handover: { kind, origin } }: QueueSettings) {
-  return { kind, origin: origin || null }
+function handover({ handover: { kind, origin, preflights } }: QueueSettings) {
+  return { kind, origin: origin || null, preflights }
 }

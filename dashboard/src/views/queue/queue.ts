@@ -20,6 +20,8 @@ export interface QueueContext {
   changed(settings: QueueSettings): Promise<void>
   /** Asks for the numbers at once. */
   look(): Promise<void>
+  /** Reads settings and numbers again. Throws where they can't be read. */
+  reread(): Promise<void>
 }
 
 const KEY: InjectionKey<QueueContext> = Symbol('queue')
@@ -54,6 +56,12 @@ export function provideQueue(queue: () => string): QueueContext {
     }
   }
 
+  async function reread(): Promise<void> {
+    const [now, then] = await Promise.all([readQueue(id.value), readStats(id.value)])
+    settings.value = now
+    numbers.takeOne(then)
+  }
+
   async function changed(now: QueueSettings): Promise<void> {
     settings.value = now
     await look()
@@ -72,7 +80,7 @@ export function provideQueue(queue: () => string): QueueContext {
   watch(() => numbers.at, () => problem.value?.status === 0 && void read())
   onScopeDispose(() => controller.abort())
 
-  const context = { id, settings, stats, isOperated, problem, changed, look }
+  const context = { id, settings, stats, isOperated, problem, changed, look, reread }
   provide(KEY, context)
   return context
 }

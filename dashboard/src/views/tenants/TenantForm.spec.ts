@@ -8,7 +8,7 @@ import TenantForm from './TenantForm.vue'
 
 enableAutoUnmount(afterEach)
 
-const tenant = { id: 'acme', name: 'Acme Live', colour: '#0a7d5a', logo: null }
+const tenant = { id: 'acme', name: 'Acme Live', colour: '#0a7d5a', logo: null, domains: ['acme.example'], origins: null }
 const field = (label: string) => found<HTMLInputElement>(`#${found<HTMLLabelElement>('[role=dialog] label', label).htmlFor}`)
 
 async function write(label: string, value: string): Promise<void> {
@@ -18,8 +18,8 @@ async function write(label: string, value: string): Promise<void> {
   await flushPromises()
 }
 
-async function open(props: object = {}): Promise<void> {
-  signedIn('superuser', null)
+async function open(props: object = {}, role: 'operator' | 'superuser' = 'superuser'): Promise<void> {
+  signedIn(role, role === 'superuser' ? null : ['acme'])
   put(TenantForm, { open: true, ...props })
   await flushPromises()
 }
@@ -58,4 +58,42 @@ test('the colour says what pages make of it', async () => {
   expect(found('[role=dialog]').textContent).toContain('On dark pages texts get a lighter shade of it')
   await write('Colour', '#ffd400')
   expect(found('[role=dialog]').textContent).toContain('On light pages texts get a darker shade of it')
+})
+
+test('a superuser edits domains and origins', async () => {
+  const asked = serve({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
+  await open({ tenant })
+  expect(field('Domains').value).toBe('acme.example')
+  await write('Domains', 'acme.example\n acme.test \n')
+  await write('Origins', 'https://*.acme.example')
+  send()
+  await vi.waitFor(() => expect(asked[0]?.body).toEqual({ domains: ['acme.example', 'acme.test'], origins: ['https://*.acme.example'] }))
+})
+
+test('an empty list removes it', async () => {
+  const asked = serve({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
+  await open({ tenant })
+  await write('Domains', '')
+  send()
+  await vi.waitFor(() => expect(asked[0]?.body).toEqual({ domains: null }))
+})
+
+test('an operator reads domains and origins and does not send them', async () => {
+  const asked = serve({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
+  await open({ tenant }, 'operator')
+  expect(field('Domains').readOnly).toBe(true)
+  expect(field('Origins').readOnly).toBe(true)
+  await write('Name', 'Acme')
+  send()
+  await vi.waitFor(() => expect(asked[0]?.body).toEqual({ name: 'Acme' }))
+})
+
+test('queues outside of the lists are named', async () => {
+  const errors = [{ code: 'host_outside', field: 'acme-tour.hosts[0]', message: '"x.example" is outside the tenant\'s domains' }]
+  serve({ 'PATCH /api/v1/tenants/acme': refusal(409, 'queues_outside', { errors }) })
+  await open({ tenant })
+  await write('Domains', 'acme.test')
+  send()
+  await vi.waitFor(() => expect(found('[role=dialog] [role=alert]').textContent).toContain('Queues of this tenant use what the lists no longer allow'))
+  expect(found('[role=dialog] [role=alert]').textContent).toContain('acme-tour.hosts[0]')
 })

@@ -62,7 +62,7 @@ test('a large release is shown once more in the words of the server, and done wi
   const confirmation = { token: 'once', expires_in: 120, effect: '200 people will be let in now' }
   const asked = await levers({
     'POST /api/v1/queues/acme-tour/release': ({ headers }) =>
-      headers.has('x-vestibule-confirm') ? { released: 200 } : refusal(428, 'confirmation_required', { confirmation }),
+      headers.has('x-vestibule-confirm') ? { released: 200, complete: true } : refusal(428, 'confirmation_required', { confirmation }),
   })
   await type('Release', '200')
   const submit = async () => {
@@ -77,13 +77,41 @@ test('a large release is shown once more in the words of the server, and done wi
   expect(document.querySelector('[role="dialog"]')).toBeNull()
 })
 
-test('a lever that could not be pulled says so, and stays in hand', async () => {
-  await levers({ 'PATCH /api/v1/queues/acme-tour/levers': refusal(503, 'store_unavailable') })
+async function pause(): Promise<void> {
   await panel!.find('.mode:nth-child(2)').trigger('click')
   await flushPromises()
   found<HTMLButtonElement>('[role="dialog"] button', 'Change to “Paused”').closest('form')!.requestSubmit()
   await flushPromises()
-  expect(found('[role="dialog"] [role="alert"]').textContent).toContain('nothing was changed')
+}
+
+test('a change of unknown outcome can be repeated once the values were read again', async () => {
+  let reads = 0
+  const read = () => (++reads === 2 ? refusal(503, 'store_unavailable') : settings())
+  await levers({
+    'GET /api/v1/queues/acme-tour': read,
+    'PATCH /api/v1/queues/acme-tour/levers': refusal(504, 'outcome_unknown'),
+  })
+  await pause()
+  const dialog = () => found('[role="dialog"]').textContent
+  expect(found('[role="dialog"] [role="alert"]').textContent).toContain('may or may not have been applied')
+  expect(document.querySelector('[role="dialog"] button[type="submit"]')).toBeNull()
+  found<HTMLButtonElement>('[role="dialog"] button', 'Read current values').click()
+  await flushPromises()
+  expect(dialog()).toContain('100 active, 1,200 waiting')
+  expect(document.querySelector('[role="dialog"] button[type="submit"]')).not.toBeNull()
+})
+
+test('a release that is repeated has the same idempotency key', async () => {
+  const asked = await levers({ 'POST /api/v1/queues/acme-tour/release': refusal(504, 'outcome_unknown') })
+  await type('Release', '5')
+  for (let i = 0; i < 2; i++) {
+    found<HTMLButtonElement>('[role="dialog"] button', 'Let 5 people in now').closest('form')!.requestSubmit()
+    await flushPromises()
+  }
+  const keys = asked.filter(({ line }) => line.startsWith('POST')).map(({ headers }) => headers.get('idempotency-key'))
+  expect(keys).toHaveLength(2)
+  expect(keys[0]).toMatch(/^[0-9a-f]{32}$/)
+  expect(keys[1]).toBe(keys[0])
 })
 
 test('the mode that holds is no lever', async () => {

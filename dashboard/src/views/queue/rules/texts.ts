@@ -46,6 +46,9 @@ export const useRulesTexts = defineTexts({
     other: 'a queue of another tenant',
     asked: 'Asked in this order',
     seen: (host: string, path: string) => `Rules see the host ${host} and the path ${path}`,
+    readings: 'Readings of the path',
+    readingsLead: 'Origins may read this path in several ways. The request passes only if it passes in all of them.',
+    readingOutcomes: { queue: 'meets a queue', bypass: 'passes by a rule', pass: 'passes', unknown_host: 'no queue' } as Outcomes,
   },
   de: {
     lead: 'Regeln sagen, welche Anfragen an die Hosts diese Warteschlange trifft. Die erste passende entscheidet; alle Bedingungen einer Regel müssen gelten.',
@@ -89,5 +92,8 @@ export const useRulesTexts = defineTexts({
     other: 'eine Warteschlange eines anderen Mandanten',
     asked: 'In dieser Reihenfolge gefragt',
     seen: (host: string, path: string) => `Regeln sehen den Host ${host} und den Pfad ${path}`,
+    readings: 'Lesarten des Pfads',
+    readingsLead: 'Ursprungsserver können diesen Pfad verschieden lesen. Die Anfrage kommt nur durch, wenn sie in jeder Lesart durchkommt.',
+    readingOutcomes: { queue: 'trifft eine Warteschlange', bypass: 'kommt durch eine Regel durch', pass: 'kommt durch', unknown_host: 'keine Warteschlange' } as Outcomes,
   },
 })

@@ -66,15 +66,9 @@ test('what the server finds wrong stands at its field', async () => {
   expect(form!.find('[role="alert"]').text()).toContain('epoch is odd')
 })
 
-test('what somebody else changed is kept unless the operator says otherwise', async () => {
-  const conflict = {
-    revision: 8,
-    fields: [
-      { field: 'name', before: 'World tour', theirs: 'Farewell tour', yours: 'Grand tour', operator: 'ada', at: 1_790_000_000 },
-      { field: 'claim_ttl', before: 30, theirs: 45, operator: 'ada', at: 1_790_000_000 },
-    ],
-  }
+test('what changed meanwhile is kept unless the operator says otherwise', async () => {
   const theirs = settings({ name: 'Farewell tour', claim_ttl: 45, revision: 8 })
+  const conflict = { revision: 8, current: theirs }
   let revision = 7
   const asked = await open({
     [`GET ${QUEUE}`]: () => (revision === 7 ? settings() : theirs),
@@ -87,12 +81,12 @@ test('what somebody else changed is kept unless the operator says otherwise', as
   await field('Name').find('input').setValue('Grand tour')
   await field('Longest stay').find('input').setValue('3600')
   await review()
-  const go = found<HTMLButtonElement>('[role="dialog"] button', 'Go on with this')
+  const go = found<HTMLButtonElement>('[role="dialog"] button', 'Continue')
   expect(go.disabled).toBe(true)
-  expect(found('[role="dialog"]').textContent).toContain('by ada')
-  found('[role="dialog"] label', 'Theirs').click()
+  expect(found('[role="dialog"]').textContent).toContain('World tour')
+  found('[role="dialog"] label', 'Current value').click()
   await flushPromises()
-  await press('Go on with this')
+  await press('Continue')
   expect(writes(asked).at(-1)).toMatchObject({ body: { max_session: 3600 } })
   expect(field('Name').find('input').element.value).toBe('Farewell tour')
   expect(found('[role="dialog"] tr', 'Longest stay').textContent).toContain('3600')
@@ -101,4 +95,11 @@ test('what somebody else changed is kept unless the operator says otherwise', as
 test('a viewer can read every field and change none', async () => {
   await open({}, 'viewer')
   expect(form!.find('fieldset').attributes('disabled')).toBeDefined()
+})
+
+test('themes of other tenants are not offered', async () => {
+  const themes = ['acme', 'coral', null].map((tenant) => ({ id: tenant ?? 'default', tenant, live: true, queues: [] }))
+  await open({ 'GET /api/v1/themes': { themes } })
+  const options = field('Theme').findAll('option').map((option) => option.text())
+  expect(options.slice(1)).toEqual(['acme', 'default'])
 })

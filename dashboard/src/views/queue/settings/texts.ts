@@ -11,9 +11,15 @@ export const useSettingsTexts = defineTexts({
     origin: 'Address of the site',
     originHint: 'Scheme, host and port: https://www.example.com',
     kinds: {
-      proxy: 'proxy: the gate forwards requests and streams the answers',
-      redirect: 'redirect: a signed pass, then straight to the site',
-      check: 'check: nginx, Caddy, Traefik or Envoy asks the gate',
+      proxy: { name: 'Proxy', does: 'The gate forwards requests of admitted visitors and streams the responses.' },
+      redirect: { name: 'Redirect', does: 'Admitted visitors get a signed pass and are redirected to the site.' },
+      check: { name: 'Check', does: 'nginx, Caddy, Traefik or Envoy asks the gate about each request.' },
+    },
+    preflights: 'CORS preflights',
+    preflightsHint: 'A forwarded preflight reaches the site without body, cookies and credentials.',
+    preflightsKinds: {
+      answer: 'answer: the gate answers for the hosts and the site of this queue',
+      forward: 'forward: the site answers',
     },
     failures: {
       tickets: 'who is in stays in, others wait (recommended)',
@@ -35,9 +41,15 @@ export const useSettingsTexts = defineTexts({
     origin: 'Adresse der Website',
     originHint: 'Schema, Host und Port: https://www.example.com',
     kinds: {
-      proxy: 'proxy: das Gate reicht Anfragen weiter und Antworten durch',
-      redirect: 'redirect: ein signierter Pass, dann direkt zur Website',
-      check: 'check: nginx, Caddy, Traefik oder Envoy fragt das Gate',
+      proxy: { name: 'Proxy', does: 'Das Gate leitet Anfragen Eingelassener weiter und gibt die Antworten zurück.' },
+      redirect: { name: 'Redirect', does: 'Eingelassene bekommen einen signierten Pass und werden zur Website weitergeleitet.' },
+      check: { name: 'Check', does: 'nginx, Caddy, Traefik oder Envoy fragt das Gate zu jeder Anfrage.' },
+    },
+    preflights: 'CORS-Preflights',
+    preflightsHint: 'Ein weitergereichter Preflight erreicht die Website ohne Body, Cookies und Zugangsdaten.',
+    preflightsKinds: {
+      answer: 'answer: das Gate antwortet für die Hosts und die Website dieser Warteschlange',
+      forward: 'forward: die Website antwortet',
     },
     failures: {
       tickets: 'wer drin ist, bleibt drin; andere warten (empfohlen)',
@@ -47,6 +59,6 @@ export const useSettingsTexts = defineTexts({
     statuses: { 200: '200: wie jede Seite', 202: '202: angenommen', 429: '429: zu viele Anfragen', 503: '503: zurzeit nicht verfügbar' },
     builtIn: 'das eingebaute',
     saved: 'Die Einstellungen sind gespeichert.',
-    levers: 'Modus, Quote und Rate sind Hebel: Sie stehen auf der Seite „Live“.',
+    levers: 'Modus, Quote und Rate stehen in der Steuerung auf der Seite „Live“.',
   },
 })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { settings } from '@/testing/queues'
 
 import handover from '../../../../../docs/handover.md?raw'
-import { keepalive, snippets } from './instructions'
+import { keepalive, named, shownHosts, snippets } from './instructions'
 
 const squeezed = (text: string) => text.replace(/\s+/g, ' ').trim()
 const block = (language: string) => squeezed(handover.match(new RegExp('```' + language + '\\n([^`]*)```'))?.[1] ?? '')
@@ -34,4 +34,11 @@ test('a site on another host takes the script from the gate', () => {
   expect(keepalive(elsewhere)).toContain('src="https://tickets.example.com/_vestibule/keepalive.js"')
   const same = settings({ handover: { kind: 'redirect', origin: 'https://tickets.example.com' } })
   expect(keepalive(same)).toContain('src="/_vestibule/keepalive.js"')
+})
+
+test('a queue of every host is told by an example', () => {
+  expect(shownHosts(['*'])).toBe('tickets.example.com')
+  expect(shownHosts(['*', 'shop.example.com', '*.example.org'])).toBe('shop.example.com, *.example.org')
+  expect(named(['*'])).toBe('tickets.example.com')
+  expect(named(['*.example.org'])).toBe('www.example.org')
 })

@@ -35,10 +35,15 @@ function nginx(): Snippet {
     auth_request_set $vestibule_cookie $upstream_http_set_cookie;
     auth_request_set $vestibule_ticket $upstream_http_x_vestibule_ticket;
     auth_request_set $vestibule_pass $upstream_http_x_vestibule_pass;
+    auth_request_set $vestibule_session $upstream_http_x_vestibule_session;
+    auth_request_set $vestibule_bypass $upstream_http_x_vestibule_bypass;
     error_page 401 = @wait;
     add_header Set-Cookie $vestibule_cookie always;
     proxy_set_header Host $http_host;
     proxy_set_header X-Vestibule-Pass $vestibule_pass;
+    proxy_set_header X-Vestibule-Session $vestibule_session;
+    proxy_set_header X-Vestibule-Bypass $vestibule_bypass;
+    proxy_set_header X-Vestibule-Ticket "";
     proxy_pass http://site;
 }
 location = /_vestibule/check {
@@ -73,11 +78,15 @@ function caddy({ hosts }: Site): Snippet {
     handle /_vestibule/* {
         reverse_proxy vestibule:8080
     }
-    handle {
+    route {
+        request_header -X-Vestibule-Session
+        request_header -X-Vestibule-Pass
+        request_header -X-Vestibule-Bypass
         forward_auth vestibule:8080 {
             uri /_vestibule/check?page=true
-            copy_headers X-Vestibule-Session X-Vestibule-Pass
+            copy_headers X-Vestibule-Session X-Vestibule-Pass X-Vestibule-Bypass
         }
+        request_header -X-Vestibule-Ticket
         reverse_proxy site:3000
     }
 }`,
@@ -92,13 +101,13 @@ function traefik({ id }: Site): Snippet {
     vestibule:
       forwardAuth:
         address: "http://vestibule:8080/_vestibule/check?page=true"
-        authResponseHeaders: ["X-Vestibule-Session", "X-Vestibule-Pass"]
-        addAuthCookiesToResponse: ["vestibule_${id}"]`,
+        authResponseHeaders: ["X-Vestibule-Session", "X-Vestibule-Pass", "X-Vestibule-Bypass"]
+        addAuthCookiesToResponse: ["vestibule_${id}", "__Host-vestibule_${id}"]`,
   }
 }
 
 /** The rules of a listener where the site keeps its host: as the template has them for GateTakes=unpassed. */
-function alb({ hosts, rules }: Site): Snippet {
+function alb({ id, hosts, rules }: Site): Snippet {
   const hostList = hosts.slice(0, ALB_VALUES_MAX - 1).join(', ')
   const queued = rules.filter(({ action }) => action === 'queue').flatMap(({ path }) => path ?? [])
   const paths = (queued.length ? queued : ['/*']).map((path) => path.replaceAll('**', '*')).slice(0, ALB_VALUES_MAX - 1)
@@ -116,7 +125,7 @@ ${conditions.map((condition) => `      - ${condition}`).join('\n')}
     id: 'alb',
     text: [
       rule(20, 'OwnEndpointsRule', 'GateTargetGroup', [path(['/_vestibule', '/_vestibule/*'])]),
-      rule(30, 'PassedRule', 'PlatformTargetGroup', ['{ Field: http-header, HttpHeaderConfig: { HttpHeaderName: Cookie, Values: ["*vestibule-pass=*"] } }']),
+      rule(30, 'PassedRule', 'PlatformTargetGroup', [`{ Field: http-header, HttpHeaderConfig: { HttpHeaderName: Cookie, Values: ["*vestibule-pass_${id}=*"] } }`]),
       rule(40, 'QueuedRule', 'GateTargetGroup', [path(paths)]),
     ].join('\n'),
   }
@@ -126,8 +135,14 @@ function quoted(list: string): string {
   return list.split(', ').map((value) => `"${value}"`).join(', ')
 }
 
-/** A host of the queue that has a name. */
-function named(hosts: readonly string[]): string {
+/** The hosts of a queue as a sentence names them: every host has no name of its own, so an example stands for it. */
+export function shownHosts(hosts: readonly string[]): string {
+  const withNames = hosts.filter((host) => host !== '*')
+  return (withNames.length ? withNames : [named(hosts)]).join(', ')
+}
+
+/** A host of the queue that has a name; an example where it has none. */
+export function named(hosts: readonly string[]): string {
   return (hosts.find((host) => host !== '*') ?? 'tickets.example.com').replace(/^\*\./, 'www.')
 }
 

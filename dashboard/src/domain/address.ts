@@ -1,0 +1,13 @@
+/** The host of a pasted address, as a queue names it: `https://Tickets.example.com/shop` is `tickets.example.com`. */
+export function hostFrom(text: string): string {
+  const host = text.trim().replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/[/?#].*$/s, '').replace(/:\d*$/, '')
+  return host.toLowerCase()
+}
+
+/** Scheme, host and port of a pasted address; a name with a dot in it and no scheme is taken for https. */
+export function originFrom(text: string): string {
+  const typed = text.trim()
+  const address = /^[\w-]+(\.[\w-]+)+(:\d+)?([/?#]|$)/.test(typed) ? `https://${typed}` : typed
+  if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) return typed
+  return new URL(address).origin
+}

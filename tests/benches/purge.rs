@@ -51,9 +51,9 @@ async fn fill(redis: &Redis, store: &RedisStore) {
         let settings = settings(&format!("lapsed-{number}"), LAPSED_IN_PLACES);
         store.put_settings(&settings, PutMode::Always).await.unwrap();
         let keys = Keys::of(&settings.id);
-        let (places, line, pool) = (keys.places(), keys.line(), keys.pool());
+        let (active, line, pool) = (keys.active(), keys.line(), keys.pool());
         let (admitted, waiting) = (LAPSED_IN_PLACES.to_string(), LAPSED_IN_LINE.to_string());
-        let answer = redis.command(&["EVAL", FILL, "3", &places, &line, &pool, &admitted, &waiting]).await;
+        let answer = redis.command(&["EVAL", FILL, "3", &active, &line, &pool, &admitted, &waiting]).await;
         assert_eq!(answer, Value::Nil);
     }
 }
@@ -62,9 +62,8 @@ async fn fill(redis: &Redis, store: &RedisStore) {
 async fn a_line(store: &RedisStore) -> (QueueId, VerifiedTicket) {
     let settings = settings("waiting", 0);
     store.put_settings(&settings, PutMode::Always).await.unwrap();
-    let visits = stream::iter(0..WAITING).map(|_| async {
-        store.visit(&settings.id, Visit { ticket: None, join: Some(SessionId::random()) }).await.unwrap()
-    });
+    let visits = stream::iter(0..WAITING)
+        .map(|_| async { store.visit(&settings.id, Visit::joining(SessionId::random())).await.unwrap() });
     let answers: Vec<_> = visits.buffered(64).collect().await;
     let (signer, answer) = (TicketSigner::new(&KeyList::of_bytes("bench", [7; 32])).unwrap(), answers[WAITING / 2]);
     let token = signer.sign(&settings.id, answer.epoch, answer.now, &answer.place.unwrap(), None).unwrap();
@@ -82,7 +81,7 @@ async fn poll(
     let mut times = Vec::new();
     while !*stop.borrow() {
         let began = Instant::now();
-        store.visit(&queue, Visit { ticket: Some(ticket.clone()), join: None }).await.unwrap();
+        store.visit(&queue, Visit::keeping(ticket.clone())).await.unwrap();
         times.push(began.elapsed());
     }
     times.sort();

@@ -60,7 +60,7 @@ impl Bench {
 
     async fn join(&self, count: usize) -> Vec<VerifiedTicket> {
         let visits = stream::iter(0..count).map(|_| async {
-            let visit = Visit { ticket: None, join: Some(SessionId::random()) };
+            let visit = Visit::joining(SessionId::random());
             self.ticket_of(&self.store.visit(&self.queue, visit).await.unwrap())
         });
         visits.buffered(IN_FLIGHT).collect().await
@@ -69,7 +69,7 @@ impl Bench {
     /// Returns the tickets that they are given.
     async fn poll(&self, store: &RedisStore, tickets: &[VerifiedTicket]) -> Vec<VerifiedTicket> {
         let visits = stream::iter(tickets.to_vec()).map(|ticket| async {
-            let visit = Visit { ticket: Some(ticket), join: None };
+            let visit = Visit::keeping(ticket);
             self.ticket_of(&store.visit(&self.queue, visit).await.unwrap())
         });
         visits.buffer_unordered(IN_FLIGHT).collect().await

@@ -77,7 +77,7 @@ for (const [look, options] of Object.entries(looks)) {
 
     for (const [state, heading] of [
       ['paused', 'The line is paused'],
-      ['unavailable', 'Your place is safe'],
+      ['unavailable', 'Reconnecting'],
     ] as const) {
       await page.goto(gate.at('acme.localhost', '/'))
       await standing(page, { state })
@@ -128,7 +128,7 @@ test('the live region tells of mere progress once a minute', async ({ serve, pag
     Date.now = () => now() + 61_000
   })
   await older[1]?.leave()
-  await expect(page.getByRole('status')).toHaveText(/^Your place in line: 1\./)
+  await expect(page.getByRole('status')).toHaveText(/^Your position: 1\./)
 })
 
 test('who wants less motion gets none', async ({ serve, browser }) => {
@@ -220,10 +220,12 @@ test('with text of twice the size nothing sticks out or overlaps', async ({ serv
 })
 
 test('all of it works by keyboard, and the focus shows', async ({ serve, page }) => {
-  const gate = await serve(queue({ mode: 'closed' }))
+  const gate = await serve(queue({ quota: 0 }))
+  await page.addInitScript(() => Reflect.deleteProperty(window, 'Notification'))
   await page.goto(gate.at('shop.localhost', '/'))
+  const leave = page.getByRole('button', { name: 'Leave the line' })
+  await expect(leave).toBeVisible()
   await page.keyboard.press('Tab')
-  const link = page.getByRole('link', { name: 'Try again' })
-  await expect(link).toBeFocused()
-  expect(await link.evaluate((el) => parseFloat(getComputedStyle(el).outlineWidth))).toBeGreaterThan(2)
+  await expect(leave).toBeFocused()
+  expect(await leave.evaluate((el) => parseFloat(getComputedStyle(el).outlineWidth))).toBeGreaterThan(2)
 })

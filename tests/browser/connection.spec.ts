@@ -20,12 +20,14 @@ test('offline the page says so, and goes on by itself at the same place', async 
   const [younger] = await arrivals(gate, 1)
 
   await context.setOffline(true)
-  await expect(page.getByText('The connection is lost.').first()).toBeVisible()
-  await expect(page.getByRole('status')).toHaveText('The connection is lost. We’re trying again; your place is kept.')
+  await expect(page.getByText('You’re offline.').first()).toBeVisible()
+  await expect(page.getByRole('status')).toHaveText('You’re offline. We keep trying. Your position is kept for 10 minutes.')
+  await expect(part(page, 'updates')).toHaveText(/^Last updated \d+:\d\d$/)
   await expect(part(page, 'position')).toHaveText('1')
 
   await context.setOffline(false)
   await expect(part(page, 'connection')).toBeHidden({ timeout: 1500 })
+  await expect(part(page, 'updates')).toHaveText('Updates automatically')
   expect(await younger?.standing()).toMatchObject({ position: 2 })
   await inside.leave()
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
@@ -114,7 +116,7 @@ test('Retry-After is honoured, of our own answers and of others', async ({ serve
 
   const body = { queue: 'acme-tour', state: 'unavailable', session: null, position: null, waiting: null, poll_after: 1 }
   await interfere(page, { status: 200, headers: { 'Retry-After': '4' }, json: body })
-  await expect(page.getByRole('heading', { name: 'Your place is safe' })).toBeVisible({ timeout: 20_000 })
+  await expect(page.getByRole('heading', { name: 'Reconnecting' })).toBeVisible({ timeout: 20_000 })
   const again = questions(page)
   const answered = Date.now()
   await expect.poll(() => again.length, { timeout: 20_000 }).toBe(1)

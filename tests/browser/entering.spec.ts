@@ -22,7 +22,7 @@ test('the position falls while one waits, and the shop opens by itself at the ad
 
   await inside.leave()
   await expect(part(page, 'position')).toHaveText('1')
-  await expect(page.getByRole('progressbar', { name: 'Your way through the line' })).toHaveJSProperty('value', 0.5)
+  await expect(page.getByRole('progressbar', { name: 'Your progress' })).toHaveJSProperty('value', 0.5)
 
   await older?.leave()
   await expect(page.getByRole('heading', { name: 'You’re in' })).toBeVisible()

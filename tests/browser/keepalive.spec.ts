@@ -33,8 +33,8 @@ const told = (page: Page) => page.evaluate(() => (window as unknown as { told: s
 const stir = (page: Page) => page.mouse.move(Math.random() * 100, Math.random() * 100)
 /** Idle after 1.2 seconds. */
 const restless = 'data-idle="0.02"'
-const warning = { name: 'Are you still there?' }
-const ended = { name: 'Your visit has ended.' }
+const warning = { name: /^Your session ends in 0:\d\d\.$/ }
+const ended = { name: 'Your session has ended.' }
 
 test('the place of one who is active is kept for longer than it lasts by itself', async ({ serve, shop, page }) => {
   embed(shop)
@@ -73,7 +73,7 @@ test('it warns one who is idle, who keeps the place with one key', async ({ serv
   await page.goto(gate.at('shop.localhost', '/'))
   const [waiting] = await arrivals(gate, 1)
   await expect(page.getByRole('alertdialog', warning)).toBeVisible()
-  await expect(page.getByRole('button', { name: 'I’m still here' })).toBeFocused()
+  await expect(page.getByRole('button', { name: 'Stay' })).toBeFocused()
   expect(await told(page)).toContain('expiring')
   const { violations } = await new AxeBuilder({ page }).analyze()
   expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
@@ -85,12 +85,12 @@ test('it warns one who is idle, who keeps the place with one key', async ({ serv
   expect(await waiting?.standing()).toMatchObject({ state: 'waiting' })
 })
 
-test('"I’m still here" works with the mouse, and what lies beneath is not clicked', async ({ serve, shop, page }) => {
+test('"Stay" works with the mouse, and what lies beneath is not clicked', async ({ serve, shop, page }) => {
   embed(shop, restless)
   const gate = await serve(queue({ active_ttl: 8 }))
   const times = kept(page)
   await page.goto(gate.at('shop.localhost', '/'))
-  const box = await page.getByRole('button', { name: 'I’m still here' }).boundingBox()
+  const box = await page.getByRole('button', { name: 'Stay' }).boundingBox()
   await page.evaluate(() => {
     document.body.style.minHeight = '100vh'
     document.body.addEventListener('click', (event) => {
@@ -104,6 +104,42 @@ test('"I’m still here" works with the mouse, and what lies beneath is not clic
   await expect(page).toHaveTitle('The shop')
 })
 
+test('it counts down, leaves one who is typing alone, and announces itself', async ({ serve, shop, page }) => {
+  embed(shop, restless)
+  const gate = await serve(queue({ active_ttl: 20 }))
+  await page.goto(gate.at('shop.localhost', '/'))
+  await page.evaluate(() => {
+    const field = document.createElement('input')
+    document.body.append(field)
+    field.focus()
+  })
+  const bar = page.getByRole('alert')
+  await expect(bar).toContainText(/Your session ends in 0:\d\d\./)
+  await expect(page.locator('input')).toBeFocused()
+  const first = await bar.innerText()
+  await expect(bar).not.toHaveText(first)
+  await page.keyboard.type('x')
+  await expect(bar).toHaveCount(0)
+  await expect(page.locator('input')).toHaveValue('x')
+})
+
+test('it gives the focus back', async ({ serve, shop, page }) => {
+  embed(shop, restless)
+  const gate = await serve(queue({ active_ttl: 20 }))
+  await page.goto(gate.at('shop.localhost', '/'))
+  await page.evaluate(() => {
+    const link = document.createElement('a')
+    link.href = '#here'
+    link.textContent = 'A link'
+    document.body.append(link)
+    link.focus()
+  })
+  await expect(page.getByRole('button', { name: 'Stay' })).toBeFocused()
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('link', { name: 'A link' })).toBeFocused()
+  expect(page.url()).not.toContain('#here')
+})
+
 test('one who stays idle loses the place, is told so and led back to the line', async ({ serve, shop, page }) => {
   embed(shop, restless)
   const gate = await serve(queue({ active_ttl: 4 }))
@@ -115,7 +151,7 @@ test('one who stays idle loses the place, is told so and led back to the line', 
   const { violations } = await new AxeBuilder({ page }).analyze()
   expect(violations).toEqual([])
   await waiting?.standing()
-  await page.getByRole('link', { name: 'Back to the line' }).click()
+  await page.getByRole('link', { name: 'Rejoin the line' }).click()
   await expect(part(page, 'position')).toHaveText('1')
   expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1'))
 })
@@ -143,7 +179,11 @@ test('a site that draws its own notices keeps the built-in ones away', async ({ 
   await expect(page.getByRole('alertdialog')).toHaveCount(0)
 })
 
-for (const [lang, name] of Object.entries({ de: 'Sind Sie noch da?', cy: 'Ydych chi yno o hyd?', 'fr-CH': 'Êtes-vous toujours là ?' })) {
+for (const [lang, name] of Object.entries({
+  de: /^Ihre Sitzung endet in 0:/,
+  cy: /^Bydd eich sesiwn yn dod i ben mewn 0:/,
+  'fr-CH': /^Votre session se termine dans 0:/,
+})) {
   test(`it warns in the language of the page: ${lang}`, async ({ serve, shop, page }) => {
     embed(shop, `${restless} data-lang="${lang}"`)
     const gate = await serve(queue({ active_ttl: 8 }))
@@ -171,7 +211,7 @@ test('it keeps the place from the site on its own host, where the gate redirects
   expect(await told(page)).not.toContain('lost')
   // Then they are idle until it is over.
   await expect(page.getByRole('alertdialog', ended)).toBeVisible()
-  await page.getByRole('link', { name: 'Back to the line' }).click()
+  await page.getByRole('link', { name: 'Rejoin the line' }).click()
   await expect(page).toHaveURL(/^http:\/\/www\.acme\.localhost:\d+\/a\?/)
   expect(broken.filter((text) => !text.includes('favicon'))).toEqual([])
 })

@@ -11,7 +11,7 @@ test('a paused line says so, keeps everyone’s place and goes on by itself', as
 
   await gate.reload(queue({ ...quick, mode: 'paused' }))
   await expect(page.getByRole('heading', { name: 'The line is paused' })).toBeVisible()
-  await expect(page.getByRole('status')).toHaveText(/^The line is paused\. Nobody is being let in at the moment\./)
+  await expect(page.getByRole('status')).toHaveText(/^The line is paused\. Admissions are paused\. You keep your position\./)
   await expect(part(page, 'wait-row')).toBeHidden()
   await inside.leave()
   const newcomer = new Visitor(gate)
@@ -27,7 +27,7 @@ test('one who comes to a closed queue sees when it opens, without doing anything
   const gate = await serve(queue({ ...quick, mode: 'closed' }))
   await page.goto(gate.at('shop.localhost', '/a?b=1'))
   await expect(page.getByRole('heading', { name: 'Closed for now' })).toBeVisible()
-  await expect(page.getByText('Acme isn’t taking visitors at the moment.')).toBeVisible()
+  await expect(page.getByText('Acme is closed to new visitors.')).toBeVisible()
   await expect(part(page, 'position')).toHaveCount(0)
   await gate.reload(queue(quick))
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
@@ -45,6 +45,7 @@ test('one who waits while the queue closes is told so, and is back at the same p
   const [younger] = await arrivals(gate, 1)
   await gate.reload(queue({ ...quick, mode: 'closed' }))
   await expect(page.getByRole('heading', { name: 'Closed for now' })).toBeVisible()
+  await expect(page.getByText(/^We keep your position until \d+:\d\d\.$/)).toBeVisible()
   await gate.reload(queue(quick))
   await expect(part(page, 'position')).toHaveText('1')
   await expect.poll(async () => (await younger?.standing())?.waiting).toBe(2)
@@ -65,13 +66,13 @@ test('while the store is away the page says that the place is safe, shows it, an
   await expect(part(page, 'position')).toHaveText('2')
 
   await redis.stop()
-  await expect(page.getByRole('heading', { name: 'Your place is safe' })).toBeVisible()
-  await expect(page.getByText('There’s nothing you need to do: this page keeps trying.').first()).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'Reconnecting' })).toBeVisible()
+  await expect(page.getByText('You see your last known position. This page keeps trying.').first()).toBeVisible()
   await expect(part(page, 'position')).toHaveText('2')
   // The line itself, not the connection, is away; and reloading doesn't take the last known position.
   await expect(part(page, 'connection')).toBeHidden()
   await page.reload()
-  await expect(page.getByRole('heading', { name: 'Your place is safe' })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'Reconnecting' })).toBeVisible()
   await expect(part(page, 'position')).toHaveText('2')
 
   // It comes back empty. Tickets bring everybody back in the order in which they came.
@@ -94,8 +95,9 @@ test('one who comes for the first time while the store is away waits as well, an
   await occupant(gate)
   await redis.stop()
   await page.goto(gate.at('shop.localhost', '/a'))
-  await expect(page.getByRole('heading', { name: 'Your place is safe' })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'One moment' })).toBeVisible()
   await expect(part(page, 'place')).toBeHidden()
+  await expect(part(page, 'keep')).toBeHidden()
   await redis.start()
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible({ timeout: 20_000 })
 })

@@ -143,8 +143,11 @@ test('one whose visit ended and who goes back to the line gets a new place there
   await expect(part(page, 'position')).toHaveText('1')
 })
 
-test('a hidden tab, whose timers browsers slow down to one a minute, keeps asking and gets in', async ({ serve, page }) => {
-  const gate = await serve(queue())
+test('a hidden tab, whose timers browsers slow down to one a minute, keeps asking and gets in after a while', async ({
+  serve,
+  page,
+}) => {
+  const gate = await serve(queue({ claim_ttl: 20 }))
   const inside = await occupant(gate)
   await page.addInitScript(() => {
     Object.defineProperty(Document.prototype, 'visibilityState', { get: () => 'hidden' })
@@ -157,7 +160,67 @@ test('a hidden tab, whose timers browsers slow down to one a minute, keeps askin
   await page.goto(gate.at('shop.localhost', '/'))
   await expect.poll(() => asked.length).toBeGreaterThan(1)
   await inside.leave()
+  await expect(page).toHaveTitle('● You’re in · Acme')
+  await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible({ timeout: 15_000 })
+})
+
+test('a hidden tab holds the admission until the visitor looks', async ({ serve, page }) => {
+  const gate = await serve(queue({ claim_ttl: 60, waiting_ttl: 60 }))
+  const inside = await occupant(gate)
+  await page.addInitScript(() => {
+    const shown = { is: 'hidden' }
+    Object.defineProperty(Document.prototype, 'visibilityState', { get: () => shown.is })
+    Object.assign(window, {
+      look() {
+        shown.is = 'visible'
+        document.dispatchEvent(new Event('visibilitychange'))
+      },
+    })
+  })
+  await page.goto(gate.at('shop.localhost', '/'))
+  await inside.leave()
+  await expect(page.getByRole('link', { name: 'Enter now' })).toBeVisible()
+  await new Promise((passed) => setTimeout(passed, 3000))
+  await expect(page.getByRole('link', { name: 'Enter now' })).toBeVisible()
+  await page.evaluate(() => (window as unknown as { look(): void }).look())
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
+})
+
+test('one who asked for it is notified when it is their turn in a hidden tab', async ({ serve, page }) => {
+  const gate = await serve(queue({ claim_ttl: 60, waiting_ttl: 60 }))
+  const inside = await occupant(gate)
+  await page.addInitScript(() => {
+    const notices: string[] = []
+    class Notice {
+      static permission = 'default'
+      static requestPermission = async () => (Notice.permission = 'granted')
+      constructor(title: string) {
+        notices.push(title)
+      }
+    }
+    Object.assign(window, { Notification: Notice, notices })
+  })
+  await page.goto(gate.at('shop.localhost', '/'))
+  await page.getByRole('button', { name: 'Notify me when it’s my turn' }).click()
+  await expect(page.getByRole('status')).toHaveText('We’ll notify you when it’s your turn.')
+  await expect(part(page, 'notify')).toBeHidden()
+  await page.evaluate(() => Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' }))
+  await inside.leave()
+  await expect.poll(() => page.evaluate(() => (window as unknown as { notices: string[] }).notices)).toEqual(['You’re in'])
+})
+
+test('one who leaves the line frees the position and may join again at the end', async ({ serve, page }) => {
+  const gate = await serve(queue())
+  await occupant(gate)
+  await page.goto(gate.at('shop.localhost', '/a'))
+  const [younger] = await arrivals(gate, 1)
+  page.on('dialog', (dialog) => dialog.accept())
+  await page.getByRole('button', { name: 'Leave the line' }).click()
+  await expect(page.getByRole('heading', { name: 'You left the line' })).toBeVisible()
+  await expect(part(page, 'place')).toBeHidden()
+  expect(await younger?.standing()).toMatchObject({ position: 1, waiting: 1 })
+  await page.getByRole('link', { name: 'Join again' }).click()
+  await expect(part(page, 'position')).toHaveText('2')
 })
 
 test('without workers the page goes by its own timers', async ({ serve, page }) => {

@@ -65,6 +65,7 @@ impl AdminUnderTest {
             trusted_proxies: 1,
             provider: provider(&address),
             themes,
+            audit_days: vestibule_admin::AUDIT_DAYS,
             streams: true,
         };
         let router = vestibule_admin::router(parts);

@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use vestibule_core::settings::{Document, parse_document};
 use vestibule_core::{KeyList, PassSigner, Store, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
-use vestibule_http::Directory;
+use vestibule_http::{Directory, STORE_TIMEOUT};
 use vestibule_themes::Themes;
 
 use crate::{Balancer, BalancerOptions, Deployment, S3};
@@ -85,6 +85,7 @@ impl GateUnderTest {
             themes: options.themes.map_or_else(Themes::built_in, Themes::folder),
             tickets: TicketSigner::new(&options.ticket_keys).unwrap(),
             passes: PassSigner::new(&Self::pass_keys()).unwrap(),
+            store_timeout: STORE_TIMEOUT,
             trusted_proxies: options.trusted_proxies,
             proxy: options.proxy,
         });

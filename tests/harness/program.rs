@@ -22,6 +22,7 @@ pub struct Launch {
     program: PathBuf,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
+    descriptors: Option<u32>,
 }
 
 impl Program {
@@ -38,6 +39,7 @@ impl Program {
             program: built(name),
             arguments: arguments.iter().map(ToString::to_string).collect(),
             environment: Vec::new(),
+            descriptors: None,
         }
     }
 
@@ -128,6 +130,13 @@ impl Launch {
         self
     }
 
+    /// Lets the program have this many file descriptors at most.
+    #[must_use]
+    pub fn descriptors(mut self, most: u32) -> Self {
+        self.descriptors = Some(most);
+        self
+    }
+
     /// Starts the program; wait for it with [`Program::until_healthy`] or [`Program::until_logged`].
     #[must_use]
     pub fn start(self) -> Program {
@@ -137,7 +146,15 @@ impl Launch {
     }
 
     fn spawn(&self, folder: &Path) -> Process {
-        let mut command = Command::new(&self.program);
+        let mut command = match self.descriptors {
+            Some(most) => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", r#"ulimit -n "$1" && shift && exec "$@""#, "limit", &most.to_string()]);
+                shell.arg(&self.program);
+                shell
+            }
+            None => Command::new(&self.program),
+        };
         without_settings(&mut command);
         command.args(&self.arguments).envs(self.environment.iter().cloned()).current_dir(folder);
         Process::start(&mut command, &folder.join("log"), folder)

@@ -8,6 +8,7 @@ mod history;
 mod levers;
 mod numbers;
 pub(crate) mod office;
+mod outcomes;
 mod provider;
 mod queues;
 mod records;

@@ -75,7 +75,10 @@ async fn a_redis_that_comes_back_empty_costs_nobody_their_place() {
     let (origin, id) = (Origin::start(), random_id());
     let host = format!("{id}.example.com");
     let queue: QueueId = id.parse().unwrap();
-    let settings = json!({ "quota": 0, "waiting_ttl": 8, "claim_ttl": 8, "name": "As it was", "recheck_after": 0 });
+    // The slots of those who were active and had not heard of it are reserved for active_ttl.
+    let times = json!({ "waiting_ttl": 8, "claim_ttl": 8, "active_ttl": 15, "recheck_after": 0 });
+    let mut settings = json!({ "quota": 0, "name": "As it was" });
+    settings.as_object_mut().unwrap().extend(times.as_object().unwrap().clone());
     let gate = GateUnderTest::start(Arc::clone(&store), &document_of(&id, &host, &origin.url(), &settings)).await;
     let epoch = store.reset(&queue).await.unwrap();
 

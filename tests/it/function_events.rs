@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use vestibule_core::settings::parse_document;
 use vestibule_core::{KeyList, PassSigner, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
-use vestibule_http::{Directory, Function, Invocation};
+use vestibule_http::{Directory, Function, Invocation, STORE_TIMEOUT};
 use vestibule_tests::{Answer, GateUnderTest};
 use vestibule_themes::Themes;
 
@@ -42,6 +42,7 @@ impl Doors {
             themes: Themes::built_in(),
             tickets: TicketSigner::new(&GateUnderTest::ticket_keys()).unwrap(),
             passes: PassSigner::new(&KeyList::of_bytes("pass-1", [9; 32])).unwrap(),
+            store_timeout: STORE_TIMEOUT,
             trusted_proxies: 1,
             proxy: ProxyLimits { read_timeout: Duration::from_secs(5), ..ProxyLimits::default() },
         });

@@ -19,6 +19,8 @@ mod function_process;
 #[cfg(target_os = "linux")]
 mod functions;
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod handover;
 #[cfg(test)]
 mod harness;

@@ -21,13 +21,21 @@ use vestibule_core::Store;
 use vestibule_metrics::{Metrics, router};
 use vestibule_tests::Exposition;
 
-/// A scrape without a token, of a process that wants none.
+/// The token of scrapes whose token does not matter.
+const TOKEN: &str = function::TOKEN;
+
+/// A scrape with the token, to add to.
+fn scraping() -> http::request::Builder {
+    Request::get("/metrics").header(header::AUTHORIZATION, format!("Bearer {TOKEN}"))
+}
+
+/// What a scrape finds.
 async fn scrape(metrics: &Router) -> Exposition {
     Exposition::of(&text_of(metrics).await)
 }
 
 async fn text_of(metrics: &Router) -> String {
-    let response = ask(metrics, Request::get("/metrics")).await;
+    let response = ask(metrics, scraping()).await;
     assert_eq!(response.status(), StatusCode::OK);
     let kind = response.headers()[header::CONTENT_TYPE].to_str().unwrap().to_owned();
     assert_eq!(kind, "text/plain; version=0.0.4; charset=utf-8");
@@ -50,5 +58,5 @@ pub(crate) fn unzipped(bytes: &[u8]) -> String {
 }
 
 fn metrics_of(store: &Arc<dyn Store>) -> Router {
-    router(Metrics::new(Arc::clone(store)), None)
+    router(Metrics::new(Arc::clone(store)), TOKEN.parse().unwrap())
 }

@@ -4,8 +4,10 @@ mod apply;
 mod apply_to_backoffice;
 mod backoffice;
 mod check;
+mod flood;
 mod lifetime;
 mod logging;
+mod reload;
 mod start;
 
 use std::path::PathBuf;

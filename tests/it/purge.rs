@@ -43,7 +43,7 @@ impl Lapsed {
             let settings = settings_of(queue, &json!({ "quota": admitted }));
             store.put_settings(&settings, PutMode::Always).await.unwrap();
             let keys = Keys::of(queue);
-            let words = [&keys.places(), &keys.line(), &keys.pool(), &admitted.to_string(), &waiting.to_string()];
+            let words = [&keys.active(), &keys.line(), &keys.pool(), &admitted.to_string(), &waiting.to_string()];
             let words: Vec<&str> = ["EVAL", FILL, "3"].into_iter().chain(words.map(String::as_str)).collect();
             assert_eq!(redis.command(&words).await.integer() as u64, admitted + waiting);
         }
@@ -62,9 +62,9 @@ impl Lapsed {
         for queue in &self.queues {
             let keys = Keys::of(queue);
             let [line, places, pool] =
-                [self.count(keys.line()).await, self.count(keys.places()).await, self.count(keys.pool()).await];
+                [self.count(keys.line()).await, self.count(keys.active()).await, self.count(keys.pool()).await];
             assert_eq!(line + places, pool, "{queue}");
-            for (key, members) in [(keys.line(), line), (keys.places(), places)] {
+            for (key, members) in [(keys.line(), line), (keys.active(), places)] {
                 let both = self.redis.command(&["ZINTERCARD", "2", &key, &keys.pool()]).await;
                 assert_eq!(both, Value::Integer(members.cast_signed()), "{queue}: all of {key} are in the pool");
             }

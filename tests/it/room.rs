@@ -1,6 +1,8 @@
 //! A queue in some store whose time only moves when the test moves it, and the guests that stand in it.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -9,9 +11,9 @@ use vestibule_core::line::{FoundState, LineEntry, Removal, Stats, Visit, VisitAn
 use vestibule_core::settings::Settings;
 use vestibule_core::{
     Clock, KeyList, ManualClock, MemoryStore, Micros, PutMode, PutOutcome, QueueId, SessionId, Store, TicketSigner,
-    VerifiedTicket,
+    Told, VerifiedTicket,
 };
-use vestibule_store_redis::{RedisOptions, RedisStore};
+use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::{Cluster, Redis};
 
 /// How long a store may take: these tests are about what it answers, not how soon.
@@ -22,14 +24,22 @@ const START: Micros = Micros(1_700_000_000_000_000);
 /// A store, the clock that it goes by, and the key that signs its tickets.
 pub(crate) struct Bench {
     pub(crate) store: Arc<dyn Store>,
+    kept_in: KeptIn,
     pub(crate) clock: Arc<ManualClock>,
     signer: TicketSigner,
+}
+
+/// Where a store keeps its state, so that a test can do to it what befalls it.
+enum KeptIn {
+    Memory { store: Arc<MemoryStore>, before: Mutex<HashMap<QueueId, Value>> },
+    Redis { url: String },
 }
 
 impl Bench {
     pub(crate) fn memory() -> Self {
         let clock = Arc::new(ManualClock::at(START));
-        Self::of(Arc::new(MemoryStore::new(clock.clone())), clock)
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        Self::of(store.clone(), KeptIn::Memory { store, before: Mutex::default() }, clock)
     }
 
     /// A store on the shared Redis of this process.
@@ -46,17 +56,67 @@ impl Bench {
     pub(crate) fn at(url: &str) -> Self {
         let clock = Arc::new(ManualClock::at(START));
         let options = RedisOptions { timeout: PATIENCE, clock: Some(clock.clone()), ..RedisOptions::default() };
-        Self::of(Arc::new(RedisStore::connect(url, options).unwrap()), clock)
+        let store = Arc::new(RedisStore::connect(url, options).unwrap());
+        Self::of(store, KeptIn::Redis { url: url.replace("redis-cluster:", "redis:") }, clock)
     }
 
-    fn of(store: Arc<dyn Store>, clock: Arc<ManualClock>) -> Self {
-        Self { store, clock, signer: TicketSigner::new(&KeyList::of_bytes("k1", [7; 32])).unwrap() }
+    fn of(store: Arc<dyn Store>, kept_in: KeptIn, clock: Arc<ManualClock>) -> Self {
+        Self { store, kept_in, clock, signer: TicketSigner::new(&KeyList::of_bytes("k1", [7; 32])).unwrap() }
+    }
+
+    /// The store loses all that it has of this queue.
+    pub(crate) fn lose(&self, queue: &QueueId) {
+        match &self.kept_in {
+            KeptIn::Memory { store, .. } => drop(replace(store, queue, None)),
+            KeptIn::Redis { url } => {
+                let keys = keys_of(queue);
+                redis_cli(url, &["DEL"], &keys.iter().map(String::as_str).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    /// Notes the state that the queue has now, for [`Self::roll_back`].
+    pub(crate) fn note(&self, queue: &QueueId) {
+        match &self.kept_in {
+            KeptIn::Memory { store, before } => {
+                let found = replace(store, queue, None).expect("the queue is there");
+                replace(store, queue, Some(found.clone()));
+                before.lock().unwrap().insert(queue.clone(), found);
+            }
+            KeptIn::Redis { url } => {
+                for key in keys_of(queue) {
+                    redis_cli(url, &["DEL"], &[&format!("{key}:before")]);
+                    redis_cli(url, &["COPY"], &[&key, &format!("{key}:before")]);
+                }
+            }
+        }
+    }
+
+    /// The queue's state goes back to what was noted, as after a failover, or from an old file. Nothing if nothing was.
+    pub(crate) fn roll_back(&self, queue: &QueueId) {
+        match &self.kept_in {
+            KeptIn::Memory { store, before } => {
+                if let Some(found) = before.lock().unwrap().get(queue).cloned() {
+                    replace(store, queue, Some(found));
+                }
+            }
+            KeptIn::Redis { url } => {
+                let before = format!("{}:before", Keys::of(queue).settings());
+                if redis_cli(url, &["EXISTS"], &[&before]) == "1" {
+                    for key in keys_of(queue) {
+                        redis_cli(url, &["DEL"], &[&key]);
+                        redis_cli(url, &["COPY"], &[&format!("{key}:before"), &key]);
+                    }
+                }
+            }
+        }
     }
 
     /// The ticket that the gate would set after this answer, if it holds a place.
     pub(crate) fn ticket(&self, queue: &QueueId, answer: &VisitAnswer) -> Option<VerifiedTicket> {
         let place = answer.place?;
-        let signed = self.signer.sign(queue, answer.epoch, answer.now, &place, Some(place.rank)).unwrap();
+        let told = Told { position: Some(place.rank), active: Some(answer.active), ..Told::default() };
+        let signed = self.signer.sign_told(queue, answer.epoch, answer.now, &place, told).unwrap();
         Some(self.signer.verify(queue, signed.as_bytes()).unwrap())
     }
 
@@ -69,15 +129,39 @@ impl Bench {
     }
 }
 
+/// Puts what a memory store keeps of a queue in the place of what it has, and returns that.
+fn replace(store: &MemoryStore, queue: &QueueId, with: Option<Value>) -> Option<Value> {
+    let mut all = serde_json::to_value(store.snapshot()).unwrap();
+    let queues = all["queues"].as_array_mut().unwrap();
+    let at = queues.iter().position(|kept| kept["settings"]["id"] == queue.as_str());
+    let found = at.map(|at| queues.remove(at));
+    queues.extend(with);
+    assert!(store.restore(serde_json::from_value(all).unwrap()).is_empty());
+    found
+}
+
+fn keys_of(queue: &QueueId) -> [String; 6] {
+    let keys = Keys::of(queue);
+    [keys.line(), keys.active(), keys.pool(), keys.ended(), keys.state(), keys.settings()]
+}
+
+fn redis_cli(url: &str, command: &[&str], keys: &[&str]) -> String {
+    let output = Command::new("redis-cli").args(["-c", "-u", url]).args(command).args(keys).output();
+    let output = output.expect("redis-cli is installed with redis-server");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
 pub(crate) fn random_queue() -> QueueId {
     format!("q-{}", SessionId::random()).parse().unwrap()
 }
 
-/// The ordinary settings of a queue, with `changes` over them.
+/// The ordinary settings of a queue, with `changes` over them. No credential outlives a question to the store, so that a slot
+/// is free as soon as its session ends.
 pub(crate) fn settings_of(queue: &QueueId, changes: &Value) -> Settings {
     let mut document = json!({
         "id": queue, "tenant": "acme", "hosts": ["tickets.example.com"], "quota": 1,
-        "handover": { "kind": "redirect", "origin": "https://www.example.com" },
+        "handover": { "kind": "check" }, "recheck_after": 0,
     });
     document.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
     Settings::from_value(&document).unwrap()
@@ -117,7 +201,7 @@ impl Room<'_> {
     }
 
     pub(crate) async fn ask(&self, ticket: Option<VerifiedTicket>, join: Option<SessionId>) -> VisitAnswer {
-        self.store().visit(&self.queue, Visit { ticket, join }).await.unwrap()
+        self.store().visit(&self.queue, Visit { ticket, join, ..Visit::default() }).await.unwrap()
     }
 
     /// A visit without a ticket, under this id.
@@ -262,7 +346,7 @@ impl Room<'_> {
     /// The store loses the queue, and a gate writes the settings back that it holds.
     pub(crate) async fn lose(&self, mode: PutMode) {
         let settings = self.settings().await;
-        self.store().remove_queue(&self.queue).await.unwrap();
+        self.bench.lose(&self.queue);
         let outcome = self.store().put_settings(&settings, mode).await.unwrap();
         assert_eq!(outcome, PutOutcome::Stored(settings.line.revision));
     }

@@ -265,10 +265,11 @@ pub(crate) fn session_in(answer: &Answer) -> SessionId {
     standing["session"].as_str().unwrap_or_else(|| panic!("no session: {standing}")).parse().unwrap()
 }
 
-/// The cookie of this name that an answer sets, with its attributes.
+/// The cookie of this name that an answer sets, with its attributes. By https its name begins with `__Host-`.
 pub(crate) fn set_cookie<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
     let cookies = answer.headers.get_all(SET_COOKIE).into_iter().filter_map(|value| value.to_str().ok());
-    cookies.into_iter().find(|cookie| cookie.starts_with(&format!("{name}=")))
+    let named = format!("{name}=");
+    cookies.into_iter().find(|cookie| cookie.strip_prefix("__Host-").unwrap_or(cookie).starts_with(&named))
 }
 
 /// Sends these very bytes, and returns the head of the answer in lower case and its body.
@@ -306,6 +307,7 @@ pub(crate) fn standing() -> Standing {
         queue: "acme-tour".parse().unwrap(),
         session: None,
         state: StandingState::Waiting,
+        reason: None,
         position: Some(7),
         waiting: Some(9),
         active: None,
@@ -331,5 +333,7 @@ pub(crate) fn view(standing: &Standing) -> PageView<'_> {
         asset_base: "/_vestibule/theme/acme-tour/",
         refresh_seconds: 20,
         hold_seconds: 600,
+        claim_seconds: 30,
+        kept_seconds: None,
     }
 }

@@ -204,7 +204,7 @@ async fn admitted_tickets_pass_and_others_see_that_their_place_is_safe(failure: 
     for (index, visitor) in sessions.into_iter().enumerate() {
         let mut visitor = visitor;
         let page = failing.page(&mut visitor).await;
-        assert!(page.text().contains("Your place is safe"), "{}", page.text());
+        assert!(page.text().contains("Reconnecting"), "{}", page.text());
         assert_eq!(page.header("cache-control"), Some("no-store"));
         assert!(page.header("retry-after").is_some());
         let standing = failing.data(&mut visitor).await;
@@ -229,15 +229,11 @@ async fn open_lets_everyone_pass(failure: Failure) {
     for visitor in [&mut inside, &mut waiting, &mut stranger] {
         assert!(failing.page(visitor).await.text().contains("origin /tour"));
     }
-    let passes: Vec<bool> = failing
-        .origin
-        .requests()
-        .iter()
-        .rev()
-        .take(3)
-        .map(|seen| seen.headers.contains_key("x-vestibule-pass"))
-        .collect();
+    let requests = failing.origin.requests();
+    let passes: Vec<bool> =
+        requests.iter().rev().take(3).map(|seen| seen.headers.contains_key("x-vestibule-pass")).collect();
     assert_eq!(passes, [false, false, true], "nobody gets a pass for a place that they do not have");
+    assert_eq!(requests.last().unwrap().headers["x-vestibule-bypass"], "store-failure");
     failing.mend(failure).await;
     assert_eq!(failing.order_of_admission().await, [0, 1, 2]);
 }
@@ -303,7 +299,7 @@ async fn an_admitted_ticket_is_good_for_active_ttl_while_the_store_is_away() {
     inside.keepalive(&failing.queue).await;
     failing.fail(Failure::Stopped).await;
     wait_until("the ticket is too old", PATIENCE, async || {
-        failing.page(&mut inside).await.text().contains("Your place is safe")
+        failing.page(&mut inside).await.text().contains("Reconnecting")
     })
     .await;
 }
@@ -329,7 +325,7 @@ async fn a_gate_that_starts_while_the_store_is_away_serves_once_it_is_there() {
     let options = vestibule_tests::GateOptions { writes_settings: false, ..Default::default() };
     let gate = GateUnderTest::start_with(store, &document, options).await;
     let mut visitor = Visitor::new(gate.address(), &host);
-    assert!(visitor.navigate("/").await.text().contains("Your place is safe"));
+    assert!(visitor.navigate("/").await.text().contains("One moment"), "a newcomer has no position");
     redis.restart_empty().await;
     wait_until("the visitor is in line", PATIENCE, async || visitor.status(&queue).await.json()["session"].is_string())
         .await;

@@ -7,6 +7,7 @@ mod environment;
 mod keys;
 mod load;
 mod permissions;
+mod protection;
 mod reach;
 mod redis;
 mod resources;

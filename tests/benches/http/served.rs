@@ -12,7 +12,7 @@ use vestibule_core::line::Visit;
 use vestibule_core::settings::Settings;
 use vestibule_core::{KeyList, MemoryStore, PassSigner, PutMode, SessionId, Store, SystemClock, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
-use vestibule_http::Directory;
+use vestibule_http::{Directory, STORE_TIMEOUT};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 
 /// Visitors who join at once while the line forms.
@@ -60,7 +60,7 @@ async fn gate(address: &str, waiting: usize) -> Router {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
-    let join = |_| store.visit(&queues[0].id, Visit { ticket: None, join: Some(SessionId::random()) });
+    let join = |_| store.visit(&queues[0].id, Visit::joining(SessionId::random()));
     let mut joined = stream::iter(0..waiting).map(join).buffer_unordered(JOINING);
     while let Some(answer) = joined.next().await {
         answer.unwrap();
@@ -72,6 +72,7 @@ async fn gate(address: &str, waiting: usize) -> Router {
         themes: vestibule_themes::Themes::built_in(),
         tickets: TicketSigner::new(&keys()).unwrap(),
         passes: PassSigner::new(&keys()).unwrap(),
+        store_timeout: STORE_TIMEOUT,
         trusted_proxies: 0,
         proxy: ProxyLimits::default(),
     }))

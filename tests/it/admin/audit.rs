@@ -1,5 +1,7 @@
 //! The audit log in the API.
 
+use std::fmt::Write as _;
+
 use http::Method;
 use serde_json::{Value, json};
 
@@ -10,7 +12,10 @@ over_both_stores! {
     every_change_leaves_an_entry_and_no_secret,
     the_log_is_searched_and_read_page_by_page,
     the_log_is_taken_along_as_lines,
-    the_log_is_bounded,
+    operator_never_displaces_what_others_did,
+    operator_makes_a_limited_number_of_changes_a_day,
+    failed_sign_ins_are_audited_without_filling_the_log,
+    events_are_kept_for_a_year,
 }
 
 async fn who_changed_what_is_told_from_what_to_what(office: Office) {
@@ -18,13 +23,14 @@ async fn who_changed_what_is_told_from_what_to_what(office: Office) {
     office.queue("tour", "acme", json!({})).await;
     let mut zoe = office.operator("zoe", "operator", &["acme"]).await.with_header("x-request-id", "call-7");
     zoe.patch("/queues/tour/levers", json!({ "quota": 9 })).await;
-    let mut entry = office.root().get("/audit?limit=1").await.json()["entries"][0].clone();
+    let mut entry = office.root().get("/audit?limit=1&action=queue.levers").await.json()["entries"][0].clone();
     assert!(entry["id"].as_str().unwrap().starts_with(&(office.now() * 1000).to_string()), "{entry}");
     entry["id"] = json!("");
     let expected = json!({
         "id": "", "at": office.now(), "operator": "zoe", "token": null, "request": "call-7", "action": "queue.levers",
         "tenant": "acme", "queue": "tour", "subject": null, "revision": 2,
-        "changes": [{ "field": "quota", "from": 2, "to": 9 }],
+        "changes": [{ "field": "quota", "from": 2, "to": 9 }], "outcome": "done",
+        "via": "api",
     });
     assert_eq!(entry, expected);
 }
@@ -68,6 +74,8 @@ async fn every_change_leaves_an_entry_and_no_secret(office: Office) {
     assert_eq!(
         actions,
         [
+            // The first superuser, made beside the API.
+            "operator.create",
             "tenant.create",
             "queue.create",
             "tenant.change",
@@ -139,17 +147,85 @@ async fn the_log_is_taken_along_as_lines(office: Office) {
     assert_eq!((entries.len(), &entries[0]["action"]), (2, &json!("queue.create")));
     let csv = root.get("/audit/export?format=csv&tenant=acme").await;
     let rows: Vec<_> = csv.text().split("\r\n").collect();
-    assert_eq!((rows.len(), rows[0].split(',').count()), (4, 11));
+    assert_eq!((rows.len(), rows[0].split(',').count()), (4, 13));
     assert!(rows[1].contains("\"queue.create\",\"acme\",\"tour\""), "{}", rows[1]);
 }
 
-async fn the_log_is_bounded(office: Office) {
+async fn operator_never_displaces_what_others_did(office: Office) {
     use vestibule_core::records::Stream;
-    let most = Stream::Audit.keeps();
-    let entry = office.root().get("/audit?limit=1").await.json()["entries"][0].to_string();
-    for _ in 0..most + 500 {
-        office.admin.records().append(&Stream::Audit, &entry).await.unwrap();
+    for tenant in ["acme", "blue"] {
+        office.tenant(tenant).await;
+        office.queue(&format!("{tenant}-tour"), tenant, json!({})).await;
     }
-    let lines = office.root().get("/audit/export").await.text().lines().count();
-    assert!((most..most + 150).contains(&lines), "{lines}");
+    let mut ada = office.operator("ada", "operator", &["acme"]).await;
+    ada.patch("/queues/acme-tour/levers", json!({ "quota": 7 })).await;
+    let mut eve = office.operator("eve", "operator", &["blue"]).await;
+    eve.patch("/queues/blue-tour/levers", json!({ "quota": 7 })).await;
+    let blue = Stream::TenantAudit("blue".parse().unwrap());
+    let own = office.admin.records().entries(&blue, None, 10).await.unwrap();
+    assert_eq!(own.len(), 1, "only what an operator of the tenant did");
+    for _ in 0..300 {
+        office.admin.records().append(&blue, &own[0].text).await.unwrap();
+    }
+    let mut root = office.root();
+    for (query, count) in
+        [("operator=ada&action=queue.", 1), ("action=tenant.create", 2), ("operator=eve&limit=200", 200)]
+    {
+        let found = root.get(&format!("/audit?{query}")).await.json();
+        assert_eq!(found["entries"].as_array().unwrap().len(), count, "{query}");
+    }
+    let lines = root.get("/audit/export?operator=eve").await.text().lines().count();
+    assert_eq!(lines, 302, "with the sign-in");
+}
+
+async fn operator_makes_a_limited_number_of_changes_a_day(office: Office) {
+    use sha2::{Digest as _, Sha256};
+    use vestibule_core::records::{Note, NoteKind};
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({})).await;
+    let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
+    assert_eq!(zoe.patch("/queues/tour/levers", json!({ "quota": 7 })).await.status, 200);
+    let hex = |name: &mut String, byte: &u8| {
+        let _ = write!(name, "{byte:02x}");
+    };
+    let mut name = String::new();
+    Sha256::digest(b"zoe").iter().for_each(|byte| hex(&mut name, byte));
+    let note = Note::new(NoteKind::Changes, name);
+    assert_eq!(office.admin.records().note(&note).await.unwrap().as_deref(), Some("1"));
+    office.admin.records().put_note(&note, "10000", 60).await.unwrap();
+    let refused = zoe.patch("/queues/tour/levers", json!({ "quota": 8 })).await;
+    assert_eq!((refused.status.as_u16(), refused.code()), (429, "too_many_changes".to_owned()));
+    assert_eq!(zoe.get("/queues/tour").await.json()["quota"], 7);
+    assert_eq!(office.root().patch("/queues/tour/levers", json!({ "quota": 9 })).await.status, 200);
+}
+
+async fn failed_sign_ins_are_audited_without_filling_the_log(office: Office) {
+    let mut root = office.root();
+    for address in 0..12 {
+        let mut desk = office.admin.desk().with_header("x-forwarded-for", &format!("198.51.100.{address}"));
+        desk.post("/sign-in", json!({ "name": "root", "password": "this is not it" })).await;
+        desk.post("/sign-in", json!({ "name": "my-password-typed-here", "password": "this is not it" })).await;
+    }
+    let log = root.get("/audit?action=account.sign_in_failed").await;
+    let told: Vec<_> = log.json()["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["operator"].clone(), it["changes"][0]["to"].clone()))
+        .collect();
+    let (known, unknown) = (json!("root"), json!(null));
+    let expected = [(unknown.clone(), json!(10)), (known.clone(), json!(10)), (unknown, json!(1)), (known, json!(1))];
+    assert_eq!(told, expected);
+    assert!(!log.text().contains("my-password"), "{}", log.text());
+}
+
+async fn events_are_kept_for_a_year(office: Office) {
+    office.tenant("acme").await;
+    let mut root = office.root();
+    let found = root.get("/audit?action=tenant.create").await.json();
+    assert_eq!(found["entries"].as_array().unwrap().len(), 1);
+    office.pass(366 * 86_400);
+    let mut root = office.admin.root().await;
+    let found = root.get("/audit?limit=200").await.json();
+    assert_eq!(found["entries"].as_array().unwrap().len(), 1, "the sign-in of today: {found}");
 }

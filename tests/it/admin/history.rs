@@ -46,7 +46,7 @@ impl Bench {
 
     async fn join(&self, count: usize) {
         for _ in 0..count {
-            let visit = Visit { ticket: None, join: Some(SessionId::random()) };
+            let visit = Visit::joining(SessionId::random());
             self.store.visit(&self.queue, visit).await.unwrap();
         }
     }

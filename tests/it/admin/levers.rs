@@ -54,7 +54,10 @@ async fn a_release_admits_and_a_large_one_says_first_what_it_does(office: Office
     office.queue("tour", "acme", json!({ "quota": 1, "mode": "paused" })).await;
     office.join("tour", 150).await;
     let mut root = office.root();
-    assert_eq!(root.post("/queues/tour/release", json!({ "count": 5 })).await.json(), json!({ "released": 5 }));
+    assert_eq!(
+        root.post("/queues/tour/release", json!({ "count": 5 })).await.json(),
+        json!({ "released": 5, "complete": true })
+    );
     let asked = root.post("/queues/tour/release", json!({ "count": 200 })).await;
     let effect = asked.json()["confirmation"]["effect"].as_str().unwrap().to_owned();
     assert_eq!(effect, "145 people will be let in now; the site will carry 150, and the quota is 1");
@@ -63,7 +66,7 @@ async fn a_release_admits_and_a_large_one_says_first_what_it_does(office: Office
     let body = |count: u64| Some(json!({ "count": count }));
     root.send(Method::POST, "/queues/tour/release", &with, body(300)).await.assert_code("confirmation_required");
     let released = root.confirmed(Method::POST, "/queues/tour/release", body(200)).await;
-    assert_eq!(released.json(), json!({ "released": 145 }), "no more were there");
+    assert_eq!(released.json(), json!({ "released": 145, "complete": true }), "no more were there");
     for wrong in [json!({ "count": 0 }), json!({ "count": 100_001 }), json!({}), json!({ "count": 1, "n": 1 })] {
         assert_eq!(root.post("/queues/tour/release", wrong).await.status, 422);
     }

@@ -24,6 +24,8 @@ async fn notice(office: &Office) {
 async fn a_queue_is_told_at_a_glance(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({ "quota": 4, "name": "The tour" })).await;
+    let empty = office.root().get("/queues/tour/stats").await.json();
+    assert_eq!(empty["wait_seconds"], json!({ "p50": 0, "p90": 0 }), "nobody waits and slots are free");
     office.join("tour", 5).await;
     notice(&office).await;
     office.pass(20);

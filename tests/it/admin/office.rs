@@ -73,7 +73,14 @@ impl Office {
 
     /// A tenant.
     pub(crate) async fn tenant(&self, id: &str) {
-        self.root().create("/tenants", json!({ "id": id, "name": id })).await;
+        self.tenant_with(id, &[], &[]).await;
+    }
+
+    /// A tenant with lists of domains and origins; an empty one is none.
+    pub(crate) async fn tenant_with(&self, id: &str, domains: &[&str], origins: &[&str]) {
+        let list = |entries: &[&str]| if entries.is_empty() { Value::Null } else { json!(entries) };
+        let tenant = json!({ "id": id, "name": id, "domains": list(domains), "origins": list(origins) });
+        self.root().create("/tenants", tenant).await;
     }
 
     /// A queue of a tenant, with `settings` over the ordinary ones.
@@ -96,7 +103,7 @@ impl Office {
         let mut sessions = Vec::new();
         for _ in 0..count {
             let session = SessionId::random();
-            self.store.visit(&queue, Visit { ticket: None, join: Some(session) }).await.unwrap();
+            self.store.visit(&queue, Visit::joining(session)).await.unwrap();
             sessions.push(session);
         }
         sessions

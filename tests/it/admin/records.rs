@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vestibule_core::records::{
-    ENTRIES_MAX, EntryId, Note, NoteKind, RECORDS_MAX, RecordKind, RecordOutcome, Records, Stream,
+    ENTRIES_MAX, EntryId, Note, NoteKind, RECORDS_MAX, RecordChange, RecordKind, RecordOutcome, Records, Stream,
 };
 use vestibule_core::{Clock as _, ManualClock, MemoryRecords, Micros};
 use vestibule_store_redis::{RedisOptions, RedisStore};
@@ -90,10 +90,13 @@ suite! {
     of_many_who_write_at_once_one_wins,
     records_are_listed_by_id_and_kind,
     there_are_no_more_records_than_the_bound,
+    last_record_of_its_kind_is_kept_where_another_is_needed,
+    count_is_taken_back,
     a_stream_is_read_from_its_end,
     a_stream_drops_its_oldest_entries,
     a_stream_that_nobody_writes_is_dropped_after_its_time,
     entries_of_one_instant_have_ids_of_their_own,
+    old_entries_are_dropped,
     a_note_lapses,
     a_claim_is_given_to_one_of_many,
     a_count_lapses_as_its_first_said,
@@ -149,6 +152,38 @@ async fn there_are_no_more_records_than_the_bound(bench: &Bench) {
     assert_eq!(bench.records.put_record(RecordKind::Tokens, "x", "x", 0).await.unwrap(), RecordOutcome::Stored(1));
 }
 
+async fn last_record_of_its_kind_is_kept_where_another_is_needed(bench: &Bench) {
+    for (id, text) in [("a", "root"), ("b", "root"), ("c", "user")] {
+        bench.records.put_record(OPERATORS, id, text, 0).await.unwrap();
+    }
+    bench.records.put_record(RecordKind::Tokens, "d", "root", 0).await.unwrap();
+    let change = async |id: &str, text, over| {
+        let change = RecordChange { text, over, needs_other: Some("root") };
+        bench.records.change_record(OPERATORS, id, change).await.unwrap()
+    };
+    assert_eq!(change("a", None, 2).await, RecordOutcome::Conflict(1));
+    assert_eq!(change("a", Some("user"), 1).await, RecordOutcome::Stored(2));
+    assert_eq!(change("b", None, 1).await, RecordOutcome::NoOther);
+    assert_eq!(change("b", Some("user"), 1).await, RecordOutcome::NoOther);
+    assert_eq!(change("c", None, 1).await, RecordOutcome::Stored(0));
+    assert_eq!(bench.records.record(OPERATORS, "c").await.unwrap(), None);
+    assert_eq!(bench.records.put_record(OPERATORS, "e", "", 0).await.unwrap(), RecordOutcome::Stored(1));
+    assert_eq!(bench.records.record(OPERATORS, "e").await.unwrap().unwrap().text, "");
+}
+
+async fn count_is_taken_back(bench: &Bench) {
+    let note = note(NoteKind::Failures);
+    bench.records.uncount(&note).await.unwrap();
+    assert_eq!(bench.records.note(&note).await.unwrap(), None, "there was none");
+    bench.records.count(&note, 60).await.unwrap();
+    bench.pass(30);
+    bench.records.count(&note, 60).await.unwrap();
+    bench.records.uncount(&note).await.unwrap();
+    assert_eq!(bench.records.count(&note, 60).await.unwrap(), 2);
+    bench.pass(30);
+    assert_eq!(bench.records.count(&note, 60).await.unwrap(), 1, "it lapses when it would have");
+}
+
 async fn a_stream_is_read_from_its_end(bench: &Bench) {
     let stream = Stream::Minutes("acme-tour".parse().unwrap());
     assert_eq!(bench.texts(&stream, None, 10).await, [0_u64; 0]);
@@ -192,6 +227,20 @@ async fn entries_of_one_instant_have_ids_of_their_own(bench: &Bench) {
     bench.pass(1);
     assert_eq!(bench.append(&Stream::Audit, [2]).await, [EntryId { at_ms: START.0 / 1000 + 1000, number: 0 }]);
     assert_eq!(bench.records.now().await.unwrap(), bench.clock.now());
+}
+
+async fn old_entries_are_dropped(bench: &Bench) {
+    let stream = Stream::TenantAudit("acme".parse().unwrap());
+    bench.append(&stream, 0..300).await;
+    bench.pass(100);
+    let kept_from = bench.clock.now();
+    bench.append(&stream, 300..302).await;
+    bench.append(&Stream::Audit, [7]).await;
+    bench.records.trim(&stream, kept_from).await.unwrap();
+    let left = bench.texts(&stream, None, 1000).await;
+    assert!(left.starts_with(&[301, 300]) && left.len() <= 102, "Redis drops whole nodes of a hundred: {}", left.len());
+    assert_eq!(bench.texts(&Stream::Audit, None, 10).await, [7]);
+    bench.records.trim(&Stream::AccountAudit, kept_from).await.unwrap();
 }
 
 fn note(kind: NoteKind) -> Note {

@@ -77,7 +77,8 @@ async fn the_line_is_listed_page_by_page(office: Office) {
 
 async fn a_session_is_ended_once_that_is_confirmed(office: Office) {
     office.tenant("acme").await;
-    office.queue("tour", "acme", json!({ "quota": 1 })).await;
+    let at_once = json!({ "quota": 1, "handover": { "kind": "check" }, "recheck_after": 0 });
+    office.queue("tour", "acme", at_once).await;
     let sessions = office.join("tour", 2).await;
     let mut root = office.root();
     let path = format!("/queues/tour/sessions/{}/end", sessions[0].support_code());

@@ -21,6 +21,11 @@ over_both_stores! {
     nobody_hands_on_more_than_they_have,
     a_token_tells_when_it_was_used_last_and_is_written_once_a_minute,
     the_first_superuser_is_made_once,
+    operators_are_managed_with_the_password_given_again,
+    token_never_manages_operators,
+    token_for_settings_does_nothing_else,
+    superusers_who_remove_each_other_leave_one,
+    operators_behind_one_address_do_not_lock_each_other_out,
 }
 
 async fn a_cookie_is_out_of_reach_of_scripts_and_other_sites(office: Office) {
@@ -44,7 +49,8 @@ async fn a_cookie_is_out_of_reach_of_scripts_and_other_sites(office: Office) {
     assert_eq!(desk.send(Method::DELETE, "/sign-in", &[], None).await.status, 204);
     assert_eq!(desk.visitor().cookie("vestibule_admin"), None);
     desk.visitor().set_cookie("vestibule_admin", &secret);
-    assert_eq!(desk.get("/sign-in").await.code(), "not_signed_in", "it is good no more");
+    assert_eq!(desk.get("/queues").await.code(), "not_signed_in", "it is good no more");
+    assert_eq!(desk.get("/sign-in").await.json(), json!(null));
 }
 
 async fn a_change_with_the_cookie_needs_a_header_that_no_other_site_can_send(office: Office) {
@@ -89,8 +95,7 @@ async fn a_stranger_does_not_keep_anybody_out_of_the_usual_place(office: Office)
     let from = |address: &str| office.admin.desk().with_header("x-forwarded-for", address);
     let right = json!({ "name": "root", "password": "correct horse battery" });
     assert_eq!(from("192.0.2.1").post("/sign-in", right.clone()).await.status, 200);
-    // Two attempts on this name were the operator's own.
-    for stranger in 0..19 {
+    for stranger in 0..21 {
         let mut desk = from(&format!("198.51.100.{stranger}"));
         let status = desk.post("/sign-in", json!({ "name": "root", "password": "this is not it" })).await.status;
         assert_eq!(status, 401);
@@ -235,5 +240,85 @@ async fn the_first_superuser_is_made_once(office: Office) {
     for wrong in ["", "root", "root:short", "Root:a long password", ":a long password"] {
         let error = wrong.parse::<NewOperator>().unwrap_err().to_string();
         assert!(error.starts_with("takes name:password"), "{error}");
+    }
+}
+
+async fn operators_are_managed_with_the_password_given_again(office: Office) {
+    office.tenant("acme").await;
+    office.pass(300);
+    let mut root = office.root();
+    let zoe = json!({ "name": "zoe", "password": PASSWORD, "role": "viewer", "tenants": ["acme"] });
+    let refused = root.post("/operators", zoe.clone()).await;
+    assert_eq!((refused.status.as_u16(), refused.code()), (403, "password_required".to_owned()), "{}", refused.text());
+    assert_eq!(root.patch("/operators/root", json!({ "password": PASSWORD })).await.code(), "password_required");
+    assert_eq!(root.send(Method::DELETE, "/operators/root", &[], None).await.code(), "password_required");
+    assert_eq!(root.get("/operators").await.status, 200, "looking needs none");
+    let wrong = root.post("/sign-in/proof", json!({ "password": "this is not it" })).await;
+    assert_eq!(wrong.wrong_fields(), ["password: is not the password of this operator"]);
+    assert_eq!(root.post("/operators", zoe.clone()).await.status, 403);
+    let proof = root.post("/sign-in/proof", json!({ "password": "correct horse battery" })).await;
+    assert_eq!(proof.status, 204, "{}", proof.text());
+    assert_eq!(root.post("/operators", zoe).await.status, 201);
+}
+
+async fn token_never_manages_operators(office: Office) {
+    office.tenant("acme").await;
+    let token = json!({ "name": "script", "role": "superuser", "expires_in": 600 });
+    let token = office.root().create("/tokens", token).await;
+    let mut script = office.admin.desk().with_token(token["secret"].as_str().unwrap());
+    let eve = json!({ "name": "eve", "password": PASSWORD, "role": "superuser" });
+    for refused in [
+        script.post("/operators", eve).await,
+        script.patch("/operators/root", json!({ "password": PASSWORD })).await,
+        script.send(Method::DELETE, "/operators/root", &[], None).await,
+        script.post("/sign-in/proof", json!({ "password": "correct horse battery" })).await,
+    ] {
+        assert_eq!((refused.status.as_u16(), refused.code()), (403, "not_allowed".to_owned()), "{}", refused.text());
+    }
+}
+
+async fn token_for_settings_does_nothing_else(office: Office) {
+    office.tenant("acme").await;
+    let token = json!({ "name": "apply", "role": "superuser", "only": "settings", "expires_in": 600 });
+    let token = office.root().create("/tokens", token).await;
+    assert_eq!(token["token"]["only"], "settings");
+    let mut script = office.admin.desk().with_token(token["secret"].as_str().unwrap());
+    assert_eq!(script.get("/settings").await.status, 200);
+    assert_eq!(script.get("/sign-in").await.json()["role"], "superuser");
+    let document = json!({ "tenants": [{ "id": "blue", "name": "Blue" }], "queues": [] });
+    assert_eq!(script.confirmed(Method::POST, "/settings", Some(document)).await.status, 200);
+    for path in ["/queues", "/operators", "/tokens", "/audit", "/tenants", "/settings/x"] {
+        assert_ne!(script.get(path).await.status, 200, "{path}");
+    }
+    assert_eq!(script.post("/tenants", json!({ "id": "coral", "name": "Coral" })).await.code(), "not_allowed");
+    let wrong = json!({ "name": "x", "role": "viewer", "tenants": ["acme"], "only": "all", "expires_in": 600 });
+    assert_eq!(office.root().post("/tokens", wrong).await.wrong_fields().len(), 1);
+}
+
+async fn superusers_who_remove_each_other_leave_one(office: Office) {
+    let mut desks = vec![office.root()];
+    for name in ["ada", "bea", "cleo"] {
+        desks.push(office.operator(name, "superuser", &[]).await);
+    }
+    let victims = ["ada", "bea", "cleo", "root"];
+    let mut asked = Vec::new();
+    for (desk, victim) in desks.iter_mut().zip(victims) {
+        let answer = desk.send(Method::DELETE, &format!("/operators/{victim}"), &[], None).await;
+        asked.push(answer.confirmation());
+    }
+    let removals = desks.iter_mut().zip(victims).zip(&asked).map(async |((desk, victim), token)| {
+        let confirm = [("x-vestibule-confirm", token.as_str())];
+        desk.send(Method::DELETE, &format!("/operators/{victim}"), &confirm, None).await.status.as_u16()
+    });
+    let removed = futures_util::future::join_all(removals).await;
+    assert!(removed.iter().filter(|status| **status == 204).count() < 4, "{removed:?}");
+    assert!(vestibule_admin::has_superuser(&**office.admin.records()).await.unwrap());
+}
+
+async fn operators_behind_one_address_do_not_lock_each_other_out(office: Office) {
+    let desk = office.admin.desk().with_header("x-forwarded-for", "192.0.2.1");
+    let right = json!({ "name": "root", "password": "correct horse battery" });
+    for _ in 0..33 {
+        assert_eq!(desk.clone().post("/sign-in", right.clone()).await.status, 200);
     }
 }

@@ -1,26 +1,39 @@
 //! Tenants in the API.
 
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
+use vestibule_tests::Desk;
 
-use super::office::{Office, over_both_stores};
+use super::office::{Office, over_both_stores, queue};
 
 over_both_stores! {
     a_tenant_is_created_read_changed_and_removed,
     a_tenant_with_queues_is_not_removed_and_says_why,
     wrong_and_unknown_fields_are_all_named,
     what_is_to_be_confirmed_is_confirmed_once_and_for_exactly_that,
+    operators_keep_to_the_lists_of_their_tenant,
+    without_lists_operators_change_no_hosts_and_origins,
+    only_superusers_change_the_lists,
+    lists_that_leave_out_a_queue_are_refused,
+    an_import_keeps_to_the_lists,
 }
 
 async fn a_tenant_is_created_read_changed_and_removed(office: Office) {
     let mut root = office.root();
     let acme = root.create("/tenants", json!({ "id": "acme", "name": "Acme", "colour": "#0A7D5A" })).await;
-    assert_eq!(acme, json!({ "id": "acme", "name": "Acme", "colour": "#0a7d5a", "logo": null }));
+    let read =
+        json!({ "id": "acme", "name": "Acme", "colour": "#0a7d5a", "logo": null, "domains": null, "origins": null });
+    assert_eq!(acme, read);
     assert_eq!(root.post("/tenants", json!({ "id": "acme", "name": "Acme" })).await.code(), "taken");
     assert_eq!(root.get("/tenants/acme").await.json(), acme);
     assert_eq!(root.get("/tenants").await.json(), json!({ "tenants": [acme] }));
-    let changed = root.patch("/tenants/acme", json!({ "colour": null, "logo": "logo.svg" })).await.json();
-    assert_eq!(changed, json!({ "id": "acme", "name": "Acme", "colour": null, "logo": "logo.svg" }));
+    let changed = json!({ "colour": null, "logo": "logo.svg", "domains": "Acme.example", "origins": ["https://acme.example:443"] });
+    let changed = root.patch("/tenants/acme", changed).await.json();
+    assert_eq!((&changed["colour"], &changed["logo"]), (&json!(null), &json!("logo.svg")));
+    assert_eq!(
+        (&changed["domains"], &changed["origins"]),
+        (&json!(["acme.example"]), &json!(["https://acme.example"]))
+    );
     assert_eq!(root.confirmed(Method::DELETE, "/tenants/acme", None).await.status, 204);
     assert_eq!(root.get("/tenants/acme").await.status, 404);
     assert_eq!(root.get("/tenants").await.json(), json!({ "tenants": [] }));
@@ -42,7 +55,10 @@ async fn wrong_and_unknown_fields_are_all_named(office: Office) {
     let names: Vec<_> = fields.iter().map(|field| field.split(':').next().unwrap()).collect();
     assert_eq!(names, ["id", "name", "colour", "color"], "{fields:?}");
     assert_eq!(refused.json()["error"]["field"], "id");
-    assert!(fields[3].contains("is not a field here; the fields are id, name, colour, logo"), "{fields:?}");
+    assert!(
+        fields[3].contains("is not a field here; the fields are id, name, colour, logo, domains, origins"),
+        "{fields:?}"
+    );
 }
 
 async fn what_is_to_be_confirmed_is_confirmed_once_and_for_exactly_that(office: Office) {
@@ -63,4 +79,113 @@ async fn what_is_to_be_confirmed_is_confirmed_once_and_for_exactly_that(office: 
         .assert_code("confirmation_required");
     assert_eq!(root.get("/tenants").await.json()["tenants"].as_array().unwrap().len(), 2, "nothing is gone");
     assert_eq!(root.confirmed(Method::DELETE, "/tenants/acme", None).await.status, 204);
+}
+
+/// An operator of blue, whose queue `b` is within the lists of the tenant.
+async fn listed(office: &Office) -> Desk {
+    office.tenant_with("blue", &["b.test"], &["https://www.b.test", "https://*.shop.test"]).await;
+    let handover = json!({ "kind": "proxy", "origin": "https://www.b.test" });
+    office.queue("b", "blue", json!({ "hosts": ["b.test"], "handover": handover })).await;
+    office.operator("bob", "operator", &["blue"]).await
+}
+
+fn handover(origin: &str) -> Value {
+    json!({ "handover": { "kind": "proxy", "origin": origin } })
+}
+
+async fn operators_keep_to_the_lists_of_their_tenant(office: Office) {
+    let mut bob = listed(&office).await;
+    for (patch, field) in [
+        (handover("http://127.0.0.1:8191"), "handover.origin"),
+        (handover("http://[::1]:9001"), "handover.origin"),
+        (json!({ "handover": { "kind": "redirect", "origin": "https://evil.test" } }), "handover.origin"),
+        (json!({ "hosts": ["b.test", "*"] }), "hosts[1]"),
+        (json!({ "hosts": ["login.a.test"] }), "hosts[0]"),
+        (json!({ "hosts": ["x.b.test"], "cookie_domain": "co.uk" }), "cookie_domain"),
+    ] {
+        for mut desk in [bob.clone(), office.root()] {
+            let refused = desk.patch("/queues/b", patch.clone()).await;
+            assert_eq!((refused.status.as_u16(), refused.code()), (422, "wrong_fields".to_owned()), "{patch}");
+            assert!(refused.wrong_fields()[0].starts_with(field), "{:?}", refused.wrong_fields());
+        }
+        let mut draft = queue("new", "blue", json!({ "hosts": ["new.b.test"], "handover": { "kind": "check" } }));
+        draft.as_object_mut().unwrap().extend(patch.as_object().unwrap().clone());
+        assert_eq!(bob.post("/queues", draft).await.status, 422, "{patch}");
+    }
+    let told = bob.patch("/queues/b", handover("https://evil.test")).await.wrong_fields();
+    assert!(told[0].ends_with("it takes one of: https://www.b.test, https://*.shop.test"), "{told:?}");
+    let within = json!({ "hosts": ["b.test", "*.b.test"], "cookie_domain": "b.test" });
+    assert_eq!(bob.patch("/queues/b", within).await.status, 200);
+    assert_eq!(bob.patch("/queues/b", handover("https://eu.shop.test")).await.status, 200);
+    bob.create("/queues/b/clone", json!({ "id": "b-2", "hosts": ["2.b.test"] })).await;
+    assert_eq!(bob.post("/queues/b/clone", json!({ "id": "b-3", "hosts": ["3.a.test"] })).await.status, 422);
+}
+
+async fn without_lists_operators_change_no_hosts_and_origins(office: Office) {
+    office.tenant("blue").await;
+    office
+        .queue("b", "blue", json!({ "hosts": ["*"], "handover": { "kind": "proxy", "origin": "http://10.0.0.5" } }))
+        .await;
+    let mut bob = office.operator("bob", "operator", &["blue"]).await;
+    for patch in [json!({ "hosts": ["b.test"] }), handover("https://b.test")] {
+        let refused = bob.patch("/queues/b", patch).await;
+        assert!(refused.text().contains("takes a superuser or the settings file"), "{}", refused.text());
+    }
+    let kept = json!({ "hosts": ["*"], "quota": 7, "handover": { "kind": "redirect", "origin": "http://10.0.0.5" } });
+    assert_eq!(bob.patch("/queues/b", kept).await.status, 200, "what is there stays");
+    assert_eq!(bob.post("/queues", queue("b-2", "blue", json!({}))).await.status, 422);
+}
+
+async fn only_superusers_change_the_lists(office: Office) {
+    let mut bob = listed(&office).await;
+    for (field, list) in [("domains", json!(null)), ("origins", json!(["http://127.0.0.1:8191"]))] {
+        let refused = bob.patch("/tenants/blue", json!({ field: list })).await;
+        assert_eq!(refused.status, 422);
+        assert_eq!(refused.wrong_fields(), [format!("{field}: can be changed only by a superuser")]);
+    }
+    let same = json!({ "name": "Blue", "domains": ["b.test"] });
+    assert_eq!(bob.patch("/tenants/blue", same).await.status, 200, "it stays as it was");
+    let mut root = office.root();
+    for (field, wrong) in
+        [("domains", json!(["*"])), ("domains", json!(["https://b.test"])), ("origins", json!(["b.test"]))]
+    {
+        let refused = root.patch("/tenants/blue", json!({ field: wrong })).await;
+        assert!(refused.wrong_fields()[0].starts_with(&format!("{field}: takes at most 100")), "{}", refused.text());
+    }
+    let opened = json!({ "origins": ["http://127.0.0.1:8191", "https://www.b.test"] });
+    assert_eq!(root.patch("/tenants/blue", opened).await.status, 200);
+    assert_eq!(bob.patch("/queues/b", handover("http://127.0.0.1:8191")).await.status, 200);
+}
+
+async fn lists_that_leave_out_a_queue_are_refused(office: Office) {
+    listed(&office).await;
+    let mut root = office.root();
+    for (lists, field) in [
+        (json!({ "domains": ["c.test"] }), "b.hosts[0]"),
+        (json!({ "origins": ["https://*.shop.test"] }), "b.handover.origin"),
+        (json!({ "origins": [] }), "b.handover.origin"),
+    ] {
+        let refused = root.patch("/tenants/blue", lists.clone()).await;
+        assert_eq!((refused.status.as_u16(), refused.code()), (409, "queues_outside".to_owned()), "{lists}");
+        assert!(refused.wrong_fields()[0].starts_with(field), "{:?}", refused.wrong_fields());
+    }
+    let document = json!({ "tenants": [{ "id": "blue", "name": "Blue", "domains": ["c.test"] }], "queues": [] });
+    root.post("/settings?validate=true", document).await.assert_code("queues_outside");
+    assert_eq!(root.patch("/tenants/blue", json!({ "domains": ["b.test", "c.test"] })).await.status, 200);
+}
+
+async fn an_import_keeps_to_the_lists(office: Office) {
+    let document = |origin: &str| {
+        json!({
+            "tenants": [{ "id": "blue", "name": "Blue", "domains": ["b.test"], "origins": ["http://10.0.0.5"] }],
+            "queues": [queue("b", "blue", json!({ "hosts": ["b.test"], "handover": { "kind": "proxy", "origin": origin } }))],
+        })
+    };
+    let mut root = office.root();
+    let refused = root.post("/settings?validate=true", document("http://10.0.0.6")).await;
+    assert!(refused.wrong_fields()[0].starts_with("queues[0].handover.origin: "), "{}", refused.text());
+    let imported = root.confirmed(Method::POST, "/settings", Some(document("http://10.0.0.5"))).await.json();
+    assert_eq!(imported["applied"], true, "{imported}");
+    let exported = root.get("/settings").await.json();
+    assert_eq!(exported["tenants"][0]["origins"], json!(["http://10.0.0.5"]));
 }

@@ -147,12 +147,14 @@ impl Measured {
 
 async fn put(store: &RedisStore, queue: &str, changes: serde_json::Value) -> QueueId {
     let id: QueueId = queue.parse().unwrap();
-    store.put_settings(&settings_of(&id, &changes), PutMode::Always).await.unwrap();
+    let mut settings = json!({ "handover": { "kind": "redirect", "origin": "https://www.example.com" } });
+    settings.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    store.put_settings(&settings_of(&id, &settings), PutMode::Always).await.unwrap();
     id
 }
 
 async fn join(store: &RedisStore, queue: &QueueId) {
-    store.visit(queue, Visit { ticket: None, join: Some(SessionId::random()) }).await.unwrap();
+    store.visit(queue, Visit::joining(SessionId::random())).await.unwrap();
 }
 
 /// A purge that never ran, runs no more, and fails at a queue that can't be read.
@@ -189,7 +191,7 @@ async fn lines_stand_still(watch: &Watch, measured: &Measured) {
         join(&measured.store, &slow).await;
     }
     let keys = Keys::of(&stuck);
-    measured.redis.command(&["EVAL", EMPTY, "2", &keys.places(), &keys.pool()]).await;
+    measured.redis.command(&["EVAL", EMPTY, "2", &keys.active(), &keys.pool()]).await;
     watch.fires("VestibuleLineNotMoving", "stuck").await;
     watch.fires("VestibuleAdmissionsOffTheRate", "slow").await;
     wait_until("the purge has let everybody in", PATIENCE, async || {

@@ -23,6 +23,8 @@ fn folder() -> TempDir {
         if [ -n \"${AWS_WEB_IDENTITY_TOKEN_FILE-}\" ]; then\n\
         echo \"token $(cat \"$AWS_WEB_IDENTITY_TOKEN_FILE\") in $AWS_WEB_IDENTITY_TOKEN_FILE\"\n\
         fi\n\
+        echo \"architecture ${ARCHITECTURE-none}, admin [${ADMIN_HOST-none}]\"\n\
+        if [ \"${4-}\" = --config-file ]; then sed 's/^/config /' \"$5\"; fi\n\
         if [ \"$1\" = \"${FAILS-}\" ]; then exit 3; fi\n";
     std::fs::write(programs.join("sam"), recorder).unwrap();
     std::fs::set_permissions(programs.join("sam"), std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -48,8 +50,37 @@ fn a_stage_is_built_and_then_deployed() {
         assert!(output.status.success(), "{}", said(&output.stderr));
         let calls = said(&output.stdout);
         let calls: Vec<&str> = calls.lines().filter(|line| line.starts_with("sam ")).collect();
-        let wanted = [format!("sam build --config-env {stage}"), format!("sam deploy --config-env {stage}")];
-        assert_eq!(calls, wanted);
+        assert_eq!(calls.len(), 2, "{calls:?}");
+        assert_eq!(calls[0], format!("sam build --config-env {stage}"));
+        assert!(calls[1].starts_with(&format!("sam deploy --config-env {stage} --config-file ")), "{}", calls[1]);
+    }
+}
+
+#[test]
+fn the_build_is_told_architecture_and_admin_host() {
+    let folder = folder();
+    let stage = &stages()[0];
+    assert!(said(&deploy(folder.path(), &[stage], &[]).stdout).contains("architecture arm64, admin []"));
+    let file = folder.path().join("samconfig.toml");
+    let given = "parameter_overrides = [\n  \"Architecture=x86_64\",\n  \"AdminHost=admin.example.com\",\n";
+    let text = std::fs::read_to_string(&file).unwrap().replacen("parameter_overrides = [\n", given, 1);
+    std::fs::write(&file, text).unwrap();
+    assert!(
+        said(&deploy(folder.path(), &[stage], &[]).stdout).contains("architecture x86_64, admin [admin.example.com]")
+    );
+}
+
+#[test]
+fn every_deployment_has_a_release_of_its_own() {
+    for stage in stages() {
+        let text = said(&deploy(folder().path(), &[&stage], &[]).stdout);
+        let given: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("config ")).collect();
+        let release = given.iter().position(|line| line.trim().starts_with("\"Release=")).expect("a release");
+        let digits = given[release].trim().trim_start_matches("\"Release=").trim_end_matches("\",");
+        assert!(digits.len() == 10 && digits.bytes().all(|byte| byte.is_ascii_digit()), "{digits}");
+        let heading = given[..release].iter().rfind(|line| line.starts_with('[')).unwrap();
+        assert_eq!(*heading, format!("[{stage}.global.parameters]"));
+        assert_eq!(given.iter().filter(|line| line.contains("Release=")).count(), 1, "no other stage has it");
     }
 }
 

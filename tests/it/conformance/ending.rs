@@ -33,6 +33,31 @@ pub(super) async fn rule_08_who_leaves_frees_the_place_and_cannot_return(bench: 
     assert_ended(&room, &guests[1]).await;
 }
 
+pub(super) async fn rule_08_a_slot_stays_taken_until_the_last_credential_for_it_has_expired(bench: &Bench) {
+    let redirect = json!({ "kind": "redirect", "origin": "https://www.example.com" });
+    let proxy = json!({ "kind": "proxy", "origin": "https://www.example.com" });
+    // A pass may let a client in for a minute, a ticket for recheck_after.
+    for (handover, recheck_after, lasts) in [(&redirect, 2, 60), (&proxy, 7, 7), (&proxy, 0, 0)] {
+        for ends in [false, true] {
+            let settings = json!({ "quota": 1, "handover": handover, "recheck_after": recheck_after });
+            let room = bench.open(settings).await;
+            let mut guests = room.arrivals(2).await;
+            room.pass(1);
+            let removal = if ends { room.end(&guests[0]).await } else { room.leave(&guests[0]).await };
+            assert_eq!(removal, Removal::WasAdmitted);
+            assert_eq!(room.keepalive(&guests[0]).await.presentation, Presentation::Absent, "ended at once");
+            for _ in 0..lasts {
+                let answer = room.visit(&mut guests[1]).await;
+                assert_eq!((answer.active, answer.place.unwrap().rank), (1, 1), "the slot is still taken");
+                room.pass(1);
+            }
+            let answer = room.visit(&mut guests[1]).await;
+            assert!(answer.place.unwrap().admitted_at.is_some(), "{handover} {recheck_after}");
+            assert_eq!(room.stats().await.counters.expired_in_places, 0, "it was ended, and did not expire");
+        }
+    }
+}
+
 pub(super) async fn rule_08_an_operator_ends_a_session_that_is_present(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guests = room.arrivals(3).await;

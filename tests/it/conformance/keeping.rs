@@ -64,7 +64,7 @@ pub(super) async fn a_restored_queue_has_its_epoch_and_revision_back(bench: &Ben
 }
 
 async fn assert_unknown(bench: &Bench, queue: &QueueId) {
-    let (store, visit) = (&bench.store, Visit { ticket: None, join: Some(SessionId::random()) });
+    let (store, visit) = (&bench.store, Visit::joining(SessionId::random()));
     let settings = settings_of(queue, &json!({}));
     let errors = [
         store.visit(queue, visit).await.unwrap_err(),
@@ -139,6 +139,8 @@ pub(super) async fn tenants_are_kept_by_id(bench: &Bench) {
         name: name.to_owned(),
         colour: Some("#0a7d5a".to_owned()),
         logo: None,
+        domains: Some(vec!["acme.example".to_owned()]),
+        origins: Some(vec!["https://*.acme.example".parse().unwrap()]),
     };
     for written in [tenant('b', "Bolt"), tenant('a', "Acme"), tenant('b', "Bölt & Sons")] {
         bench.store.put_tenant(&written).await.unwrap();
@@ -151,7 +153,8 @@ pub(super) async fn tenants_are_kept_by_id(bench: &Bench) {
 
 pub(super) async fn a_removed_tenant_is_gone_and_its_queues_stay(bench: &Bench) {
     let id: TenantId = format!("t-{}", SessionId::random()).parse().unwrap();
-    let tenant = Tenant { id: id.clone(), name: "Acme".to_owned(), colour: None, logo: None };
+    let tenant =
+        Tenant { id: id.clone(), name: "Acme".to_owned(), colour: None, logo: None, domains: None, origins: None };
     bench.store.put_tenant(&tenant).await.unwrap();
     let room = bench.open(json!({ "tenant": id })).await;
     let listed = async || bench.store.tenants().await.unwrap().into_iter().any(|tenant| tenant.id == id);
@@ -303,10 +306,10 @@ pub(super) async fn a_session_is_confirmed_when_its_ticket_comes_back_for_the_fi
     room.keepalive(&waiting).await;
     room.visit(&mut waiting).await;
     assert_eq!(confirmed().await, 2);
-    room.pass(31);
-    room.purge().await;
+    room.away(&late).await;
+    room.pass(10);
     assert_eq!(room.visit(&mut late).await.presentation, Presentation::Returned);
-    assert_eq!(confirmed().await, 3, "who comes back after the presence lapsed has a ticket too");
+    assert_eq!(confirmed().await, 3, "a session that was away has a ticket too");
     room.away(&late).await;
     room.pass_micros(1);
     room.visit(&mut late).await;

@@ -34,7 +34,7 @@ pub(super) async fn rule_01_no_number_is_given_twice_to_those_who_come_together(
     let room = bench.open(json!({ "quota": 10 })).await;
     let visits = (0..60).map(|_| {
         let (store, queue) = (Arc::clone(&bench.store), room.queue.clone());
-        let visit = Visit { ticket: None, join: Some(SessionId::random()) };
+        let visit = Visit::joining(SessionId::random());
         tokio::spawn(async move { store.visit(&queue, visit).await.unwrap() })
     });
     let answers: Vec<_> = join_all(visits).await.into_iter().map(Result::unwrap).collect();

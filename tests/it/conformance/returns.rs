@@ -1,8 +1,9 @@
 //! Rule 7: the ticket holds the place.
 
 use serde_json::json;
-use vestibule_core::PutMode;
-use vestibule_core::line::{Counters, Mode, Place, Presentation};
+use vestibule_core::line::{Counters, LineRules, Mode, Presentation, Visit, Witness};
+use vestibule_core::settings::Settings;
+use vestibule_core::{PutMode, PutOutcome};
 
 use crate::room::{Bench, Guest, Room, sessions};
 
@@ -176,9 +177,11 @@ pub(super) async fn rule_07_a_ticket_older_than_the_state_shows_that_the_state_w
     assert_eq!(room.rank(&guests[2]).await, Some(1), "a free place is in sight, and two older ones are on their way");
     room.visit_all(&mut guests[..2]).await;
     assert!(room.is_in(&guests[0]).await);
-    room.pass(59);
+    room.pass(31);
+    room.visit_all(&mut guests).await;
+    room.pass(29);
     room.leave(&guests[0]).await;
-    assert!(room.is_in(&guests[1]).await);
+    assert!(room.is_in(&guests[1]).await, "one waiting_ttl after it showed");
 }
 
 pub(super) async fn rule_07_a_void_ticket_older_than_the_state_shows_nothing(bench: &Bench) {
@@ -193,27 +196,28 @@ pub(super) async fn rule_07_a_void_ticket_older_than_the_state_shows_nothing(ben
     assert!(!room.visit(&mut newcomer).await.recovering, "its ticket is younger than the state");
 }
 
-pub(super) async fn rule_07_a_ticket_that_comes_after_the_first_waiting_ttl_stops_nobody(bench: &Bench) {
+pub(super) async fn rule_07_a_loss_that_shows_late_begins_one_recovery_and_no_other(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
-    let mut guest = room.arrive().await;
+    let mut guests = room.arrivals(2).await;
     room.pass(1);
     room.lose(PutMode::Always).await;
     room.pass(60);
-    assert!(!room.visit(&mut guest).await.recovering);
-    assert!(room.is_in(&guest).await);
+    assert!(room.visit(&mut guests[0]).await.recovering);
+    assert!(room.is_in(&guests[0]).await);
+    room.pass(60);
+    assert!(!room.visit(&mut guests[1]).await.recovering, "the order has had its time");
 }
 
-pub(super) async fn rule_07_all_who_were_in_return_to_a_lost_state_even_above_the_quota(bench: &Bench) {
+pub(super) async fn rule_07_a_lost_state_takes_back_no_more_than_the_quota_and_the_rest_stand_first(bench: &Bench) {
     let room = bench.open(json!({ "quota": 4 })).await;
     let mut guests = room.arrivals(5).await;
     room.visit_all(&mut guests).await;
     room.change(|settings| settings.line.quota = 2).await;
     room.lose(PutMode::Restore).await;
-    room.visit_all(&mut guests).await;
-    assert_eq!(room.counts().await, (1, 4), "a lowered quota evicts nobody, a lost state neither");
-    room.pass(60);
-    room.visit_all(&mut guests).await;
-    assert_eq!(room.counts().await, (1, 4));
+    let mut backwards: Vec<Guest> = guests.iter().rev().cloned().collect();
+    room.visit_all(&mut backwards).await;
+    assert_eq!(room.counts().await, (3, 2), "never above the quota");
+    assert_eq!(room.line().await, sessions(&[guests[0].clone(), guests[1].clone(), guests[4].clone()]));
 }
 
 pub(super) async fn rule_07_a_newcomer_to_a_lost_state_comes_after_all_who_returned(bench: &Bench) {
@@ -236,145 +240,161 @@ pub(super) async fn rule_07_a_returner_waits_for_the_turn_while_the_queue_is_pau
     assert!(room.is_in(&guest).await, "who was in is in");
 }
 
-/// What lets in the second in line, who does not hear of it.
-#[derive(Debug, Clone, Copy)]
-enum Opens {
-    Leave,
-    End,
-    Away,
-    Visit,
-    Purge,
-    Release,
-    Admit,
-    Settings,
-}
-
-impl Opens {
-    const ALL: [Self; 8] =
-        [Self::Leave, Self::End, Self::Away, Self::Visit, Self::Purge, Self::Release, Self::Admit, Self::Settings];
-
-    async fn opens(self, room: &Room<'_>, guests: &mut [Guest]) {
-        if matches!(self, Self::Away | Self::Visit | Self::Purge) {
-            room.pass(40);
-        }
-        match self {
-            Self::Leave => drop(room.leave(&guests[0]).await),
-            Self::End => drop(room.end(&guests[0]).await),
-            Self::Away => drop(room.away(&guests[2]).await),
-            Self::Visit => drop(room.visit(&mut guests[2]).await),
-            Self::Purge => room.purge().await,
-            Self::Release => drop(room.release(1).await),
-            Self::Admit => drop(room.store().admit(&room.queue, guests[1].session).await.unwrap()),
-            Self::Settings => room.change(|settings| settings.line.quota = 2).await,
-        }
-    }
-}
-
-pub(super) async fn rule_07_who_was_let_in_and_has_not_heard_of_it_returns_to_a_place_in_a_lost_state(bench: &Bench) {
-    for opens in Opens::ALL {
-        let room = bench.open(json!({ "quota": 1, "active_ttl": 40 })).await;
-        let mut guests = room.arrivals(4).await;
-        opens.opens(&room, &mut guests).await;
-        let let_in_at = room.now();
-        assert!(room.is_in(&guests[1]).await, "{opens:?}");
-        room.pass(2);
-        room.lose(PutMode::Restore).await;
-        let newcomer = room.arrive().await;
+pub(super) async fn rule_07_slots_are_reserved_for_the_active_who_have_not_returned(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 3, "active_ttl": 100, "waiting_ttl": 10 })).await;
+    let mut guests = room.arrivals(6).await;
+    room.visit_all(&mut guests[..3]).await;
+    let active = guests[..3].to_vec();
+    room.lose(PutMode::Restore).await;
+    room.pass(5);
+    room.visit_all(&mut guests[3..]).await;
+    assert_eq!(room.stats().await.reserved, 3, "their tickets say how many were active");
+    room.visit(&mut guests[0]).await;
+    room.pass(5);
+    room.visit_all(&mut guests[3..]).await;
+    let stats = room.stats().await;
+    assert!(!stats.recovering, "the order is whole again");
+    assert_eq!((stats.reserved, stats.active, stats.waiting), (2, 1, 3), "and two slots are kept");
+    room.leave(&active[1]).await;
+    assert!(room.is_in(&guests[3]).await, "to leave counts as a return");
+    assert_eq!(room.stats().await.reserved, 1);
+    for _ in 0..12 {
+        room.pass(7);
         room.visit_all(&mut guests[3..]).await;
-        let answer = room.visit(&mut guests[1]).await;
-        assert_eq!(answer.presentation, Presentation::Returned, "{opens:?}");
-        assert_eq!(answer.place.and_then(|place| place.admitted_at), Some(let_in_at), "{opens:?}");
-        assert_eq!(room.expires_in(&guests[1]).await, 40_000_000, "the place is claimed");
-        assert_eq!(room.visit(&mut guests[1]).await.presentation, Presentation::Present);
-        assert_eq!(room.line().await, [guests[3].session, newcomer.session], "{opens:?}");
-        let counters = room.stats().await.counters;
-        assert_eq!((counters.returned, counters.admitted), (2, 0), "it is no new admission");
     }
+    assert_eq!(room.rank(&guests[4]).await, Some(1));
+    room.pass(6);
+    room.visit_all(&mut guests[3..]).await;
+    assert!(room.is_in(&guests[4]).await, "a slot is kept for active_ttl");
+    assert_eq!(room.keepalive(&active[2]).await.presentation, Presentation::Absent);
 }
 
-/// Somebody who waits, behind one who is in, and the same with the word of a process that they were let in by now.
-async fn vouched_for(room: &Room<'_>) -> (Guest, Guest) {
-    room.arrive().await;
-    let guest = room.arrive().await;
-    room.pass(2);
-    let ticket = guest.ticket.clone().vouched(room.now());
-    room.pass(3);
-    (guest.clone(), Guest { ticket, ..guest })
-}
-
-pub(super) async fn rule_07_a_whole_state_knows_itself_who_was_let_in(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let (guest, vouched) = vouched_for(&room).await;
-    room.away(&guest).await;
-    assert_eq!(room.keepalive(&vouched).await.place.unwrap().rank, 1, "absent");
-    assert_eq!(room.keepalive(&vouched).await.place.unwrap().rank, 1, "came back to the line after that");
-    room.lose(PutMode::Restore).await;
+pub(super) async fn rule_07_a_state_that_went_back_in_time_is_in_recovery(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1, "waiting_ttl": 10 })).await;
+    let mut guests = room.arrivals(3).await;
+    bench.note(&room.queue);
     room.pass(4);
-    let after = Guest { ticket: vouched.ticket.clone().vouched(room.now()), ..vouched.clone() };
+    room.leave(&guests[0]).await;
+    room.visit_all(&mut guests[1..]).await;
+    assert!(room.is_in(&guests[1]).await);
+    let newest = room.arrive().await;
     room.pass(1);
-    assert_eq!(room.keepalive(&after).await.place.unwrap().rank, 1, "this state knows what was done in it");
-    assert!(room.keepalive(&vouched).await.place.unwrap().admitted_at.is_some());
-    room.end(&vouched).await;
-    assert_eq!(room.keepalive(&vouched).await.presentation, Presentation::Absent, "a tombstone stands above the word");
+    bench.roll_back(&room.queue);
+    let answer = room.keepalive(&newest).await;
+    assert!(answer.recovering, "the ticket was signed while the state knows of nothing");
+    assert_eq!(answer.presentation, Presentation::Returned);
+    room.visit(&mut guests[2]).await;
+    assert_eq!(
+        room.line().await,
+        sessions(&[guests[1].clone(), guests[2].clone(), newest.clone()]),
+        "in the old order"
+    );
+    let back = room.visit(&mut guests[1]).await;
+    assert_eq!((back.active, back.place.unwrap().rank), (1, 1), "another holds the slot by this state");
 }
 
-pub(super) async fn rule_07_the_word_for_who_was_let_in_holds_for_claim_ttl(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1, "claim_ttl": 30, "waiting_ttl": 60, "hold_ttl": 60 })).await;
-    let (_, vouched) = vouched_for(&room).await;
-    room.lose(PutMode::Restore).await;
-    room.pass_micros(27_000_000 - 1);
-    assert!(room.keepalive(&vouched).await.place.unwrap().admitted_at.is_some());
-    room.lose(PutMode::Restore).await;
-    room.pass_micros(1);
-    assert_eq!(room.keepalive(&vouched).await.place.unwrap().rank, 1, "the place would have lapsed by now");
-
-    let room = bench.open(json!({ "quota": 1, "max_session": 10 })).await;
-    let (_, vouched) = vouched_for(&room).await;
-    room.lose(PutMode::Restore).await;
-    room.pass(7);
-    assert_eq!(room.keepalive(&vouched).await.place.unwrap().rank, 1, "no place lasts longer than max_session");
-}
-
-pub(super) async fn rule_07_who_returned_to_the_line_without_the_word_is_let_in_by_it(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let (guest, vouched) = vouched_for(&room).await;
-    room.lose(PutMode::Restore).await;
-    assert_eq!(room.keepalive(&guest).await.place.unwrap().rank, 1, "another process knows nothing of it");
-    let answer = room.keepalive(&vouched).await;
-    assert_eq!((answer.presentation, answer.waiting, answer.active), (Presentation::Returned, 0, 1));
-    assert_eq!(answer.place.unwrap().admitted_at, vouched.ticket.let_in_at());
-    assert_eq!(room.keepalive(&guest).await.active, 1, "once");
-    assert_eq!(room.stats().await.counters.returned, 1);
-}
-
-/// The ticket of somebody who was let in at this instant, by a state that is lost by now.
-async fn admitted_by_what_is_lost(room: &Room<'_>, guest: &Guest) -> Guest {
-    let mut answer = room.keepalive(guest).await;
-    room.pass(2);
-    answer.now = room.now();
-    answer.place = answer.place.map(|place| Place { admitted_at: Some(room.now()), ..place });
-    let ticket = room.bench.ticket(&room.queue, &answer).unwrap();
-    room.pass(3);
-    Guest { ticket, ..guest.clone() }
-}
-
-pub(super) async fn rule_07_a_state_that_went_back_gives_back_the_places_that_it_forgot(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let (_, vouched) = vouched_for(&room).await;
-    let (told, behind) = (room.arrive().await, room.arrive().await);
-    let told = admitted_by_what_is_lost(&room, &told).await;
-    for guest in [vouched, told] {
-        let answer = room.keepalive(&guest).await;
-        let let_in_at = guest.ticket.admitted_at().or(guest.ticket.let_in_at());
-        assert_eq!(answer.presentation, Presentation::Returned);
-        assert_eq!(
-            answer.place.and_then(|place| place.admitted_at),
-            let_in_at,
-            "who left meanwhile still counts as in"
-        );
+pub(super) async fn rule_07_visitors_who_could_not_be_served_keep_their_order(bench: &Bench) {
+    let unserved = |seconds: u64| Witness { unserved: seconds * 1_000_000, census: None };
+    for (seconds, recovers) in [(29, false), (30, true)] {
+        let room = bench.open(json!({ "quota": 1 })).await;
+        let mut guests = room.arrivals(4).await;
+        room.pass(1);
+        room.visit_all(&mut guests).await;
+        room.leave(&guests[0]).await;
+        room.pass(100);
+        let ticket = Some(guests[3].ticket.clone());
+        let visit = Visit { ticket, join: None, witness: unserved(seconds) };
+        let answer = room.store().visit(&room.queue, visit).await.unwrap();
+        assert_eq!(answer.recovering, recovers, "after {seconds} s");
+        if recovers {
+            room.visit_all(&mut guests[1..]).await;
+            assert_eq!(room.line().await, sessions(&guests[1..]));
+        }
     }
-    assert_eq!(room.rank(&behind).await, Some(1));
-    assert_eq!(room.counts().await, (1, 3));
+}
+
+pub(super) async fn rule_07_a_quiet_queue_is_no_interruption(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let guest = room.arrive().await;
+    room.leave(&guest).await;
+    room.pass(1);
+    room.arrive().await;
+    room.pass(3600);
+    let witness = Witness { unserved: Witness::STARTED, census: None };
+    let visit = Visit { witness, ..Visit::joining(vestibule_core::SessionId::random()) };
+    let answer = room.store().visit(&room.queue, visit).await.unwrap();
+    assert!(!answer.recovering, "nobody waited, so nobody's presence expired for it");
+    assert!(answer.place.unwrap().admitted_at.is_some());
+}
+
+pub(super) async fn rule_07_a_clock_that_steps_back_stops_nobody(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
+    let mut guests = room.arrivals(3).await;
+    room.pass(2);
+    bench.clock.step_back(3_600_000_000);
+    assert!(!room.visit(&mut guests[1]).await.recovering);
+    room.pass(1);
+    room.leave(&guests[0]).await;
+    assert!(room.is_in(&guests[1]).await, "the rate goes on as well");
+    room.pass(1);
+    room.leave(&guests[1]).await;
+    assert!(room.is_in(&guests[2]).await);
+    assert!(room.arrive().await.arrival > guests[2].arrival, "behind who came by the old clock");
+}
+
+pub(super) async fn rule_07_restored_settings_give_way_to_newer_ones(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let old = room.settings().await;
+    room.change(|settings| settings.line.quota = 2).await;
+    let new = room.settings().await;
+    bench.lose(&room.queue);
+    let put = async |settings| room.store().put_settings(settings, PutMode::Restore).await.unwrap();
+    assert_eq!(put(&old).await, PutOutcome::Stored(1), "an idle gate comes first");
+    room.arrive().await;
+    assert_eq!(put(&new).await, PutOutcome::Stored(2), "another knows better");
+    assert_eq!(put(&old).await, PutOutcome::Conflict(2));
+    assert_eq!(room.settings().await.line.quota, 2);
+    room.change(|settings| settings.line.quota = 3).await;
+    let newest = room.settings().await;
+    let newer = Settings { line: LineRules { revision: 9, ..new.line.clone() }, ..new.clone() };
+    assert_eq!(put(&newer).await, PutOutcome::Conflict(newest.line.revision), "what an operator set is no guess");
+}
+
+pub(super) async fn rule_07_a_ticket_of_a_higher_epoch_undoes_an_older_one_that_was_restored(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let old = room.settings().await;
+    let void = room.arrive().await;
+    room.pass(1);
+    let epoch = room.store().reset(&room.queue).await.unwrap();
+    let mut guests = room.arrivals(2).await;
+    bench.lose(&room.queue);
+    room.store().put_settings(&old, PutMode::Restore).await.unwrap();
+    assert_eq!(room.keepalive(&void).await.presentation, Presentation::Returned, "nobody knows yet");
+    let answer = room.visit(&mut guests[1]).await;
+    assert_eq!((answer.epoch, answer.presentation), (epoch, Presentation::Returned));
+    assert!(answer.recovering && answer.revision > old.line.revision);
+    assert_eq!(room.keepalive(&void).await.presentation, Presentation::Absent, "void as before");
+    assert_eq!(room.settings().await.line.epoch, epoch);
+}
+
+pub(super) async fn rule_07_a_ticket_that_never_came_back_is_good_for_claim_ttl(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1 })).await;
+    let hoarded = room.joiners(3).await;
+    room.pass(30);
+    room.lose(PutMode::Restore).await;
+    for guest in &hoarded {
+        assert_eq!(room.keepalive(guest).await.presentation, Presentation::Absent);
+    }
+    let mut in_time = room.join().await;
+    room.pass(29);
+    assert_eq!(room.visit(&mut in_time).await.presentation, Presentation::Present);
+    room.pass(300);
+    room.purge().await;
+    assert_eq!(
+        room.keepalive(&in_time).await.presentation,
+        Presentation::Returned,
+        "a ticket that came back holds longer"
+    );
 }
 
 pub(super) async fn rule_07_who_came_back_to_the_line_from_a_lapsed_place_waits_whatever_old_tickets_say(
@@ -398,32 +418,4 @@ pub(super) async fn rule_07_who_came_back_to_the_line_from_a_lapsed_place_waits_
     }
     room.change(|settings| settings.line.waiting_ttl = 200).await;
     assert_eq!(room.keepalive(&old).await.place.unwrap().rank, 1, "a longer time changes nothing in hindsight");
-}
-
-pub(super) async fn rule_08_nobody_vouches_for_who_ended(bench: &Bench) {
-    for leaves in [false, true] {
-        let room = bench.open(json!({ "quota": 1 })).await;
-        let guests = room.arrivals(2).await;
-        room.leave(&guests[0]).await;
-        assert!(room.is_in(&guests[1]).await);
-        if leaves {
-            room.leave(&guests[1]).await
-        } else {
-            room.end(&guests[1]).await
-        };
-        room.pass(1);
-        room.lose(PutMode::Restore).await;
-        let answer = room.keepalive(&guests[1]).await;
-        assert!(answer.place.is_none_or(|place| place.admitted_at.is_none()), "lost is the tombstone, and the place");
-    }
-}
-
-pub(super) async fn rule_11_nobody_vouches_beyond_an_epoch(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let guests = room.arrivals(2).await;
-    room.leave(&guests[0]).await;
-    room.pass(1);
-    room.store().reset(&room.queue).await.unwrap();
-    room.lose(PutMode::Restore).await;
-    assert_eq!(room.keepalive(&guests[1]).await.presentation, Presentation::Absent);
 }

@@ -32,7 +32,7 @@ async fn a_visitor_sees_a_page_that_tries_again_until_the_store_is_there() {
     open_queue(&redis, &origin.url(), &json!({})).await;
     wait_until("the page becomes the queue page", PATIENCE, async || {
         let page = call(&gate, &navigation("/tour?a=1")).await;
-        header(&page, "set-cookie").is_some_and(|cookie| cookie.starts_with("vestibule_tour="))
+        header(&page, "set-cookie").is_some_and(|cookie| cookie.starts_with("__Host-vestibule_tour="))
     })
     .await;
 }

@@ -102,7 +102,7 @@ async fn a_function_that_starts_while_redis_is_away_serves_once_it_is_there() {
     site.redis.kill();
     site.instances()[0].freezes_between_invocations();
     let answer = site.visitor().navigate("/").await;
-    assert!(answer.text().contains("Just a moment"), "{}", answer.text());
+    assert!(answer.text().contains("One moment"), "{}", answer.text());
     assert!(answer.header("retry-after").is_some() && !answer.status.is_server_error(), "{:?}", answer.headers);
     let health = site.balancer.check_health("/_vestibule/health").await;
     assert_eq!(health, StatusCode::SERVICE_UNAVAILABLE);

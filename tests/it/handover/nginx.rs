@@ -15,7 +15,7 @@ on_each_store! {
 }
 
 /// What the documentation tells people to put into their server block, around these two upstreams.
-fn server(gate: &str, origin: &str) -> String {
+pub(crate) fn server(gate: &str, origin: &str) -> String {
     let documentation = include_str!("../../../docs/handover.md");
     let block = documentation.split("```nginx").nth(1).unwrap().split("```").next().unwrap();
     let locations = block.replace("http://vestibule", gate).replace("http://site", origin);

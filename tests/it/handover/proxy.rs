@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
-use vestibule_core::verify_pass;
+use vestibule_core::settings::{Settings, Tenant};
+use vestibule_core::{PutMode, verify_pass};
 use vestibule_gate::ProxyLimits;
-use vestibule_tests::{GateOptions, Visitor};
+use vestibule_tests::{GateOptions, GateUnderTest, Origin, Visitor};
 
-use crate::scene::{Keeper, Scene, by_either_door, navigation, raw, session_in, set_cookie};
+use crate::scene::{Keeper, Scene, by_either_door, document_of, navigation, random_id, raw, session_in, set_cookie};
 
 by_either_door! {
     the_origin_gets_a_pass_that_verifies_and_no_ticket,
@@ -25,6 +26,7 @@ by_either_door! {
     an_origin_that_is_down_is_a_plain_page_and_comes_back,
     an_origin_that_is_slow_is_a_plain_page,
     no_shared_cache_gets_a_ticket,
+    an_origin_learns_why_a_request_passes_without_a_pass,
     ; by https:
     behind_trusted_proxies_the_way_is_kept,
     ; differing:
@@ -35,6 +37,30 @@ by_either_door! {
     a_web_socket_of_an_admitted_visitor_works_and_of_a_waiting_one_does_not: WebSocket,
 }
 
+#[tokio::test]
+async fn an_internal_origin_needs_the_word_of_its_tenant() {
+    let (origin, store, id) = (Origin::start(), Keeper::memory().store, random_id());
+    let host = format!("{id}.example.com");
+    let document = document_of(&id, &host, &origin.url(), &json!({ "quota": 100 }));
+    store.put_settings(&Settings::from_value(&document["queues"][0]).unwrap(), PutMode::Always).await.unwrap();
+    for (tenant, status) in [
+        (None, StatusCode::BAD_GATEWAY),
+        (Some(json!({ "origins": [] })), StatusCode::BAD_GATEWAY),
+        (Some(json!({ "origins": ["https://*.example.com"] })), StatusCode::BAD_GATEWAY),
+        (Some(json!({ "origins": [origin.url()] })), StatusCode::OK),
+        (Some(json!({})), StatusCode::OK),
+    ] {
+        if let Some(mut tenant) = tenant.clone() {
+            tenant["id"] = json!("acme");
+            tenant["name"] = json!("Acme");
+            store.put_tenant(&Tenant::from_value(&tenant).unwrap()).await.unwrap();
+        }
+        let gate = GateUnderTest::start(store.clone(), &json!({})).await;
+        let answer = Visitor::new(gate.address(), &host).navigate("/").await;
+        assert_eq!(answer.status, status, "{tenant:?}");
+    }
+}
+
 async fn open(keeper: Keeper) -> Scene {
     Scene::open(keeper, json!({ "quota": 100 })).await
 }
@@ -43,6 +69,19 @@ async fn admitted(scene: &Scene) -> Visitor {
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
     visitor
+}
+
+async fn an_origin_learns_why_a_request_passes_without_a_pass(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
+    let by_rule = Request::get("/static/x").header("x-vestibule-bypass", "forged");
+    scene.visitor().request(by_rule, "").await;
+    scene.change(&json!({ "mode": "bypass" })).await;
+    scene.visitor().navigate("/").await;
+    scene.change(&json!({ "mode": "open", "quota": 1 })).await;
+    scene.visitor().navigate("/").await;
+    let told: Vec<_> =
+        scene.origin.requests().iter().map(|seen| seen.headers.get("x-vestibule-bypass").cloned()).collect();
+    assert_eq!(told, [Some("rule".parse().unwrap()), Some("mode".parse().unwrap()), None]);
 }
 
 async fn the_origin_gets_path_and_query_byte_for_byte(keeper: Keeper) {
@@ -171,6 +210,9 @@ async fn an_origin_that_is_down_is_a_plain_page_and_comes_back(keeper: Keeper) {
     assert_eq!(page.status, StatusCode::BAD_GATEWAY);
     assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
     assert_eq!(page.header("cache-control"), Some("no-store"));
+    assert_eq!(page.header("retry-after"), Some("10"));
+    assert!(page.text().contains("You’re admitted. We keep your session for"), "{}", page.text());
+    assert!(page.text().contains("http-equiv=\"refresh\"") && page.text().contains("Support code"));
     assert!(!page.text().contains("127.0.0.1"), "the page names what is behind it");
     assert!(set_cookie(&page, &scene.cookie_name()).is_some(), "the place is kept");
     scene.origin.restart();
@@ -222,13 +264,17 @@ async fn no_shared_cache_gets_a_ticket(keeper: Keeper) {
     assert!(newcomer.header("cache-control").unwrap().contains("private"), "the answer is theirs alone");
     let mut visitor = scene.visitor();
     visitor.navigate("/no-store").await;
-    for caching in ["public", "public,max-age=60", "s-maxage=5", "max-age=31536000,immutable", "PUBLIC"] {
+    for caching in ["public", "public,max-age=60", "s-maxage=5", "max-age=31536000,immutable", "PUBLIC", "max-age=60"] {
         let answer = visitor.fetch(&format!("/{caching}")).await;
         assert!(set_cookie(&answer, &scene.cookie_name()).is_none(), "{caching}");
         assert_eq!(answer.header("cache-control"), Some(caching));
     }
-    for caching in ["private", "no-cache", "max-age=60"] {
+    for caching in ["private", "no-cache", "max-age=0", "must-revalidate"] {
         let answer = visitor.fetch(&format!("/{caching}")).await;
         assert!(set_cookie(&answer, &scene.cookie_name()).is_some(), "{caching}");
+        assert!(answer.header("cache-control").unwrap().starts_with("private"), "{caching}");
     }
+    let page = visitor.navigate("/public,max-age=60").await;
+    assert!(set_cookie(&page, &scene.cookie_name()).is_some(), "a page renews the ticket");
+    assert_eq!(page.header("cache-control"), Some("private, max-age=60"));
 }

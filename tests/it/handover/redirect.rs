@@ -84,7 +84,7 @@ async fn a_pass_is_a_cookie_where_the_cookie_domain_covers_the_origin(keeper: Ke
     let scene = redirecting(keeper, json!({ "cookie_domain": "example.com", "handover": site })).await;
     let answer = scene.visitor().navigate("/tour").await;
     assert_eq!(location(&answer), "https://www.example.com/tour");
-    let cookie = set_cookie(&answer, "vestibule-pass").unwrap();
+    let cookie = set_cookie(&answer, &format!("vestibule-pass_{}", scene.queue)).unwrap();
     assert!(cookie.contains("; Domain=example.com") && cookie.contains("; HttpOnly"), "{cookie}");
     assert_good(&scene, cookie.split(['=', ';']).nth(1).unwrap()).await;
 
@@ -100,7 +100,7 @@ async fn a_pass_is_a_cookie_where_the_origin_is_the_same_host(keeper: Keeper) {
     scene.change(&json!({ "handover": { "kind": "redirect", "origin": origin } })).await;
     let answer = scene.visitor().navigate("/tour?a=1").await;
     assert_eq!(location(&answer), format!("{origin}/tour?a=1"));
-    assert!(set_cookie(&answer, "vestibule-pass").is_some());
+    assert!(set_cookie(&answer, &format!("vestibule-pass_{}", scene.queue)).is_some());
 }
 
 async fn nobody_is_redirected_anywhere_else(keeper: Keeper) {

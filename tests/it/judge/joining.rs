@@ -11,8 +11,9 @@ on_each_store! {
     what_is_no_navigation_keeps_the_place_of_who_has_one,
     an_old_browser_that_says_nothing_of_itself_joins_by_a_page,
     a_bot_without_cookies_holds_a_place_for_seconds,
-    a_preflight_passes_to_a_proxied_origin,
-    a_preflight_before_a_redirect_joins_nobody,
+    a_page_of_another_site_makes_nobody_join,
+    the_gate_answers_preflights,
+    a_forwarded_preflight_is_only_a_question,
 }
 
 fn asked(method: Method, headers: &[(&str, &str)]) -> Builder {
@@ -84,26 +85,72 @@ async fn a_bot_without_cookies_holds_a_place_for_seconds(keeper: Keeper) {
     assert!(second.navigate("/").await.text().contains("origin /"), "the place was not free");
 }
 
-fn preflight() -> Builder {
-    let request = Request::options("/api/basket").header("origin", "https://app.example.com");
-    request.header("access-control-request-method", "PUT")
+async fn a_page_of_another_site_makes_nobody_join(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 5 })).await;
+    let cross_site = ("sec-fetch-site", "cross-site");
+    let image = [cross_site, ("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")];
+    let frame = [cross_site, NAVIGATE, ("sec-fetch-dest", "iframe"), HTML];
+    for target in ["/tour".to_owned(), scene.own("status")] {
+        for headers in [&image[..], &frame[..], &[cross_site, HTML]] {
+            let request =
+                headers.iter().fold(Request::get(&target), |request, (name, value)| request.header(*name, *value));
+            let answer = scene.visitor().request(request, "").await;
+            assert!(set_cookie(&answer, &scene.cookie_name()).is_none(), "{target} {headers:?}");
+        }
+    }
+    assert_eq!(scene.counts().await, (0, 0));
+    let followed = asked(Method::GET, &[cross_site, NAVIGATE, ("sec-fetch-dest", "document")]);
+    assert!(scene.visitor().request(followed, "").await.text().contains("origin /tour"), "a link is followed");
+    assert_eq!(scene.counts().await, (0, 1));
+    let status = scene.visitor().status(scene.queue.as_str()).await;
+    assert_eq!(status.header("cross-origin-resource-policy"), Some("same-site"));
 }
 
-async fn a_preflight_passes_to_a_proxied_origin(keeper: Keeper) {
+fn preflight(origin: &str) -> Builder {
+    let request = Request::options("/api/basket").header("origin", origin);
+    request.header("access-control-request-method", "PUT").header("access-control-request-headers", "x-basket")
+}
+
+async fn the_gate_answers_preflights(keeper: Keeper) {
+    for handover in ["proxy", "redirect", "check"] {
+        let changes = json!({ "handover": { "kind": handover, "origin": "https://www.example.net" } });
+        let scene = Scene::open(keeper.clone(), changes).await;
+        let own = format!("https://{}", scene.host);
+        let answer = scene.visitor().request(preflight(&own), "").await;
+        assert_eq!(
+            (answer.status, answer.header("access-control-allow-origin")),
+            (StatusCode::NO_CONTENT, Some(&*own))
+        );
+        assert_eq!(answer.header("access-control-allow-methods"), Some("PUT"));
+        assert_eq!(answer.header("access-control-allow-headers"), Some("x-basket"));
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        let foreign = scene.visitor().request(preflight("https://evil.example"), "").await;
+        assert_eq!((foreign.status, foreign.header("access-control-allow-origin")), (StatusCode::FORBIDDEN, None));
+        assert_eq!(scene.counts().await, (0, 0));
+    }
+}
+
+async fn a_forwarded_preflight_is_only_a_question(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
-    let answer = scene.visitor().request(preflight(), "").await;
+    let origin = scene.origin.url();
+    scene.change(&json!({ "handover": { "kind": "proxy", "origin": origin, "preflights": "forward" } })).await;
+    scene.visitor().fetch("/").await;
+    let request = preflight("https://app.example.com")
+        .header("cookie", "session=1")
+        .header("authorization", "Bearer x")
+        .header("x-api-key", "x")
+        .header("x-http-method-override", "POST")
+        .header("content-type", "application/json");
+    let answer = scene.visitor().request(request, r#"{"buy":"all"}"#).await;
     assert_eq!(answer.status, StatusCode::OK);
     let seen = scene.origin.requests();
-    assert_eq!((seen.len(), &seen[0].method), (1, &Method::OPTIONS));
+    assert_eq!((seen.len(), &seen[0].method, seen[0].body.len()), (1, &Method::OPTIONS, 0));
     assert_eq!(seen[0].headers["origin"], "https://app.example.com");
-    assert!(!seen[0].headers.contains_key("x-vestibule-pass"));
-    assert_eq!(scene.counts().await, (0, 0));
-}
-
-async fn a_preflight_before_a_redirect_joins_nobody(keeper: Keeper) {
-    let handover = json!({ "handover": { "kind": "redirect", "origin": "https://www.example.com" } });
-    let scene = Scene::open(keeper, handover).await;
-    let answer = scene.visitor().request(preflight(), "").await;
-    assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(seen[0].headers["access-control-request-method"], "PUT");
+    for dropped in
+        ["cookie", "authorization", "x-api-key", "x-http-method-override", "content-type", "x-vestibule-pass"]
+    {
+        assert!(!seen[0].headers.contains_key(dropped), "{dropped}");
+    }
     assert_eq!(scene.counts().await, (0, 0));
 }

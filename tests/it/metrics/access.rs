@@ -11,7 +11,7 @@ const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
 fn guarded() -> axum::Router {
     let store = std::sync::Arc::new(MemoryStore::new(SystemClock::new()));
-    router(Metrics::new(store), Some(TOKEN.parse().unwrap()))
+    router(Metrics::new(store), TOKEN.parse().unwrap())
 }
 
 #[tokio::test]

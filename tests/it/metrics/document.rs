@@ -30,7 +30,7 @@ async fn talkative(bench: &Bench) -> axum::Router {
     let room = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
     room.joiners(2).await;
     bench.store.record_purge(&PurgeRecord::default()).await.unwrap();
-    router(Metrics::new(bench.store.clone()).with_requests(RequestMetrics::new()), None)
+    router(Metrics::new(bench.store.clone()).with_requests(RequestMetrics::new()), super::TOKEN.parse().unwrap())
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
-use http::{Request, header};
+use http::header;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -14,7 +14,7 @@ use vestibule_core::{PutMode, Store};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::Redis;
 
-use super::{ask, bytes_of, metrics_of, scrape, unzipped};
+use super::{ask, bytes_of, metrics_of, scrape, scraping, unzipped};
 use crate::room::settings_of;
 
 const QUEUES: usize = 1000;
@@ -110,8 +110,8 @@ async fn a_thousand_queues_fit_into_the_answer_of_a_function() {
     let redis = Redis::start().await;
     a_thousand_queues(&redis).await;
     let metrics = metrics_of(&store_at(redis.port()));
-    let plain = bytes_of(ask(&metrics, Request::get("/metrics")).await).await;
-    let response = ask(&metrics, Request::get("/metrics").header(header::ACCEPT_ENCODING, "gzip")).await;
+    let plain = bytes_of(ask(&metrics, scraping()).await).await;
+    let response = ask(&metrics, scraping().header(header::ACCEPT_ENCODING, "gzip")).await;
     assert_eq!(response.headers()[header::CONTENT_ENCODING], "gzip");
     let zipped = bytes_of(response).await;
     assert_eq!(unzipped(&zipped).lines().count(), plain.split(|byte| *byte == b'\n').count() - 1);
@@ -127,6 +127,6 @@ async fn a_thousand_queues_fit_into_the_answer_of_a_function() {
     }
     let room = LARGEST_ANSWER as f64;
     assert!(room / plain > 250.0 && room / (zipped * 4.0 / 3.0) > 5000.0, "docs/metrics.md promises as many");
-    let refused = ask(&metrics, Request::get("/metrics").header(header::ACCEPT_ENCODING, "gzip;q=0")).await;
+    let refused = ask(&metrics, scraping().header(header::ACCEPT_ENCODING, "gzip;q=0")).await;
     assert!(!refused.headers().contains_key(header::CONTENT_ENCODING));
 }

@@ -24,7 +24,7 @@ async fn until(prometheus: &Prometheus, expression: &str, expected: f64) {
 
 #[tokio::test]
 async fn it_finds_the_program_and_its_numbers() {
-    let watched = Watched::start(&["--metrics-token", TOKEN]).await;
+    let watched = Watched::start(&[]).await;
     let (mut first, mut second) = (watched.visitor(), watched.visitor());
     first.navigate("/").await;
     for _ in 0..3 {
@@ -71,7 +71,7 @@ async fn it_finds_the_function_and_its_numbers() {
 
 #[tokio::test]
 async fn it_is_told_that_its_token_is_wrong() {
-    let watched = Watched::start(&["--metrics-token", TOKEN]).await;
+    let watched = Watched::start(&[]).await;
     let prometheus = Prometheus::scraping("gate", &watched.admin, "another-token-0123456789").await;
     until(&prometheus, "up", 0.0).await;
     assert!(prometheus.target().await["lastError"].as_str().unwrap().contains("401"));

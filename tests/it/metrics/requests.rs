@@ -11,7 +11,7 @@ use vestibule_http::{Decision, Outcome};
 use vestibule_metrics::{LATENCY_BUCKETS, Metrics, RequestMetrics, router};
 use vestibule_tests::{Exposition, Origin, Program, Visitor, free_port, promtool_check};
 
-use super::{ask, scrape};
+use super::{TOKEN, ask, scrape};
 
 fn decided(outcome: Outcome, store_time: Option<Duration>) -> Response {
     let mut response = StatusCode::OK.into_response();
@@ -41,7 +41,7 @@ async fn every_request_is_counted_by_its_outcome_and_its_times() {
     ask(&gate, Request::get("/undecided")).await;
 
     let store = std::sync::Arc::new(MemoryStore::new(SystemClock::new()));
-    let found = scrape(&router(Metrics::new(store).with_requests(metrics), None)).await;
+    let found = scrape(&router(Metrics::new(store).with_requests(metrics), TOKEN.parse().unwrap())).await;
     let mut asked = 0.0;
     for (times, outcome) in (1..).zip(Outcome::ALL) {
         let (times, labels) = (f64::from(times), [("outcome", outcome.as_str())]);
@@ -73,7 +73,7 @@ impl Watched {
         let (gate, admin) = (format!("127.0.0.1:{}", free_port()), format!("127.0.0.1:{}", free_port()));
         let url = origin.url();
         let mut arguments = vec!["serve", "--listen", &gate, "--origin", &url, "--quota", "1", "--state", "state"];
-        arguments.extend(["--admin-listen", &admin]);
+        arguments.extend(["--admin-listen", &admin, "--metrics-token", TOKEN]);
         arguments.extend(more);
         let mut program = Program::vestibule(&arguments).start();
         program.until_healthy(&gate).await;
@@ -85,9 +85,13 @@ impl Watched {
     }
 
     async fn text(&self) -> String {
-        let answer = Visitor::new(&self.admin, &self.admin).fetch("/metrics").await;
+        let answer = self.scraper().with_header("authorization", &format!("Bearer {TOKEN}")).fetch("/metrics").await;
         assert_eq!(answer.status, StatusCode::OK, "{}", self.program.log());
         answer.text().to_owned()
+    }
+
+    fn scraper(&self) -> Visitor {
+        Visitor::new(&self.admin, &self.admin)
     }
 
     pub(super) fn visitor(&self) -> Visitor {
@@ -130,24 +134,28 @@ async fn visitors_find_no_metrics_on_the_gate() {
 }
 
 #[tokio::test]
-async fn an_admin_address_that_others_reach_needs_a_token() {
-    let serve =
-        ["serve", "--origin", "http://127.0.0.1:1", "--listen", "127.0.0.1:0", "--state", "state", "--admin-listen"];
+async fn metrics_need_a_token_on_every_address() {
+    let watched = Watched::start(&[]).await;
+    let mut scraper = watched.scraper();
+    assert_eq!(scraper.fetch("/metrics").await.status, StatusCode::UNAUTHORIZED);
+    let mut scraper = scraper.with_header("authorization", &format!("Bearer {TOKEN}"));
+    assert_eq!(scraper.fetch("/metrics").await.status, StatusCode::OK);
+    assert!(!watched.program.log().contains(TOKEN));
+
+    let (gate, admin) = (format!("127.0.0.1:{}", free_port()), format!("127.0.0.1:{}", free_port()));
+    let arguments =
+        ["serve", "--origin", "http://127.0.0.1:1", "--state", "state", "--listen", &gate, "--admin-listen"];
+    let mut program = Program::vestibule(&[&arguments[..], &[&admin]].concat()).start();
+    program.until_logged("--metrics-token turns metrics on").await;
+    assert_eq!(Visitor::new(&admin, &admin).fetch("/metrics").await.status, StatusCode::NOT_FOUND);
+    program.kill();
+
     for (more, words) in [
-        (vec!["0.0.0.0:0"], "--metrics-token must be given"),
-        (vec!["[::]:0"], "--metrics-token must be given"),
         (vec!["127.0.0.1:0", "--metrics-token", "short-secret"], "--metrics-token takes 16 to 1024 characters"),
         (vec!["nowhere"], "127.0.0.1:8080"),
     ] {
-        let arguments: Vec<&str> = serve.iter().chain(&more).copied().collect();
-        let mut program = Program::vestibule(&arguments).start();
+        let mut program = Program::vestibule(&[&arguments[..], &more].concat()).start();
         assert!(!program.end().await.success());
         assert!(program.log().contains(words) && !program.log().contains("short-secret"), "{}", program.log());
     }
-    let watched = Watched::start(&["--metrics-token", "a-token-of-the-tests"]).await;
-    let mut scraper = Visitor::new(&watched.admin, &watched.admin);
-    assert_eq!(scraper.fetch("/metrics").await.status, StatusCode::UNAUTHORIZED);
-    let mut scraper = scraper.with_header("authorization", "Bearer a-token-of-the-tests");
-    assert_eq!(scraper.fetch("/metrics").await.status, StatusCode::OK);
-    assert!(!watched.program.log().contains("a-token-of-the-tests"));
 }

@@ -16,6 +16,7 @@ by_either_door! {
     a_theme_s_files_are_served_and_never_judged,
     nothing_but_a_theme_s_own_files_is_served,
     a_queue_without_a_theme_has_the_files_of_the_default_one,
+    theme_files_are_served_on_the_queue_s_hosts_only,
     public_keys_are_for_everyone,
 }
 
@@ -114,6 +115,17 @@ async fn a_queue_without_a_theme_has_the_files_of_the_default_one(keeper: Keeper
     assert_eq!((asset.status, asset.text()), (StatusCode::OK, "<svg id=\"default\"/>"));
 }
 
+async fn theme_files_are_served_on_the_queue_s_hosts_only(keeper: Keeper) {
+    let folder = themes();
+    let scene = themed(keeper, folder.path(), json!({ "theme": "acme" })).await;
+    let path = format!("/_vestibule/theme/{}/img/logo.svg", scene.queue);
+    for host in ["other.example.com", &format!("x.{}", scene.host), "127.0.0.1"] {
+        let answer = Visitor::new(scene.gate.address(), host).fetch(&path).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{host}");
+    }
+    assert_eq!(scene.visitor().fetch(&path).await.status, StatusCode::OK);
+}
+
 async fn public_keys_are_for_everyone(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let keys = Visitor::new(scene.gate.address(), "anything.internal").fetch("/_vestibule/jwks.json").await;
@@ -122,6 +134,24 @@ async fn public_keys_are_for_everyone(keeper: Keeper) {
     let key = &keys.json()["keys"][0];
     assert_eq!((&key["crv"], &key["alg"], &key["kid"]), (&json!("Ed25519"), &json!("EdDSA"), &json!("pass-1")));
     assert!(key.get("d").is_none());
+}
+
+#[tokio::test]
+async fn a_missing_logo_is_left_out_of_the_page() {
+    let folder = themes();
+    for (logo, is_shown) in [("img/logo.svg", true), ("red", false), ("img/gone.svg", false), ("notes.toml", false)] {
+        let (store, id) = (Keeper::memory().store, random_id());
+        let host = format!("{id}.example.com");
+        let mut document = document_of(&id, &host, "http://127.0.0.1:1", &json!({ "theme": "acme" }));
+        document["tenants"][0]["logo"] = json!(logo);
+        let options = GateOptions { themes: Some(folder.path().to_owned()), ..GateOptions::default() };
+        let gate = GateUnderTest::start_with(store, &document, options).await;
+        let page = Visitor::new(gate.address(), &host).navigate("/").await;
+        let html = page.text().replace("&#x2f;", "/");
+        let shown = html.contains(&format!("src=\"/_vestibule/theme/{id}/{logo}\""));
+        assert_eq!(shown, is_shown, "{logo}");
+        assert!(is_shown || !html.contains("<img"), "{logo}: {html}");
+    }
 }
 
 #[tokio::test]

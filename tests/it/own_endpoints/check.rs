@@ -16,6 +16,9 @@ on_each_store! {
     a_check_of_an_unknown_host_is_not_found,
     rules_hold_for_what_is_asked_about,
     two_targets_that_disagree_pass_nobody,
+    a_forwarded_preflight_passes_a_check_as_a_mere_question,
+    a_path_without_a_slash_is_refused,
+    a_ticket_in_a_cookie_is_not_shown_by_a_check,
     ; by https:
     who_is_in_may_pass_and_is_named,
     who_waits_gets_the_standing_and_where_to_go,
@@ -132,8 +135,45 @@ async fn what_is_no_navigation_joins_nobody_by_a_check(keeper: Keeper) {
     assert_eq!(scene.counts().await, (0, 0));
     let preflight = asks(&scene, "/").header("x-forwarded-method", "OPTIONS").header("origin", "https://a.example");
     let answer = check(&scene, preflight.header("access-control-request-method", "PUT")).await;
-    assert_eq!(answer.status, StatusCode::OK, "a preflight carries no cookie, ever");
+    assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "the gate answers it, where the proxy sends whoever waits");
+}
+
+async fn a_forwarded_preflight_passes_a_check_as_a_mere_question(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "handover": { "kind": "check", "preflights": "forward" } })).await;
+    let preflight = || {
+        let request = asks(&scene, "/").header("x-forwarded-method", "OPTIONS").header("origin", "https://a.example");
+        request.header("access-control-request-method", "PUT")
+    };
+    let answer = check(&scene, preflight()).await;
+    assert_eq!((answer.status, answer.header("x-vestibule-bypass")), (StatusCode::OK, Some("rule")));
     assert!(answer.header("x-vestibule-pass").is_none());
+    for (name, value) in
+        [("cookie", "a=1"), ("authorization", "x"), ("x-http-method-override", "POST"), ("content-length", "9")]
+    {
+        let request = if name == "content-length" { preflight() } else { preflight().header(name, value) };
+        let body = if name == "content-length" { "buy=12345" } else { "" };
+        let visitor = vestibule_tests::Visitor::new(scene.gate.address(), "gate.internal");
+        let answer = visitor.clone().request(request, body).await;
+        assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{name}");
+    }
+}
+
+async fn a_path_without_a_slash_is_refused(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    for uri in ["@evil.example/", "evil", "*", ":443/"] {
+        let answer = check(&scene, asks(&scene, uri)).await;
+        assert_eq!((answer.status, answer.header("x-vestibule-location")), (StatusCode::BAD_REQUEST, None), "{uri}");
+    }
+}
+
+async fn a_ticket_in_a_cookie_is_not_shown_by_a_check(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    let answer = visitor.request(asks(&scene, "/tour"), "").await;
+    assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
+    assert!(set_cookie(&answer, &scene.cookie_name()).is_some());
+    assert_eq!(answer.header("x-vestibule-ticket"), None);
 }
 
 async fn a_check_of_an_unknown_host_is_not_found(keeper: Keeper) {

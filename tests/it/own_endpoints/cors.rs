@@ -2,7 +2,7 @@
 
 use http::{Request, StatusCode};
 use serde_json::json;
-use vestibule_tests::Answer;
+use vestibule_tests::{Answer, GateOptions};
 
 use crate::scene::{Keeper, Scene, on_each_store};
 
@@ -25,9 +25,7 @@ fn allowed(answer: &Answer) -> Option<&str> {
 async fn pages_of_the_queue_and_its_origin_may_ask(keeper: Keeper) {
     let scene = Scene::open(keeper, redirecting()).await;
     let host = scene.host.clone();
-    for origin in
-        [ORIGIN.to_owned(), format!("https://{host}"), format!("http://{host}"), format!("http://{host}:8080")]
-    {
+    for origin in [ORIGIN.to_owned(), format!("https://{host}"), format!("http://{host}")] {
         for (method, endpoint) in [("GET", "status"), ("POST", "keepalive"), ("POST", "away"), ("POST", "leave")] {
             let request = Request::builder().method(method).uri(scene.own(endpoint)).header("origin", &origin);
             let answer = scene.visitor().request(request, "").await;
@@ -47,9 +45,17 @@ async fn pages_of_others_may_not(keeper: Keeper) {
     visitor.navigate("/").await;
     let near = format!("https://{}.evil.example", scene.host);
     let longer = format!("https://x{}", scene.host);
-    for origin in
-        ["https://evil.example", "null", "", "http://www.example.net", "https://www.example.net:8443", &near, &longer]
-    {
+    let other_port = format!("http://{}:9999", scene.host);
+    for origin in [
+        "https://evil.example",
+        "null",
+        "",
+        "http://www.example.net",
+        "https://www.example.net:8443",
+        &near,
+        &longer,
+        &other_port,
+    ] {
         for (method, endpoint) in [("GET", "status"), ("POST", "keepalive"), ("POST", "away"), ("POST", "leave")] {
             let request = Request::builder().method(method).uri(scene.own(endpoint)).header("origin", origin);
             let answer = visitor.request(request, "").await;
@@ -79,6 +85,17 @@ async fn a_preflight_is_answered_for_pages_that_may_ask(keeper: Keeper) {
         assert_eq!((foreign.status, allowed(&foreign)), (StatusCode::FORBIDDEN, None));
     }
     assert_eq!(scene.counts().await, (0, 0));
+}
+
+#[tokio::test]
+async fn a_page_by_http_may_not_ask_a_gate_by_https() {
+    let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
+    let scene = Scene::open_with(Keeper::memory(), json!({}), options).await;
+    for (scheme, status) in [("http", StatusCode::FORBIDDEN), ("https", StatusCode::OK)] {
+        let origin = format!("{scheme}://{}", scene.host);
+        let request = Request::get(scene.own("status")).header("origin", origin).header("x-forwarded-proto", "https");
+        assert_eq!(scene.visitor().request(request, "").await.status, status, "{scheme}");
+    }
 }
 
 // On a shared server such a queue would take the requests of all others.

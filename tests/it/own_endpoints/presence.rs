@@ -14,6 +14,29 @@ on_each_store! {
     who_leaves_frees_the_place_and_is_new_next_time,
     a_beacon_of_a_stranger_removes_nobody,
     a_second_leave_does_no_harm,
+    a_visitor_whose_session_ended_is_told_why,
+}
+
+async fn a_visitor_whose_session_ended_is_told_why(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 1, "active_ttl": 100 })).await;
+    let queue = scene.queue.as_str();
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    let mut elsewhere = visitor.clone();
+    visitor.leave(queue).await;
+    let mut younger = scene.visitor();
+    younger.navigate("/").await;
+    let lost = elsewhere.keepalive(queue).await.json();
+    assert_eq!((&lost["session"], &lost["reason"]), (&Value::Null, &json!("ended")));
+    let page = elsewhere.navigate("/").await;
+    assert!(page.text().contains("Your previous session has ended"), "{}", page.text());
+    assert_eq!(elsewhere.fetch("/").await.json()["reason"], Value::Null, "it is told once");
+
+    younger.leave(queue).await;
+    let mut asleep = scene.visitor();
+    asleep.navigate("/").await;
+    scene.pass_seconds(2000);
+    assert_eq!(asleep.keepalive(queue).await.json()["reason"], json!("expired"));
 }
 
 async fn a_keepalive_pushes_the_expiry_ahead(keeper: Keeper) {

@@ -25,7 +25,7 @@ fn fields(standing: &Value) -> Vec<&str> {
     fields
 }
 
-const FIELDS: [&str; 12] = [
+const FIELDS: [&str; 13] = [
     "active",
     "enter_url",
     "expires_in",
@@ -33,6 +33,7 @@ const FIELDS: [&str; 12] = [
     "poll_after",
     "position",
     "queue",
+    "reason",
     "revision",
     "session",
     "state",
@@ -59,7 +60,7 @@ async fn a_standing_has_these_fields_and_no_others(keeper: Keeper) {
 
     let nobody = scene.visitor().fetch("/").await.json();
     assert_eq!(fields(&nobody), FIELDS);
-    for absent in ["session", "position", "joined_at", "expires_in", "enter_url"] {
+    for absent in ["session", "position", "joined_at", "expires_in", "enter_url", "reason"] {
         assert_eq!(nobody[absent], Value::Null, "{absent}");
     }
 }

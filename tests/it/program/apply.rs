@@ -1,5 +1,7 @@
 //! `vestibule apply`.
 
+use serde_json::{Value, json};
+use vestibule_core::records::{Records as _, Stream};
 use vestibule_core::settings::Settings;
 use vestibule_core::{PutMode, QueueId, SessionId, Store};
 use vestibule_store_redis::{RedisOptions, RedisStore};
@@ -56,10 +58,26 @@ async fn a_new_queue_is_written_and_a_second_time_changes_nothing() {
 }
 
 #[tokio::test]
+async fn applied_changes_are_audited() {
+    let shared = Shared::with("quota = 500").await;
+    shared.apply(&["--yes"]).await;
+    shared.change("quota = 700");
+    shared.apply(&["--yes"]).await;
+    let events = shared.store.entries(&Stream::Audit, None, 10).await.unwrap();
+    let events: Vec<Value> = events.iter().rev().map(|event| serde_json::from_str(&event.text).unwrap()).collect();
+    let told: Vec<_> =
+        events.iter().map(|event| (event["action"].as_str().unwrap(), event["via"].as_str().unwrap())).collect();
+    let by_command = |action| (action, "command_line");
+    assert_eq!(told, ["tenant.create", "queue.create", "queue.change"].map(by_command));
+    assert_eq!(events[2]["changes"], json!([{ "field": "quota", "from": 500, "to": 700 }]));
+    assert_eq!((&events[2]["queue"], &events[2]["revision"]), (&json!("tour"), &json!(2)));
+}
+
+#[tokio::test]
 async fn a_change_is_shown_before_and_after_and_keeps_the_line() {
     let shared = Shared::with("quota = 500").await;
     shared.apply(&["--yes"]).await;
-    let visit = vestibule_core::line::Visit { ticket: None, join: Some(SessionId::random()) };
+    let visit = vestibule_core::line::Visit::joining(SessionId::random());
     shared.store.visit(&tour(), visit).await.unwrap();
     shared.change("quota = 700\nmode = \"paused\"");
 

@@ -99,6 +99,26 @@ async fn a_first_superuser_of_a_wrong_form_stops_the_start_without_being_told() 
     assert!(!said.contains("root:short"), "{said}");
 }
 
+#[tokio::test]
+async fn the_gate_s_proxies_are_not_believed_by_the_backoffice() {
+    let (gate, admin) = (format!("127.0.0.1:{}", free_port()), format!("127.0.0.1:{}", free_port()));
+    let arguments =
+        ["serve", "--listen", &gate, "--admin-listen", &admin, "--state", "state", "--trusted-proxies", "1"];
+    let mut program = Program::vestibule(&[&arguments[..], &["--origin", "http://127.0.0.1:1"]].concat()).start();
+    program.until_healthy(&gate).await;
+    let mut tries = 0..100;
+    let refused = loop {
+        let number = tries.next().expect("the address is throttled in the end");
+        let mut desk = Desk::at(&admin).with_header("x-forwarded-for", &format!("203.0.113.{number}"));
+        let wrong = json!({ "name": format!("name-{number}"), "password": "a wrong long password" });
+        match desk.post("/sign-in", wrong).await.status {
+            StatusCode::UNAUTHORIZED => {}
+            status => break status,
+        }
+    };
+    assert_eq!(refused, StatusCode::TOO_MANY_REQUESTS);
+}
+
 /// `vestibule admin create-user`, with a password in the environment.
 async fn create(redis: &Redis, password: &str, more: &[&str]) -> (bool, String) {
     let url = redis.url();
@@ -223,4 +243,16 @@ async fn a_flag_of_the_provider_that_is_wrong_is_named() {
         assert!(!program.end().await.success());
         assert!(program.log().contains(said), "{}", program.log());
     }
+}
+
+#[tokio::test]
+async fn settings_file_changes_are_audited() {
+    let (origin, redis) = (Origin::start(), Redis::start().await);
+    let both = Both::start(&redis.url(), &origin, Some(FIRST)).await;
+    let mut desk = signed_in(&both.admin).await;
+    let found = desk.get("/audit?action=queue.create").await.json();
+    let event = &found["entries"][0];
+    assert_eq!((&event["queue"], &event["via"]), (&json!("default"), &json!("settings_file")), "{found}");
+    let found = desk.get("/audit?action=operator.create").await.json();
+    assert_eq!(found["entries"][0]["via"], "command_line", "{found}");
 }

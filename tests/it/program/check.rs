@@ -7,9 +7,13 @@ async fn a_good_file_is_described() {
     let file = SettingsFile::of(&settings("https://www.example.com", "quota = 500\nadmissions_per_minute = 60"));
     let (status, said) = run(&["check", &file.shown()]).await;
     assert_eq!(status, 0, "{said}");
-    for words in
-        ["tour: tickets.example.com", "500 places", "60 a minute", "https://www.example.com", "1 tenants, 1 queues"]
-    {
+    for words in [
+        "tour: tickets.example.com",
+        "500 places",
+        "60 a minute",
+        "https://www.example.com",
+        "is valid: 1 tenant, 1 queue",
+    ] {
         assert!(said.contains(words), "{words}: {said}");
     }
     assert!(!said.contains("warning"), "{said}");
@@ -33,6 +37,16 @@ async fn all_mistakes_are_told_at_once_by_line_and_field() {
         assert!(said.contains(&format!("{shown}:{line}: {field}: ")), "{field} at line {line}: {said}");
     }
     assert_eq!(said.lines().count(), 6, "{said}");
+
+    let text = settings(
+        "ftp://x",
+        "quota = 1\n[[queues]]\nid = \"tour\"\ntenant = \"nobody\"\nhosts = [\"a.example.com\"]\nquota = 1\nhandover = { kind = \"check\" }",
+    );
+    let file = SettingsFile::of(&text);
+    let (_, said) = run(&["check", &file.shown()]).await;
+    for field in ["queues[0].handover.origin", "queues[1].id: is taken", "queues[1].tenant: names no tenant"] {
+        assert!(said.contains(field), "{field}: {said}");
+    }
 }
 
 #[tokio::test]

@@ -30,6 +30,7 @@ async fn a_port_that_is_taken_is_named() {
         run(&["serve", "--listen", &address, "--origin", "http://127.0.0.1:1", "--state", "state"]).await;
     assert_eq!(status, 1, "{said}");
     assert!(said.contains(&format!("can't listen on http://{address}")) && said.contains("in use"), "{said}");
+    assert!(said.contains("--listen") && !said.contains("os error"), "{said}");
 }
 
 #[tokio::test]
@@ -44,9 +45,11 @@ async fn wrong_options_say_what_they_take() {
         (with("--ticket-keys", "k1:c2hvcnQ"), "wrong length"),
         (with("--themes", "/nowhere/at/all"), "is no folder; themes are in a folder"),
         (with("--trusted-proxies", "17"), "0 to 16"),
-        (with("--threads", "0"), "1..=1024"),
+        (with("--threads", "0"), "takes a whole number from 1 to 1024"),
+        (with("--quota", "many"), "takes a whole number from 0"),
+        (with("--drain", "soon"), "takes a whole number from 0 to 3600"),
         (with("--log", "=loud="), "levels per module"),
-        (vec!["serve", "--origin", "http://x/path"], "scheme, host and port only"),
+        (vec!["serve", "--origin", "http://x/path"], "a scheme, a host and a port only"),
         (vec!["serve", "--settings", "f.toml", "--quota", "5"], "--quota goes with --origin"),
     ] {
         let (status, said) = run(&arguments).await;
@@ -66,7 +69,20 @@ async fn one_site_needs_no_file() {
     let (mut first, mut second) =
         (Visitor::new(&address, "anything.example"), Visitor::new(&address, "anything.example"));
     assert!(first.navigate("/tour").await.text().contains("origin /tour"));
-    assert!(second.navigate("/tour").await.text().contains("data-vestibule"));
+    let page = second.navigate("/tour").await;
+    assert!(page.text().contains("data-vestibule") && page.text().contains("anything.example"), "{}", page.text());
+    assert!(!page.text().contains("127.0.0.1"), "the address of the site is nobody's business: {}", page.text());
+}
+
+#[tokio::test]
+async fn one_site_may_have_a_name() {
+    let address = format!("127.0.0.1:{}", free_port());
+    let arguments =
+        ["serve", "--listen", &address, "--origin", "http://127.0.0.1:1", "--quota", "0", "--state", "state"];
+    let mut program = Program::vestibule(&[&arguments[..], &["--name", "Acme Live"]].concat()).start();
+    program.until_healthy(&address).await;
+    let page = Visitor::new(&address, "anything.example").navigate("/").await;
+    assert!(page.text().contains("Acme Live") && !page.text().contains("anything.example"), "{}", page.text());
 }
 
 #[cfg(target_os = "linux")]

@@ -4,7 +4,7 @@ use rand::Rng;
 use rand::rngs::SmallRng;
 use rand::seq::IndexedRandom as _;
 use serde_json::json;
-use vestibule_core::line::{Mode, Visit};
+use vestibule_core::line::{Mode, Visit, Witness};
 use vestibule_core::settings::Settings;
 use vestibule_core::{MICROS_PER_SECOND, Micros, PutMode, QueueId, SessionId, VerifiedTicket};
 
@@ -96,21 +96,24 @@ impl Crowd {
         let repeated = self.newcomers.choose(rng).copied().filter(|_| self.rush == 0 && rng.random_bool(0.1));
         let session = repeated.unwrap_or_else(|| new_session(rng));
         self.newcomers.push(session);
-        Operation::Visit(Visit { ticket: None, join: Some(session) })
+        Operation::Visit(Visit::joining(session))
     }
 
-    fn visit(&mut self, rng: &mut SmallRng, seen: &Snapshot) -> Operation {
+    fn visit(&mut self, rng: &mut SmallRng) -> Operation {
         let Some(ticket) = self.stranded.pop().or_else(|| self.ticket(rng)) else { return self.newcomer(rng) };
         let successor = ticket.session().successor(ticket.signed_at().0);
         let join = rng.random_bool(0.8).then_some(successor);
-        // Another process may vouch for anybody, as far as the rules know: of a time that has passed.
-        let word = ticket.signed_at().0 + rng.random_range(0..MICROS_PER_SECOND);
-        let word = rng.random_bool(0.1).then_some(Micros(word.min(seen.stats.now.0 - 1)));
-        let ticket = match word.filter(|_| ticket.admitted_at().is_none()) {
-            Some(let_in_at) => ticket.vouched(let_in_at),
-            None => ticket,
+        Operation::Visit(Visit { ticket: Some(ticket), join, witness: Self::witness(rng) })
+    }
+
+    /// Mostly of a process that could serve all the time.
+    fn witness(rng: &mut SmallRng) -> Witness {
+        let unserved = match rng.random_range(0..100) {
+            0 => Witness::STARTED,
+            1..3 => rng.random_range(0..100 * MICROS_PER_SECOND),
+            _ => 0,
         };
-        Operation::Visit(Visit { ticket: Some(ticket), join })
+        Witness { unserved, census: None }
     }
 
     /// How far time moves before the next operation: often not at all, often to the very instant at which somebody lapses.
@@ -139,11 +142,11 @@ impl Crowd {
             return self.newcomer(rng);
         }
         if !self.stranded.is_empty() {
-            return self.visit(rng, seen);
+            return self.visit(rng);
         }
         match rng.random_range(0..1000) {
             0..250 => self.newcomer(rng),
-            250..680 => self.visit(rng, seen),
+            250..680 => self.visit(rng),
             680..800 => self.departure(rng),
             800..810 => Operation::Admit(self.called(rng, seen)),
             810..900 => look_after(rng, seen),
@@ -206,7 +209,9 @@ fn operate(rng: &mut SmallRng, current: &Settings) -> Operation {
         50..60 => Operation::Put(Box::new(changed), PutMode::IfRevision(revision + rng.random_range(0..2))),
         60..65 => Operation::Put(Box::new(changed), PutMode::Restore),
         65..72 => Operation::Reset,
-        72..92 => Operation::Lose(Box::new(current.clone()), PutMode::Restore),
+        72..76 => Operation::Note,
+        76..80 => Operation::RollBack,
+        80..92 => Operation::Lose(Box::new(current.clone()), PutMode::Restore),
         _ => Operation::Lose(Box::new(current.clone()), PutMode::Always),
     }
 }

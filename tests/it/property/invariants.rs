@@ -1,15 +1,15 @@
 //! What holds after every step, whatever was done.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use vestibule_core::line::{ADMISSION_COST, ADVANCE_BATCH, Counters, Mode, Presentation, PurgeReport};
-use vestibule_core::{MICROS_PER_SECOND, Micros, SessionId};
+use vestibule_core::{MICROS_PER_SECOND, Micros, PutOutcome, SessionId};
 
 use super::operation::{Answer, Operation};
 use super::snapshot::Snapshot;
 
 /// What is remembered from step to step beside the state itself.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Memory {
     last_arrival: u64,
     /// What the admissions of late cost, less what was earned since: never more than a bucket holds.
@@ -17,10 +17,6 @@ pub(super) struct Memory {
     spent_at: Micros,
     /// When somebody waited last.
     waited_at: Micros,
-    /// Who was let in: in which epoch, when, and until when they had to show up.
-    let_in: HashMap<SessionId, (u64, Micros, Micros)>,
-    /// How many had their places back by the word of their store.
-    pub(super) given_back: u64,
 }
 
 pub(super) struct Step<'a> {
@@ -40,14 +36,15 @@ macro_rules! hold {
 
 impl Step<'_> {
     pub(super) fn check(&self, memory: &mut Memory) -> Result<(), String> {
+        if matches!(self.operation, Operation::RollBack) {
+            return self.state_is_whole();
+        }
         let admitted = self.newly_admitted();
         self.state_is_whole()?;
         self.counters_add_up(admitted.len() as u64)?;
         self.arrivals_increase(memory)?;
         self.nobody_overtakes(&admitted)?;
         self.quota_holds()?;
-        self.places_are_given_back(memory)?;
-        self.remember(memory, &admitted);
         self.rate_holds(memory)?;
         self.closes_when_drained(memory)?;
         self.no_place_stays_empty()
@@ -116,7 +113,6 @@ impl Step<'_> {
         let it = stats.counters;
         let gone = it.expired_in_line + it.expired_in_places + it.left + it.ended + it.went_away;
         hold!(it.joined + it.returned == stats.waiting + stats.active + gone, "they do not add up: {it:?}");
-        hold!(it.confirmed <= it.joined + it.returned, "more confirmed than ever came: {it:?}");
         let counted = it.admitted + it.released;
         hold!(stats.waits.buckets.iter().sum::<u64>() == counted, "waits of others than the admitted: {it:?}");
         let grown = counted.checked_sub(before.admitted + before.released);
@@ -166,64 +162,11 @@ impl Step<'_> {
         let admitted = after.counters.admitted - self.counters_before().admitted;
         let shut = !after.rules.mode.admits() || after.recovering;
         hold!(admitted == 0 || !shut, "{admitted} were admitted to a shut queue");
-        let exempt = after.recovering
-            || matches!(self.operation, Operation::Release(_) | Operation::Admit(_))
-            || self.word_of_another().is_some();
+        let exempt = matches!(self.operation, Operation::Release(_) | Operation::Admit(_));
         let inside_before = if self.is_new_state() { 0 } else { before.active };
         let most = after.rules.quota.max(inside_before);
         hold!(exempt || after.active <= most, "{} are let in, at most {most} may", after.active);
         Ok(())
-    }
-
-    /// Rule 7: who was let in before the state was lost, and shows up in time with a waiting ticket, is in; nobody else is
-    /// in by such a ticket.
-    fn places_are_given_back(&self, memory: &mut Memory) -> Result<(), String> {
-        let (Operation::Visit(visit), Answer::Visit(answer)) = (self.operation, self.answer) else { return Ok(()) };
-        let (Some(ticket), Some(place)) = (&visit.ticket, answer.place) else { return Ok(()) };
-        let stats = &self.after.stats;
-        if ticket.admitted_at().is_some() || place.session != ticket.session() {
-            return Ok(());
-        }
-        let known = memory.let_in.get(&place.session).filter(|(epoch, at, _)| {
-            // An id that joined once more after its place had lapsed is another visitor as far as this goes.
-            *epoch == stats.rules.epoch && *at > ticket.arrival()
-        });
-        let counts = |at: &Micros| {
-            let ends = [Some(stats.rules.claim_ttl), stats.rules.max_session].into_iter().flatten().min();
-            let in_time = ends.is_some_and(|seconds| self.now() < at.plus_seconds(seconds));
-            stats.recovering && *at < stats.began && in_time
-        };
-        let due = known.filter(|(_, at, until)| counts(at) && self.now() < *until);
-        hold!(due.is_none() || place.admitted_at.is_some(), "{} was let in, {due:?}, and waits", place.session);
-        // By the word of another process the state went back behind it, if the bearer stands in line since before.
-        let since_before = |at: &Micros| {
-            let ends = at.plus_seconds(stats.rules.waiting_ttl);
-            self.before.line.iter().any(|entry| entry.session == place.session && entry.expires_at < ends)
-        };
-        let other = ticket.let_in_at().filter(|at| counts(at) || since_before(at));
-        let words = [known.map(|(_, at, _)| *at).filter(counts), other];
-        let given_back =
-            answer.presentation == Presentation::Returned && place.admitted_at.is_some_and(|at| at != self.now());
-        hold!(!given_back || words.contains(&place.admitted_at), "{} is in by none of {words:?}", place.session);
-        memory.given_back += u64::from(given_back && due.is_some());
-        Ok(())
-    }
-
-    /// What another process says, which need not be true here.
-    fn word_of_another(&self) -> Option<Micros> {
-        let Operation::Visit(visit) = self.operation else { return None };
-        visit.ticket.as_ref()?.let_in_at()
-    }
-
-    fn remember(&self, memory: &mut Memory, admitted: &[(SessionId, Option<Micros>)]) {
-        match self.operation {
-            Operation::Leave(ticket) => drop(memory.let_in.remove(&ticket.session())),
-            Operation::End(session) => drop(memory.let_in.remove(session)),
-            _ => {}
-        }
-        let rules = &self.after.stats.rules;
-        let until = self.now().plus_seconds(rules.claim_ttl.min(rules.max_session.unwrap_or(u64::MAX)));
-        memory.let_in.extend(admitted.iter().map(|(session, _)| (*session, (rules.epoch, self.now(), until))));
     }
 
     /// Rule 4, counted from the other side: as a debt that melts.
@@ -265,8 +208,8 @@ impl Step<'_> {
         let stats = &self.after.stats;
         let rules = &stats.rules;
         let free = rules.mode.admits() && !stats.recovering && rules.admissions_per_minute.is_none();
-        let refused = matches!(self.answer, Answer::Put(vestibule_core::PutOutcome::Conflict(_)));
-        if !free || stats.active >= rules.quota || !self.operation.advances(rules.epoch) || refused {
+        let refused = matches!(self.answer, Answer::Put(PutOutcome::Conflict(_) | PutOutcome::Removed));
+        if !free || stats.active + stats.reserved >= rules.quota || !self.operation.advances(rules.epoch) || refused {
             return Ok(());
         }
         let (before, after) = (self.counters_before(), stats.counters);

@@ -2,7 +2,9 @@
 
 use vestibule_core::line::{LinePage, PurgeReport, Removal, Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
-use vestibule_core::{Micros, PutMode, PutOutcome, QueueId, SessionId, Store, StoreError, VerifiedTicket};
+use vestibule_core::{Micros, PutMode, PutOutcome, QueueId, SessionId, StoreError, VerifiedTicket};
+
+use crate::room::Bench;
 
 #[derive(Debug, Clone)]
 pub(super) enum Operation {
@@ -18,6 +20,9 @@ pub(super) enum Operation {
     Reset,
     /// The store loses the queue, and a gate writes back the settings that it holds.
     Lose(Box<Settings>, PutMode),
+    /// Notes the state as it is now, and puts it in the place of a later one.
+    Note,
+    RollBack,
 }
 
 /// An answer, an error as its text.
@@ -30,15 +35,17 @@ pub(super) enum Answer {
     Purge(PurgeReport),
     Page(LinePage),
     Put(PutOutcome),
+    Done,
     Error(String),
 }
 
 impl Operation {
-    pub(super) async fn on(&self, store: &dyn Store, queue: &QueueId) -> Answer {
-        self.attempt(store, queue).await.unwrap_or_else(|error| Answer::Error(error.to_string()))
+    pub(super) async fn on(&self, bench: &Bench, queue: &QueueId) -> Answer {
+        self.attempt(bench, queue).await.unwrap_or_else(|error| Answer::Error(error.to_string()))
     }
 
-    async fn attempt(&self, store: &dyn Store, queue: &QueueId) -> Result<Answer, StoreError> {
+    async fn attempt(&self, bench: &Bench, queue: &QueueId) -> Result<Answer, StoreError> {
+        let store = &*bench.store;
         Ok(match self {
             Self::Visit(visit) => Answer::Visit(store.visit(queue, visit.clone()).await?),
             Self::Away(ticket) => Answer::Removal(store.away(queue, ticket.clone()).await?),
@@ -50,8 +57,16 @@ impl Operation {
             Self::Page(from, limit) => Answer::Page(store.page(queue, *from, *limit).await?),
             Self::Put(settings, mode) => Answer::Put(store.put_settings(settings, *mode).await?),
             Self::Reset => Answer::Count(store.reset(queue).await?),
+            Self::Note => {
+                bench.note(queue);
+                Answer::Done
+            }
+            Self::RollBack => {
+                bench.roll_back(queue);
+                Answer::Done
+            }
             Self::Lose(settings, mode) => {
-                store.remove_queue(queue).await?;
+                bench.lose(queue);
                 Answer::Put(store.put_settings(settings, *mode).await?)
             }
         })
@@ -69,7 +84,7 @@ impl Operation {
     /// Whether the rules advance the line on their way through this, in this epoch.
     pub(super) fn advances(&self, epoch: u64) -> bool {
         match self {
-            Self::Page(..) | Self::Reset | Self::Lose(..) => false,
+            Self::Page(..) | Self::Reset | Self::Lose(..) | Self::Note | Self::RollBack => false,
             Self::Leave(ticket) => ticket.epoch() == epoch,
             _ => true,
         }

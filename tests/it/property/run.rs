@@ -28,6 +28,8 @@ pub(super) struct Run {
     settings: Settings,
     crowd: Crowd,
     memory: Memory,
+    /// What was remembered when the state was noted, and that state.
+    noted: Option<(Memory, Snapshot)>,
     told: VecDeque<String>,
     happened: Happened,
 }
@@ -41,7 +43,8 @@ impl Run {
         let queue = random_queue();
         let settings = crowd::settings(&mut rng, &queue);
         let (reference, crowd, memory) = (Bench::memory(), Crowd::default(), Memory::default());
-        Self { rng, queue, reference, other, settings, crowd, memory, told: VecDeque::new(), happened: Happened::new() }
+        let (told, happened) = (VecDeque::new(), Happened::new());
+        Self { rng, queue, reference, other, settings, crowd, memory, noted: None, told, happened }
     }
 
     fn benches(&self) -> impl Iterator<Item = &Bench> {
@@ -90,7 +93,17 @@ impl Run {
         let answer = self.apply(&operation).await?;
         self.told.push_back(format!("   -> {answer:?}"));
         let came = self.keep(&answer);
-        let after = self.look(before, came).await?;
+        match operation {
+            Operation::Note => self.noted = Some((self.memory.clone(), before.clone())),
+            Operation::RollBack => {
+                if let Some((memory, _)) = &self.noted {
+                    self.memory = memory.clone();
+                }
+            }
+            _ => {}
+        }
+        let noted = self.noted.as_ref().map(|(_, seen)| seen).filter(|_| matches!(operation, Operation::RollBack));
+        let after = self.look(noted.unwrap_or(before), came).await?;
         Step { before, after: &after, operation: &operation, answer: &answer }.check(&mut self.memory)?;
         self.count(before, &after);
         self.settings = self.reference.store.settings(&self.queue).await.unwrap().unwrap();
@@ -101,14 +114,13 @@ impl Run {
         for ((name, after), (_, before)) in after.stats.counters.named().iter().zip(before.stats.counters.named()) {
             *self.happened.entry(name).or_default() += after.saturating_sub(before);
         }
-        self.happened.insert("given_back", self.memory.given_back);
     }
 
     /// Does it to every store, which must all answer the same.
     async fn apply(&self, operation: &Operation) -> Result<Answer, String> {
-        let answer = operation.on(&*self.reference.store, &self.queue).await;
+        let answer = operation.on(&self.reference, &self.queue).await;
         if let Some(other) = &self.other {
-            let differs = operation.on(&*other.store, &self.queue).await;
+            let differs = operation.on(other, &self.queue).await;
             same("answer", &answer, &differs)?;
         }
         Ok(answer)
@@ -124,7 +136,7 @@ impl Run {
 
     /// The state after a step, which must be the same in every store. Who is let in there is looked up one by one, so not
     /// after every visit; the counts, the line and the answer tell as much.
-    async fn look(&mut self, before: &Snapshot, came: Option<SessionId>) -> Result<Snapshot, String> {
+    async fn look(&self, before: &Snapshot, came: Option<SessionId>) -> Result<Snapshot, String> {
         let look = async |bench: &Bench| Snapshot::take(&*bench.store, &self.queue, Some(before), came).await;
         let after = look(&self.reference).await;
         if let Some(other) = &self.other {

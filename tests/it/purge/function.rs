@@ -89,6 +89,29 @@ async fn a_round_ends_short_of_its_budget_and_the_next_goes_on() {
 }
 
 #[tokio::test]
+async fn every_queue_has_a_line_of_metrics_if_asked_for() {
+    let lapsed = Lapsed::fill(3, 1, 1).await;
+    let metrics = async |setting: &str| {
+        let function = deployed(&lapsed.redis.url()).env("VESTIBULE_QUEUE_METRICS", setting).instances(1).await;
+        call(&function, SCHEDULED).await;
+        let log = function.log();
+        let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        lines.filter(|line| line["_aws"].is_object()).collect::<Vec<_>>()
+    };
+    assert_eq!(metrics("off").await, Vec::<Value>::new());
+    let lines = metrics("on").await;
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    for line in lines {
+        let listed = &line["_aws"]["CloudWatchMetrics"][0];
+        assert_eq!((&listed["Namespace"], &listed["Dimensions"]), (&json!("Vestibule"), &json!([["Queue"]])));
+        for metric in listed["Metrics"].as_array().unwrap() {
+            assert!(line[metric["Name"].as_str().unwrap()].is_number(), "{line}");
+        }
+        assert!(line["_aws"]["Timestamp"].as_u64() > Some(1_600_000_000_000) && line["Queue"].is_string(), "{line}");
+    }
+}
+
+#[tokio::test]
 async fn a_wrong_budget_or_no_store_is_refused_by_name() {
     for (variable, value, words) in [
         ("VESTIBULE_PURGE_BUDGET_MS", "soon", "100 to 890000"),
@@ -111,6 +134,7 @@ async fn a_call_while_the_store_is_away_is_an_error_and_the_next_is_not() {
     redis.kill();
     let error = function.invoke("{}").await.unwrap_err();
     assert!(error.contains("nothing was purged"), "{error}");
+    assert!(error.contains(r#""errorType":"NothingPurged""#), "an alarm names the error: {error}");
     redis.restart_empty().await;
     vestibule_tests::wait_until("it purges again", crate::scene::PATIENCE, async || {
         function.invoke("{}").await.is_ok()

@@ -3,6 +3,9 @@
 use serde_json::Value;
 use vestibule_tests::{Origin, Program, Redis, free_port};
 
+/// The token of its metrics.
+const TOKEN: &str = "a-token-of-the-tests";
+
 /// The program before an origin, over a Redis (or a cluster) of its own.
 pub(super) struct Served<S = Redis> {
     pub(super) program: Program,
@@ -32,6 +35,8 @@ impl<S> Served<S> {
             &address,
             "--admin-listen",
             &admin,
+            "--metrics-token",
+            TOKEN,
             "--origin",
             &origin.url(),
             "--quota",
@@ -105,6 +110,8 @@ async fn the_program_holds_before_a_crowd_with_all_habits() {
         "0.03",
         "--metrics",
         &metrics,
+        "--metrics-token",
+        TOKEN,
         "--redis",
         &redis,
         "--json",

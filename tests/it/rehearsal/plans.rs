@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use vestibule_core::line::{LineRules, Mode};
+use vestibule_rehearsal::cost::CAVEAT;
 use vestibule_rehearsal::plan::plan;
 use vestibule_rehearsal::report::{Report, Scene};
 use vestibule_rehearsal::{Arrivals, Crowd, Habits, Observation, Shopping, account_of};
@@ -19,6 +20,7 @@ fn rules(quota: u64) -> LineRules {
         claim_ttl: 30,
         hold_ttl: 600,
         max_session: None,
+        credential_ttl: 2,
         epoch: 1,
         revision: 1,
     }
@@ -123,7 +125,17 @@ async fn quotas_are_compared_on_a_page() {
     let quotas: Vec<u64> =
         plans["plans"].as_array().unwrap().iter().map(|plan| plan["scene"]["quota"].as_u64().unwrap()).collect();
     assert_eq!(quotas, [50, 100, 200]);
+    for plan in plans["plans"].as_array().unwrap() {
+        let verdicts = plan["verdicts"].as_array().unwrap();
+        let figure = |name: &str| verdicts.iter().find(|verdict| verdict["name"] == name).unwrap();
+        let value = |name: &str| figure(name)["value"].as_f64().unwrap();
+        let rate = value("requests_per_second_most");
+        assert_eq!(value("lambda_concurrency") as u64, (rate / 10.0).ceil() as u64, "{rate} requests a second");
+        assert!(figure("cost")["title"].as_str().unwrap().contains(CAVEAT), "{}", figure("cost"));
+        assert_eq!(plan["cost"]["prices"], CAVEAT);
+    }
     let page = std::fs::read_to_string(program.folder().join("plans.html")).unwrap();
+    assert!(page.contains(CAVEAT) && said.contains(CAVEAT), "the caveat stands beside the costs: {said}");
     assert!(page.contains("Wait by arrival, by quota") && !page.contains("<script"));
     assert!(said.contains("wait, median, s"), "{said}");
 }

@@ -9,9 +9,6 @@ use tempfile::TempDir;
 use super::environment::FUNCTIONS;
 use super::stack::{Stack, file, template, text_of};
 
-/// Where an ELF says which processor it is for.
-const MACHINE: usize = 18;
-
 #[test]
 fn a_function_is_built_from_its_own_folder() {
     let (template, stack) = (template(), Stack::deploy_all(&[]));
@@ -35,12 +32,12 @@ fn a_function_is_built_from_its_own_folder() {
 /// A copy of what the script needs, with an `npm` and a `cargo` that write down what they were asked.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for path in ["scripts", "dashboard", "bin", "target/lambda/admin", "out/Gate"] {
+    for path in ["scripts", "dashboard", "bin", "elsewhere/lambda/admin"] {
         std::fs::create_dir_all(folder.path().join(path)).unwrap();
     }
     std::fs::copy(file("scripts/build-admin"), folder.path().join("scripts/build-admin")).unwrap();
     std::fs::write(folder.path().join("dashboard/package-lock.json"), "{}").unwrap();
-    std::fs::write(folder.path().join("target/lambda/admin/bootstrap"), "the program").unwrap();
+    std::fs::write(folder.path().join("elsewhere/lambda/admin/bootstrap"), "the program").unwrap();
     let installs = "if [ \"$1\" = ci ]; then mkdir -p node_modules; fi\n";
     let npm = format!(
         "#!/bin/sh\necho \"npm $* in ${{PWD##*/}}\"\n{installs}if [ \"$*\" = \"${{FAILS-}}\" ]; then exit 3; fi\n"
@@ -48,7 +45,10 @@ fn folder() -> TempDir {
     for (name, text) in [("npm", npm.as_str()), ("node", "#!/bin/sh\n"), ("cargo-lambda", "#!/bin/sh\n")] {
         write_program(&folder.path().join("bin").join(name), text);
     }
-    write_program(&folder.path().join("bin/cargo"), "#!/bin/sh\necho \"cargo $*\"\n");
+    let target = folder.path().join("elsewhere");
+    let metadata = format!("{{\"packages\":[],\"target_directory\":\"{}\",\"version\":1}}", target.display());
+    let cargo = format!("#!/bin/sh\nif [ \"$1\" = metadata ]; then echo '{metadata}'; else echo \"cargo $*\"; fi\n");
+    write_program(&folder.path().join("bin/cargo"), &cargo);
     folder
 }
 
@@ -60,7 +60,7 @@ fn write_program(path: &Path, text: &str) {
 fn build(folder: &Path, environment: &[(&str, &str)]) -> Output {
     let path = format!("{}:/usr/bin:/bin", folder.join("bin").display());
     let mut command = Command::new(folder.join("scripts/build-admin"));
-    command.arg(folder.join("out/Admin")).env("PATH", path).env_remove("ARCHITECTURE");
+    command.arg(folder.join("out/Admin")).env("PATH", path).env_remove("ARCHITECTURE").env_remove("ADMIN_HOST");
     command.envs(environment.iter().copied()).output().unwrap()
 }
 
@@ -83,16 +83,19 @@ fn the_backoffice_is_built_with_its_dashboard_and_put_where_sam_wants_it() {
 }
 
 #[test]
-fn the_backoffice_is_for_the_same_processors_as_the_gate() {
+fn the_backoffice_is_built_for_the_processors_that_are_named() {
     let folder = folder();
-    for (machine, flag) in [(0xb7, "--arm64"), (0x3e, "--x86-64")] {
-        let mut program = vec![0; 64];
-        program[MACHINE] = machine;
-        std::fs::write(folder.path().join("out/Gate/bootstrap"), program).unwrap();
-        let built = said(&build(folder.path(), &[]));
+    for (architecture, flag) in [("arm64", "--arm64"), ("x86_64", "--x86-64")] {
+        let built = said(&build(folder.path(), &[("ARCHITECTURE", architecture)]));
         assert!(built.trim_end().ends_with(flag), "{built}");
     }
-    std::fs::remove_file(folder.path().join("out/Gate/bootstrap")).unwrap();
-    let alone = said(&build(folder.path(), &[("ARCHITECTURE", "x86_64")]));
-    assert!(alone.trim_end().ends_with("--x86-64"), "{alone}");
+    let unknown = build(folder.path(), &[("ARCHITECTURE", "riscv")]);
+    assert!(!unknown.status.success() && String::from_utf8_lossy(&unknown.stderr).contains("riscv"));
+}
+
+#[test]
+fn a_stage_without_a_backoffice_builds_none() {
+    let folder = folder();
+    assert_eq!(said(&build(folder.path(), &[("ADMIN_HOST", "")])), "");
+    assert!(folder.path().join("out/Admin/bootstrap").is_file(), "SAM packs what it finds");
 }

@@ -1,7 +1,8 @@
 //! The costs in docs/deploy.md, computed anew from docs/deploy/prices.json and from what the programs do. The formula is
 //! the one that rehearsals and plans reckon with.
 
-use vestibule_rehearsal::cost::{Bill, Deployed, Load, MONTH, Sheet};
+use serde_json::Value;
+use vestibule_rehearsal::cost::{Bill, CAVEAT, Deployed, Load, MONTH, Sheet};
 
 use super::load::{Polling, Visit};
 use super::stack::{Stack, text_of};
@@ -16,7 +17,9 @@ struct Hour {
     waiting_ttl: u64,
     node: String,
     requests: f64,
-    at_once: f64,
+    /// Requests in the busiest second: those of everybody who waits, and of those who arrive.
+    peak: f64,
+    concurrency: u64,
     memory: f64,
     processor: f64,
     bill: Bill,
@@ -39,7 +42,10 @@ impl Model {
         let load = &self.sheet.load;
         let polls = waiting * HOUR / polling.interval;
         let requests = polls + waiting * load.requests_to_join;
-        let worked = (polls * visit.poll + waiting * visit.first) / HOUR / 1e6;
+        let peak = polls / HOUR + waiting * load.requests_to_join / load.seconds_of_arrivals;
+        // A function has a connection of its own, which the server reads, decrypts and answers for each visit.
+        let connection = load.valkey_us_of_a_connection_s_request;
+        let worked = (polls * (visit.poll + connection) + waiting * (visit.first + connection)) / HOUR / 1e6;
         let asked = Load {
             hours: 1.0,
             visitors: waiting,
@@ -53,9 +59,10 @@ impl Model {
             waiting_ttl,
             node: node.to_owned(),
             requests,
-            at_once: self.sheet.gates_at_once(requests / HOUR),
+            peak,
+            concurrency: self.sheet.concurrency(peak),
             memory: waiting * visit.memory,
-            processor: worked * load.cost_of_tls_on_valkey,
+            processor: worked,
             bill: self.sheet.bill(&Deployed::TEMPLATE, &asked),
         }
     }
@@ -76,7 +83,18 @@ fn deployed(stack: &Stack) -> Deployed {
     let metrics = |alarm: &String| {
         let alarm = stack.properties(alarm);
         let several = alarm["Metrics"].as_array();
-        several.map_or(1, |metrics| metrics.iter().filter(|metric| metric["MetricStat"].is_object()).count())
+        // A band of what is usual is paid for like two metrics.
+        let paid = |metric: &Value| match metric["Expression"].as_str() {
+            Some(expression) => {
+                if expression.starts_with("ANOMALY_DETECTION_BAND") {
+                    2
+                } else {
+                    0
+                }
+            }
+            None => 1,
+        };
+        several.map_or(1, |metrics| metrics.iter().map(paid).sum())
     };
     let metrics: usize = stack.resources("AWS::CloudWatch::Alarm").iter().map(metrics).sum();
     Deployed {
@@ -86,6 +104,7 @@ fn deployed(stack: &Stack) -> Deployed {
         health_check_every: stack.properties("GateTargetGroup")["HealthCheckIntervalSeconds"].as_f64().unwrap(),
         themes_recheck: stack.environment("Gate")["VESTIBULE_THEMES_RECHECK"].parse().unwrap(),
         secrets: stack.resources("AWS::SecretsManager::Secret").len() as f64,
+        kms_keys: stack.resources("AWS::KMS::Key").len() as f64,
         alarm_metrics: metrics as f64,
     }
 }
@@ -116,7 +135,8 @@ fn table(model: &Model, hours: &[Hour]) -> String {
     text += "\n";
     text += &row("`waiting_ttl`", &|hour| hour.waiting_ttl.to_string());
     text += &row("requests a second", &|hour| thousands(hour.requests / HOUR));
-    text += &row("gates at once", &|hour| thousands(hour.at_once.ceil()));
+    text += &row("at the peak, with arrivals", &|hour| thousands(hour.peak));
+    text += &row("**Lambda concurrency**", &|hour| format!("**{}**", thousands(hour.concurrency as f64)));
     text += &row("memory of the line", &|hour| format!("{:.0} MB", hour.memory / 1e6));
     text += &row("of one processor of Valkey", &|hour| format!("{:.0} %", hour.processor * 100.0));
     text +=
@@ -125,13 +145,17 @@ fn table(model: &Model, hours: &[Hour]) -> String {
     text += &row("load balancer", &dollars(|bill| bill.load_balancer));
     text += &row("data out", &dollars(|bill| bill.data_out));
     text += &row("Valkey", &dollars(|bill| bill.valkey));
+    text += &row("between zones", &dollars(|bill| bill.between_zones));
     text += &row("S3", &dollars(|bill| bill.s3));
-    text += &row("secrets, alarms", &dollars(|bill| bill.kept));
+    text += &row("secrets, KMS key, alarms", &dollars(|bill| bill.kept));
     text += &row("**the hour**", &|hour| format!("**${:.2}**", hour.bill.sum()));
+    text += &row("with a web ACL, more", &dollars(|bill| bill.web_acl));
     text += &row("with a log line a request, more", &dollars(|bill| bill.request_log));
     let kept = |deployed: &Deployed| model.sheet.kept_for_a_month(deployed);
     let more = kept(&deployed(&Stack::deploy_all(&[]))) - kept(&Deployed::TEMPLATE);
-    text + &format!("\nIdle for a month: ${:.0}; with the backoffice ${more:.2} more.\n", hours[0].bill.sum() * MONTH)
+    let idle = hours[0].bill.sum() * MONTH;
+    let caveat = format!("All amounts are estimates: {CAVEAT}.");
+    text + &format!("\n{caveat}\n\nIdle for a month: ${idle:.0}; with the backoffice ${more:.2} more.\n")
 }
 
 #[tokio::test]
@@ -142,6 +166,19 @@ async fn the_table_of_costs_is_what_the_formula_makes_of_the_prices() {
     let (_, rest) = document.split_once("<!-- costs -->\n").expect("where the costs stand");
     let (shown, _) = rest.split_once("<!-- /costs -->").expect("where the costs end");
     assert!(shown.trim() == expected.trim(), "docs/deploy.md has other costs than these:\n\n{expected}");
+}
+
+#[tokio::test]
+async fn concurrency_covers_polls_and_arrivals() {
+    let model = Model::new();
+    for hour in model.columns().await {
+        assert!(
+            hour.concurrency as f64 * 10.0 >= hour.peak,
+            "{}: Lambda allows 10 requests a second per unit",
+            hour.waiting
+        );
+        assert!(hour.peak >= hour.requests / HOUR, "{}: arrivals come on top of the hour's average", hour.waiting);
+    }
 }
 
 #[tokio::test]

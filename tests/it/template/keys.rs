@@ -32,7 +32,7 @@ impl Keys {
     fn ticket(&self) -> String {
         let session = SessionId::from_bytes([1; 14]);
         let expires_at = NOW.plus_seconds(60);
-        let place = Place { session, arrival: NOW, admitted_at: None, rank: 1, expires_at, granted: true };
+        let place = Place { session, arrival: NOW, admitted_at: None, rank: 1, expires_at, confirmed: true };
         self.tickets.sign(&"acme".parse().unwrap(), 1, NOW, &place, Some(1)).unwrap()
     }
 

@@ -8,8 +8,8 @@ use super::environment::FUNCTIONS;
 use super::reach::uses_of_s3;
 use super::stack::Stack;
 
-/// What Lambda itself does in a role's name: it writes the log and joins the network.
-const LAMBDA_S_OWN: [&str; 8] = [
+/// What Lambda itself does in a role's name: it writes the log, joins the network and reads the variables.
+const LAMBDA_S_OWN: [&str; 9] = [
     "logs:CreateLogStream",
     "logs:PutLogEvents",
     "ec2:AssignPrivateIpAddresses",
@@ -18,6 +18,7 @@ const LAMBDA_S_OWN: [&str; 8] = [
     "ec2:DescribeNetworkInterfaces",
     "ec2:DescribeSubnets",
     "ec2:UnassignPrivateIpAddresses",
+    "kms:Decrypt",
 ];
 
 /// The action that it takes to use a bucket like that; `None` if nothing is asked of S3.
@@ -83,6 +84,7 @@ fn a_function_writes_its_own_log_and_reads_its_own_themes() {
                 "logs:CreateLogStream" => format!("{log}.arn"),
                 "s3:ListBucket" => "themebucket.arn".to_owned(),
                 "s3:GetObject" | "s3:PutObject" | "s3:DeleteObject" => "themebucket.arn/brands/live/*".to_owned(),
+                "kms:Decrypt" => "variableskey.arn".to_owned(),
                 _ => "*".to_owned(),
             };
             assert_eq!(resource, expected, "{actions:?}");

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::environment::FUNCTIONS;
-use super::stack::Stack;
+use super::stack::{Stack, template};
 
-fn number(value: &Value) -> u64 {
+pub(super) fn number(value: &Value) -> u64 {
     value.as_u64().or_else(|| value.as_str()?.parse().ok()).unwrap_or_else(|| panic!("{value} is no number"))
 }
 
@@ -17,7 +17,7 @@ fn told(stack: &Stack, function: &str, variable: &str) -> u64 {
 }
 
 /// An attribute of the load balancer.
-fn attribute(stack: &Stack, key: &str) -> String {
+pub(super) fn attribute(stack: &Stack, key: &str) -> String {
     let attributes = stack.properties("LoadBalancer")["LoadBalancerAttributes"].clone();
     let found = attributes.as_array().unwrap().iter().find(|attribute| attribute["Key"] == key).cloned();
     found.unwrap()["Value"].as_str().unwrap().to_owned()
@@ -169,10 +169,14 @@ fn an_alarm_is_raised_for_whatever_goes_wrong() {
     let of_functions = FUNCTIONS
         .iter()
         .flat_map(|function| ["Errors", "Throttles"].map(|metric| format!("{metric} of {}", function.to_lowercase())));
-    let of_nodes =
-        (1..=3).flat_map(|node| ["Evictions", "EngineCPUUtilization"].map(|m| format!("{m} of redis-00{node}")));
+    let of_nodes = (1..=3).flat_map(|node| {
+        ["Evictions", "EngineCPUUtilization", "CurrConnections"].map(|m| format!("{m} of redis-00{node}"))
+    });
     let others = [
+        "ConcurrentExecutions of gate",
         "Duration of gate",
+        "Invocations of gate",
+        "RejectedConnectionCount of loadbalancer.loadbalancerfullname",
         "Duration of purge",
         "Invocations of purge",
         "DatabaseMemoryUsageCountedForEvictPercentage of redis-001",
@@ -195,11 +199,104 @@ fn an_alarm_tells_somebody_and_goes_off_before_it_is_too_late() {
         assert!(number(&properties["DatapointsToAlarm"]) <= number(&properties["EvaluationPeriods"]), "{alarm}");
     }
     assert_eq!(stack.properties("AlarmsByEmail")["Endpoint"], "anna@example.com");
-    for (alarm, function) in [("GateDurationAlarm", "Gate"), ("PurgeDurationAlarm", "Purge")] {
-        assert!(number(&stack.properties(alarm)["Threshold"]) < timeout_of(&stack, function), "{alarm}");
-    }
+    assert!(number(&stack.properties("PurgeDurationAlarm")["Threshold"]) < timeout_of(&stack, "Purge"));
     assert!(number(&stack.properties("RedisMemoryAlarm")["Threshold"]) <= 80, "there is time to act");
     let absent = |alarm: &str| stack.properties(alarm)["TreatMissingData"].clone();
     assert_eq!(absent("PurgeNotRunningAlarm"), "breaching", "a purge that is never called says nothing");
     assert_eq!(absent("ErrorsAlarm"), "notBreaching");
+}
+
+/// What a metric of an alarm is computed from.
+fn expression(stack: &Stack, alarm: &str, id: &str) -> String {
+    let metrics = stack.properties(alarm)["Metrics"].clone();
+    let found = metrics.as_array().unwrap().iter().find(|metric| metric["Id"] == id).cloned();
+    found.unwrap_or_else(|| panic!("{alarm} has no {id}"))["Expression"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_concurrency_alarm_counts_requests_as_lambda_does() {
+    for (parameters, limit) in [(&[][..], 1000), (&[("AccountConcurrency", "5000"), ("GateConcurrency", "3000")], 3000)]
+    {
+        let stack = Stack::deploy(parameters);
+        assert_eq!(number(&stack.properties("ConcurrencyAlarm")["Threshold"]), 80, "percent");
+        let by_rate = expression(&stack, "ConcurrencyAlarm", "byRate");
+        assert_eq!(by_rate, format!("100 * FILL(invocations, 0) / 60 / 10 / {limit}"), "10 requests a second per unit");
+        let under_way = expression(&stack, "ConcurrencyAlarm", "underWay");
+        assert_eq!(under_way, format!("100 * FILL(concurrent, 0) / {limit}"));
+    }
+    let stack = Stack::deploy(&[("AccountConcurrency", "5000"), ("GateConcurrency", "3000")]);
+    assert_eq!(expression(&stack, "ConcurrencyAlarm", "claimed"), "100 * FILL(account, 0) / 5000");
+    assert_eq!(expression(&stack, "ConcurrencyAlarm", "worst"), "MAX([underWay, byRate, claimed])");
+}
+
+#[test]
+fn the_duration_alarm_compares_with_the_usual_duration() {
+    let stack = Stack::deploy(&[]);
+    let alarm = stack.properties("GateDurationAlarm");
+    assert_eq!(alarm["ThresholdMetricId"], "usual");
+    assert!(expression(&stack, "GateDurationAlarm", "usual").starts_with("ANOMALY_DETECTION_BAND(duration"));
+}
+
+#[test]
+fn provisioned_concurrency_follows_its_schedule() {
+    let sale = [
+        ("ProvisionedConcurrency", "500"),
+        ("ProvisionedFrom", "at(2027-03-01T08:45:00)"),
+        ("ProvisionedUntil", "at(2027-03-01T11:00:00)"),
+        ("Release", "1700000000"),
+    ];
+    let (usual, stack) = (Stack::deploy(&[]), Stack::deploy(&sale));
+    assert!(!usual.has("GateCapacity"));
+    let capacity = stack.properties("GateCapacity");
+    assert_eq!(capacity["ResourceId"], "function:gate:live");
+    let scheduled = |index: usize| {
+        let action = &capacity["ScheduledActions"][index];
+        (action["Schedule"].as_str().unwrap().to_owned(), number(&action["ScalableTargetAction"]["MinCapacity"]))
+    };
+    assert_eq!(scheduled(0), (sale[1].1.to_owned(), 500));
+    assert_eq!(scheduled(1), (sale[2].1.to_owned(), 0));
+    let called = |stack: &Stack| {
+        let target = stack.properties("GateTargetGroup")["Targets"][0]["Id"].as_str().unwrap().to_owned();
+        (target, stack.properties("LoadBalancerCallsGate")["FunctionName"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(called(&usual), ("gate.arn".to_owned(), "gate".to_owned()));
+    assert_eq!(called(&stack), ("gate.alias".to_owned(), "gate.alias".to_owned()), "a version has the capacity");
+    let gate = stack.properties("Gate");
+    assert_eq!((&gate["AutoPublishAlias"], &gate["AutoPublishCodeSha256"]), (&"live".into(), &sale[3].1.into()));
+}
+
+#[test]
+fn what_is_only_in_valkey_survives_it() {
+    let stack = Stack::deploy(&[]);
+    let redis = stack.properties("Redis");
+    assert!(number(&redis["SnapshotRetentionLimit"]) >= 7, "a snapshot a day is kept for a week");
+    assert_eq!(redis["SnapshotName"], Value::Null);
+    for policy in ["DeletionPolicy", "UpdateReplacePolicy"] {
+        assert_eq!(template()["Resources"]["Redis"][policy], "Snapshot", "{policy}");
+    }
+    let restored = Stack::deploy(&[("RestoreSnapshot", "automatic.vestibule-2027"), ("SnapshotDays", "0")]);
+    assert_eq!(restored.properties("Redis")["SnapshotName"], "automatic.vestibule-2027");
+    assert_eq!(number(&restored.properties("Redis")["SnapshotRetentionLimit"]), 0);
+}
+
+#[test]
+fn the_parameters_of_valkey_fit_its_version() {
+    for version in template()["Parameters"]["EngineVersion"]["AllowedValues"].as_array().unwrap() {
+        let version = version.as_str().unwrap();
+        let stack = Stack::deploy(&[("EngineVersion", version)]);
+        let major = version.split('.').next().unwrap();
+        assert_eq!(stack.properties("Redis")["EngineVersion"], version);
+        assert_eq!(stack.properties("RedisParameters")["CacheParameterGroupFamily"], format!("valkey{major}").as_str());
+    }
+}
+
+/// What AWS replaces is created before the old one is deleted, so a fixed name would be taken.
+#[test]
+fn resources_that_are_replaced_have_generated_names() {
+    let stack = Stack::deploy_all(&[]);
+    assert_eq!(stack.properties("LoadBalancer")["Name"], Value::Null);
+    assert_eq!(stack.properties("Alarms")["TopicName"], Value::Null);
+    for alarm in stack.resources("AWS::CloudWatch::Alarm") {
+        assert_eq!(stack.properties(&alarm)["AlarmName"], Value::Null, "{alarm}");
+    }
 }

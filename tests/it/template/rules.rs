@@ -79,12 +79,13 @@ fn target(stack: &Stack, request: Request<'_>) -> String {
 
 #[test]
 fn everything_goes_through_the_gate() {
-    let stack = Stack::deploy(&[("MetricsNetworks", "10.0.0.0/8")]);
-    for path in ["/", "/buy/1", "/_vestibule/status", "/metrics"] {
-        assert_eq!(target(&stack, Request::of(path).with("vestibule-pass=x")), "gate", "{path}");
+    let stack = Stack::deploy(&[]);
+    for path in ["/", "/buy/1", "/_vestibule/status", "/_vestibule/metrics", "/metrics"] {
+        assert_eq!(target(&stack, Request::of(path).with("vestibule-pass_acme=x")), "gate", "{path}");
     }
-    assert_eq!(target(&stack, Request { from: "10.1.2.3", ..Request::of("/metrics") }), "metrics");
-    assert_eq!(target(&Stack::deploy(&[]), Request::of("/metrics")), "metrics");
+    let scraper = Request { from: "10.1.2.3", ..Request::of("/_vestibule/metrics") };
+    assert_eq!(target(&stack, scraper), "metrics");
+    assert_eq!(target(&Stack::deploy(&[("MetricsNetworks", "192.168.0.0/16")]), scraper), "gate");
 }
 
 #[test]
@@ -104,9 +105,8 @@ fn the_backoffice_is_reached_by_its_host_from_its_networks_alone() {
 fn only_queued_paths_without_a_pass_meet_the_gate() {
     let mode = [("GateTakes", "unpassed"), ("PlatformTargetGroupArn", PLATFORM)];
     let all = Stack::deploy(&mode);
-    let some =
-        Stack::deploy(&[mode[0], mode[1], ("QueuedPaths", "/buy/*,/tickets"), ("MetricsNetworks", "10.0.0.0/8")]);
-    let passed = "theme=dark; vestibule-pass=eyJ.x.y; vestibule_acme=z";
+    let some = Stack::deploy(&[mode[0], mode[1], ("QueuedPaths", "/buy/*,/tickets")]);
+    let passed = "theme=dark; vestibule-pass_acme=eyJ.x.y; vestibule_acme=z";
     let waiting = "theme=dark; vestibule_acme=eyJ.x.y";
     for (stack, path, cookie, expected) in [
         (&all, "/", "", "gate"),
@@ -122,6 +122,9 @@ fn only_queued_paths_without_a_pass_meet_the_gate() {
     ] {
         assert_eq!(target(stack, Request::of(path).with(cookie)), expected, "{path} with {cookie}");
     }
+    let inside = |path| Request { from: "10.1.2.3", ..Request::of(path) };
+    assert_eq!(target(&some, inside("/metrics")), "platform", "the site's own path");
+    assert_eq!(target(&some, inside("/_vestibule/metrics")), "metrics");
 }
 
 #[test]
@@ -135,6 +138,22 @@ fn with_a_certificate_plain_http_is_redirected_and_rules_are_those_of_https() {
     assert_eq!(target(&plain, Request::of("/")), "gate");
 }
 
+#[test]
+fn a_hosted_zone_gets_records_and_a_certificate() {
+    let none = Stack::deploy_all(&[]);
+    assert!(!none.has("Certificate") && !none.has("QueueRecord") && !none.has("AdminRecord"));
+    let zone = [("HostedZoneId", "Z0123456789ABC"), ("QueueHost", "*.tickets.example.com")];
+    let stack = Stack::deploy(&zone);
+    assert!(stack.has("HttpsListener") && !stack.has("AdminRecord"));
+    assert_eq!(stack.properties("HttpsListener")["Certificates"][0]["CertificateArn"], "certificate");
+    assert_eq!(stack.properties("QueueRecord")["Name"], "*.tickets.example.com");
+    let with_admin = Stack::deploy(&[zone[0], zone[1], ("AdminHost", "admin.example.com")]);
+    assert_eq!(with_admin.properties("AdminRecord")["Name"], "admin.example.com");
+    assert_eq!(with_admin.properties("Certificate")["SubjectAlternativeNames"], json!(["admin.example.com"]));
+    let own = Stack::deploy_all(&zone);
+    assert!(!own.has("Certificate"), "CertificateArn is in use");
+}
+
 #[tokio::test]
 async fn who_is_let_in_comes_back_with_what_the_rule_looks_for() {
     let host = format!("{}.example.com", random_id());
@@ -144,7 +163,8 @@ async fn who_is_let_in_comes_back_with_what_the_rule_looks_for() {
     scene.host.clone_from(&host);
     let answer = scene.visitor().navigate("/buy/1?seat=5").await;
     assert_eq!(answer.header("location"), Some(format!("{origin}/buy/1?seat=5").as_str()), "the very same address");
-    let pass = set_cookie(&answer, "vestibule-pass").expect("a pass").split(';').next().unwrap();
+    let pass =
+        set_cookie(&answer, &format!("vestibule-pass_{}", scene.queue)).expect("a pass").split(';').next().unwrap();
     let stack = Stack::deploy(&[("GateTakes", "unpassed"), ("PlatformTargetGroupArn", PLATFORM)]);
     assert_eq!(target(&stack, Request::of("/buy/1").with(pass)), "platform");
     let ticket = set_cookie(&answer, &scene.cookie_name()).expect("a ticket").split(';').next().unwrap();

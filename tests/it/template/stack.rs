@@ -214,6 +214,10 @@ impl Stack {
             "Fn::Split" => at(1).as_str().unwrap().split(at(0).as_str().unwrap()).map(Value::from).collect(),
             "Fn::Select" => at(1)[at(0).as_u64().unwrap() as usize].clone(),
             "Fn::Sub" => self.substituted(argument).into(),
+            "Fn::FindInMap" => {
+                let [map, row, column] = [0, 1, 2].map(|index| text(at(index)));
+                self.template["Mappings"][map][row][column].clone()
+            }
             other => panic!("{other} is not known here"),
         })
     }
@@ -241,6 +245,8 @@ impl Stack {
             "AWS::Region" => "eu-west-1".to_owned(),
             "AWS::AccountId" => "123456789012".to_owned(),
             "AWS::Partition" => "aws".to_owned(),
+            // What SAM makes of a function, such as its alias.
+            name if name.contains('.') => name.to_lowercase(),
             name => {
                 assert!(self.template["Resources"][name].is_object() && self.has(name), "{name} is not there");
                 match self.secrets.get(name) {

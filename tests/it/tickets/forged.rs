@@ -21,7 +21,7 @@ on_each_store! {
 /// A place that nobody was given: at the head of every line.
 fn place(session: SessionId) -> Place {
     let arrival = Micros(1_000_000);
-    Place { session, arrival, admitted_at: None, rank: 1, expires_at: Micros(0), granted: true }
+    Place { session, arrival, admitted_at: None, rank: 1, expires_at: Micros(0), confirmed: true }
 }
 
 fn sign(keys: &KeyList, queue: &QueueId, now: Micros, place: &Place) -> String {

@@ -1,0 +1,172 @@
+//! Writes during which the store stops responding: what is told of them, and what the audit log says.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use http::Method;
+use serde_json::{Value, json};
+use vestibule_core::line::Visit;
+use vestibule_core::{Clock, ManualClock, MemoryRecords, Micros, SessionId, Store};
+use vestibule_store_redis::{RedisOptions, RedisStore};
+use vestibule_tests::{AdminUnderTest, Answer, Desk, Redis};
+
+use super::office::{Office, START, over_both_stores, queue};
+
+over_both_stores! {
+    repeated_release_with_same_key_admits_once,
+    idempotency_key_is_not_reused_for_another_release,
+}
+
+/// A clock that every script asks, and that freezes the server when it was asked often enough.
+struct Tripwire {
+    clock: ManualClock,
+    redis: Arc<Redis>,
+    left: AtomicI64,
+}
+
+impl Clock for Tripwire {
+    fn now(&self) -> Micros {
+        if self.left.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.redis.freeze();
+        }
+        self.clock.now()
+    }
+}
+
+/// A backoffice whose lines are in a Redis that freezes, and whose records are elsewhere.
+struct Breaking {
+    _admin: AdminUnderTest,
+    root: Desk,
+    wire: Arc<Tripwire>,
+    store: Arc<RedisStore>,
+}
+
+impl Breaking {
+    async fn start() -> Self {
+        let redis = Arc::new(Redis::start().await);
+        let wire = Arc::new(Tripwire { clock: ManualClock::at(START), redis, left: AtomicI64::new(-1) });
+        let options =
+            RedisOptions { timeout: Duration::from_secs(2), clock: Some(wire.clone()), ..RedisOptions::default() };
+        let store = Arc::new(RedisStore::connect(&wire.redis.url(), options).unwrap());
+        let records = Arc::new(MemoryRecords::new(ManualClock::at(START)));
+        let admin = AdminUnderTest::start(store.clone(), records).await;
+        let mut root = admin.root().await;
+        root.create("/tenants", json!({ "id": "acme", "name": "Acme" })).await;
+        root.create("/queues", queue("tour", "acme", json!({ "quota": 0 }))).await;
+        Self { _admin: admin, root, wire, store }
+    }
+
+    async fn join(&self, count: usize) {
+        for _ in 0..count {
+            let visit = Visit::joining(SessionId::random());
+            self.store.visit(&"tour".parse().unwrap(), visit).await.unwrap();
+        }
+    }
+
+    /// Freezes the server at the script `nth` from here on, the first being 1.
+    fn freeze_at(&self, nth: i64) {
+        self.wire.left.store(nth, Ordering::SeqCst);
+    }
+
+    async fn newest_event(&mut self) -> Value {
+        self.wire.redis.thaw();
+        self.root.get("/audit?limit=1").await.json()["entries"][0].clone()
+    }
+}
+
+impl Drop for Breaking {
+    fn drop(&mut self) {
+        self.wire.redis.thaw();
+    }
+}
+
+fn assert_unknown(answer: &Answer) {
+    assert_eq!((answer.status.as_u16(), answer.code()), (504, "outcome_unknown".to_owned()), "{}", answer.text());
+    assert!(answer.text().contains("may or may not have been applied"), "{}", answer.text());
+    assert_eq!(answer.header("retry-after"), None, "no client repeats it by itself");
+}
+
+#[tokio::test]
+async fn release_that_breaks_off_is_audited() {
+    let mut breaking = Breaking::start().await;
+    breaking.join(1100).await;
+    let body = || Some(json!({ "count": 1100 }));
+    let asked = breaking.root.send(Method::POST, "/queues/tour/release", &[], body()).await;
+    // The numbers for the confirmation, the first batch, the second.
+    breaking.freeze_at(3);
+    let confirmed = [("x-vestibule-confirm", asked.confirmation())];
+    let confirmed = confirmed.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let released = breaking.root.send(Method::POST, "/queues/tour/release", &confirmed, body()).await;
+    assert_eq!((released.status.as_u16(), released.json()), (200, json!({ "released": 500, "complete": false })));
+    let event = breaking.newest_event().await;
+    assert_eq!((&event["action"], &event["outcome"]), (&json!("queue.release"), &json!("incomplete")), "{event}");
+    assert_eq!(event["changes"][1], json!({ "field": "released", "from": null, "to": 500 }));
+}
+
+#[tokio::test]
+async fn release_without_answer_is_unknown_and_not_repeated() {
+    let mut breaking = Breaking::start().await;
+    breaking.join(5).await;
+    breaking.freeze_at(1);
+    let key = [("idempotency-key", "5f1c")];
+    let body = || Some(json!({ "count": 5 }));
+    assert_unknown(&breaking.root.send(Method::POST, "/queues/tour/release", &key, body()).await);
+    let event = breaking.newest_event().await;
+    assert_eq!((&event["action"], &event["outcome"]), (&json!("queue.release"), &json!("unknown")), "{event}");
+    let stats = async || breaking.store.stats(&"tour".parse().unwrap()).await.unwrap();
+    while breaking.store.ping().await.is_err() {}
+    let before = stats().await.active;
+    assert_unknown(&breaking.root.clone().send(Method::POST, "/queues/tour/release", &key, body()).await);
+    assert_eq!(stats().await.active, before, "the key has been used");
+}
+
+#[tokio::test]
+async fn changes_without_answer_are_unknown_and_audited() {
+    for (method, path, body, action) in [
+        (Method::PATCH, "/queues/tour/levers", json!({ "quota": 7 }), "queue.levers"),
+        (Method::POST, "/queues/tour/reset", Value::Null, "queue.reset"),
+    ] {
+        let mut breaking = Breaking::start().await;
+        let body = Some(body).filter(|body| !body.is_null());
+        let first = if body.is_none() {
+            Some(breaking.root.send(method.clone(), path, &[], None).await.confirmation())
+        } else {
+            None
+        };
+        let headers: Vec<_> = first.iter().map(|token| ("x-vestibule-confirm", token.as_str())).collect();
+        // A reset asks for the numbers first.
+        breaking.freeze_at(if first.is_some() { 2 } else { 1 });
+        assert_unknown(&breaking.root.send(method, path, &headers, body).await);
+        let event = breaking.newest_event().await;
+        assert_eq!((&event["action"], &event["outcome"]), (&json!(action), &json!("unknown")), "{event}");
+    }
+}
+
+async fn repeated_release_with_same_key_admits_once(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "quota": 0 })).await;
+    office.join("tour", 5).await;
+    let mut root = office.root();
+    for _ in 0..2 {
+        let key = [("idempotency-key", "Vr3-x_9")];
+        let released = root.send(Method::POST, "/queues/tour/release", &key, Some(json!({ "count": 2 }))).await;
+        assert_eq!(released.json(), json!({ "released": 2, "complete": true }), "{}", released.text());
+    }
+    assert_eq!(office.store.stats(&"tour".parse().unwrap()).await.unwrap().active, 2);
+    let log = root.get("/audit?action=queue.release").await.json();
+    assert_eq!(log["entries"].as_array().unwrap().len(), 1, "{log}");
+}
+
+async fn idempotency_key_is_not_reused_for_another_release(office: Office) {
+    office.tenant("acme").await;
+    office.queue("tour", "acme", json!({ "quota": 0 })).await;
+    let mut root = office.root();
+    let mut release = async |key: &str, count: u64| {
+        let key = [("idempotency-key", key)];
+        root.send(Method::POST, "/queues/tour/release", &key, Some(json!({ "count": count }))).await
+    };
+    assert_eq!(release("k", 2).await.status, 200);
+    assert_eq!(release("k", 3).await.wrong_fields(), ["Idempotency-Key: was used for another request"]);
+    assert_eq!(release("k k", 3).await.status, 422);
+}

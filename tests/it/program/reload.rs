@@ -1,0 +1,141 @@
+//! Settings files that leave queues out, for a moment or for good.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use tokio::net::TcpListener;
+use tokio::time::sleep;
+use vestibule_core::settings::parse_document;
+use vestibule_core::{PutMode, Store};
+use vestibule_store_redis::{RedisOptions, RedisStore};
+use vestibule_tests::{Program, Redis, Visitor, free_port, wait_until};
+
+use super::{HOST, Served, SettingsFile, session, settings};
+use crate::scene::PATIENCE;
+
+impl Served {
+    /// Reads this file, and waits until the log says this.
+    async fn reload(&mut self, text: &str, says: &str) {
+        self.file.write(text);
+        self.program.signal("HUP");
+        self.program.until_logged(says).await;
+    }
+
+    fn settings(&self, lines: &str) -> String {
+        settings(&self.origin.url(), lines)
+    }
+
+    async fn state(&self, visitor: &mut Visitor) -> String {
+        visitor.status("tour").await.json()["state"].as_str().unwrap_or("none").to_owned()
+    }
+}
+
+/// The file with another queue in place of the one.
+fn other(text: &str) -> String {
+    text.replace("\"tour\"", "\"other\"").replace(HOST, "other.example.com")
+}
+
+#[tokio::test]
+async fn an_empty_settings_file_removes_nothing() {
+    let mut served = Served::with("quota = 0").await;
+    let mut visitor = served.visitor();
+    visitor.navigate("/").await;
+    let before = visitor.status("tour").await.json();
+    served.reload("", "names no queues, so the old settings stay in force").await;
+    assert_eq!(session(&visitor.status("tour").await.json()), session(&before));
+    let whole = served.settings("quota = 1");
+    served.reload(&whole, "settings read again").await;
+    wait_until("the visitor is admitted", PATIENCE, async || served.state(&mut visitor).await == "admitted").await;
+}
+
+#[tokio::test]
+async fn a_queue_with_sessions_stays_until_it_has_none() {
+    let mut served = Served::with("quota = 1").await;
+    let (mut active, mut waiting) = (served.visitor(), served.visitor());
+    active.navigate("/").await;
+    waiting.navigate("/").await;
+    let before = waiting.status("tour").await.json();
+    let without = other(&served.settings("quota = 1"));
+    served.reload(&without, "it stays, as it has sessions").await;
+    assert_eq!(session(&waiting.status("tour").await.json()), session(&before));
+    active.leave("tour").await;
+    wait_until("the line moves on", PATIENCE, async || served.state(&mut waiting).await == "admitted").await;
+    waiting.leave("tour").await;
+    // The slot stays taken for a moment, as somebody may still be let through.
+    wait_until("it is gone", PATIENCE, async || {
+        served.program.signal("HUP");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        served.program.log().contains("removed, as the settings no longer name it")
+    })
+    .await;
+    assert_eq!(waiting.status("tour").await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_queue_that_is_named_again_exists_again() {
+    for store in ["memory", "redis"] {
+        let redis = Redis::start().await;
+        let url = if store == "redis" { redis.url() } else { store.to_owned() };
+        let mut served = Served::launched("quota = 1", &["--store", &url], |launch| launch).await;
+        let whole = served.settings("quota = 1");
+        served.reload(&other(&whole), "removed, as the settings no longer name it").await;
+        let mut visitor = served.visitor();
+        assert_eq!(visitor.status("tour").await.status, StatusCode::NOT_FOUND, "{store}");
+        served.file.write(&whole);
+        if store == "redis" {
+            served.program.restart();
+            served.program.until_healthy(&served.address).await;
+        } else {
+            served.program.signal("HUP");
+        }
+        wait_until("the queue is there again", PATIENCE, async || {
+            visitor.navigate("/").await.text().contains("origin /")
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn values_that_the_file_replaces_are_logged() {
+    let redis = Redis::start().await;
+    let store = RedisStore::connect(&redis.url(), RedisOptions::default()).unwrap();
+    let mut document = parse_document(&serde_json::json!({
+        "tenants": [{ "id": "acme", "name": "Acme" }],
+        "queues": [{ "id": "tour", "tenant": "acme", "hosts": [HOST], "quota": 7, "handover": { "kind": "check" } }],
+    }))
+    .unwrap();
+    store.put_settings(&document.queues.remove(0), PutMode::Always).await.unwrap();
+    let served = Served::launched("quota = 2", &["--store", &redis.url()], |launch| launch).await;
+    let log = served.program.log();
+    assert!(log.contains("the settings file replaces") && log.contains("quota: 7 -> 2"), "{log}");
+}
+
+#[tokio::test]
+async fn a_hangup_during_the_start_does_no_harm() {
+    // A store that accepts connections and never answers: the start waits for it.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let store = format!("redis://{}", silent.local_addr().unwrap());
+    let file = SettingsFile::of(&settings("http://127.0.0.1:1", "quota = 1"));
+    let (address, shown) = (format!("127.0.0.1:{}", free_port()), file.shown());
+    let mut program = Program::vestibule(&[
+        "serve",
+        "--listen",
+        &address,
+        "--settings",
+        &shown,
+        "--state",
+        "state",
+        "--store",
+        &store,
+        "--store-timeout-ms",
+        "3000",
+    ])
+    .start();
+    program.until_logged("limits").await;
+    for _ in 0..5 {
+        program.signal("HUP");
+        sleep(Duration::from_millis(100)).await;
+    }
+    program.until_logged("could not be written to the store yet").await;
+    program.until_logged("serving").await;
+}

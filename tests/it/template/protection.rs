@@ -1,0 +1,75 @@
+//! What keeps others out: who reads secrets, who reaches what, and how many requests one address may make.
+
+use serde_json::Value;
+
+use super::environment::FUNCTIONS;
+use super::resources::{attribute, number};
+use super::stack::{Stack, template};
+
+#[test]
+fn variables_are_encrypted_with_a_key_of_the_stack() {
+    let stack = Stack::deploy_all(&[]);
+    for function in FUNCTIONS {
+        assert_eq!(stack.properties(function)["KmsKeyArn"], "variableskey.arn", "{function}");
+    }
+    assert_eq!(stack.properties("VariablesKey")["EnableKeyRotation"], true);
+}
+
+#[test]
+fn the_first_superuser_s_password_can_be_taken_away() {
+    let stack = Stack::deploy_all(&[("AdminBootstrap", "off")]);
+    assert!(!stack.has("AdminPassword") && stack.has("Admin"));
+    assert_eq!(stack.environment("Admin")["VESTIBULE_ADMIN_BOOTSTRAP"], "");
+    assert!(Stack::deploy_all(&[]).has("AdminPassword"));
+}
+
+#[test]
+fn a_web_acl_limits_the_requests_of_one_address() {
+    assert!(!Stack::deploy(&[]).has("WebAcl"));
+    let stack = Stack::deploy(&[("RequestLimit", "20000")]);
+    assert_eq!(stack.properties("WebAclOfTheLoadBalancer")["ResourceArn"], "loadbalancer");
+    let rule = stack.properties("WebAcl")["Rules"][0].clone();
+    assert_eq!(number(&rule["Statement"]["RateBasedStatement"]["Limit"]), 20_000);
+    assert!(rule["Action"]["Block"].is_object());
+}
+
+/// Where a security group allows connections to: ports, and the network or prefix list.
+fn egress(stack: &Stack, group: &str) -> Vec<(u64, u64, String)> {
+    let rules = stack.properties(group)["SecurityGroupEgress"].clone();
+    let to =
+        |rule: &Value| rule["CidrIp"].as_str().or_else(|| rule["DestinationPrefixListId"].as_str()).unwrap().to_owned();
+    let rules = rules.as_array().unwrap().iter();
+    rules.map(|rule| (number(&rule["FromPort"]), number(&rule["ToPort"]), to(rule))).collect()
+}
+
+#[test]
+fn the_gate_reaches_s3_and_the_origins_that_it_is_given() {
+    assert_eq!(egress(&Stack::deploy(&[]), "GateSecurityGroup"), [(443, 443, "0.0.0.0/0".to_owned())]);
+    let stack = Stack::deploy(&[("S3PrefixList", "pl-6da54004"), ("OriginNetwork", "10.20.0.0/16")]);
+    assert_eq!(
+        egress(&stack, "GateSecurityGroup"),
+        [(443, 443, "pl-6da54004".to_owned()), (80, 65535, "10.20.0.0/16".to_owned())]
+    );
+}
+
+#[test]
+fn the_load_balancer_can_be_restricted_to_a_cdn() {
+    let stack = Stack::deploy(&[("VisitorPrefixList", "pl-4fa04526")]);
+    for rule in stack.properties("LoadBalancerSecurityGroup")["SecurityGroupIngress"].as_array().unwrap() {
+        assert_eq!(rule["SourcePrefixListId"], "pl-4fa04526");
+        assert_eq!(rule["CidrIp"], Value::Null, "nobody else");
+    }
+}
+
+#[test]
+fn metrics_are_not_open_to_everybody_by_default() {
+    let networks = template()["Parameters"]["MetricsNetworks"]["Default"].clone();
+    assert_ne!(networks, "0.0.0.0/0");
+}
+
+#[test]
+fn access_logs_are_written_to_the_bucket_that_is_given() {
+    let stack = Stack::deploy(&[("AccessLogBucket", "logs-of-ours")]);
+    assert_eq!(attribute(&stack, "access_logs.s3.bucket"), "logs-of-ours");
+    assert_eq!(attribute(&stack, "access_logs.s3.enabled"), "true");
+}

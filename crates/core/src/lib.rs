@@ -52,7 +52,7 @@ pub use memory::{MemorySnapshot, MemoryStore};
 pub use memory_records::MemoryRecords;
 pub use pass::{PASS_ISSUER, PASS_TTL, PassClaims, PassSigner, verify_pass};
 pub use phrase::{Param, Phrase, gaps};
-pub use poll::poll_after;
+pub use poll::{confirm_after, poll_after};
 pub use purge_record::PurgeRecord;
 pub use standing::{EndReason, Standing, StandingState, WaitSeconds};
 pub use store::{PutMode, PutOutcome, Store, StoreError};

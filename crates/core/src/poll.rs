@@ -26,6 +26,13 @@ pub fn poll_after(rank: Option<u64>, wait: Option<u64>, full: u64, left: Option<
     longest - now.0 % spread
 }
 
+/// Seconds until a client that has not returned a ticket yet should do so: soon, as its position holds for `claim_ttl` only
+/// until then and a phone may be put away at any moment; 2 to 4, so that not everyone comes at the same second.
+#[must_use]
+pub const fn confirm_after(now: Micros) -> u64 {
+    POLL_NEAR + now.0 % 3
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,5 +47,11 @@ mod tests {
         assert!(far.iter().any(|seconds| *seconds != far[0]), "everyone at the same second");
         assert_eq!(poll_after(Some(900), Some(3600), 3, Some(3), Micros(0)), 1);
         assert_eq!(poll_after(None, None, 60, Some(6), Micros(0)), 4, "before the session lapses");
+    }
+
+    #[test]
+    fn a_new_position_is_confirmed_within_seconds() {
+        let seconds: std::collections::BTreeSet<u64> = (0..100).map(|micros| confirm_after(Micros(micros))).collect();
+        assert_eq!(seconds, [2, 3, 4].into());
     }
 }

@@ -2,7 +2,9 @@
 
 use vestibule_core::line::{LineRules, Mode, VisitAnswer};
 use vestibule_core::settings::{HandoverKind, Settings};
-use vestibule_core::{Micros, PASS_TTL, Standing, StandingState, VerifiedTicket, Wait, expected_wait, poll_after};
+use vestibule_core::{
+    Micros, PASS_TTL, Standing, StandingState, VerifiedTicket, Wait, confirm_after, expected_wait, poll_after,
+};
 
 /// The position that the visitor is shown. It never rises while they stay: who comes back to an older place may raise
 /// the rank, but the visitor has been told, and those few leave the line before it matters. While a lost state is being
@@ -73,6 +75,10 @@ pub(crate) fn standing_of(
         (true, HandoverKind::Redirect) => settings.line.active_ttl.min(PASS_TTL * 3 / 2),
         (true, HandoverKind::Proxy | HandoverKind::Check) => settings.line.active_ttl,
     };
+    let mut ask_after = poll_after(rank, soonest, full, left, answer.now);
+    if place.is_some_and(|place| !place.confirmed) {
+        ask_after = ask_after.min(confirm_after(answer.now));
+    }
     let standing = Standing {
         queue: settings.id.clone(),
         session: place.map(|place| place.session),
@@ -84,7 +90,7 @@ pub(crate) fn standing_of(
         wait_seconds,
         joined_at: place.map(|place| place.arrival.seconds()),
         expires_in: left,
-        poll_after: poll_after(rank, soonest, full, left, answer.now),
+        poll_after: ask_after,
         enter_url: enter_url.filter(|_| state == StandingState::Admitted),
         revision: Some(answer.revision),
     };
@@ -147,6 +153,7 @@ mod tests {
             presentation: Presentation::Present,
             waiting: 900,
             active: 100,
+            reached: since,
             quota: 100,
             recovering: false,
             pace: moved,
@@ -172,17 +179,17 @@ mod tests {
         let (position, known) = shown(None);
         assert_eq!(position, 600);
         assert!((570..=615).contains(&known), "{known}");
-        let before = told(3, Told { position: Some(590), wait_ms: Some(900_000), active: None });
+        let before = told(3, Told { position: Some(590), wait_ms: Some(900_000), census: None });
         let (position, wait) = shown(Some(&before));
         assert_eq!(position, 590, "somebody came back to an older place");
         assert!((870..=897).contains(&wait), "{wait}");
-        let long_ago = told(400, Told { position: Some(590), wait_ms: Some(900_000), active: None });
+        let long_ago = told(400, Told { position: Some(590), wait_ms: Some(900_000), census: None });
         assert!(shown(Some(&long_ago)).1.abs_diff(known) <= 2);
     }
 
     #[test]
     fn a_shown_wait_does_not_jump_for_the_first_admissions() {
-        let before = told(3, Told { position: Some(600), wait_ms: Some(900_000), active: None });
+        let before = told(3, Told { position: Some(600), wait_ms: Some(900_000), census: None });
         let shown = |admissions: u64, ticket: Option<&VerifiedTicket>| {
             let mut answer = answer(600);
             let since = Micros(NOW.0 - 6_000_000);
@@ -203,8 +210,18 @@ mod tests {
         };
         let (known, soon) = ask_after(None);
         assert!((50..=70).contains(&known) && soon <= 3, "{known} and {soon}");
-        let before = told(3, Told { position: Some(60), wait_ms: Some(900_000), active: None });
+        let before = told(3, Told { position: Some(60), wait_ms: Some(900_000), census: None });
         let (shown, as_soon) = ask_after(Some(&before));
         assert!(shown > 800 && as_soon <= 3, "{shown} and {as_soon}");
+    }
+
+    #[test]
+    fn a_new_visitor_returns_the_ticket_within_seconds() {
+        let asks_after = |confirmed| {
+            let mut answer = answer(900);
+            answer.place = answer.place.map(|place| Place { confirmed, ..place });
+            standing_of(&settings(), &answer, None, None).0.poll_after
+        };
+        assert!((2..=4).contains(&asks_after(false)) && asks_after(true) > 4);
     }
 }

@@ -115,7 +115,7 @@ impl Bench {
     /// The ticket that the gate would set after this answer, if it holds a place.
     pub(crate) fn ticket(&self, queue: &QueueId, answer: &VisitAnswer) -> Option<VerifiedTicket> {
         let place = answer.place?;
-        let told = Told { position: Some(place.rank), active: Some(answer.active), ..Told::default() };
+        let told = Told { position: Some(place.rank), census: Some(answer.census()), ..Told::default() };
         let signed = self.signer.sign_told(queue, answer.epoch, answer.now, &place, told).unwrap();
         Some(self.signer.verify(queue, signed.as_bytes()).unwrap())
     }

@@ -51,6 +51,9 @@ struct Claims {
     /// How many sessions were active then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     c: Option<u64>,
+    /// The latest arrival that had been admitted in its turn by then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    r: Option<Micros>,
 }
 
 /// What a visitor is told of the line: kept in the ticket, so that the next answer goes on from there.
@@ -60,8 +63,8 @@ pub struct Told {
     pub position: Option<u64>,
     /// Median of the expected wait, in milliseconds.
     pub wait_ms: Option<u64>,
-    /// How many sessions are active: not shown, but what a recovery starts from if the store loses it.
-    pub active: Option<u64>,
+    /// Who is active, as of the instant of signing: not shown, but what a recovery starts from if the store loses it.
+    pub census: Option<Census>,
 }
 
 /// A ticket whose signature holds and whose queue is the one asked for. Whether its epoch and age are good is for the
@@ -134,10 +137,10 @@ impl VerifiedTicket {
         self.unconfirmed
     }
 
-    /// How many sessions were active when it was signed.
+    /// Who was active when it was signed.
     #[must_use]
-    pub fn census(&self) -> Option<Census> {
-        self.told.active.map(|active| Census { at: self.signed_at, active })
+    pub const fn census(&self) -> Option<Census> {
+        self.told.census
     }
 }
 
@@ -219,7 +222,8 @@ impl TicketSigner {
             t: now,
             x: place.admitted_at.map(|_| place.expires_at.since(now)),
             u: !place.confirmed,
-            c: told.active,
+            c: told.census.map(|census| census.active),
+            r: told.census.map(|census| census.reached),
         };
         let key = self.keys.first()?;
         let mut token = String::with_capacity(TICKET_MAX);
@@ -253,12 +257,13 @@ impl TicketSigner {
         if claims.q != *queue {
             return Err(TicketError::OtherQueue);
         }
+        let census = claims.c.map(|active| Census { at: claims.t, active, reached: claims.r.unwrap_or(Micros(0)) });
         Ok(VerifiedTicket {
             epoch: claims.e,
             session: claims.s,
             arrival: claims.a,
             admitted_at: claims.n,
-            told: Told { position: claims.p, wait_ms: claims.w, active: claims.c },
+            told: Told { position: claims.p, wait_ms: claims.w, census },
             signed_at: claims.t,
             slot_expires_at: claims.x.map(|left| Micros(claims.t.0.saturating_add(left))),
             unconfirmed: claims.u,
@@ -312,10 +317,10 @@ mod tests {
         assert_eq!((verified.epoch(), verified.position(), verified.admitted_at()), (4, Some(7), None));
         assert_eq!(verified.signed_at(), Micros(1_700_000_000_500_000));
         assert_eq!((verified.slot_expires_at(), verified.is_unconfirmed(), verified.census()), (None, false, None));
-        let told = Told { position: Some(7), wait_ms: Some(604_800_000), active: Some(10_000_000) };
+        let census = Census { at: Micros(1_700_000_000_500_000), active: 10_000_000, reached: place().arrival };
+        let told = Told { position: Some(7), wait_ms: Some(604_800_000), census: Some(census) };
         let telling = signer.sign_told(&queue(), 4, Micros(1_700_000_000_500_000), &place(), told).unwrap();
         let verified = signer.verify(&queue(), telling.as_bytes()).unwrap();
-        let census = Census { at: Micros(1_700_000_000_500_000), active: 10_000_000 };
         assert_eq!((verified.wait_ms(), verified.census()), (Some(604_800_000), Some(census)));
         assert!(telling.len() < 400, "{}", telling.len());
     }

@@ -177,7 +177,7 @@ fn answered(
     let (mut standing, wait) = standing_of(&queue.settings, answer, ticket, enter_url);
     standing.reason = end_reason(&queue.settings, answer, ticket);
     let wait_ms = wait.map(|wait| wait.p50_ms);
-    let told = Told { position: standing.position, wait_ms, active: Some(answer.active) };
+    let told = Told { position: standing.position, wait_ms, census: Some(answer.census()) };
     let id = &queue.settings.id;
     let active = answer.place.filter(|place| place.admitted_at.is_some());
     let admitted = active.map(|place| Slot { session: place.session, expires_at: place.expires_at });

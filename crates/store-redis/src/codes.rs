@@ -30,11 +30,12 @@ codes! {
     STORED = 1, CREATED = 2, CONFLICT = 3, REMOVED = 4,
 }
 
-/// The ticket's session, flags, arrival, admitted at (-1 of a waiting ticket), signed at, epoch and the number of active
-/// sessions then (-1 each without a ticket, the last also if the ticket does not say it); then the session that joins.
-pub(crate) const VISIT_FORMAT: &str = ">c14Bdddddc14";
+/// The ticket's session, flags, arrival, admitted at (-1 of a waiting ticket), signed at, epoch, the number of active sessions
+/// then and the arrival reached by then (-1 each without a ticket, the last two also if the ticket does not say them); then the
+/// session that joins.
+pub(crate) const VISIT_FORMAT: &str = ">c14Bddddddc14";
 /// Bytes of a visit in that format.
-pub(crate) const VISIT_SIZE: usize = SessionId::SIZE + 1 + 5 * size_of::<f64>() + SessionId::SIZE;
+pub(crate) const VISIT_SIZE: usize = SessionId::SIZE + 1 + 6 * size_of::<f64>() + SessionId::SIZE;
 /// Flags of a visit: it has a ticket; that ticket is of a session whose client had not returned one; who has no position
 /// joins.
 pub(crate) const HAS_TICKET: u8 = 1;

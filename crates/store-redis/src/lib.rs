@@ -51,6 +51,9 @@
 //! A failover may lose the last moments, since replicas are told of a write after it is answered. Tickets of those moments
 //! show that they are lost as soon as they are longer than [`GAP_MIN`](vestibule_core::line::GAP_MIN). What is lost without a ticket
 //! that could show it: changed settings, a reset, or an operator's `end`.
+//! Who left in those moments still holds a slot, so somebody who was admitted for them may find none and waits at the head of
+//! the line. `min-replicas-to-write 1` with a small `min-replicas-max-lag` keeps such moments short: a primary that no replica
+//! hears then refuses writes, which is an outage for the gate and costs nobody their position.
 //!
 //! # TLS
 //!

@@ -29,6 +29,7 @@ struct Surroundings {
     active: u64,
     recovering: bool,
     pace: Pace,
+    reached: Micros,
 }
 
 /// The values of a reply, taken one by one.
@@ -159,7 +160,7 @@ impl Reply {
             if code >= codes::CHANGED {
                 around = Some(self.surroundings()?);
             }
-            let Some(Surroundings { epoch, revision, waiting, active, recovering, pace }) = around else {
+            let Some(Surroundings { epoch, revision, waiting, active, recovering, pace, reached }) = around else {
                 return Err(corrupt("the queue's numbers", "none"));
             };
             answers.push(VisitAnswer {
@@ -174,6 +175,7 @@ impl Reply {
                 quota,
                 recovering,
                 pace,
+                reached,
             });
         }
         Ok(answers)
@@ -187,6 +189,7 @@ impl Reply {
             active: self.whole()?,
             recovering: self.flag()?,
             pace: self.pace()?,
+            reached: self.micros()?,
         })
     }
 

@@ -157,8 +157,10 @@ impl Runner {
             pack(visit, &mut packed);
         }
         let witness = common_witness(visits);
-        let (at, active) = witness.census.map_or((text(-1), text(-1)), |it| (text(it.at.0), text(it.active)));
-        let arguments = [now, Value::Bytes(packed.into()), text(witness.unserved), at, active];
+        let unknown = || [(); 3].map(|()| text(-1));
+        let [at, active, reached] =
+            witness.census.map_or_else(unknown, |it| [it.at.0, it.active, it.reached.0].map(text));
+        let arguments = [now, Value::Bytes(packed.into()), text(witness.unserved), at, active, reached];
         let keys = Keys::of(queue).all();
         let reply = self.connection.run_since(started, &SCRIPTS.visit, keys, arguments, Repeat::Harmless).await?;
         Reply::to(queue, reply)?.visits(visits)
@@ -186,13 +188,14 @@ fn pack(visit: &Visit, packed: &mut Vec<u8>) {
     if let Some(ticket) = ticket {
         flags |= HAS_TICKET | if ticket.is_unconfirmed() { UNCONFIRMED } else { 0 };
     }
-    let numbers = ticket.map_or([NONE; 5], |ticket| {
+    let numbers = ticket.map_or([NONE; 6], |ticket| {
         [
             number(ticket.arrival()),
             ticket.admitted_at().map_or(NONE, number),
             number(ticket.signed_at()),
             ticket.epoch() as f64,
             ticket.census().map_or(NONE, |census| census.active as f64),
+            ticket.census().map_or(NONE, |census| number(census.reached)),
         ]
     });
     packed.extend_from_slice(&bytes(ticket.map(VerifiedTicket::session)));

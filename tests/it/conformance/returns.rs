@@ -269,6 +269,42 @@ pub(super) async fn rule_07_slots_are_reserved_for_the_active_who_have_not_retur
     assert_eq!(room.keepalive(&active[2]).await.presentation, Presentation::Absent);
 }
 
+pub(super) async fn rule_07_who_was_admitted_and_had_not_heard_of_it_takes_the_reserved_slot(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 2 })).await;
+    let mut guests = room.arrivals(5).await;
+    room.pass(1);
+    room.visit_all(&mut guests[1..]).await;
+    room.pass(1);
+    room.leave(&guests[0]).await;
+    room.pass(1);
+    room.visit(&mut guests[4]).await;
+    room.pass(1);
+    room.lose(PutMode::Restore).await;
+    room.visit_all(&mut guests[3..]).await;
+    assert_eq!((room.counts().await, room.stats().await.reserved), ((2, 0), 2));
+    let answer = room.visit(&mut guests[2]).await;
+    assert!(answer.recovering && room.is_in(&guests[2]).await, "who came later was in line, so this one was not");
+    assert_eq!(room.stats().await.reserved, 1, "it was one of the two");
+    room.visit(&mut guests[1]).await;
+    assert_eq!((room.counts().await, room.stats().await.reserved), ((2, 2), 0));
+    assert_eq!(room.line().await, sessions(&guests[3..]));
+}
+
+pub(super) async fn rule_07_who_could_not_claim_a_place_for_the_loss_can_afterwards(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 0 })).await;
+    let (mut early, mut late) = (room.join().await, room.join().await);
+    let mut steady = room.arrive().await;
+    room.pass(25);
+    room.visit(&mut steady).await;
+    room.pass(20);
+    room.lose(PutMode::Restore).await;
+    room.visit(&mut steady).await;
+    room.pass(29);
+    assert_eq!(room.visit(&mut early).await.presentation, Presentation::Returned, "the loss is not counted");
+    room.pass(1);
+    assert_eq!(room.visit(&mut late).await.presentation, Presentation::Joined, "claim_ttl after it");
+}
+
 pub(super) async fn rule_07_a_state_that_went_back_in_time_is_in_recovery(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "waiting_ttl": 10 })).await;
     let mut guests = room.arrivals(3).await;

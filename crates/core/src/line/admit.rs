@@ -75,6 +75,7 @@ impl Line {
                 continue;
             }
             self.remove(session);
+            self.reached = self.reached.max(arrival);
             let own = caller.filter(|(own, _, _)| *own == session);
             self.insert(session, Presence::admitted(now));
             let expires_at = match own {

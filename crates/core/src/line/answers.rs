@@ -45,13 +45,15 @@ impl Witness {
     pub const STARTED: u64 = 1 << 52;
 }
 
-/// How many sessions were active at an instant.
+/// Who was active at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Census {
     /// When they were counted, by the store's clock.
     pub at: Micros,
     /// How many they were.
     pub active: u64,
+    /// The latest arrival that had been admitted in its turn: everybody present who came before was active.
+    pub reached: Micros,
 }
 
 /// Where a present session stands.
@@ -103,6 +105,8 @@ pub struct VisitAnswer {
     pub waiting: u64,
     /// How many are let in.
     pub active: u64,
+    /// The latest arrival that was admitted in its turn.
+    pub reached: Micros,
     /// The quota.
     pub quota: u64,
     /// Whether the state is in recovery: ranks still grow, and nobody new is admitted.
@@ -129,10 +133,10 @@ impl VisitAnswer {
         Flow { waiting: self.waiting, active: self.active, pace: self.pace }
     }
 
-    /// How many sessions were active, for the witness of a later visit.
+    /// Who was active, for the witness of a later visit.
     #[must_use]
     pub const fn census(&self) -> Census {
-        Census { at: self.now, active: self.active }
+        Census { at: self.now, active: self.active, reached: self.reached }
     }
 }
 

@@ -43,15 +43,10 @@ pub(super) struct Recovery {
     pub(super) known: u64,
     /// When these were counted.
     pub(super) known_at: Micros,
+    /// The latest arrival that had been admitted in its turn by then.
+    pub(super) reached: Micros,
     /// How many of them are accounted for: still there, returned, or left.
     pub(super) settled: u64,
-}
-
-impl Recovery {
-    /// A recovery that begins now, with `active` sessions that are still there.
-    pub(super) const fn begin(now: Micros, active: u64, counted_at: Micros) -> Self {
-        Self { since: now, known: active, known_at: counted_at, settled: active }
-    }
 }
 
 impl Line {
@@ -75,10 +70,12 @@ impl Line {
         self.note_use(now);
         let lost_since = ticket.and_then(|ticket| self.lost_since(ticket));
         if let Some(counted_at) = lost_since.or(interrupted.then_some(used_at)) {
-            self.recovery = Recovery::begin(now, self.active(), counted_at);
+            let (active, reached) = (self.active(), self.reached);
+            self.recovery = Recovery { since: now, known: active, known_at: counted_at, reached, settled: active };
             self.continuity.gap = Default::default();
         }
-        let carried = ticket.and_then(VerifiedTicket::census);
+        // Tickets that never came back may have been collected, so nothing is believed for their sake.
+        let carried = ticket.filter(|ticket| !ticket.is_unconfirmed()).and_then(VerifiedTicket::census);
         for census in [carried, witness.census].into_iter().flatten() {
             self.learn(now, census);
         }
@@ -117,13 +114,24 @@ impl Line {
         (signed_at.0 > from.0 + CLOCK_GRAIN && signed_at < until).then_some(from)
     }
 
-    /// The latest count of active sessions from before the recovery tells how many have to return.
+    /// The latest census from before the recovery tells who has to return.
     fn learn(&mut self, now: Micros, census: Census) {
         let Recovery { since, known_at, .. } = self.recovery;
         let of_before = census.at < since && since.since(census.at) < self.rules.active_ttl * MICROS_PER_SECOND;
         if self.reserving(now) && of_before && census.at > known_at {
-            (self.recovery.known, self.recovery.known_at) = (census.active, census.at);
+            let Recovery { since, settled, .. } = self.recovery;
+            let Census { at: known_at, active: known, reached } = census;
+            self.recovery = Recovery { since, known, known_at, reached, settled };
         }
+    }
+
+    /// Whether the bearer of a ticket that says "waiting" had been admitted before the recovery and has not heard of it:
+    /// they were present at the census and came before somebody who had been admitted. Their slot is reserved.
+    pub(super) fn was_admitted_unheard(&self, now: Micros, ticket: &VerifiedTicket) -> bool {
+        let Recovery { known_at, reached, .. } = self.recovery;
+        let signed_at = ticket.signed_at();
+        let present = signed_at < known_at && known_at < signed_at.plus_seconds(self.rules.waiting_ttl);
+        self.reserving(now) && ticket.admitted_at().is_none() && present && ticket.arrival() <= reached
     }
 
     /// Whether nobody new is admitted, so that the order is whole again before it matters.
@@ -133,6 +141,14 @@ impl Line {
 
     fn reserving(&self, now: Micros) -> bool {
         self.recovery.since.0 > 0 && now < self.recovery.since.plus_seconds(self.rules.active_ttl)
+    }
+
+    /// Until when an unconfirmed ticket is good that else would be until `claim`: who could still claim their place at the
+    /// census has `claim_ttl` from the beginning of the recovery on.
+    pub(super) fn claim_after_recovery(&self, now: Micros, ticket: &VerifiedTicket, claim: Micros) -> Micros {
+        let Recovery { since, known_at, .. } = self.recovery;
+        let was_good = known_at.0 > 0 && ticket.signed_at() < since && claim > known_at;
+        if self.reserving(now) && was_good { claim.max(since.plus_seconds(self.rules.claim_ttl)) } else { claim }
     }
 
     /// Slots kept for active sessions that have not returned yet.

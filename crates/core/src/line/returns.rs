@@ -1,6 +1,6 @@
 //! Rule 7: the ticket holds the place, through a lost state as well.
 
-use super::answers::Presentation;
+use super::answers::{Presentation, Removal};
 use super::presence::Presence;
 use super::state::{Line, Visitor};
 use crate::ticket::VerifiedTicket;
@@ -17,7 +17,10 @@ impl Line {
             confirmed: true,
             unconfirmed_until: self.unconfirmed_until(ticket),
         };
-        if let Some(presence) = self.present.get(&session).copied() {
+        let unheard =
+            self.was_admitted_unheard(now, ticket) && self.is_good(now, ticket) && self.active() < self.rules.quota;
+        let present = self.present.get(&session).copied();
+        if let Some(presence) = present.filter(|presence| presence.admitted_at().is_some() || !unheard) {
             let admitted = presence.admitted_at().is_some();
             if admitted && self.is_ended(now, session) {
                 return None;
@@ -32,7 +35,10 @@ impl Line {
             return Some(visitor(Presentation::Present));
         }
         let returned = visitor(Presentation::Returned);
-        (!self.is_ended(now, session) && self.take_back(now, ticket)).then_some(returned)
+        let waited = self.remove(session) == Removal::Waited;
+        let returns = !self.is_ended(now, session) && self.take_back(now, ticket);
+        self.counters.returned += u64::from(returns && !waited);
+        returns.then_some(returned)
     }
 
     /// Until when the ticket of a session whose client had not returned one is good.
@@ -44,13 +50,15 @@ impl Line {
     fn is_good(&self, now: Micros, ticket: &VerifiedTicket) -> bool {
         let ttl = if ticket.admitted_at().is_some() { self.rules.active_ttl } else { self.rules.hold_ttl };
         let until = ticket.signed_at().plus_seconds(ttl);
-        now < self.unconfirmed_until(ticket).map_or(until, |claim| claim.min(until))
+        let claim = self.unconfirmed_until(ticket).map(|claim| self.claim_after_recovery(now, ticket, claim));
+        now < claim.map_or(until, |claim| claim.min(until))
     }
 
-    /// Rule 7: back to the line at the original arrival, or back to places for who was let in a short while ago, if a slot
-    /// is free.
+    /// Rule 7: back to the line at the original arrival, or back to a slot for a session that was admitted a short while
+    /// ago, if there is one.
     fn take_back(&mut self, now: Micros, ticket: &VerifiedTicket) -> bool {
-        let admitted = ticket.admitted_at().map(Presence::admitted);
+        let unheard = self.was_admitted_unheard(now, ticket).then_some(self.recovery.known_at);
+        let admitted = ticket.admitted_at().or(unheard).map(Presence::admitted);
         if !self.is_good(now, ticket) || admitted.is_some_and(|it| it.outlived(now, self.rules.max_session)) {
             return false;
         }
@@ -65,7 +73,6 @@ impl Line {
         self.insert(ticket.session(), presence.unwrap_or(Presence::waiting(ticket.arrival())));
         self.counters.confirmed += u64::from(ticket.is_unconfirmed());
         self.last_arrival = self.last_arrival.max(ticket.arrival());
-        self.counters.returned += 1;
         true
     }
 }

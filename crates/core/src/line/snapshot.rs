@@ -23,6 +23,8 @@ pub struct LineSnapshot {
     #[serde(default)]
     last_arrival: Micros,
     #[serde(default)]
+    reached: Micros,
+    #[serde(default)]
     drained_since: Option<Micros>,
     /// Waiting sessions: arrival and expiry.
     #[serde(default)]
@@ -52,6 +54,7 @@ impl LineSnapshot {
         line.continuity = self.continuity;
         line.recovery = self.recovery;
         line.last_arrival = self.last_arrival;
+        line.reached = self.reached;
         line.drained_since = self.drained_since;
         line.bucket = self.bucket;
         line.pace = self.pace;
@@ -87,6 +90,7 @@ impl Line {
             continuity: self.continuity,
             recovery: self.recovery,
             last_arrival: self.last_arrival,
+            reached: self.reached,
             drained_since: self.drained_since,
             waiting,
             active,

@@ -24,6 +24,8 @@ pub struct Line {
     pub(super) continuity: Continuity,
     pub(super) recovery: Recovery,
     pub(super) last_arrival: Micros,
+    /// The latest arrival that was admitted in its turn.
+    pub(super) reached: Micros,
     /// Since when the line of a draining queue is empty, as far as a purge has seen.
     pub(super) drained_since: Option<Micros>,
     pub(super) present: HashMap<SessionId, Presence>,
@@ -63,8 +65,9 @@ impl Line {
             began: now,
             provisional: true,
             continuity: Continuity { used_at: now, ..Continuity::default() },
-            recovery: if lost { Recovery::begin(now, 0, Micros(0)) } else { Recovery::default() },
+            recovery: if lost { Recovery { since: now, ..Recovery::default() } } else { Recovery::default() },
             last_arrival: Micros(0),
+            reached: Micros(0),
             drained_since: None,
             present: HashMap::new(),
             order: OSBTreeSet::new(),
@@ -207,6 +210,7 @@ impl Line {
             place,
             waiting: self.waiting(),
             active: self.active(),
+            reached: self.reached,
             quota: self.rules.quota,
             recovering: self.recovering(now),
             pace: self.pace,

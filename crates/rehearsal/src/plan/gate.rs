@@ -175,6 +175,8 @@ impl VirtualGate {
         if ticket.admitted_at().is_none() {
             let (session, arrival, rank) = (*session, ticket.arrival(), *shown);
             let expires_at = instant(now);
+            // A ticket that is signed while nobody uses the line would show that the line lost its state.
+            self.line.visit(expires_at, &Visit::default());
             self.sign(now, number, &Place { session, arrival, admitted_at: None, rank, expires_at, confirmed: true });
         }
     }

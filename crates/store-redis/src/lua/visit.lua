@@ -4,14 +4,15 @@
 -- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the visits, each packed as VISIT_FORMAT: the ticket's session, HAS_TICKET, UNCONFIRMED and JOINS or not, arrival us,
---            admitted at us (-1 while it waits), signed at us, epoch and active sessions then (-1 if it does not say so); under
---            which session they join
+--            admitted at us (-1 while it waits), signed at us, epoch, active sessions then (-1 if it does not say so) and the
+--            arrival reached by then; under which session they join
 -- ARGV[3]    for how many us the process could not serve the queue
--- ARGV[4..5] when the process heard last how many sessions are active, in us, and how many (-1, -1 if it did not)
+-- ARGV[4..6] when the process heard last how many sessions are active, in us, how many, and the arrival reached by then (-1
+--            each if it did not)
 -- Returns    { DONE, now, mode, quota, visit .. }: a visit is a code, then
 --            - of a session that is there, its rank, or 0 and when it was admitted, and its expiry
 --            - with BY_JOINING, its arrival
---            - with CHANGED, epoch, revision, waiting, active, recovering and pace after it: else they are those of the visit
+--            - with CHANGED, epoch, revision, waiting, active, recovering, pace and the arrival reached after it: else they are those of the visit
 --              before. The first always has them
 -- Cost       O(log n) each; at most REAP_BATCH sessions expire and ADVANCE_BATCH are admitted on the way of each
 -- Rules      1, 2, 4, 5, 6, 7, 9
@@ -33,7 +34,7 @@ if mode == 'bypass' then
   for i = 1, size do
     append(i == 1 and CHANGED or 0)
     if i == 1 then
-      for _, value in ipairs({ epoch, revision, waiting, active, recovering and 1 or 0, pace }) do append(value) end
+      for _, value in ipairs({ epoch, revision, waiting, active, recovering and 1 or 0, pace, reached }) do append(value) end
     end
   end
   return reply
@@ -41,7 +42,7 @@ end
 
 -- Rule 7: notes that the state is used now. A clock that stepped back re-anchors the state, so that nothing waits for it.
 -- Visitors in line ask three times in waiting_ttl: that nobody came is no proof of an interruption, that nobody could come is.
-local unserved, witnessed_at, witnessed = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local unserved, witnessed_at = tonumber(ARGV[3]), tonumber(ARGV[4])
 local gap_from, gap_until = string.match(gap, '(%d+) (%d+)')
 gap_from, gap_until = tonumber(gap_from) or 0, tonumber(gap_until) or 0
 local idle = now - used_at
@@ -64,12 +65,12 @@ end
 local interrupted = waited and math.min(idle, unserved) * 2 >= waiting_ttl * SECOND
 local interrupted_since = used_at
 
--- The latest count of active sessions from before the recovery tells how many have to return.
-local function learn(at, count)
+-- The latest census from before the recovery tells who has to return.
+local function learn(at, count, reached_then)
   local of_before = at >= 0 and at < recovery_since and recovery_since - at < active_ttl * SECOND
   if of_before and at > known_at then
-    known, known_at = count, at
-    call('HSET', STATE, 'known', known, 'known_at', known_at)
+    known, known_at, known_reached = count, at, reached_then
+    call('HSET', STATE, 'known', known, 'known_at', known_at, 'known_reached', known_reached)
   end
 end
 
@@ -77,7 +78,7 @@ end
 local reaped = false
 local told
 for i = 0, size - 1 do
-  local bearer, flags, ticket_arrival, ticket_admitted, signed_at, ticket_epoch, census, newcomer =
+  local bearer, flags, ticket_arrival, ticket_admitted, signed_at, ticket_epoch, census, ticket_reached, newcomer =
     struct.unpack(VISIT_FORMAT, visits, i * VISIT_SIZE + 1)
   local has_ticket, unconfirmed, joins = flags % 2 == 1, flags % 4 >= UNCONFIRMED, flags >= JOINS
 
@@ -103,8 +104,9 @@ for i = 0, size - 1 do
     gap_from, gap_until, interrupted = 0, 0, false
   end
   if reserving then
-    if is_ours and census >= 0 then learn(signed_at, census) end
-    learn(witnessed_at, witnessed)
+    -- Tickets that never came back may have been collected, so nothing is believed for their sake.
+    if is_ours and census >= 0 and not unconfirmed then learn(signed_at, census, ticket_reached) end
+    learn(witnessed_at, tonumber(ARGV[5]), tonumber(ARGV[6]))
   end
 
   if not reaped then
@@ -127,6 +129,24 @@ for i = 0, size - 1 do
       admitted_at = not rank and call('ZSCORE', ACTIVE, bearer)
     end
     admitted_at = tonumber(admitted_at)
+    local good_until = signed_at + (ticket_admitted >= 0 and active_ttl or hold_ttl) * SECOND
+    if unconfirmed then
+      local claim = signed_at + claim_ttl * SECOND
+      -- A session that could still claim its position at the census has claim_ttl from the beginning of the recovery on.
+      if reserving and known_at > 0 and signed_at < recovery_since and claim > known_at then
+        claim = math.max(claim, recovery_since + claim_ttl * SECOND)
+      end
+      good_until = math.min(good_until, claim)
+    end
+    -- Whether the bearer of a ticket that says "waiting" had been admitted before the recovery and has not heard of it: they
+    -- were present at the census and came before somebody who had been admitted. Their slot is reserved.
+    local unheard = reserving and ticket_admitted < 0 and ticket_arrival <= known_reached
+      and signed_at < known_at and known_at < signed_at + waiting_ttl * SECOND
+    local waited = rank and unheard and active < quota and now < good_until
+    if waited then
+      call('ZREM', LINE, bearer)
+      waiting, rank = waiting - 1, nil
+    end
     if rank then
       code = PRESENT
     elseif admitted_at then
@@ -145,15 +165,14 @@ for i = 0, size - 1 do
     else
       -- Back to the line at the original arrival, or back to a slot for a session that was admitted a short while ago.
       local line = operations()
-      local was_active = ticket_admitted >= 0
-      local good_until = signed_at + (was_active and active_ttl or hold_ttl) * SECOND
-      if unconfirmed then good_until = math.min(good_until, signed_at + claim_ttl * SECOND) end
-      if now < good_until and not (was_active and line.outlived(ticket_admitted)) and not line.ended_until(bearer) then
+      local was_admitted_at = ticket_admitted >= 0 and ticket_admitted or unheard and known_at
+      local outlived = was_admitted_at and line.outlived(was_admitted_at)
+      if now < good_until and not outlived and not line.ended_until(bearer) then
         code = RETURNED
-        if was_active then line.settle(1) end
-        if was_active and active < quota then
-          call('ZADD', ACTIVE, ticket_admitted, bearer)
-          active, admitted_at = active + 1, ticket_admitted
+        if was_admitted_at then line.settle(1) end
+        if was_admitted_at and active < quota then
+          call('ZADD', ACTIVE, was_admitted_at, bearer)
+          active, admitted_at = active + 1, was_admitted_at
         else
           call('ZADD', LINE, ticket_arrival, bearer)
           waiting = waiting + 1
@@ -163,7 +182,7 @@ for i = 0, size - 1 do
         if ticket_arrival > (tonumber(call('HGET', STATE, 'arrival')) or 0) then
           call('HSET', STATE, 'arrival', ticket_arrival)
         end
-        line.count('returned', 1)
+        if not waited then line.count('returned', 1) end
         if unconfirmed then line.count('confirmed', 1) end
       end
     end
@@ -229,7 +248,7 @@ for i = 0, size - 1 do
     end
   end
 
-  local around = { epoch, revision, waiting, active, recovering and 1 or 0, pace }
+  local around = { epoch, revision, waiting, active, recovering and 1 or 0, pace, reached }
   local changed = not told
   for j = 1, #around do changed = changed or around[j] ~= told[j] end
   append(changed and code + CHANGED or code)

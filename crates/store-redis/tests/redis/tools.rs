@@ -51,7 +51,7 @@ impl Tickets {
 
     pub(crate) fn of(&self, answer: &VisitAnswer) -> VerifiedTicket {
         let place = answer.place.unwrap();
-        let told = Told { position: Some(place.rank), active: Some(answer.active), ..Told::default() };
+        let told = Told { position: Some(place.rank), census: Some(answer.census()), ..Told::default() };
         let token = self.0.sign_told(&queue(), answer.epoch, answer.now, &place, told).unwrap();
         self.0.verify(&queue(), token.as_bytes()).unwrap()
     }

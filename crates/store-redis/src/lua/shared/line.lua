@@ -246,6 +246,11 @@ local function line_operations()
       seen = seen + #sessions
     end
     count_waits(arrivals)
+    local last = arrivals[#arrivals]
+    if last and tonumber(last) > tonumber(reached) then
+      reached = last
+      call('HSET', STATE, 'reached', reached)
+    end
     waiting, active = waiting - seen, active + #arrivals
     return #arrivals, seen, fate
   end

@@ -16,11 +16,14 @@ end
 local now = tonumber(now_text)
 
 local waiting, active = call('ZCARD', LINE), call('ZCARD', ACTIVE)
-local state = call('HMGET', STATE, 'began', 'recovery_since', 'used_at', 'waited', 'gap', 'pace')
+local state = call('HMGET', STATE, 'began', 'recovery_since', 'used_at', 'waited', 'gap', 'pace', 'reached')
 local began, recovery_since = tonumber(state[1]), tonumber(state[2]) or 0
 local used_at, waited, gap, pace = tonumber(state[3]) or now, state[4] == '1', state[5] or '', state[6] or ''
--- How many sessions were active before the recovery, when they were counted, and how many are accounted for.
-local known, known_at, settled = 0, 0, 0
+-- The latest arrival that was admitted in its turn, as text: it is passed on.
+local reached = state[7] or '0'
+-- How many sessions were active before the recovery, when they were counted, what was reached by then, and how many of them
+-- are accounted for.
+local known, known_at, known_reached, settled = 0, 0, 0, 0
 -- Whether nobody new is admitted, and whether slots are reserved.
 local recovering, reserving = false, false
 
@@ -31,10 +34,11 @@ end
 
 -- Rule 7: recovery begins now, with so many active sessions counted then, of whom those in the state are accounted for.
 local function begin_recovery(counted_at)
-  recovery_since, known, known_at, settled, gap = now, active, counted_at, active, ''
+  recovery_since, known, known_at, known_reached, settled, gap = now, active, counted_at, tonumber(reached), active, ''
   find_recovery()
   if WRITES then
-    call('HSET', STATE, 'recovery_since', now, 'known', known, 'known_at', known_at, 'settled', settled, 'gap', gap)
+    call('HSET', STATE, 'recovery_since', now, 'known', known, 'known_at', known_at, 'known_reached', reached,
+      'settled', settled, 'gap', gap)
   end
 end
 
@@ -47,8 +51,9 @@ if mode then
     find_recovery()
     -- Other rules may reserve for longer.
     if reserving or CREATES then
-      local counts = call('HMGET', STATE, 'known', 'known_at', 'settled')
-      known, known_at, settled = tonumber(counts[1]) or 0, tonumber(counts[2]) or 0, tonumber(counts[3]) or 0
+      local counts = call('HMGET', STATE, 'known', 'known_at', 'known_reached', 'settled')
+      known, known_at = tonumber(counts[1]) or 0, tonumber(counts[2]) or 0
+      known_reached, settled = tonumber(counts[3]) or 0, tonumber(counts[4]) or 0
     end
   end
   if WRITES and call('ZCARD', POOL) ~= waiting + active then

@@ -9,6 +9,7 @@ local function begin(lost, provisional)
   call('UNLINK', LINE, ACTIVE, POOL, ENDED, STATE)
   waiting, active, began, used_at, waited, gap, pace = 0, 0, now, now, false, '', ''
   call('HSET', STATE, 'began', now, 'used_at', now, 'provisional', provisional and 1 or 0)
-  recovery_since, recovering, reserving, known, known_at, settled = 0, false, false, 0, 0, 0
+  recovery_since, recovering, reserving, reached = 0, false, false, '0'
+  known, known_at, known_reached, settled = 0, 0, 0, 0
   if lost then begin_recovery(0) end
 end

@@ -10,7 +10,8 @@ import { test as base } from '@playwright/test'
 import { openShop, type Shop } from './shop.ts'
 
 const { VESTIBULE_BIN, CARGO_TARGET_DIR } = process.env
-const program = VESTIBULE_BIN ?? resolve(import.meta.dirname, '../..', CARGO_TARGET_DIR ?? 'target', 'debug/vestibule')
+/** The program under test. */
+export const program = VESTIBULE_BIN ?? resolve(import.meta.dirname, '../..', CARGO_TARGET_DIR ?? 'target', 'debug/vestibule')
 
 /** Makes the text of a settings file (TOML) from the address of the shop, `http://127.0.0.1:<port>`. */
 export type Settings = (shop: string) => string

@@ -79,7 +79,7 @@ pub struct Played {
 }
 
 /// How it goes, each second.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Progress {
     /// Since the beginning.
     pub now: Moment,
@@ -93,6 +93,8 @@ pub struct Progress {
     pub requests: u64,
     /// Requests without an answer of a gate so far.
     pub failures: u64,
+    /// Why most of them failed.
+    pub cause: Option<String>,
 }
 
 impl Rehearsal {
@@ -255,6 +257,7 @@ impl Stage {
             admitted: 0,
             requests: self.tally.requests as u64,
             failures: self.tally.failed_requests(),
+            cause: self.tally.main_cause().map(str::to_owned),
         };
         for number in 0..self.jars.len() as u32 {
             let visitor = self.cast.of(number);

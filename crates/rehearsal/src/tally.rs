@@ -83,6 +83,12 @@ impl Tally {
         all
     }
 
+    /// Why most requests failed that did.
+    #[must_use]
+    pub fn main_cause(&self) -> Option<&str> {
+        self.failures.iter().max_by_key(|(_, count)| **count).map(|(cause, _)| cause.as_str())
+    }
+
     /// How many requests got no answer of a gate.
     #[must_use]
     pub fn failed_requests(&self) -> u64 {

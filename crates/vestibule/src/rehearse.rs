@@ -318,6 +318,9 @@ fn report(
     let quota = options.quota.or(played.observed.quota);
     let over = played.ended == Ended::Over;
     let mut account = account_of(&played.stories, &played.tally, quota, played.lasted, over, &played.observed);
+    for name in ["overshoot", "tau", "failed_share"] {
+        account.figures.require(name);
+    }
     let origin = match &options.origin_log {
         Some(path) => {
             let log = read("--origin-log", path)?;
@@ -376,15 +379,18 @@ impl Teller {
     }
 
     fn tell(&mut self, progress: &Progress) {
-        let Progress { now, waiting, inside, admitted, requests, failures } = *progress;
+        let Progress { now, waiting, inside, admitted, requests, failures, cause } = progress;
         if !self.terminal && now.second() < self.told + LINE_EVERY {
             return;
         }
         self.told = now.second();
-        let line = format!(
-            "{:>6} s   {waiting:>7} wait   {inside:>6} are in   {admitted:>7} were let in   {requests:>9} requests   {failures:>6} failed",
+        let mut line = format!(
+            "{:>6} s   {waiting:>7} waiting   {inside:>6} active   {admitted:>7} admitted   {requests:>9} requests   {failures:>6} failed",
             now.second()
         );
+        if let Some(cause) = cause {
+            line += &format!(" ({cause})");
+        }
         // Where nobody reads it, nobody misses it.
         let mut stderr = std::io::stderr().lock();
         let _ = if self.terminal { write!(stderr, "\r{line}\x1b[K") } else { writeln!(stderr, "{line}") };

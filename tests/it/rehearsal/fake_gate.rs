@@ -171,7 +171,8 @@ async fn page(State(hall): State<Shared>, headers: HeaderMap) -> Response {
 }
 
 async fn status(State(hall): State<Shared>, headers: HeaderMap) -> Response {
-    let Some(visitor) = visitor_of(&headers) else { return StatusCode::BAD_REQUEST.into_response() };
+    // Who is nobody yet only asks whether there is such a queue.
+    let Some(visitor) = visitor_of(&headers) else { return StatusCode::OK.into_response() };
     Json(lock(&hall).polls(visitor)).into_response()
 }
 

@@ -2,7 +2,7 @@
 
 use vestibule_tests::Origin;
 
-use super::line::run;
+use super::line::{Served, run};
 
 async fn refused(arguments: &[&str], says: &[&str]) {
     let (status, said, _) = run(arguments).await;
@@ -26,7 +26,17 @@ async fn what_is_no_gate_is_not_asked_for_more() {
     let (status, said, _) = run(&["rehearse", &shop, "--for", "1", "--visitors", "1"]).await;
     // An origin that answers everything is found out by its health, which is no gate's, or by its pages.
     assert!(status != 0 || !said.contains("places_lost"), "{said}");
-    assert!(origin.requests().iter().all(|request| request.uri.path() == "/_vestibule/health") || status == 0);
+    let probes = ["/_vestibule/health", "/_vestibule/status"];
+    assert!(origin.requests().iter().all(|request| probes.contains(&request.uri.path())) || status == 0);
+}
+
+#[tokio::test]
+async fn a_queue_that_the_gate_does_not_have_is_asked_for_once() {
+    let served = Served::with(5).await;
+    let crowd = ["--visitors", "20", "--quota", "5"];
+    for (wrong, says) in [(["--queue", "tour"], "--queue"), (["--queue", "other"], "has no such queue")] {
+        refused(&[&["rehearse", served.url().as_str()], &wrong[..], &crowd].concat(), &[says, "404"]).await;
+    }
 }
 
 #[tokio::test]

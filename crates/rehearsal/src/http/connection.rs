@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, COOKIE, HOST, USER_AGENT};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{SendRequest, handshake};
@@ -86,6 +86,18 @@ pub enum PoolError {
     NoGate {
         /// The target.
         target: String,
+        /// What was answered.
+        status: StatusCode,
+    },
+    /// The gate knows no such queue.
+    #[error(
+        "the gate at {target} has no such queue for the host {host:?} ({status}): give the host and the queue as its settings have them, with --host and --queue; a host with several queues needs --queue"
+    )]
+    NoQueue {
+        /// The target.
+        target: String,
+        /// The host that was named.
+        host: String,
         /// What was answered.
         status: StatusCode,
     },
@@ -280,23 +292,34 @@ impl Caller {
         Ok(sender)
     }
 
-    /// Asks whether this is a gate that works.
+    /// Asks whether this is a gate that works, and whether it has the queue: a visitor status without a ticket joins nobody.
     async fn look(&self) -> Result<(), PoolError> {
         let target = || self.target.shown().to_owned();
+        match self.probe(self.target.health()).await? {
+            StatusCode::OK => {}
+            StatusCode::SERVICE_UNAVAILABLE => return Err(PoolError::StoreAway { target: target() }),
+            status => return Err(PoolError::NoGate { target: target(), status }),
+        }
+        let status = self.probe(self.target.path(Question::Poll)).await?;
+        if status.is_success() {
+            return Ok(());
+        }
+        let host = String::from_utf8_lossy(self.target.host.as_bytes()).into_owned();
+        Err(PoolError::NoQueue { target: target(), host, status })
+    }
+
+    /// The status with which this path is answered.
+    async fn probe(&self, path: Uri) -> Result<StatusCode, PoolError> {
         let question = async {
             let mut request = Request::new(Empty::new());
-            *request.uri_mut() = self.target.health();
+            *request.uri_mut() = path;
             request.headers_mut().insert(HOST, self.target.host.clone());
             let mut sender = self.connect().await?;
             Ok::<_, Cause>(sender.send_request(request).await?.status())
         };
         let answer = timeout(PATIENCE, question).await.unwrap_or_else(|_| Err("no answer in 10 s".into()));
-        match answer {
-            Ok(StatusCode::OK) => Ok(()),
-            Ok(StatusCode::SERVICE_UNAVAILABLE) => Err(PoolError::StoreAway { target: target() }),
-            Ok(status) => Err(PoolError::NoGate { target: target(), status }),
-            Err(error) => Err(PoolError::Unreachable { target: target(), cause: reason(error.as_ref()) }),
-        }
+        let target = || self.target.shown().to_owned();
+        answer.map_err(|error| PoolError::Unreachable { target: target(), cause: reason(error.as_ref()) })
     }
 
     fn request(&self, job: &Job) -> Request<Empty<Bytes>> {

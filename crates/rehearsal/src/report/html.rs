@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::chart::{Chart, Line, escape};
-use super::{Report, shown};
+use super::{Report, measured, shown};
 use crate::verdict::{Outcome, Verdict};
 
 /// The styles of all pages.
@@ -14,7 +14,7 @@ pub(super) fn page(title: &str, content: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{0}</title>\n<style>\n{STYLES}</style>\n\
-         </head>\n<body>\n{content}</body>\n</html>\n",
+         </head>\n<body>\n<main>\n{content}</main>\n</body>\n</html>\n",
         escape(title)
     )
 }
@@ -48,32 +48,31 @@ impl Report {
             scene.quota.map_or_else(|| "a quota that is not known".to_owned(), |quota| format!("a quota of {quota}"));
         let _ = writeln!(
             html,
-            "<p class=\"sub\">{} &middot; {quota} &middot; {} &middot; seed {} &middot; {} s until {} &middot; vestibule {}</p>",
+            "<p class=\"sub\">{} &middot; {quota} &middot; {} &middot; seed {} &middot; {} until {} &middot; vestibule {}</p>",
             escape(&scene.target),
             escape(&scene.arrivals),
             scene.seed,
-            shown(scene.seconds.round()),
+            measured(scene.seconds.round(), "s"),
             escape(&scene.ended),
             scene.version,
         );
-        let (class, says) = if self.holds() { ("held", "It held") } else { ("failed", "It did not hold") };
-        let _ = writeln!(html, "<p class=\"result {class}\">{says}</p>");
+        let class = if self.holds() { "held" } else { "failed" };
+        let _ = writeln!(html, "<p class=\"result {class}\">{}</p>", escape(&self.summary()));
     }
 
     fn verdict_table(&self) -> String {
         let mut html =
-            "<div class=\"scroll\"><table>\n<thead><tr><th>Verdict</th><th>Figure</th><th class=\"n\">Value</th>\
+            "<div class=\"scroll\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>\n<thead><tr><th>Verdict</th><th>Figure</th><th class=\"n\">Value</th>\
                         <th>Fails if</th></tr></thead>\n<tbody>\n"
                 .to_owned();
         for verdict in &self.verdicts {
             let (class, says) = outcome(verdict);
-            let value = verdict.value.map_or_else(|| "not known".to_owned(), shown);
+            let value = verdict.value.map_or_else(|| "not known".to_owned(), |value| measured(value, verdict.unit));
             let _ = writeln!(
                 html,
-                "<tr><td class=\"{class}\">{says}</td><td>{} <code>{}</code></td><td class=\"n\">{value} <span class=\"unit\">{}</span></td><td>{}</td></tr>",
+                "<tr><td class=\"{class}\">{says}</td><td>{} <code>{}</code></td><td class=\"n\">{value}</td><td>{}</td></tr>",
                 escape(verdict.title),
                 verdict.name,
-                verdict.unit,
                 escape(&verdict.fails_if.join(", ")),
             );
         }
@@ -118,7 +117,7 @@ impl Report {
         if self.statuses.is_empty() && self.failures.is_empty() {
             return;
         }
-        *html += "<h2>Answers</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th>Status, or why there was none</th>\
+        *html += "<h2>Answers</h2>\n<div class=\"scroll\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>\n<thead><tr><th>Status, or why there was none</th>\
                   <th class=\"n\">Count</th></tr></thead>\n<tbody>\n";
         for (status, count) in &self.statuses {
             let _ = writeln!(html, "<tr><td>{status}</td><td class=\"n\">{count}</td></tr>");
@@ -127,7 +126,7 @@ impl Report {
             let _ =
                 writeln!(html, "<tr><td class=\"failed\">{}</td><td class=\"n\">{count}</td></tr>", escape(failure));
         }
-        *html += "</tbody>\n</table></div>\n<div class=\"scroll\"><table>\n<thead><tr><th>Question</th><th class=\"n\">Median</th>\
+        *html += "</tbody>\n</table></div>\n<div class=\"scroll\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>\n<thead><tr><th>Question</th><th class=\"n\">Median</th>\
                   <th class=\"n\">9 of 10</th><th class=\"n\">99 of 100</th><th class=\"n\">Longest</th></tr></thead>\n<tbody>\n";
         for (question, times) in &self.latency_ms {
             let _ = write!(html, "<tr><td>{question}</td>");
@@ -143,7 +142,7 @@ impl Report {
         if self.drill.is_empty() {
             return;
         }
-        *html += "<h2>The drill</h2>\n<div class=\"scroll\"><table>\n<thead><tr><th class=\"n\">At</th><th>What</th><th>Command</th>\
+        *html += "<h2>The drill</h2>\n<div class=\"scroll\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>\n<thead><tr><th class=\"n\">At</th><th>What</th><th>Command</th>\
                   <th>Ended</th></tr></thead>\n<tbody>\n";
         for struck in &self.drill {
             let class = if struck.done { "held" } else { "failed" };
@@ -164,7 +163,7 @@ impl Report {
         let bill = &self.cost.bill;
         let _ = writeln!(
             html,
-            "<h2>Cost on AWS</h2>\n<p class=\"sub\">For the time that it lasted, with {}. Estimates: {}.</p>\n<div class=\"scroll\"><table>\n<tbody>",
+            "<h2>Cost on AWS</h2>\n<p class=\"sub\">For the time that it lasted, with {}. Estimates: {}.</p>\n<div class=\"scroll\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>\n<tbody>",
             escape(&self.cost.node),
             escape(self.cost.prices),
         );
@@ -191,7 +190,7 @@ impl Report {
     }
 
     fn add_crowd(&self, html: &mut String) {
-        *html += "<h2>The crowd</h2>\n<div class=\"scroll\"><table>\n<tbody>\n";
+        *html += "<h2>The crowd</h2>\n<div class=\"scroll\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>\n<tbody>\n";
         if let Ok(serde_json::Value::Object(habits)) = serde_json::to_value(&self.scene.habits) {
             for (name, value) in habits {
                 let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

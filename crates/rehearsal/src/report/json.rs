@@ -196,10 +196,53 @@ impl Report {
                 Outcome::Unjudged => "not known",
                 Outcome::Told => "",
             };
-            let value = verdict.value.map_or_else(|| "-".to_owned(), shown);
-            format!("{mark:>9}  {value:>12} {:<9} {}\n", verdict.unit, verdict.title)
+            let value = verdict.value.map_or_else(|| "-".to_owned(), |value| measured(value, verdict.unit));
+            format!("{mark:>9}  {value:>14}  {}\n", verdict.title)
         };
-        self.verdicts.iter().map(line).collect()
+        let verdicts: String = self.verdicts.iter().map(line).collect();
+        format!("{}\n\n{verdicts}", self.summary())
+    }
+
+    /// What came of it, in a few words.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let value = |name: &str| self.verdict(name).and_then(|verdict| verdict.value);
+        let failed: Vec<&str> =
+            self.verdicts.iter().filter(|verdict| verdict.breaks).map(|verdict| verdict.title).collect();
+        let mut text = match &failed[..] {
+            [] => "It held".to_owned(),
+            titles => format!("It did not hold: {}", titles.join("; ")),
+        };
+        if let (Some(half), Some(longest)) = (value("wait_p50"), value("wait_longest")) {
+            text += &format!(
+                ". Half of those who stayed waited {} or less, nobody longer than {}",
+                measured(half, "s"),
+                measured(longest, "s")
+            );
+        }
+        if let Some(share) = value("failed_share").filter(|share| *share > 0.0) {
+            text += &format!(". {} of the requests failed", measured(share, "share"));
+        }
+        text + "."
+    }
+}
+
+/// A figure for people, with its unit: `4 h 32 min`, `99 %`, `1.2 MB`.
+#[must_use]
+pub fn measured(value: f64, unit: &str) -> String {
+    let whole = |seconds: f64, large: f64, names: [&str; 2]| {
+        let (more, rest) = ((seconds / large).floor(), (seconds % large / (large / 60.0)).floor());
+        if rest > 0.0 { format!("{more} {} {rest} {}", names[0], names[1]) } else { format!("{more} {}", names[0]) }
+    };
+    match unit {
+        "s" if value >= 3600.0 => whole(value, 3600.0, ["h", "min"]),
+        "s" if value >= 120.0 => whole(value.round(), 60.0, ["min", "s"]),
+        "ms" if value >= 10_000.0 => measured(value / 1000.0, "s"),
+        "share" => format!("{} %", shown((value * 1e4).round() / 100.0)),
+        "bytes" if value >= 1e6 => format!("{} MB", shown((value / 1e5).round() / 10.0)),
+        "bytes" if value >= 1e4 => format!("{} kB", shown((value / 100.0).round() / 10.0)),
+        "" => shown(value),
+        _ => format!("{} {unit}", shown(value)),
     }
 }
 

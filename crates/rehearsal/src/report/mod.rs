@@ -5,5 +5,5 @@ mod html;
 mod json;
 mod sweep;
 
-pub use json::{Cost, Report, Scene, Series, shown};
+pub use json::{Cost, Report, Scene, Series, measured, shown};
 pub use sweep::Sweep;

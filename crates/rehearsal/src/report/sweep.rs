@@ -4,21 +4,22 @@ use std::fmt::Write as _;
 
 use super::chart::{Chart, Line};
 use super::html::page;
-use super::{Report, shown};
+use super::{Report, measured, shown};
 use crate::cost::CAVEAT;
+use crate::verdict::FIGURES;
 
 /// Figures that are compared: their name, and what the column is called.
 const COMPARED: [(&str, &str); 10] = [
-    ("wait_p50", "wait, median, s"),
-    ("wait_p90", "9 of 10, s"),
-    ("wait_longest", "longest, s"),
+    ("wait_p50", "median wait"),
+    ("wait_p90", "wait of 9 in 10, at most"),
+    ("wait_longest", "longest wait"),
     ("most_inside", "most in at once"),
     ("use_of_places", "use of places"),
     ("requests_per_second_most", "most requests a second"),
     ("lambda_concurrency", "Lambda concurrency needed"),
     ("requests_per_visitor_minute", "requests per visitor-minute"),
     ("promise_kept", "promise kept"),
-    ("cost", "AWS cost, USD, estimated"),
+    ("cost", "AWS cost, estimated"),
 ];
 
 /// Plans of one crowd before several quotas.
@@ -41,16 +42,16 @@ impl Sweep {
         self.0.iter().map(|report| {
             let figure = |(name, _): &(&str, &str)| {
                 let value = report.verdict(name).and_then(|verdict| verdict.value);
-                value.map_or_else(|| "-".to_owned(), shown)
+                value.map_or_else(|| "-".to_owned(), |value| measured(value, unit_of(name)))
             };
             let line = report.series.waiting.iter().copied().fold(0.0, f64::max);
-            let first = [name_of(report), shown((report.scene.seconds / 60.0).round()), shown(line.round())];
+            let first = [name_of(report), measured(report.scene.seconds.round(), "s"), shown(line.round())];
             first.into_iter().chain(COMPARED.iter().map(figure)).collect()
         })
     }
 
     fn heads() -> impl Iterator<Item = &'static str> {
-        ["quota", "until all are gone, min", "longest line"].into_iter().chain(COMPARED.iter().map(|(_, head)| *head))
+        ["quota", "until all have left", "longest line"].into_iter().chain(COMPARED.iter().map(|(_, head)| *head))
     }
 
     /// The comparison as lines for a terminal.
@@ -88,7 +89,7 @@ impl Sweep {
                 report.scene.arrivals, report.scene.habits.shopping, report.scene.seed, report.scene.version
             );
         }
-        html += "<div class=\"scroll\"><table>\n<thead><tr>";
+        html += "<div class=\"scroll\" role=\"region\" aria-label=\"Comparison\" tabindex=\"0\"><table>\n<thead><tr>";
         for head in Self::heads() {
             let _ = write!(html, "<th class=\"n\">{head}</th>");
         }
@@ -120,6 +121,10 @@ impl Sweep {
         ];
         charts.iter().map(Chart::draw).collect()
     }
+}
+
+fn unit_of(name: &str) -> &'static str {
+    FIGURES.iter().find(|figure| figure.name == name).map_or("", |figure| figure.unit)
 }
 
 fn name_of(report: &Report) -> String {

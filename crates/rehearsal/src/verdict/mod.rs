@@ -35,6 +35,9 @@ const fn promised(name: &'static str, title: &'static str, unit: &'static str, m
     Figure { name, title, unit, most: Some(most) }
 }
 
+/// Largest share of failed requests with which a rehearsal still says something about the line.
+const FAILED_MOST: f64 = 0.01;
+
 /// All figures, in the order of a report.
 pub const FIGURES: [Figure; 35] = [
     promised("overshoot", "People in at once, beyond the quota", "people", 0.0),
@@ -50,6 +53,7 @@ pub const FIGURES: [Figure; 35] = [
     promised("evicted", "People whose visit the gate ended while they were shopping", "people", 0.0),
     promised("origin_overshoot", "People at the origin at once, beyond the quota, by its access log", "people", 0.0),
     promised("origin_uninvited", "People whom the origin served though the gate had told them to wait", "people", 0.0),
+    promised("failed_share", "Share of requests without an answer of a gate", "share", FAILED_MOST),
     promised("drill_failures", "Commands of the drill that failed, or were never run", "commands", 0.0),
     told("most_inside", "Most people in at once", "people"),
     told("use_of_places", "Use of the places while somebody waited", "share"),
@@ -58,14 +62,17 @@ pub const FIGURES: [Figure; 35] = [
     told("wait_p50", "Wait of those who stayed, median", "s"),
     told("wait_p90", "The same, 9 of 10", "s"),
     told("wait_longest", "The longest", "s"),
-    told("promise_kept", "Share who waited no longer than the p90 they were told first (0.9 is right)", "share"),
-    told("promise_inside", "Share who waited between the p50 and the p90 they were told first (0.4 is right)", "share"),
+    told("promise_kept", "Share who waited no longer than the p90 they were told first (90 % is right)", "share"),
+    told(
+        "promise_inside",
+        "Share who waited between the p50 and the p90 they were told first (40 % is right)",
+        "share",
+    ),
     told("promise_bias", "How much longer than the p50 they were told first people waited, median", "share"),
     told("later_promise_kept", "Share within the p90 of a promise two minutes later", "share"),
     told("later_promise_bias", "How much longer than the p50 of a promise two minutes later", "share"),
     told("latency_p50_ms", "Time to an answer, median", "ms"),
     told("latency_p99_ms", "The same, 99 of 100", "ms"),
-    told("failed_share", "Share of requests without an answer of a gate", "share"),
     told("server_errors", "Answers with a status of 500 or more", "answers"),
     told("requests", "Requests", "requests"),
     told("requests_per_second_most", "Most requests in one second", "requests"),
@@ -119,19 +126,29 @@ pub struct Verdict {
 
 /// Figures by their names.
 #[derive(Debug, Clone, Default)]
-pub struct Figures(Vec<(&'static str, f64)>);
+pub struct Figures {
+    known: Vec<(&'static str, f64)>,
+    /// What must be known, whether anybody asks for it or not.
+    required: Vec<&'static str>,
+}
 
 impl Figures {
+    /// A report without this figure does not hold.
+    pub fn require(&mut self, name: &'static str) {
+        debug_assert!(FIGURES.iter().any(|figure| figure.name == name), "{name}");
+        self.required.push(name);
+    }
+
     /// Notes a figure; what is not known is left out.
     pub fn note(&mut self, name: &'static str, value: Option<f64>) {
         debug_assert!(FIGURES.iter().any(|figure| figure.name == name), "{name}");
-        self.0.extend(value.filter(|value| value.is_finite()).map(|value| (name, value)));
+        self.known.extend(value.filter(|value| value.is_finite()).map(|value| (name, value)));
     }
 
     /// A figure.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<f64> {
-        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+        self.known.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
     /// Holds every figure against its limits: those that were asked for, in place of its own.
@@ -143,9 +160,9 @@ impl Figures {
     fn verdict(&self, figure: &Figure, limits: &[FailIf]) -> Option<Verdict> {
         let value = self.value(figure.name);
         let asked: Vec<FailIf> = limits.iter().filter(|limit| limit.name == figure.name).cloned().collect();
-        let is_asked = !asked.is_empty();
+        let is_asked = !asked.is_empty() || self.required.contains(&figure.name);
         let own = figure.most.map(|number| FailIf { name: figure.name.to_owned(), above: true, number });
-        let limits: Vec<FailIf> = if is_asked { asked } else { own.into_iter().collect() };
+        let limits: Vec<FailIf> = if !asked.is_empty() { asked } else { own.into_iter().collect() };
         let outcome = match value {
             _ if limits.is_empty() => Outcome::Told,
             None => Outcome::Unjudged,
@@ -184,5 +201,16 @@ mod tests {
         assert_eq!(outcome(&asked, "overshoot"), Some((Outcome::Held, false)));
         assert_eq!(outcome(&asked, "use_of_places"), Some((Outcome::Failed, true)));
         assert_eq!(outcome(&asked, "tau"), Some((Outcome::Unjudged, true)));
+        figures.require("tau");
+        assert_eq!(outcome(&figures.judge(&[]), "tau"), Some((Outcome::Unjudged, true)), "no pass from missing data");
+    }
+
+    #[test]
+    fn a_rehearsal_whose_requests_fail_does_not_hold() {
+        for (share, outcome) in [(0.84, Outcome::Failed), (0.011, Outcome::Failed), (0.009, Outcome::Held)] {
+            let mut figures = Figures::default();
+            figures.note("failed_share", Some(share));
+            assert_eq!(figures.judge(&[])[0].outcome, outcome, "{share}");
+        }
     }
 }

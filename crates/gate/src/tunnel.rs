@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tracing::debug;
 use vestibule_core::line::FoundState;
-use vestibule_core::{QueueId, SessionId};
+use vestibule_core::{Micros, QueueId, SessionId, Store};
 use vestibule_http::Queue;
 
 use crate::state::Gate;
@@ -26,16 +26,58 @@ impl Held {
         Self { gate: gate.clone(), queue: queue.settings.id.clone(), session }
     }
 
-    /// Resolves once the session is no longer active. While the store is away nothing is known, so nothing ends.
+    /// Resolves once the session is no longer active.
     pub(crate) async fn ended(&self) {
-        loop {
-            sleep(LOOK_EVERY).await;
-            let Ok(found) = self.gate.store.find(&self.queue, self.session).await else { continue };
-            let active = found.filter(|found| matches!(found.state, FoundState::Admitted { .. }));
-            if active.is_none_or(|found| found.expires_at <= self.gate.clock.now()) {
-                debug!(queue = %self.queue, session = %self.session, "a tunnel ends with its session");
-                return;
-            }
+        let now = || self.gate.clock.now();
+        end_of(&*self.gate.store, now, &self.queue, self.session).await;
+    }
+}
+
+/// Resolves once the session is no longer active. While the store is away nothing is known, so nothing ends.
+async fn end_of(store: &dyn Store, now: impl Fn() -> Micros, queue: &QueueId, session: SessionId) {
+    loop {
+        sleep(LOOK_EVERY).await;
+        let Ok(found) = store.find(queue, session).await else { continue };
+        let active = found.filter(|found| matches!(found.state, FoundState::Admitted { .. }));
+        if active.is_none_or(|found| found.expires_at <= now()) {
+            debug!(%queue, %session, "a tunnel ends with its session");
+            return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+    use tokio::time::timeout;
+    use vestibule_core::line::Visit;
+    use vestibule_core::settings::Settings;
+    use vestibule_core::{Clock as _, ManualClock, MemoryStore, PutMode};
+
+    use super::*;
+
+    const A_WHILE: Duration = Duration::from_mins(5);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_tunnel_ends_within_a_minute_of_its_session() {
+        let clock = Arc::new(ManualClock::at(Micros(1_700_000_000_000_000)));
+        let store = MemoryStore::new(Arc::clone(&clock));
+        let settings = Settings::from_value(&json!({
+            "id": "tour", "tenant": "acme", "hosts": ["*"], "quota": 2, "handover": { "kind": "check" }, "active_ttl": 600,
+        }));
+        let settings = settings.unwrap();
+        store.put_settings(&settings, PutMode::Always).await.unwrap();
+        let sessions = [SessionId::random(), SessionId::random()];
+        for session in sessions {
+            store.visit(&settings.id, Visit::joining(session)).await.unwrap();
+        }
+        let end = |session| end_of(&store, || clock.now(), &settings.id, session);
+        assert!(timeout(A_WHILE, end(sessions[0])).await.is_err(), "the session is active");
+        store.end(&settings.id, sessions[0]).await.unwrap();
+        assert!(timeout(LOOK_EVERY, end(sessions[0])).await.is_ok(), "an operator ended it");
+        clock.advance(600_000_000);
+        assert!(timeout(LOOK_EVERY, end(sessions[1])).await.is_ok(), "its slot expired");
     }
 }

@@ -20,8 +20,10 @@ pub(crate) async fn away(State(gate): State<Gate>, call: Call) -> Response {
         let told = gate.store.away(&call.queue.settings.id, ticket).await;
         decision.store_time = Some(asked.elapsed());
         if let Err(error) = told {
-            // A beacon reads no answer, and presence lapses by itself.
-            warn!(queue = %call.queue.settings.id, %error, "an away beacon did not reach the store");
+            // A beacon reads no answer, and presence expires by itself.
+            if let Some(held_back) = gate.store_failures.pass() {
+                warn!(queue = %call.queue.settings.id, %error, held_back, "an away beacon did not reach the store");
+            }
         }
     }
     let mut response = allow(StatusCode::NO_CONTENT.into_response(), call.asker);

@@ -37,7 +37,9 @@ async fn reaches_the_store(gate: &Gate, queue: &Queue, ticket: VerifiedTicket) -
     match gate.store.leave(&queue.settings.id, ticket).await {
         Ok(_) | Err(StoreError::UnknownQueue(_)) => true,
         Err(error) => {
-            warn!(queue = %queue.settings.id, %error, "a leave did not reach the store");
+            if let Some(held_back) = gate.store_failures.pass() {
+                warn!(queue = %queue.settings.id, %error, held_back, "a leave did not reach the store");
+            }
             false
         }
     }

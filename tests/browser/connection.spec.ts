@@ -114,7 +114,7 @@ test('Retry-After is honoured, of our own answers and of others', async ({ serve
   expect(gaps(asked)[0]).toBeGreaterThan(4900)
   await restore()
 
-  const body = { queue: 'acme-tour', state: 'unavailable', session: null, position: null, waiting: null, poll_after: 1 }
+  const body = { queue: 'acme-tour', state: 'unavailable', session: 'x', position: null, waiting: null, poll_after: 1 }
   await interfere(page, { status: 200, headers: { 'Retry-After': '4' }, json: body })
   await expect(page.getByRole('heading', { name: 'Reconnecting' })).toBeVisible({ timeout: 20_000 })
   const again = questions(page)

@@ -4,7 +4,7 @@ import { withoutCookies } from './between.ts'
 import { occupant, part, questions, queue } from './queue.ts'
 import { expect, test } from './server.ts'
 
-const explanation = 'Your browser doesn’t keep cookies for this site, so your place can’t be held. Allow cookies, then try again.'
+const explanation = 'Cookies are blocked, so we can’t keep your position. Allow cookies, then try again.'
 
 /** The page says what is wrong and asks no more: nothing came for longer than two rounds take. */
 async function explainsAndStops(page: Page, asked: number[]): Promise<void> {

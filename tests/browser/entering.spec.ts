@@ -48,7 +48,8 @@ test('one whose turn it is reaches the site on its own domain by a redirect, add
   serve,
   page,
 }) => {
-  const settings = queue({ kind: 'redirect' }, { origin: (shop) => shop.replace('127.0.0.1', 'www.example.localhost') })
+  // A slot stays taken for as long as its pass is good, and no pass for longer than its slot.
+  const settings = queue({ kind: 'redirect', active_ttl: 15 }, { origin: (shop) => shop.replace('127.0.0.1', 'www.example.localhost') })
   const gate = await serve(settings)
   const inside = await occupant(gate)
   await page.goto(gate.at('shop.localhost', '/a?b=1'))

@@ -92,13 +92,16 @@ test('one who comes for the first time while the store is away waits as well, an
   page,
 }) => {
   const gate = await serve(queue(quick), ['--store', redis.url])
-  await occupant(gate)
+  const inside = await occupant(gate)
   await redis.stop()
   await page.goto(gate.at('shop.localhost', '/a'))
   await expect(page.getByRole('heading', { name: 'One moment' })).toBeVisible()
   await expect(part(page, 'place')).toBeHidden()
   await expect(part(page, 'keep')).toBeHidden()
   await redis.start()
+  await expect(part(page, 'position')).toHaveText('1', { timeout: 20_000 })
+  expect(await inside.standing()).toMatchObject({ state: 'admitted' })
+  await inside.leave()
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible({ timeout: 20_000 })
 })
 

@@ -8,7 +8,10 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::sleep;
 use vestibule_core::line::FoundState;
-use vestibule_core::{Micros, QueueId, SessionId, Store};
+use vestibule_core::settings::Settings;
+use vestibule_core::{Micros, PutMode, QueueId, SessionId, Store};
+use vestibule_http::Directory;
+use vestibule_store_redis::Keys;
 use vestibule_tests::{GateUnderTest, Origin, Redis, Visitor, wait_until};
 
 use crate::scene::{document_of, over, random_id};
@@ -126,4 +129,20 @@ async fn a_redis_that_comes_back_empty_costs_nobody_their_place() {
     let restored = store.settings(&queue).await.unwrap().unwrap();
     assert_eq!((restored.line.epoch, restored.line.quota, restored.name.as_str()), (epoch, QUOTA, "As it was"));
     assert_eq!(restored.line.revision, changed.line.revision + 1);
+}
+
+#[tokio::test]
+async fn a_queue_that_the_index_lost_is_listed_again_by_whoever_holds_it() {
+    let redis = Redis::start().await;
+    let store = over(&redis, TIMEOUT);
+    let id = random_id();
+    let document = document_of(&id, "shop.example.com", "http://127.0.0.1:9", &json!({}));
+    let settings = Settings::from_value(&document["queues"][0]).unwrap();
+    store.put_settings(&settings, PutMode::Always).await.unwrap();
+    let directory = Arc::new(Directory::new(Arc::clone(&store), Vec::new(), Vec::new()));
+    directory.refresh().await.unwrap();
+    redis.command(&["DEL", Keys::QUEUES]).await;
+    assert_eq!(store.queues().await.unwrap(), []);
+    directory.refresh().await.unwrap();
+    assert_eq!(store.queues().await.unwrap(), [(settings.id, 1)]);
 }

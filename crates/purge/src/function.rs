@@ -129,7 +129,11 @@ fn tell(round: &Round) {
 
 #[cfg(test)]
 mod tests {
-    use vestibule_core::{ManualClock, MemoryRecords, MemoryStore, Micros, SystemClock};
+    use serde_json::json;
+    use vestibule_core::history::{Step, samples};
+    use vestibule_core::line::Visit;
+    use vestibule_core::settings::Settings;
+    use vestibule_core::{ManualClock, MemoryRecords, MemoryStore, Micros, PutMode, SessionId, SystemClock};
 
     use super::*;
 
@@ -158,5 +162,25 @@ mod tests {
         assert_eq!(round["queues"], 0);
         let record = function.store.last_purge().await.unwrap().expect("a record");
         assert_eq!((record.queues, record.unfinished), (0, false));
+    }
+
+    #[tokio::test]
+    async fn the_numbers_of_the_minute_are_those_after_the_purge() {
+        let clock = Arc::new(ManualClock::at(Micros(1_700_000_000_000_000)));
+        let store = Arc::new(MemoryStore::new(Arc::clone(&clock)));
+        let records = Arc::new(MemoryRecords::new(Arc::clone(&clock)));
+        let settings = Settings::from_value(&json!({
+            "id": "tour", "tenant": "acme", "hosts": ["*"], "quota": 1, "handover": { "kind": "check" }, "claim_ttl": 30,
+        }));
+        let settings = settings.unwrap();
+        store.put_settings(&settings, PutMode::Always).await.unwrap();
+        store.visit(&settings.id, Visit::joining(SessionId::random())).await.unwrap();
+        clock.advance(20_000_000);
+        store.visit(&settings.id, Visit::joining(SessionId::random())).await.unwrap();
+        clock.advance(11_000_000);
+        let function = Function::new(store, Arc::clone(&records) as _, Arc::clone(&clock));
+        assert_eq!(function.call(1_700_000_091_000).await.unwrap()["admitted"], 1);
+        let samples = samples(&*records, &settings.id, Step::Minute, Micros(0)).await.unwrap();
+        assert_eq!(samples.iter().map(|it| (it.waiting, it.active)).collect::<Vec<_>>(), [(0, 1)]);
     }
 }

@@ -62,7 +62,7 @@ impl Report {
 
     fn verdict_table(&self) -> String {
         let mut html =
-            "<div class=\"scroll\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>\n<thead><tr><th>Verdict</th><th>Figure</th><th class=\"n\">Value</th>\
+            "<div class=\"scroll\" role=\"region\" aria-label=\"Figures\" tabindex=\"0\"><table>\n<thead><tr><th>Verdict</th><th>Figure</th><th class=\"n\">Value</th>\
                         <th>Fails if</th></tr></thead>\n<tbody>\n"
                 .to_owned();
         for verdict in &self.verdicts {
@@ -117,7 +117,7 @@ impl Report {
         if self.statuses.is_empty() && self.failures.is_empty() {
             return;
         }
-        *html += "<h2>Answers</h2>\n<div class=\"scroll\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>\n<thead><tr><th>Status, or why there was none</th>\
+        *html += "<h2>Answers</h2>\n<div class=\"scroll\" role=\"region\" aria-label=\"Answers\" tabindex=\"0\"><table>\n<thead><tr><th>Status, or why there was none</th>\
                   <th class=\"n\">Count</th></tr></thead>\n<tbody>\n";
         for (status, count) in &self.statuses {
             let _ = writeln!(html, "<tr><td>{status}</td><td class=\"n\">{count}</td></tr>");
@@ -126,7 +126,7 @@ impl Report {
             let _ =
                 writeln!(html, "<tr><td class=\"failed\">{}</td><td class=\"n\">{count}</td></tr>", escape(failure));
         }
-        *html += "</tbody>\n</table></div>\n<div class=\"scroll\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>\n<thead><tr><th>Question</th><th class=\"n\">Median</th>\
+        *html += "</tbody>\n</table></div>\n<div class=\"scroll\" role=\"region\" aria-label=\"Times to an answer\" tabindex=\"0\"><table>\n<thead><tr><th>Question</th><th class=\"n\">Median</th>\
                   <th class=\"n\">9 of 10</th><th class=\"n\">99 of 100</th><th class=\"n\">Longest</th></tr></thead>\n<tbody>\n";
         for (question, times) in &self.latency_ms {
             let _ = write!(html, "<tr><td>{question}</td>");
@@ -142,7 +142,7 @@ impl Report {
         if self.drill.is_empty() {
             return;
         }
-        *html += "<h2>The drill</h2>\n<div class=\"scroll\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>\n<thead><tr><th class=\"n\">At</th><th>What</th><th>Command</th>\
+        *html += "<h2>The drill</h2>\n<div class=\"scroll\" role=\"region\" aria-label=\"Commands of the drill\" tabindex=\"0\"><table>\n<thead><tr><th class=\"n\">At</th><th>What</th><th>Command</th>\
                   <th>Ended</th></tr></thead>\n<tbody>\n";
         for struck in &self.drill {
             let class = if struck.done { "held" } else { "failed" };
@@ -163,7 +163,7 @@ impl Report {
         let bill = &self.cost.bill;
         let _ = writeln!(
             html,
-            "<h2>Cost on AWS</h2>\n<p class=\"sub\">For the time that it lasted, with {}. Estimates: {}.</p>\n<div class=\"scroll\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>\n<tbody>",
+            "<h2>Cost on AWS</h2>\n<p class=\"sub\">For the time that it lasted, with {}. Estimates: {}.</p>\n<div class=\"scroll\" role=\"region\" aria-label=\"Costs\" tabindex=\"0\"><table>\n<tbody>",
             escape(&self.cost.node),
             escape(self.cost.prices),
         );
@@ -190,7 +190,7 @@ impl Report {
     }
 
     fn add_crowd(&self, html: &mut String) {
-        *html += "<h2>The crowd</h2>\n<div class=\"scroll\" role=\"region\" aria-label=\"Table\" tabindex=\"0\"><table>\n<tbody>\n";
+        *html += "<h2>The crowd</h2>\n<div class=\"scroll\" role=\"region\" aria-label=\"Habits of the crowd\" tabindex=\"0\"><table>\n<tbody>\n";
         if let Ok(serde_json::Value::Object(habits)) = serde_json::to_value(&self.scene.habits) {
             for (name, value) in habits {
                 let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

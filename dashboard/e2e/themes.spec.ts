@@ -115,7 +115,7 @@ test('a broken archive is refused at its file and line, and mended there', async
   const queue = '{% extends "vestibule/queue.html" %}\n{% block notes %}\n{{ positon }} of the archive\n{% endblock %}\n'
   await add.setInputFiles({ name: 'theme.zip', mimeType: 'application/zip', buffer: archive({ 'acme/queue.html': queue, 'acme/logo.svg': SVG }) })
   await expect(page.getByText('It does not work yet')).toBeVisible()
-  await page.getByRole('button', { name: 'queue.html:3' }).click()
+  await page.getByRole('alert').getByRole('button', { name: 'queue.html:3' }).click()
   const editor = page.getByLabel('Content of queue.html')
   await expect(editor).toBeFocused()
   await expect(editor).toHaveAttribute('aria-invalid', 'true')

@@ -14,11 +14,15 @@ test('the log says who changed what, is searched, and leads to older entries', a
 
   await test.step('the newest first, older ones on demand', async () => {
     await expect(entries).toHaveCount(50)
-    await expect(entries.nth(1)).toContainText('quota')
-    await expect(entries.nth(1)).toContainText('159')
+    await expect(entries.first()).toContainText('quota')
+    await expect(entries.first()).toContainText('159')
     await page.getByRole('button', { name: 'Older entries' }).click()
     await expect(page.getByText('That is all there is.')).toBeVisible()
     await accessible(page, 'the log')
+    await expect(entries.filter({ hasText: 'signed in' })).toHaveCount(0)
+    await page.getByLabel('Show sign-ins').check()
+    await expect(entries.first()).toContainText('ada signed in')
+    await page.getByLabel('Show sign-ins').uncheck()
   })
   await test.step('of a list it tells what was lost and gained, of an object what differs', async () => {
     await page.getByLabel('Text').fill('old.localhost')

@@ -9,8 +9,8 @@ import { useAuditPages, type AuditPages, type Search } from './pages'
 const entry = (id: string) => ({ id, at: 1, action: 'queue.change', request: 'r', changes: [] }) as AuditEntry
 const settled = () => new Promise((resolve) => setTimeout(resolve))
 
-function pages(search: () => Search): AuditPages {
-  return effectScope().run(() => useAuditPages(search)) as AuditPages
+function pages(search: () => Search, hides = false): AuditPages {
+  return effectScope().run(() => useAuditPages(search, () => hides)) as AuditPages
 }
 
 test('a search goes on through parts of the log in which it found nothing', async () => {
@@ -45,4 +45,31 @@ test('another search begins with nothing', async () => {
   text.value = 'b'
   await nextTick()
   expect(found.entries.value).toBeUndefined()
+})
+
+const signIn = (id: string) => ({ ...entry(id), action: 'account.sign_in' })
+
+test('hidden sign-ins leave a full page of changes', async () => {
+  const search = vi.spyOn(service, 'searchAudit')
+  // Every fourth entry is a change.
+  const part = (from: number) => Array.from({ length: 200 }, (_, index) => (index % 4 === 0 ? entry : signIn)(`${from - index}-0`))
+  search.mockResolvedValueOnce({ entries: part(1000), next: '801-0' }).mockResolvedValueOnce({ entries: part(800), next: null })
+  const found = pages(() => ({}), true)
+  await settled()
+  expect(search).toHaveBeenCalledTimes(1)
+  expect(found.entries.value).toHaveLength(50)
+  expect(found.entries.value?.every(({ action }) => action === 'queue.change')).toBe(true)
+  // The page ends with its last change, and the next one begins there.
+  expect([found.next.value, found.hidden.value]).toEqual(['804-0', 147])
+  await found.older()
+  expect(search.mock.calls[1]?.[0]).toMatchObject({ before: '804-0', limit: 200 })
+  expect(found.hidden.value).toBeGreaterThan(147)
+})
+
+test('a search that finds sign-ins alone ends and can go on', async () => {
+  const search = vi.spyOn(service, 'searchAudit').mockResolvedValue({ entries: [signIn('9-0')], next: '9-0' })
+  const found = pages(() => ({}), true)
+  await settled()
+  expect(search).toHaveBeenCalledTimes(10)
+  expect([found.entries.value, found.next.value, found.hidden.value]).toEqual([[], '9-0', 10])
 })

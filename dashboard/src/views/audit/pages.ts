@@ -10,6 +10,11 @@ const PAGE = 50
 const PARTS_MAX = 4
 /** So many new entries are enough to stop looking. */
 const ENOUGH = 20
+/** Where sign-ins are hidden, more entries are asked for at once, and more parts, to fill a page with the rest. */
+const PAGE_HIDING = 200
+const PARTS_MAX_HIDING = 10
+/** Actions of signing in and out, successful or not. */
+const SIGN_IN = /^account\.sign_/
 
 /** What is searched for; pages are the list's own matter. */
 export type Search = Omit<AuditSearch, 'limit' | 'before'>
@@ -20,6 +25,8 @@ export interface AuditPages {
   entries: ShallowRef<AuditEntry[] | undefined>
   /** What the next page comes before; `null` at the end. */
   next: Ref<string | null>
+  /** How many sign-ins were found and left out. */
+  hidden: Ref<number>
   isBusy: Ref<boolean>
   problem: ShallowRef<Problem | undefined>
   /** Begins again with the newest. */
@@ -28,26 +35,38 @@ export interface AuditPages {
   older(): Promise<void>
 }
 
-/** Searches, and begins anew when what is searched for changes. */
-export function useAuditPages(search: () => Search): AuditPages {
+/** Searches, and begins again when the search changes. `hidesSignIns` leaves sign-ins out; the API can't exclude an action. */
+export function useAuditPages(search: () => Search, hidesSignIns: () => boolean = () => false): AuditPages {
   const entries = shallowRef<AuditEntry[]>()
   const next = ref<string | null>(null)
+  const hidden = ref(0)
   const isBusy = ref(false)
   const problem = shallowRef<Problem>()
   let asked = 0
 
-  async function look(before: string | null): Promise<void> {
+  async function look(from: string | null): Promise<void> {
+    let before = from
     const mine = ++asked
     isBusy.value = true
+    const isHiding = hidesSignIns()
+    const limit = isHiding ? PAGE_HIDING : PAGE
+    const partsMax = isHiding ? PARTS_MAX_HIDING : PARTS_MAX
     try {
-      let found = before === null ? [] : (entries.value ?? [])
-      const enough = found.length + ENOUGH
-      for (let part = 0; part < PARTS_MAX && (part === 0 || before !== null) && found.length < enough; part += 1) {
-        const page = await searchAudit({ ...search(), limit: PAGE, before: before ?? undefined })
+      let fresh: AuditEntry[] = []
+      for (let part = 0; part < partsMax && (part === 0 || before !== null) && shown(fresh, isHiding).length < (isHiding ? PAGE : ENOUGH); part += 1) {
+        const page = await searchAudit({ ...search(), limit, before: before ?? undefined })
         if (mine !== asked) return
-        found = [...found, ...page.entries]
+        fresh = [...fresh, ...page.entries]
         before = page.next ?? null
       }
+      const last: AuditEntry | undefined = shown(fresh, isHiding)[PAGE - 1]
+      if (isHiding && last && last !== fresh.at(-1)) {
+        // The rest is asked for again with the next page.
+        fresh = fresh.slice(0, fresh.indexOf(last) + 1)
+        before = last.id ?? null
+      }
+      const found = [...(from === null ? [] : (entries.value ?? [])), ...shown(fresh, isHiding)]
+      hidden.value = (from === null ? 0 : hidden.value) + fresh.length - shown(fresh, isHiding).length
       entries.value = found
       next.value = before
       problem.value = undefined
@@ -61,10 +80,15 @@ export function useAuditPages(search: () => Search): AuditPages {
   const refresh = () => look(null)
   const older = () => look(next.value)
 
-  watch(() => JSON.stringify(search()), () => {
+  watch(() => JSON.stringify([search(), hidesSignIns()]), () => {
     entries.value = undefined
+    hidden.value = 0
     void refresh()
   }, { immediate: true })
   onScopeDispose(() => (asked += 1))
-  return { entries, next, isBusy, problem, refresh, older }
+  return { entries, next, hidden, isBusy, problem, refresh, older }
+}
+
+function shown(entries: AuditEntry[], isHiding: boolean): AuditEntry[] {
+  return isHiding ? entries.filter(({ action }) => !SIGN_IN.test(action)) : entries
 }

@@ -1,0 +1,40 @@
+import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
+import { afterEach, expect, test } from 'vitest'
+
+import { found, put, signedIn } from '@/testing/mounted'
+import { serve } from '@/testing/server'
+
+import AuditView from './AuditView.vue'
+
+enableAutoUnmount(afterEach)
+
+const entry = (id: string, action: string) => ({ id, at: 1, action, operator: 'otto', request: 'r', changes: [], outcome: 'done', via: 'api' })
+const log = { entries: [entry('3-0', 'account.sign_in'), entry('2-0', 'tenant.change'), entry('1-0', 'account.change_password')], next: null }
+const entries = () => document.querySelectorAll('.entry').length
+
+test('sign-ins are hidden until they are asked for', async () => {
+  serve({ 'GET /api/v1/audit': log })
+  signedIn('superuser', null)
+  put(AuditView)
+  await flushPromises()
+  expect(entries()).toBe(2)
+  expect(found('main, body').textContent).toContain('1 sign-in hidden')
+  found<HTMLInputElement>('label input[type=checkbox]').click()
+  await flushPromises()
+  expect(entries()).toBe(3)
+  expect(document.body.textContent).not.toContain('hidden')
+})
+
+test('a search for account events shows sign-ins', async () => {
+  const asked = serve({ 'GET /api/v1/audit': log })
+  signedIn('superuser', null)
+  put(AuditView)
+  await flushPromises()
+  const action = found<HTMLSelectElement>('select')
+  action.value = 'account.'
+  action.dispatchEvent(new Event('change', { bubbles: true }))
+  await flushPromises()
+  expect(asked.at(-1)?.line).toContain('action=account.')
+  expect(entries()).toBe(3)
+  expect(document.querySelector('input[type=checkbox]')).toBeNull()
+})

@@ -4,7 +4,9 @@ test('what the server says is said in German, in fields, confirmations and reaso
   await office.api.tenant('acme', 'Acme Live')
   await office.api.queue({ id: 'acme-tour', rules: [{ action: 'queue', path: ['/shop/**'] }] })
   await signIn(page, office)
-  await page.getByLabel('Language').selectOption('de')
+  await page.getByRole('button', { name: 'Account' }).click()
+  await page.getByRole('menuitemradio', { name: 'Deutsch' }).click()
+  await page.keyboard.press('Escape')
 
   await page.goto(`${office.url}/queues/acme-tour/settings`)
   await page.getByLabel('Anwesenheit in der Reihe').fill('4000')

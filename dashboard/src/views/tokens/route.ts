@@ -1,5 +1,3 @@
-import { KeyRound } from '@lucide/vue'
-
 import type { View } from '@/views/view'
 
 import { useTokenTexts } from './texts'
@@ -15,5 +13,4 @@ export default {
       meta: { title: () => t.value.title, needs: 'operator' },
     },
   ],
-  link: { to: 'tokens', label: () => t.value.title, icon: KeyRound, order: 50, needs: 'operator' },
 } satisfies View

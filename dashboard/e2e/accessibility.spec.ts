@@ -68,6 +68,21 @@ test('dialogs and menus can be used by everybody, and by keyboard alone', async 
   await check(page, 'the differences')
 })
 
+test('on a phone the numbers of a queue are on the first screen, and the tabs can be reached', async ({ page, office }) => {
+  await furnish(office)
+  await page.setViewportSize({ width: 360, height: 740 })
+  await signIn(page, office, undefined, '/queues/northern-winter')
+  await expect(page.locator('dl.tiles > div')).toHaveCount(6)
+  for (const tile of await page.locator('dl.tiles > div').all()) await expect(tile).toBeInViewport({ ratio: 1 })
+  const tabs = page.getByRole('navigation', { name: 'Parts of this queue' })
+  await expect(tabs.locator('.scroller')).toHaveClass(/after/)
+  await tabs.getByRole('link', { name: 'Connect the site' }).focus()
+  await expect(tabs.getByRole('link', { name: 'Connect the site' })).toBeInViewport({ ratio: 1 })
+  await page.keyboard.press('Enter')
+  await expect(page).toHaveURL(/\/site$/)
+  await expect(tabs.locator('.scroller')).toHaveClass(/before/)
+})
+
 test('the first key leads past the navigation', async ({ page, office }) => {
   await signIn(page, office)
   await page.reload()

@@ -1,0 +1,31 @@
+import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
+import { afterEach, expect, test } from 'vitest'
+
+import { found, put } from '@/testing/mounted'
+
+import QueueTabs from './QueueTabs.vue'
+
+enableAutoUnmount(afterEach)
+
+async function scrolled(to: number, width = 328): Promise<string[]> {
+  const row = found('.scroller')
+  Object.defineProperties(row, { scrollLeft: { value: to, configurable: true }, clientWidth: { value: width, configurable: true }, scrollWidth: { value: 500, configurable: true } })
+  row.dispatchEvent(new Event('scroll'))
+  await flushPromises()
+  return [...row.classList].filter((name) => name !== 'scroller')
+}
+
+test('a row that does not fit shows on which side there is more', async () => {
+  put(QueueTabs, { queue: 'acme-tour' })
+  expect(await scrolled(0)).toEqual(['after'])
+  expect(await scrolled(80)).toEqual(['before', 'after'])
+  expect(await scrolled(172)).toEqual(['before'])
+  expect(await scrolled(0, 500)).toEqual([])
+})
+
+test('every page is a link that the keyboard reaches', () => {
+  put(QueueTabs, { queue: 'acme-tour' })
+  const links = [...document.querySelectorAll('nav a')]
+  expect(links.map((link) => link.textContent?.trim())).toEqual(['Live', 'Settings', 'Rules', 'Visitors', 'Log', 'Connect the site'])
+  expect(links.every((link) => link.hasAttribute('href') && link.getAttribute('tabindex') === null)).toBe(true)
+})

@@ -134,6 +134,24 @@ test('a broken archive is refused at its file and line, and mended there', async
   await expect(page.getByText('These pages were written by hand')).toBeVisible()
 })
 
+test('publishing a theme that no queue uses asks which queues shall use it', async ({ page, office }) => {
+  await office.api.tenant('acme', 'Acme Live')
+  await office.api.queue({ id: 'acme-tour', name: 'World tour' })
+  await office.api.operator(OTTO, 'operator')
+  await signIn(page, office, OTTO, '/themes/acme')
+  await page.getByLabel('At the bottom').fill('help@acme.example')
+  await page.getByRole('button', { name: 'Save as a version' }).click()
+  await page.getByRole('button', { name: 'Publish' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Which queues use the theme acme?' })
+  await expect(dialog.getByRole('checkbox', { name: 'World tour' })).not.toBeChecked()
+  await accessible(page, 'the queues of a theme')
+  await dialog.getByRole('checkbox', { name: 'World tour' }).check()
+  await dialog.getByRole('button', { name: 'Use the theme for 1 queue' }).click()
+  await expect(dialog).toBeHidden()
+  expect((await office.api.settings('acme-tour')).theme).toBe('acme')
+})
+
 test('changes that are not saved are not left behind by a click', async ({ page, office }) => {
   await prepare(office)
   await signIn(page, office, OTTO, '/themes/acme')

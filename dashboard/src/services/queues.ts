@@ -1,8 +1,23 @@
 import { send } from './http'
 import type { Levers, QueueClone, QueueDraft, QueuePatch, QueueSettings, UrlTest, Validated } from './types'
 
+/** Queues that are asked for at once. */
+const QUEUES_PAGE = 500
+
 export const readQueue = (queue: string, signal?: AbortSignal) =>
   send('get', '/api/v1/queues/{queue}', { path: { queue }, signal })
+
+/** All queues of a tenant, with their settings. */
+export async function queuesOf(tenant: string): Promise<QueueSettings[]> {
+  const queues: QueueSettings[] = []
+  let after: string | undefined
+  do {
+    const page = await send('get', '/api/v1/queues', { query: { tenant, after, limit: QUEUES_PAGE } })
+    queues.push(...page.queues)
+    after = page.next ?? undefined
+  } while (after !== undefined)
+  return queues
+}
 
 export const createQueue = (draft: QueueDraft) =>
   send('post', '/api/v1/queues', { body: draft }) as Promise<QueueSettings>

@@ -14,7 +14,8 @@ import type { Work } from './work'
 export interface Steps {
   check(): Promise<void>
   save(): Promise<void>
-  publish(version: ThemeVersionView): Promise<void>
+  /** Resolves to whether it was published. */
+  publish(version: ThemeVersionView): Promise<boolean>
   open(version: ThemeVersionView): Promise<void>
   startOver(guided: Guided): Promise<void>
   unpublish(): Promise<void>
@@ -36,9 +37,11 @@ export function useSteps(work: Work, theme: string): Steps {
     if (await work.save()) notices.done(t.value.saved)
   }
 
-  async function publish(version: ThemeVersionView): Promise<void> {
-    if (!(await confirmation.ask({ title: t.value.publishTitle, body: t.value.publishBody, action: t.value.publish }))) return
-    if (await work.publish(version)) notices.done(t.value.published)
+  async function publish(version: ThemeVersionView): Promise<boolean> {
+    if (!(await confirmation.ask({ title: t.value.publishTitle, body: t.value.publishBody, action: t.value.publish }))) return false
+    const isDone = await work.publish(version)
+    if (isDone) notices.done(t.value.published)
+    return isDone
   }
 
   async function open(version: ThemeVersionView): Promise<void> {

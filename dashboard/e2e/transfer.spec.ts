@@ -30,6 +30,16 @@ test('a document is imported after it was shown what it changes', async ({ page,
   expect(queues.map(({ id, name }) => [id, name])).toEqual([['acme-new', 'World tour'], ['acme-tour', 'Grand tour']])
 })
 
+test('an exported TOML file is imported again', async ({ page, office }) => {
+  await office.api.tenant('acme', 'Acme')
+  await office.api.queue({ id: 'acme-tour', name: 'World tour', rules: [{ action: 'bypass', path: ['/static/**'] }] })
+  await signIn(page, office, undefined, '/transfer')
+  const download = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'As TOML' }).click()
+  await page.getByLabel('Document', { exact: true }).setInputFiles(await (await download).path())
+  await expect(page.getByText('Nothing: everything is as the document says.')).toBeVisible()
+})
+
 test('everything is exported as a file', async ({ page, office }) => {
   await office.api.tenant('acme', 'Acme')
   await signIn(page, office, undefined, '/transfer')

@@ -1,0 +1,35 @@
+import type { SettingsDraft } from '@/services/types'
+
+/** A settings document that can't be read. */
+export class DocumentError extends Error {
+  constructor(
+    readonly format: 'json' | 'toml',
+    /** Line of the error, from 1, where it is known. */
+    readonly line?: number,
+  ) {
+    super(`not a ${format} document`)
+    this.name = 'DocumentError'
+  }
+}
+
+/**
+ * Reads a settings document in JSON or TOML. The first character tells them apart: a JSON document begins with a brace, which
+ * no TOML document does. The TOML parser is loaded only for TOML. Throws a [`DocumentError`].
+ */
+export async function readDocument(text: string): Promise<SettingsDraft> {
+  // Editors on Windows put a byte order mark in front.
+  const plain = text.replace(/^\uFEFF/, '')
+  if (plain.trimStart().startsWith('{')) {
+    try {
+      return JSON.parse(plain) as SettingsDraft
+    } catch {
+      throw new DocumentError('json')
+    }
+  }
+  const { parse, TomlError } = await import('smol-toml')
+  try {
+    return parse(plain) as SettingsDraft
+  } catch (error) {
+    throw new DocumentError('toml', error instanceof TomlError ? error.line : undefined)
+  }
+}

@@ -80,6 +80,11 @@ fn metrics_token(options: &ServeOptions) -> anyhow::Result<Option<MetricsToken>>
 }
 
 impl Admin {
+    /// The address that it listens on.
+    pub(crate) fn address(&self) -> String {
+        self.server.address()
+    }
+
     /// Serves for ever: while the gate drains there is still something to watch.
     pub(crate) async fn serve(self) {
         let address = self.server.address();

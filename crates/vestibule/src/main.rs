@@ -20,6 +20,7 @@ mod serve;
 mod server;
 mod settings_file;
 mod state_file;
+mod summary;
 
 use std::process::ExitCode;
 

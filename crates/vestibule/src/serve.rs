@@ -1,5 +1,6 @@
 //! `vestibule serve`: the gate, the purge and, on an address of its own, the backoffice in one process.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +31,7 @@ use crate::limits::Limits;
 use crate::server::{Server, raise_descriptor_limit};
 use crate::settings_file::read_settings;
 use crate::state_file::{KnownQueues, StateFile};
+use crate::summary::Summary;
 
 /// Time between two rounds of the purge.
 const PURGE_EVERY: Duration = Duration::from_secs(5);
@@ -80,6 +82,13 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let written = Written::new(store.clone(), directory, record, kept.known);
     if let Err(error) = written.write(&document, &[]).await {
         warn!(%error, "the settings could not be written to the store yet");
+    }
+    if std::io::stdout().is_terminal() {
+        let dashboard = admin.as_ref().map(admin::Admin::address);
+        let store = store_kind(&options.store);
+        let visitors = server.address();
+        let summary = Summary { visitors: &visitors, dashboard: dashboard.as_deref(), store, queues: &document.queues };
+        print!("{}", summary.to_text());
     }
     let settings = tokio::spawn(keep_settings(options.clone(), written, document, hangup));
     let purge = tokio::spawn(keep_purging(store, records));

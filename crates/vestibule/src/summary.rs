@@ -1,0 +1,97 @@
+//! What somebody who starts the program in a terminal needs first: where everything is, and what to put into the site.
+
+use std::fmt::Write as _;
+
+use vestibule_core::settings::Settings;
+
+/// Most queues that are named.
+const NAMED_MAX: usize = 5;
+
+/// Where a running program is reached, and what it protects.
+pub(crate) struct Summary<'a> {
+    /// Address of the gate: `http://127.0.0.1:8080`.
+    pub(crate) visitors: &'a str,
+    /// Address of the dashboard, if it is served.
+    pub(crate) dashboard: Option<&'a str>,
+    /// Kind of the store.
+    pub(crate) store: &'a str,
+    /// The queues of the settings.
+    pub(crate) queues: &'a [Settings],
+}
+
+impl Summary<'_> {
+    /// As lines for a terminal.
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = String::from("\nVestibule is running. Ctrl+C stops it.\n\n");
+        let _ = writeln!(text, "  Visitors   {}", self.visitors);
+        if let Some(dashboard) = self.dashboard {
+            let _ = writeln!(text, "  Dashboard  {dashboard}");
+        }
+        let _ = writeln!(text, "  Store      {}", self.store);
+        if self.queues.is_empty() {
+            text += "  Queues     those in the store; create one in the dashboard or with vestibule apply\n";
+        }
+        for (number, queue) in self.queues.iter().take(NAMED_MAX).enumerate() {
+            let label = if number == 0 { "Queues" } else { "" };
+            let hosts: Vec<String> = queue.hosts.iter().map(ToString::to_string).collect();
+            let hosts = if hosts == ["*"] { "all hosts".to_owned() } else { hosts.join(", ") };
+            let _ = writeln!(text, "  {label:<9}  {}: quota {}, {hosts}", queue.id, queue.line.quota);
+        }
+        if self.queues.len() > NAMED_MAX {
+            let _ = writeln!(text, "             and {} more", self.queues.len() - NAMED_MAX);
+        }
+        if let Some(queue) = self.queues.first() {
+            let _ = writeln!(
+                text,
+                "\n  Put this into the pages of your site, so that those who are admitted stay admitted:\n  \
+                 <script src=\"/_vestibule/keepalive.js\" data-queue=\"{}\" defer></script>",
+                queue.id
+            );
+        }
+        text + "\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn queue(id: &str, hosts: &[&str]) -> Settings {
+        let handover = json!({ "kind": "proxy", "origin": "http://127.0.0.1:3000" });
+        Settings::from_value(&json!({ "id": id, "tenant": "acme", "hosts": hosts, "quota": 100, "handover": handover }))
+            .unwrap()
+    }
+
+    #[test]
+    fn addresses_queues_and_the_script_are_told() {
+        let queues = [queue("default", &["*"])];
+        let summary = Summary {
+            visitors: "http://127.0.0.1:8080",
+            dashboard: Some("http://127.0.0.1:8081"),
+            store: "memory",
+            queues: &queues,
+        };
+        let text = summary.to_text();
+        for line in [
+            "  Visitors   http://127.0.0.1:8080\n",
+            "  Dashboard  http://127.0.0.1:8081\n",
+            "  Store      memory\n",
+            "  Queues     default: quota 100, all hosts\n",
+            "  <script src=\"/_vestibule/keepalive.js\" data-queue=\"default\" defer></script>\n",
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+    }
+
+    #[test]
+    fn of_many_queues_the_first_are_named() {
+        let queues: Vec<Settings> =
+            (0..7).map(|number| queue(&format!("tour-{number}"), &["a.example", "b.example"])).collect();
+        let summary = Summary { visitors: "http://0.0.0.0:80", dashboard: None, store: "redis", queues: &queues };
+        let text = summary.to_text();
+        assert!(text.contains("             tour-4: quota 100, a.example, b.example\n"), "{text}");
+        assert!(text.contains("and 2 more") && !text.contains("tour-5") && !text.contains("Dashboard"), "{text}");
+    }
+}

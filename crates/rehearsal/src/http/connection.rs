@@ -292,7 +292,7 @@ impl Caller {
         Ok(sender)
     }
 
-    /// Asks whether this is a gate that works, and whether it has the queue: a visitor status without a ticket joins nobody.
+    /// Asks whether this is a gate that works, and whether it has the queue. HEAD joins nobody.
     async fn look(&self) -> Result<(), PoolError> {
         let target = || self.target.shown().to_owned();
         match self.probe(self.target.health()).await? {
@@ -312,6 +312,7 @@ impl Caller {
     async fn probe(&self, path: Uri) -> Result<StatusCode, PoolError> {
         let question = async {
             let mut request = Request::new(Empty::new());
+            *request.method_mut() = Method::HEAD;
             *request.uri_mut() = path;
             request.headers_mut().insert(HOST, self.target.host.clone());
             let mut sender = self.connect().await?;

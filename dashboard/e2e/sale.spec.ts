@@ -12,27 +12,26 @@ test('a sale is run from an empty backoffice to the end', async ({ page, office 
 
   await test.step('there is nothing yet, and the page says what to do', async () => {
     await expect(page.getByRole('heading', { name: 'No queues yet' })).toBeVisible()
-    await page.getByRole('link', { name: 'Tenants' }).click()
-    await page.getByRole('button', { name: 'Create a tenant' }).first().click()
-    await dialog(page).getByLabel('Name', { exact: true }).fill('Acme Live')
-    await dialog(page).getByLabel('Id', { exact: true }).fill('acme')
-    await dialog(page).getByRole('button', { name: /^Create/ }).click()
-    await expect(dialog(page)).toBeHidden()
   })
 
-  await test.step('a queue is created, and the server says at the fields what is wrong', async () => {
-    await page.getByRole('link', { name: 'Overview' }).click()
+  await test.step('tenant and queue are created on one page, and the server says at the fields what is wrong', async () => {
     await page.getByRole('link', { name: 'Create a queue' }).first().click()
+    await page.getByLabel('Tenant name').fill('Acme Live')
+    await page.getByLabel('Tenant id').fill('acme')
     await page.getByLabel('Id', { exact: true }).fill('Acme Tour')
     await page.getByLabel('Name', { exact: true }).fill('World tour')
     await page.getByLabel('Hosts').fill('acme-tour.localhost')
     await page.getByLabel('Address of the site').fill(office.site)
     await page.getByLabel('Quota').fill('5')
-    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    await page.getByRole('button', { name: 'Create tenant and queue' }).click()
     await expect(page.getByLabel('Id', { exact: true })).toHaveAttribute('aria-invalid', 'true')
+    // The tenant is there by now.
+    await expect(page.getByLabel('Tenant', { exact: true })).toHaveValue('acme')
     await page.getByLabel('Id', { exact: true }).fill('acme-tour')
     await page.getByRole('button', { name: 'Create', exact: true }).click()
     await expect(page.getByRole('heading', { level: 1, name: 'World tour' })).toBeVisible()
+    await expect(page).toHaveURL(/\/queues\/acme-tour\/setup$/)
+    await page.getByRole('link', { name: 'Open the queue', exact: true }).click()
     await expect(page).toHaveURL(/\/queues\/acme-tour$/)
   })
 
@@ -153,7 +152,7 @@ test('a queue is cloned, reset and removed, each only after its name was typed',
   await page.getByLabel('Id', { exact: true }).fill('acme-encore')
   await page.getByLabel('Hosts').fill('acme-encore.localhost')
   await page.getByRole('button', { name: 'Clone', exact: true }).click()
-  await expect(page).toHaveURL(/\/queues\/acme-encore$/)
+  await expect(page).toHaveURL(/\/queues\/acme-encore\/setup$/)
   expect((await office.api.settings('acme-encore')).rules).toEqual([{ action: 'bypass', path: ['/static/**'] }])
 
   await more('Remove')

@@ -12,6 +12,7 @@ export const VIEWS: Record<string, string> = {
   'queue-visitors': '/queues/acme-tour/sessions',
   'queue-log': '/queues/acme-tour/log',
   'queue-site': '/queues/acme-tour/site',
+  'queue-setup': '/queues/acme-tour/setup',
   'new-queue': '/new-queue',
   themes: '/themes',
   tenants: '/tenants',

@@ -20,6 +20,7 @@ async function open(answers: Parameters<typeof serve>[0]): Promise<Asked[]> {
 }
 
 const control = (label: string) => view!.findAll('.field').find((it) => it.find('label').text() === label)!.find<HTMLInputElement>('input, textarea')
+const refusalOf = (status: number, errors: object[]) => () => refusal(status, 'wrong_fields', { errors })
 const send = async () => {
   await view!.find('form').trigger('submit')
   await flushPromises()
@@ -51,4 +52,59 @@ test('the first wrong field gets the focus', async () => {
   await open({ 'POST /api/v1/queues': refusal(422, 'wrong_fields', { errors }) })
   await send()
   expect(document.activeElement).toBe(control('Hosts').element)
+})
+
+const TENANTS = 'GET /api/v1/tenants'
+
+test('the first tenant and its queue are created in one form', async () => {
+  const tenants: object[] = []
+  const asked = await open({
+    [TENANTS]: () => ({ tenants }),
+    'POST /api/v1/tenants': ({ body }) => (tenants.push(body as object), body as object),
+    'POST /api/v1/queues': ({ body }) => body as object,
+  })
+  expect(view!.find('form').exists()).toBe(true)
+  await control('Tenant name').setValue('Große Bühne')
+  expect(control('Tenant id').element.value).toBe('grosse-buehne')
+  await control('Tenant id').setValue('buehne')
+  await control('Name').setValue('World Tour')
+  await control('Hosts').setValue('tickets.example.com')
+  await control('Address of the site').setValue('https://www.example.com')
+  await send()
+  const posts = asked.filter(({ line }) => line.startsWith('POST'))
+  expect(posts.map(({ line }) => line)).toEqual(['POST /api/v1/tenants', 'POST /api/v1/queues'])
+  expect(posts[0]?.body).toEqual({ id: 'buehne', name: 'Große Bühne' })
+  expect(posts[1]?.body).toMatchObject({ id: 'world-tour', tenant: 'buehne', hosts: ['tickets.example.com'], mode: 'paused', quota: 100 })
+  expect(view!.vm.$router.currentRoute.value).toMatchObject({ name: 'queue-setup', params: { queue: 'world-tour' } })
+})
+
+test('a tenant whose queue was refused is not created again', async () => {
+  const tenants: object[] = []
+  const errors = [{ code: 'takes', field: 'name', message: 'is wrong' }]
+  const asked = await open({
+    [TENANTS]: () => ({ tenants }),
+    'POST /api/v1/tenants': ({ body }) => (tenants.push(body as object), body as object),
+    'POST /api/v1/queues': refusalOf(422, errors),
+  })
+  await control('Tenant name').setValue('Acme')
+  await send()
+  // It is the queue's name that is wrong.
+  expect(control('Name').attributes('aria-invalid')).toBe('true')
+  expect(view!.find('form select').element).toHaveProperty('value', 'acme')
+  await send()
+  expect(asked.filter(({ line }) => line === 'POST /api/v1/tenants')).toHaveLength(1)
+})
+
+test('an id that another tenant has is told at its field', async () => {
+  await open({ [TENANTS]: { tenants: [] }, 'POST /api/v1/tenants': refusal(409, 'taken') })
+  await control('Tenant name').setValue('Acme')
+  await send()
+  expect(control('Tenant id').attributes('aria-invalid')).toBe('true')
+})
+
+test('a wrong setting that is folded away is shown', async () => {
+  await open({ 'POST /api/v1/queues': refusalOf(422, [{ code: 'takes', field: 'cookie_domain', message: 'is wrong' }]) })
+  expect(view!.find('details').element.open).toBe(false)
+  await send()
+  expect(view!.find('details').element.open).toBe(true)
 })

@@ -21,6 +21,7 @@ export default {
         page('rules', 'queue-rules', () => t.value.rules, () => import('./rules/RulesPage.vue')),
         page('sessions', 'queue-sessions', () => t.value.sessions, () => import('./sessions/SessionsPage.vue')),
         page('log', 'queue-log', () => t.value.log, () => import('./log/LogPage.vue')),
+        page('setup', 'queue-setup', () => t.value.setup, () => import('./setup/SetupPage.vue')),
         page('site', 'queue-site', () => t.value.site, () => import('./site/SitePage.vue')),
       ],
     },

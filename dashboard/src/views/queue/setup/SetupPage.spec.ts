@@ -1,0 +1,40 @@
+import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
+import { afterEach, expect, test } from 'vitest'
+
+import { provideQueue } from '@/views/queue/queue'
+import { useNumbers } from '@/stores/numbers'
+import { put, signedIn } from '@/testing/mounted'
+import { settings, stats } from '@/testing/queues'
+import { serve } from '@/testing/server'
+
+import SetupPage from './SetupPage.vue'
+
+enableAutoUnmount(afterEach)
+
+const links = () => [...document.querySelectorAll<HTMLAnchorElement>('.setup a')].map((link) => link.getAttribute('href'))
+const done = () => [...document.querySelectorAll('.setup li')].map((step) => (step.textContent ?? '').includes('Done'))
+
+async function open(hosts: string[], numbers: Parameters<typeof stats>[0]): Promise<void> {
+  const now = settings({ hosts, mode: 'paused' })
+  serve({ 'GET /api/v1/queues/acme-tour': now })
+  signedIn()
+  useNumbers().takeOne(stats(numbers))
+  put(SetupPage, {}, () => provideQueue(() => 'acme-tour'))
+  await flushPromises()
+}
+
+test('every step leads to where it is done', async () => {
+  await open(['*.example.com', 'tickets.example.com'], { mode: 'paused', waiting: 0, active: 0, joined_per_minute: 0 })
+  expect(links()).toEqual(['/queues/acme-tour/site', 'https://tickets.example.com/', '/queues/acme-tour/rules', '/queues/acme-tour', '/queues/acme-tour'])
+  expect(done()).toEqual([false, false, false, false, false])
+})
+
+test('visitors and the mode show what is done', async () => {
+  await open(['tickets.example.com'], { mode: 'open', waiting: 3 })
+  expect(done()).toEqual([true, true, false, false, true])
+})
+
+test('a wildcard alone makes no address', async () => {
+  await open(['*'], { mode: 'paused' })
+  expect(links()).toHaveLength(4)
+})

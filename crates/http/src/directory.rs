@@ -37,6 +37,14 @@ pub struct Queue {
     pub cookie_name: String,
 }
 
+impl Queue {
+    /// The same queue with other settings.
+    #[must_use]
+    pub fn with(&self, settings: Settings) -> Self {
+        Self { settings, tenant: self.tenant.clone(), cookie_name: self.cookie_name.clone() }
+    }
+}
+
 /// Host -> queues, kept up to date from the store's index.
 pub struct Directory {
     store: Arc<dyn Store>,

@@ -2047,6 +2047,10 @@ export interface components {
             };
             /** @description The method, GET by default. */
             method?: string;
+            /** @description The queue that `rules` are of. */
+            queue?: string;
+            /** @description Rules to try in place of those that the queue has. */
+            rules?: unknown[];
             /** @description Address of the visitor. */
             source?: string;
             /**

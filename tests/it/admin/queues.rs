@@ -268,6 +268,17 @@ async fn an_address_says_which_queue_it_meets_and_why(office: Office) {
     assert_eq!((&foreign["outcome"], &foreign["queue"]), (&json!("queue"), &Value::Null), "not theirs to see");
     assert!(!foreign.to_string().contains("\"a\"") && !foreign.to_string().contains("rule 1"), "{foreign}");
     assert_eq!(root.post("/url-test", json!({ "url": "/shop", "host": "x" })).await.wrong_fields().len(), 2);
+
+    let rules = json!([{ "action": "queue", "path": "/**" }]);
+    let tried = root.post("/url-test", json!({ "url": "x.example.com", "queue": "a", "rules": rules })).await.json();
+    assert_eq!((&tried["queue"], &tried["asked"][0]["rule"]), (&json!("a"), &json!(0)), "rules that nobody saved");
+    let again = root.post("/url-test", json!({ "url": "x.example.com" })).await.json();
+    assert_eq!(again["queue"], "b", "nor are they now");
+    let wrong = json!({ "url": "x.example.com", "queue": "a", "rules": [{ "action": "turn" }] });
+    let wrong = root.post("/url-test", wrong).await.wrong_fields();
+    assert!(wrong.len() == 1 && wrong[0].starts_with("rules[0].action"), "{wrong:?}");
+    let theirs = json!({ "url": "x.example.com", "queue": "a", "rules": [] });
+    assert_eq!(blue.post("/url-test", theirs).await.status.as_u16(), 404);
 }
 
 async fn bodies_are_bounded_and_must_be_json(office: Office) {

@@ -6,16 +6,18 @@ use axum::extract::State;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
-use vestibule_core::Phrase;
 use vestibule_core::settings::{
-    RequestFacts, Rule, RuleAction, Ruling, Settings, action_of, decisive, normalise_host, rulings,
+    FieldWording, RULES_MAX, RequestFacts, Rule, RuleAction, Ruling, Settings, action_of, decisive, normalise_host,
+    rulings,
 };
+use vestibule_core::{Phrase, QueueId};
 use vestibule_http::Queue;
 
 use crate::access::Caller;
 use crate::body::{JsonBody, read};
 use crate::phrase::PhraseView;
 use crate::problem::Problem;
+use crate::queues::seen;
 use crate::state::Admin;
 use crate::wording::Wording;
 
@@ -44,6 +46,12 @@ pub(crate) struct UrlTest {
     /// Address of the visitor.
     #[schema(value_type = Option<String>, nullable = false)]
     source: Option<IpAddr>,
+    /// The queue that `rules` are of.
+    #[schema(nullable = false)]
+    queue: Option<String>,
+    /// Rules to try in place of those that the queue has.
+    #[schema(nullable = false)]
+    rules: Option<Vec<Value>>,
 }
 
 /// What a request would meet.
@@ -127,13 +135,23 @@ pub(crate) async fn test_url(
     caller: Caller,
     JsonBody(body): JsonBody,
 ) -> Result<Json<UrlMet>, Problem> {
-    let request = request(&body)?;
+    let (request, tried) = request(&body)?;
     admin.directory.refresh().await?;
-    Ok(Json(met(&caller, &request, &admin.directory.of_host(&request.host).await)))
+    let mut queues = admin.directory.of_host(&request.host).await;
+    if let Some((id, rules)) = tried {
+        let mut document = seen(&admin, &caller, id.as_str()).await?.to_value();
+        document["rules"] = rules;
+        let settings = Settings::from_value(&document).map_err(Problem::WrongFields)?;
+        for queue in queues.iter_mut().filter(|queue| queue.settings.id == id) {
+            *queue = Arc::new(queue.with(settings.clone()));
+        }
+    }
+    Ok(Json(met(&caller, &request, &queues)))
 }
 
-fn request(body: &Map<String, Value>) -> Result<Request, Problem> {
-    let (url, request) = read(body, |fields| {
+/// The request, and the rules that are tried with the queue that they are of.
+fn request(body: &Map<String, Value>) -> Result<(Request, Option<(QueueId, Value)>), Problem> {
+    let (url, tried, request) = read(body, |fields| {
         let url = fields.required("url", Wording::Url, |value| split(value.as_str()?));
         let method = |value: &Value| value.as_str().filter(|text| is_method(text)).map(str::to_owned);
         let method = fields.or("method", "GET".to_owned(), Wording::Method, method);
@@ -141,10 +159,16 @@ fn request(body: &Map<String, Value>) -> Result<Request, Problem> {
         let headers = fields.or("headers", Vec::new(), takes(), pairs);
         let cookies = fields.or("cookies", Vec::new(), takes(), pairs);
         let source = fields.optional("source", Wording::Address, |value| value.as_str()?.parse().ok());
-        (url, Request { host: String::new(), path: String::new(), method, headers, cookies, source })
+        let takes_rules = FieldWording::Rules.with("most", RULES_MAX);
+        let rules = fields.optional("rules", takes_rules, |value| value.as_array().map(|_| value.clone()));
+        let queue = match rules {
+            Some(_) => fields.required("queue", FieldWording::Id, |value| value.as_str()?.parse().ok()),
+            None => fields.optional("queue", FieldWording::Id, |value| value.as_str()?.parse().ok()),
+        };
+        (url, queue.zip(rules), Request { host: String::new(), path: String::new(), method, headers, cookies, source })
     })?;
     let (host, path) = url.unwrap_or_default();
-    Ok(Request { host, path, ..request })
+    Ok((Request { host, path, ..request }, tried))
 }
 
 /// Host and path of an address, with or without its scheme.

@@ -1,0 +1,54 @@
+import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
+import { afterEach, expect, test, vi } from 'vitest'
+
+import { bytesOf } from '@/domain/theme-files'
+import * as zip from '@/domain/zip'
+import { found, put } from '@/testing/mounted'
+import { refusal, serve, type Asked } from '@/testing/server'
+
+import LogoField from './LogoField.vue'
+
+enableAutoUnmount(afterEach)
+
+const theme = (id: string, live: boolean, tenant = 'acme') => ({ id, tenant, live, queues: [] })
+const SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+const options = () => [...document.querySelectorAll('option')].map((option) => option.textContent?.trim())
+
+async function open(logo: string, svg = SVG): Promise<Asked[]> {
+  vi.spyOn(zip, 'unzip').mockResolvedValue(new Map([['queue.html', bytesOf('x')], ['logo.svg', bytesOf(svg)]]))
+  const asked = serve({
+    'GET /api/v1/themes': { themes: [theme('acme', true), theme('acme-draft', false), theme('coral', true, 'coral')], states: [], languages: [] },
+    'GET /api/v1/themes/acme/archive': {},
+  })
+  put(LogoField, { tenant: 'acme', modelValue: logo })
+  await flushPromises()
+  return asked
+}
+
+test('images of the live themes of the tenant are offered, and the chosen one is shown', async () => {
+  const asked = await open('logo.svg')
+  expect(options()).toEqual(['None: the name is shown', 'logo.svg (acme)'])
+  expect(asked.filter(({ line }) => line.endsWith('/archive'))).toHaveLength(1)
+  expect(found('iframe').getAttribute('title')).toBe('Preview of logo.svg')
+  expect(found('a', 'Upload').getAttribute('href')).toBe('/themes/acme')
+})
+
+test('an image that can’t be drawn is hidden', async () => {
+  await open('logo.svg', 'no image')
+  expect(document.querySelector('iframe')).toBeNull()
+  expect(document.body.textContent).toContain('The browser can’t display logo.svg.')
+})
+
+test('a logo that no live theme has stays chosen', async () => {
+  await open('old.png')
+  expect(found<HTMLSelectElement>('select').value).toBe('old.png')
+  expect(options()).toContain('old.png (in no live theme)')
+  expect(document.querySelector('iframe')).toBeNull()
+})
+
+test('where themes can’t be read the file is typed', async () => {
+  serve({ 'GET /api/v1/themes': refusal(409, 'no_themes') })
+  put(LogoField, { tenant: 'acme', modelValue: 'logo.svg' })
+  await flushPromises()
+  expect(found<HTMLInputElement>('input').value).toBe('logo.svg')
+})

@@ -7,6 +7,7 @@ import { createApp } from 'vue'
 import App from './App.vue'
 import { router } from './router'
 import { watch } from './services/http'
+import type { Problem } from './services/problem'
 import { useConnection } from './stores/connection'
 import { usePreferences } from './stores/preferences'
 import { useSession } from './stores/session'
@@ -15,6 +16,13 @@ const app = createApp(App).use(createPinia())
 
 usePreferences()
 const connection = useConnection()
-watch({ answered: connection.answered, failed: connection.failed, expired: () => useSession().expired() })
+
+function answered(problem?: Problem): void {
+  connection.answered(problem)
+  const session = useSession()
+  if (problem?.code === 'totp_setup_required' && !session.mustSetUpTotp) void session.refresh().catch(() => undefined)
+}
+
+watch({ answered, failed: connection.failed, expired: () => useSession().expired() })
 
 app.use(router).mount('#app')

@@ -27,3 +27,13 @@ test('a page that takes a role is not there for others', async () => {
   await router.push('/new-queue')
   expect(router.currentRoute.value.name).toBe('new-queue')
 })
+
+test('an operator who must set up two-factor authentication sees nothing else', async () => {
+  const session = useSession()
+  session.account = { ...account('superuser'), totp: 'required' } as never
+  await router.push('/new-queue?x=1')
+  expect(router.currentRoute.value).toMatchObject({ name: 'two-factor', query: { next: '/new-queue?x=1' } })
+  session.account = { ...account('superuser'), totp: 'on' } as never
+  await router.push(back(router.currentRoute.value))
+  expect(router.currentRoute.value.name).toBe('new-queue')
+})

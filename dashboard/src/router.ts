@@ -30,6 +30,7 @@ router.beforeEach(async (to) => {
   }
   if (to.meta.isPublic) return session.account && to.name === 'sign-in' ? back(to) : true
   if (session.account === null) return { name: 'sign-in', query: { next: to.fullPath } }
+  if (session.mustSetUpTotp && to.name !== 'two-factor') return { name: 'two-factor', query: { next: to.fullPath } }
   return !to.meta.needs || session.hasRole(to.meta.needs) || { name: 'not-found', params: { rest: to.path.split('/').slice(1) } }
 })
 

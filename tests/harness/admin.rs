@@ -6,7 +6,7 @@ use http::request::Builder;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use vestibule_admin::{AdminParts, NewOperator, ProviderConfig, ProviderTexts, bootstrap};
+use vestibule_admin::{AdminParts, NewOperator, ProviderConfig, ProviderTexts, RequireTotp, bootstrap};
 use vestibule_core::Store;
 use vestibule_core::records::Records;
 use vestibule_http::Directory;
@@ -27,11 +27,21 @@ pub struct AdminUnderTest {
 impl AdminUnderTest {
     /// Starts one with a superuser in it.
     pub async fn start(store: Arc<dyn Store>, records: Arc<dyn Records>) -> Self {
-        Self::start_with(store, records, |_| None, None).await
+        Self::start_with(store, records, |_| None, None, RequireTotp::Nobody).await
     }
 
     /// Starts one whose operators may sign in through an identity provider.
     pub async fn start_with_provider(store: Arc<dyn Store>, records: Arc<dyn Records>, issuer: &str) -> Self {
+        Self::start_with_provider_and_totp(store, records, issuer, RequireTotp::Nobody).await
+    }
+
+    /// Starts one with an identity provider, where these operators need TOTP to sign in with a password.
+    pub async fn start_with_provider_and_totp(
+        store: Arc<dyn Store>,
+        records: Arc<dyn Records>,
+        issuer: &str,
+        require_totp: RequireTotp,
+    ) -> Self {
         let texts = |own: &str| ProviderTexts {
             issuer: issuer.to_owned(),
             client_id: "vestibule".to_owned(),
@@ -39,12 +49,17 @@ impl AdminUnderTest {
             admin_url: format!("http://{own}"),
             ..ProviderTexts::default()
         };
-        Self::start_with(store, records, |own| ProviderConfig::of(&texts(own)).unwrap(), None).await
+        Self::start_with(store, records, |own| ProviderConfig::of(&texts(own)).unwrap(), None, require_totp).await
+    }
+
+    /// Starts one where these operators need TOTP to sign in with a password.
+    pub async fn start_with_totp(store: Arc<dyn Store>, records: Arc<dyn Records>, require_totp: RequireTotp) -> Self {
+        Self::start_with(store, records, |_| None, None, require_totp).await
     }
 
     /// Starts one that publishes themes.
     pub async fn start_with_themes(store: Arc<dyn Store>, records: Arc<dyn Records>, themes: Publisher) -> Self {
-        Self::start_with(store, records, |_| None, Some(themes)).await
+        Self::start_with(store, records, |_| None, Some(themes), RequireTotp::Nobody).await
     }
 
     async fn start_with(
@@ -52,6 +67,7 @@ impl AdminUnderTest {
         records: Arc<dyn Records>,
         provider: impl FnOnce(&str) -> Option<ProviderConfig>,
         themes: Option<Publisher>,
+        require_totp: RequireTotp,
     ) -> Self {
         let (name, password) = ROOT;
         bootstrap(&*records, &NewOperator::superuser(name, password).unwrap()).await.unwrap();
@@ -66,6 +82,7 @@ impl AdminUnderTest {
             provider: provider(&address),
             themes,
             audit_days: vestibule_admin::AUDIT_DAYS,
+            require_totp,
             streams: true,
         };
         let router = vestibule_admin::router(parts);

@@ -20,4 +20,5 @@ mod sketches;
 mod tenants;
 mod theme_ends;
 mod themes;
+mod totp;
 mod workshop;

@@ -9,7 +9,7 @@ use vestibule_http::{
     open_store_and_records, variable,
 };
 
-use crate::access::{NewOperator, bootstrap};
+use crate::access::{NewOperator, RequireTotp, bootstrap};
 use crate::provider::{ProviderConfig, ProviderConfigError};
 use crate::state::AdminParts;
 
@@ -22,6 +22,7 @@ pub const AUDIT_DAYS: u64 = 365;
 pub const AUDIT_DAYS_MAX: u64 = 3650;
 const STORE: &str = "VESTIBULE_REDIS_URL";
 const THEMES: &str = "VESTIBULE_THEMES";
+const REQUIRE_TOTP: &str = "VESTIBULE_REQUIRE_TOTP";
 const BOOTSTRAP: &str = "VESTIBULE_ADMIN_BOOTSTRAP";
 
 /// A backoffice as a function's environment describes it.
@@ -36,6 +37,8 @@ pub struct AdminConfig {
     pub themes: ThemesConfig,
     /// `VESTIBULE_AUDIT_DAYS`: days for which audit events are kept, 1 to 3650, [`AUDIT_DAYS`] if it is not set.
     pub audit_days: u64,
+    /// `VESTIBULE_REQUIRE_TOTP`: which operators need TOTP to sign in with a password.
+    pub require_totp: RequireTotp,
     /// `VESTIBULE_ADMIN_BOOTSTRAP`: `name:password` of the first superuser, who is made unless there is one.
     pub first: Option<NewOperator>,
 }
@@ -62,6 +65,8 @@ impl AdminConfig {
     pub fn from_env() -> Result<Self, AdminConfigError> {
         let first = variable(BOOTSTRAP).map(|text| text.parse::<NewOperator>());
         let first = first.transpose().map_err(|error| VariableError::new(BOOTSTRAP, error.to_string()))?;
+        let require_totp = variable(REQUIRE_TOTP).map_or(Ok(RequireTotp::default()), |text| text.parse());
+        let require_totp = require_totp.map_err(|error| VariableError::new(REQUIRE_TOTP, error.to_owned()))?;
         let proxies = number("VESTIBULE_TRUSTED_PROXIES", 0..=TRUSTED_PROXIES_MAX as u64, TRUSTED_PROXIES)?;
         Ok(Self {
             store: StoreConfig::from_env()?,
@@ -69,6 +74,7 @@ impl AdminConfig {
             provider: ProviderConfig::from_env()?,
             themes: ThemesConfig::from_env()?,
             audit_days: number("VESTIBULE_AUDIT_DAYS", 1..=AUDIT_DAYS_MAX, AUDIT_DAYS)?,
+            require_totp,
             first,
         })
     }
@@ -97,6 +103,7 @@ impl AdminConfig {
             provider: self.provider,
             themes: open_publisher(THEMES, &self.themes)?,
             audit_days: self.audit_days,
+            require_totp: self.require_totp,
             streams: false,
         })
     }

@@ -50,7 +50,9 @@ use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 
-pub use access::{NewOperator, NewOperatorError, bootstrap, create_operator, has_superuser, replace_operator};
+pub use access::{
+    NewOperator, NewOperatorError, RequireTotp, bootstrap, create_operator, has_superuser, replace_operator,
+};
 pub use audit::{Via, audit_queue, audit_tenant};
 pub use config::{AUDIT_DAYS, AUDIT_DAYS_MAX, AdminConfig, AdminConfigError};
 pub use dashboard::has_dashboard;

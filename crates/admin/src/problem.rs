@@ -29,6 +29,13 @@ pub(crate) enum Problem {
     WrongPassword,
     /// The password is to be given again.
     PasswordRequired,
+    /// The password was right; the operator has TOTP.
+    CodeRequired,
+    WrongCode,
+    /// This sign-in may set up TOTP, and nothing else.
+    TotpSetupRequired,
+    TotpExists,
+    NoTotpSetup,
     /// The seconds after which the next sign-in is taken.
     Slowed(u64),
     /// An operator has made as many changes within a day as one may.
@@ -134,8 +141,12 @@ impl Problem {
     const fn status(&self) -> StatusCode {
         match self {
             Self::BadBody(_) => StatusCode::BAD_REQUEST,
-            Self::NotSignedIn | Self::GoodNoMore | Self::WrongPassword => StatusCode::UNAUTHORIZED,
-            Self::NotAllowed(_) | Self::NoRequestHeader | Self::PasswordRequired => StatusCode::FORBIDDEN,
+            Self::NotSignedIn | Self::GoodNoMore | Self::WrongPassword | Self::CodeRequired | Self::WrongCode => {
+                StatusCode::UNAUTHORIZED
+            }
+            Self::NotAllowed(_) | Self::NoRequestHeader | Self::PasswordRequired | Self::TotpSetupRequired => {
+                StatusCode::FORBIDDEN
+            }
             Self::Unknown(_) | Self::NotFound | Self::NoStreams => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Contradiction(_)
@@ -146,6 +157,8 @@ impl Problem {
             | Self::LastSuperuser(_)
             | Self::Full(_)
             | Self::Busy
+            | Self::TotpExists
+            | Self::NoTotpSetup
             | Self::NoThemes => StatusCode::CONFLICT,
             Self::ChangedMeanwhile(_) => StatusCode::PRECONDITION_FAILED,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
@@ -166,6 +179,11 @@ impl Problem {
             Self::GoodNoMore => W::GoodNoMore.into(),
             Self::WrongPassword => W::WrongPassword.into(),
             Self::PasswordRequired => W::PasswordRequired.into(),
+            Self::CodeRequired => W::CodeRequired.into(),
+            Self::WrongCode => W::WrongCode.into(),
+            Self::TotpSetupRequired => W::TotpSetupRequired.into(),
+            Self::TotpExists => W::TotpExists.into(),
+            Self::NoTotpSetup => W::NoTotpSetup.into(),
             Self::Slowed(seconds) => W::Slowed.with("seconds", *seconds),
             Self::TooManyChanges => W::TooManyChanges.with("most", CHANGES_MAX),
             Self::NotAllowed(who) => W::NotAllowed.with("who", *who),

@@ -11,7 +11,7 @@ use subtle::ConstantTimeEq as _;
 const SECRET_BYTES: usize = 32;
 
 /// `N` random bytes. Without randomness nothing here may go on.
-fn random<const N: usize>() -> [u8; N] {
+pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     #[expect(clippy::expect_used, reason = "a system without randomness can't give out secrets, and must not try")]
     getrandom::fill(&mut bytes).expect("the system has randomness");

@@ -9,7 +9,7 @@ use vestibule_core::{Micros, QueueId, Store, StoreError};
 use vestibule_http::Directory;
 use vestibule_themes::Publisher;
 
-use crate::access::Passwords;
+use crate::access::{Passwords, RequireTotp};
 use crate::live::Live;
 use crate::provider::{Provider, ProviderConfig};
 use crate::themes::{Drawing, Previews, Unpacking};
@@ -30,6 +30,8 @@ pub struct AdminParts {
     pub themes: Option<Publisher>,
     /// Days for which audit events are kept; [`AUDIT_DAYS`](crate::AUDIT_DAYS) unless somebody says otherwise.
     pub audit_days: u64,
+    /// Which operators need TOTP to sign in with a password.
+    pub require_totp: RequireTotp,
     /// Whether answers can be streamed, so that numbers can be followed. A function's answers can't.
     pub streams: bool,
 }

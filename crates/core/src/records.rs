@@ -183,6 +183,8 @@ pub enum NoteKind {
     Changes,
     /// How many sign-ins under a name failed of late.
     FailedSignIns,
+    /// The TOTP secret of an operator who has not confirmed it yet.
+    TotpSetup,
 }
 
 impl NoteKind {
@@ -202,6 +204,7 @@ impl NoteKind {
             Self::Idempotency => "idempotency",
             Self::Changes => "changes",
             Self::FailedSignIns => "failed-sign-ins",
+            Self::TotpSetup => "totp-setup",
         }
     }
 }

@@ -94,6 +94,10 @@ pub(crate) struct ServeOptions {
         value_parser = clap::value_parser!(u64).range(1..=vestibule_admin::AUDIT_DAYS_MAX))]
     pub(crate) audit_days: u64,
 
+    /// Which operators need two-factor authentication (TOTP) to sign in with a password: nobody, superusers or everybody
+    #[arg(long, env = "VESTIBULE_REQUIRE_TOTP", default_value_t = vestibule_admin::RequireTotp::Nobody, value_name = "WHO")]
+    pub(crate) require_totp: vestibule_admin::RequireTotp,
+
     #[command(flatten)]
     pub(crate) provider: ProviderOptions,
 

@@ -73,6 +73,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         provider: options.provider.config()?,
         themes: open_publisher("--themes", &themes_config(&options))?,
         audit_days: options.audit_days,
+        require_totp: options.require_totp,
         streams: true,
     };
     let admin = admin::bind(&options, limits.admin, parts, requests).await?;

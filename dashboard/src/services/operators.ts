@@ -10,3 +10,5 @@ export const changeOperator = (operator: string, patch: OperatorPatch) =>
 
 export const removeOperator = (operator: string, confirm?: string) =>
   send('delete', '/api/v1/operators/{operator}', { path: { operator }, confirm })
+
+export const removeOperatorTotp = (operator: string) => send('delete', '/api/v1/operators/{operator}/totp', { path: { operator } })

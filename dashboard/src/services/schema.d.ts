@@ -113,6 +113,28 @@ export interface paths {
         patch: operations["change_operator"];
         trace?: never;
     };
+    "/api/v1/operators/{operator}/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Removes an operator's TOTP
+         * @description For an operator who lost their phone and their recovery codes: their next sign-in takes the password alone. Takes a
+         *     superuser who signed in and gave their password within the last five minutes (`POST /sign-in/proof`); API tokens can't do
+         *     this.
+         */
+        delete: operations["remove_operator_totp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/queues": {
         parameters: {
             query?: never;
@@ -430,7 +452,8 @@ export interface paths {
         put?: never;
         /**
          * Signs in
-         * @description Answers with a cookie that a browser keeps. Whoever fails too often is slowed down.
+         * @description Answers with a cookie that a browser keeps. Whoever fails too often is slowed down. An operator with TOTP gets 401 with
+         *     `code_required` after the password; send the same again with a `code`. Every code is accepted once.
          */
         post: operations["sign_in"];
         /**
@@ -519,6 +542,37 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Confirms TOTP
+         * @description Takes the password and a first code. From now on a sign-in with the password needs a code as well. Ends all other sign-ins
+         *     with the password alone, and answers with recovery codes that are shown this once.
+         */
+        put: operations["confirm_totp_setup"];
+        /**
+         * Starts to set up TOTP
+         * @description Makes a secret for an authenticator app. It is active once `PUT /sign-in/totp` confirms it, within ten minutes. API tokens
+         *     can't do this.
+         */
+        post: operations["begin_totp_setup"];
+        /**
+         * Turns TOTP off
+         * @description Takes an operator who signed in or gave their password within the last five minutes (`POST /sign-in/proof`); API tokens
+         *     can't do this.
+         */
+        delete: operations["remove_own_totp"];
         options?: never;
         head?: never;
         patch?: never;
@@ -871,6 +925,8 @@ export interface components {
             tenants?: string[] | null;
             /** @description Public half of the API token that was used. */
             token?: string | null;
+            /** @description Whether they have TOTP, the second factor of a sign-in with a password. */
+            totp: components["schemas"]["TotpStatus"];
         };
         /** @description Whether a session was let in. */
         Admitted: {
@@ -985,6 +1041,8 @@ export interface components {
         };
         /** @description Name and password. */
         Credentials: {
+            /** @description The code of their authenticator app or a recovery code, for an operator with TOTP. */
+            code?: string | null;
             /** @description Name of the operator. */
             name: string;
             /**
@@ -1170,6 +1228,11 @@ export interface components {
             role: components["schemas"]["Role"];
             /** @description The tenants that the role holds for; empty for a superuser, who has all. */
             tenants: string[];
+            /**
+             * Format: int64
+             * @description When they set up TOTP, in seconds since 1970; `null` without it.
+             */
+            totp_at?: number | null;
         };
         /** @description All operators. */
         Operators: {
@@ -1211,7 +1274,7 @@ export interface components {
          * @description A word for programs; it never changes, and new ones may come. `x-english` says all of them, with gaps such as `{most}`, which `params` fill.
          * @enum {string}
          */
-        PhraseCode: "takes_not" | "takes" | "empty" | "missing" | "no_field" | "id_taken" | "no_such_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "too_many_paths" | "whole_number" | "whole_number_or_nothing" | "one_of" | "id" | "name" | "hosts" | "origin" | "handover" | "cookie_domain" | "document" | "table" | "tables" | "rules" | "rule" | "paths" | "methods" | "named_value" | "networks" | "colour" | "domains" | "origins" | "logo" | "not_signed_in" | "good_no_more" | "wrong_password" | "password_required" | "slowed" | "too_many_changes" | "not_allowed" | "no_request_header" | "unknown" | "not_found" | "method_not_allowed" | "bad_body" | "too_large" | "wrong_content_type" | "wrong_fields" | "queues_outside" | "contradiction" | "taken" | "not_empty" | "theme_in_use" | "last_superuser" | "full" | "busy" | "changed_meanwhile" | "revision_required" | "confirmation_required" | "no_streams" | "crowded" | "no_themes" | "broken_theme" | "themes_unavailable" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "unlimited_token" | "no_object" | "no_json" | "no_archive" | "not_understood" | "no_lever" | "clone_needs_id" | "not_the_password" | "fixed" | "fixed_by_clone" | "fixed_by_reset" | "superuser_sets" | "foreign_theme" | "no_logo_file" | "unreadable" | "once" | "twice" | "no_base64" | "role_above" | "tenant_not_yours" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "text" | "text_at_most" | "characters" | "seconds" | "tenant_ids" | "url" | "method" | "pairs" | "address" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "sketched_templates" | "sketched_assets" | "host_taken" | "never_asked" | "hides_other" | "rule_repeated" | "foreign_queue" | "rule_takes" | "takes_all" | "no_exception" | "rule_passes" | "too_many_readings" | "takes_nothing" | "will_release" | "will_reset" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_theme_by_hand" | "will_end_session" | "will_import" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "no_theme_file" | "template_fault" | "no_script_tags";
+        PhraseCode: "takes_not" | "takes" | "empty" | "missing" | "no_field" | "id_taken" | "no_such_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "too_many_paths" | "whole_number" | "whole_number_or_nothing" | "one_of" | "id" | "name" | "hosts" | "origin" | "handover" | "cookie_domain" | "document" | "table" | "tables" | "rules" | "rule" | "paths" | "methods" | "named_value" | "networks" | "colour" | "domains" | "origins" | "logo" | "not_signed_in" | "good_no_more" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "slowed" | "too_many_changes" | "not_allowed" | "no_request_header" | "unknown" | "not_found" | "method_not_allowed" | "bad_body" | "too_large" | "wrong_content_type" | "wrong_fields" | "queues_outside" | "contradiction" | "taken" | "not_empty" | "theme_in_use" | "last_superuser" | "full" | "busy" | "changed_meanwhile" | "revision_required" | "confirmation_required" | "no_streams" | "crowded" | "no_themes" | "broken_theme" | "themes_unavailable" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "no_object" | "no_json" | "no_archive" | "not_understood" | "no_lever" | "clone_needs_id" | "not_the_password" | "not_the_code" | "fixed" | "fixed_by_clone" | "fixed_by_reset" | "superuser_sets" | "foreign_theme" | "no_logo_file" | "unreadable" | "once" | "twice" | "no_base64" | "role_above" | "tenant_not_yours" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "text" | "text_at_most" | "characters" | "seconds" | "tenant_ids" | "url" | "method" | "pairs" | "address" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "sketched_templates" | "sketched_assets" | "host_taken" | "never_asked" | "hides_other" | "rule_repeated" | "foreign_queue" | "rule_takes" | "takes_all" | "no_exception" | "rule_passes" | "too_many_readings" | "takes_nothing" | "will_release" | "will_reset" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_theme_by_hand" | "will_end_session" | "will_import" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "no_theme_file" | "template_fault" | "no_script_tags";
         /** @description What stands in the gaps of a sentence: numbers, texts, other phrases. */
         PhraseParams: {
             [key: string]: number | string | components["schemas"]["Phrase"];
@@ -1242,6 +1305,13 @@ export interface components {
             name: string;
             /** @description Where a browser is to go. */
             start: string;
+        };
+        /** @description A QR code, to be drawn dark on light with a margin of four modules. */
+        QrImage: {
+            /** @description The dark modules as an SVG path in units of one module. */
+            path: string;
+            /** @description Modules on each side. */
+            size: number;
         };
         /** @description What is to differ from the queue that is cloned; `null` is the default. */
         QueueClone: {
@@ -1735,6 +1805,11 @@ export interface components {
             /** @description The path, as rules see it. */
             path: string;
         };
+        /** @description Recovery codes, shown this once. */
+        RecoveryCodes: {
+            /** @description Each is accepted once in place of a code of the app. */
+            recovery_codes: string[];
+        };
         /** @description How many are to be released. */
         Release: {
             /**
@@ -2010,6 +2085,30 @@ export interface components {
             /** @description The tokens by their public half. */
             tokens: components["schemas"]["TokenView"][];
         };
+        /** @description The password, and the first code of the app. */
+        TotpConfirmation: {
+            /** @description The code that the app shows. */
+            code: string;
+            /**
+             * Format: password
+             * @description The operator's password.
+             */
+            password: string;
+        };
+        /** @description A secret for an authenticator app. It is not active yet. */
+        TotpSetup: {
+            /** @description The URI as a QR code. */
+            qr_code: components["schemas"]["QrImage"];
+            /** @description The secret in base32, to type into an app. */
+            secret: string;
+            /** @description The same as an `otpauth://` URI. */
+            uri: string;
+        };
+        /**
+         * @description Whether the operator has TOTP.
+         * @enum {string}
+         */
+        TotpStatus: "unavailable" | "off" | "required" | "on";
         /** @description A file of a theme. */
         UploadedFile: {
             /** @description Its content. */
@@ -2742,6 +2841,90 @@ export interface operations {
             };
             /** @description The body is not declared as JSON */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store does not respond; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    remove_operator_totp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the operator */
+                operator: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The operator has no TOTP */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description There is none of this name that the caller may see */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody else changed this operator at the same moment */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4533,8 +4716,17 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
-            /** @description Name or password are wrong */
+            /** @description Name, password or code are wrong, or a code is missing */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody else changed this operator at the same moment */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4952,6 +5144,267 @@ export interface operations {
             };
             /** @description The store does not respond; try again */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    confirm_totp_setup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpConfirmation"];
+            };
+        };
+        responses: {
+            /** @description TOTP is active */
+            200: {
+                headers: {
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            /** @description The body is no JSON object */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description TOTP is set up already, or no set-up is waiting for a code */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The body is not declared as JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Failed too often; `Retry-After` says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store does not respond; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    begin_totp_setup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The secret */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TotpSetup"];
+                };
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description TOTP is set up already */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store does not respond; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    remove_own_totp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description TOTP is off */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Nobody, or by what is good no more */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody who may not do that */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody else changed this operator at the same moment */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A parameter or a field is wrong; `errors` names all of them */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store does not respond; try again */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The store did not respond in time: the change may or may not have been applied */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -3,7 +3,7 @@ import { defineStore } from 'pinia'
 
 import { Problem } from '@/services/problem'
 
-/** Asks for the operator's password again, where the API wants it: before operators are managed. */
+/** Asks for the operator's password again, where the API wants it: before operators are managed or two-factor authentication is turned off. */
 export const useProof = defineStore('proof', () => {
   /** Answers whether the password was given; `undefined` while nobody is asked. */
   const pending = shallowRef<(given: boolean) => void>()

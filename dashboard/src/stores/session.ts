@@ -16,6 +16,8 @@ export const useSession = defineStore('session', () => {
 
   const isSuperuser = computed(() => hasRole('superuser'))
   const isOperator = computed(() => hasRole('operator'))
+  /** Whether they can do nothing before they have set up two-factor authentication. */
+  const mustSetUpTotp = computed(() => account.value?.totp === 'required')
 
   function hasRole(role: Role): boolean {
     return account.value ? RANK[account.value.role] >= RANK[role] : false
@@ -48,8 +50,8 @@ export const useSession = defineStore('session', () => {
     else expired()
   }
 
-  async function signIn(name: string, password: string): Promise<void> {
-    await service.signIn(name, password)
+  async function signIn(name: string, password: string, code?: string): Promise<void> {
+    await service.signIn(name, password, code)
     // The answer to a sign-in does not say when it ends.
     await refresh()
     lapsed.value = false
@@ -70,5 +72,5 @@ export const useSession = defineStore('session', () => {
     account.value = null
   }
 
-  return { account, lapsed, isSuperuser, isOperator, hasRole, operates, load, refresh, signIn, signOut, expired }
+  return { account, lapsed, isSuperuser, isOperator, mustSetUpTotp, hasRole, operates, load, refresh, signIn, signOut, expired }
 })

@@ -8,7 +8,7 @@ import { views } from '@/views/view'
 
 /** Signs somebody in, without asking anybody. */
 export function signedIn(role: Account['role'] = 'operator', tenants: string[] | null = ['acme']): void {
-  useSession().account = { operator: 'otto', role, tenants, token: null, ends_at: null }
+  useSession().account = { operator: 'otto', role, tenants, token: null, ends_at: null, totp: 'off' }
 }
 
 /** A page of the router, as far as one that asks before it is left needs it. */

@@ -10,6 +10,7 @@ use http::{Method, Request};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::net::TcpListener;
+use vestibule_admin::RequireTotp;
 use vestibule_core::{Clock as _, ManualClock, MemoryRecords, MemoryStore, SystemClock};
 use vestibule_tests::{AdminUnderTest, Answer, Desk, IdentityProvider, Redis};
 
@@ -274,4 +275,22 @@ async fn without_a_provider_there_is_no_such_way() {
     let nobody = json!({ "name": "zoe", "role": "superuser" });
     let refused = office.root().post("/operators", nobody).await;
     assert_eq!(refused.wrong_fields(), ["password: is missing; it takes 12 to 256 characters"]);
+}
+
+#[tokio::test]
+async fn required_totp_does_not_concern_the_provider() {
+    let front = Front::memory().await;
+    let mut root = front.root.clone();
+    assert_eq!(root.patch("/operators/zoe@example.com", json!({ "password": PASSWORD })).await.status, 200);
+    let store = Arc::new(MemoryStore::new(front.clock.clone()));
+    let (records, issuer) = (Arc::clone(front.admin.records()), front.provider.issuer());
+    let strict = AdminUnderTest::start_with_provider_and_totp(store, records, &issuer, RequireTotp::Everybody).await;
+    let mut by_password = strict.desk();
+    by_password.sign_in("zoe@example.com", PASSWORD).await;
+    assert_eq!(by_password.get("/queues").await.code(), "totp_setup_required");
+    let mut desk = strict.desk();
+    let callback = front.proven(&mut desk, "1").await;
+    assert_eq!(follow(&mut desk, &callback).await.status, 303);
+    assert_eq!(desk.get("/queues").await.status, 200);
+    assert_eq!(desk.get("/sign-in").await.json()["totp"], "off");
 }

@@ -61,8 +61,13 @@ impl NewOperator {
     async fn store(&self, records: &dyn Records, over: u64) -> Result<(), Problem> {
         let now = records.now().await?;
         let password = Passwords::default().hash(&self.password).await?;
-        let operator =
-            Operator { scope: self.scope.clone(), password: Some(password), password_at: now, created_at: now };
+        let operator = Operator {
+            scope: self.scope.clone(),
+            password: Some(password),
+            password_at: now,
+            created_at: now,
+            totp: None,
+        };
         operator.store(records, &self.name, over).await?;
         let told = json!({ "role": self.scope.role, "tenants": self.scope.tenants, "password": "set" });
         let action = if over == 0 { "operator.create" } else { "operator.change" };
@@ -137,7 +142,7 @@ pub async fn create_operator(records: &dyn Records, new: &NewOperator) -> Result
 }
 
 /// Makes an operator, in place of one of the same name: whose password is lost gets in again, and every sign-in under
-/// the old password ends. `false` if somebody else changed that one meanwhile.
+/// the old password ends. They have no TOTP afterwards. `false` if somebody else changed that one meanwhile.
 ///
 /// # Errors
 /// The store's.

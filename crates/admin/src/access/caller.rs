@@ -5,7 +5,7 @@ use http::request::Parts;
 use http::{HeaderMap, Method, header};
 use vestibule_core::{Micros, TenantId};
 
-use crate::access::{Operator, OperatorName, Role, SignIn, Tenants, Token, TokenLimit};
+use crate::access::{Operator, OperatorName, Role, SignIn, SignInMethod, Tenants, Token, TokenLimit, TotpStatus};
 use crate::audit::may_change;
 use crate::openapi::PREFIX;
 use crate::problem::Problem;
@@ -22,6 +22,8 @@ const REQUEST_HEADER: &str = "x-vestibule-request";
 const PROOF_TTL: u64 = 300;
 /// All that a token for settings may ask for.
 const SETTINGS_PATHS: [&str; 2] = ["/settings", "/sign-in"];
+/// All that a sign-in may ask for that must set up TOTP first.
+const TOTP_PATHS: [&str; 2] = ["/sign-in", "/sign-in/totp"];
 
 /// Somebody who may ask.
 #[derive(Debug, Clone)]
@@ -32,6 +34,7 @@ pub(crate) struct Caller {
     pub(crate) sign_in: Option<SignIn>,
     pub(crate) role: Role,
     pub(crate) tenants: Tenants,
+    pub(crate) totp: TotpStatus,
     pub(crate) request: RequestId,
 }
 
@@ -56,6 +59,11 @@ impl Caller {
     /// Refuses all but superusers who signed in and gave their password a short while ago.
     pub(crate) fn manages_operators(&self, now: Micros) -> Result<(), Problem> {
         self.at_least(Role::Superuser)?;
+        self.gave_password(now)
+    }
+
+    /// Refuses all but operators who signed in and gave their password a short while ago.
+    pub(crate) fn gave_password(&self, now: Micros) -> Result<(), Problem> {
         let sign_in = self.sign_in.as_ref().ok_or(Problem::NotAllowed(Wording::SignedInOperator))?;
         if now >= sign_in.proved_at.plus_seconds(PROOF_TTL) {
             return Err(Problem::PasswordRequired);
@@ -108,15 +116,18 @@ async fn by_token(admin: &Admin, text: &str, request: RequestId, path: &str) -> 
     let Some((owner, _)) = owner.filter(|(owner, _)| owner.created_at <= token.created_at) else {
         return Err(Problem::GoodNoMore);
     };
-    // A router within another one sees the rest of the path.
-    let asks_settings = SETTINGS_PATHS.contains(&path.strip_prefix(PREFIX).unwrap_or(path));
-    if token.only == Some(TokenLimit::Settings) && !asks_settings {
+    if token.only == Some(TokenLimit::Settings) && !is_one_of(&SETTINGS_PATHS, path) {
         return Err(Problem::NotAllowed(Wording::UnlimitedToken));
     }
     let (role, tenants) = token.scope.within(&owner.scope);
     let operator = token.operator.clone();
     token.used(records, &id, revision, now).await;
-    Ok(Caller { operator, token: Some(id), sign_in: None, role, tenants, request })
+    Ok(Caller { operator, token: Some(id), sign_in: None, role, tenants, totp: TotpStatus::Unavailable, request })
+}
+
+/// Whether a request is for one of these paths behind [`PREFIX`]. A router within another one sees the rest of the path.
+fn is_one_of(paths: &[&str], path: &str) -> bool {
+    paths.contains(&path.strip_prefix(PREFIX).unwrap_or(path))
 }
 
 async fn by_cookie(admin: &Admin, parts: &Parts, request: RequestId) -> Result<Caller, Problem> {
@@ -130,6 +141,14 @@ async fn by_cookie(admin: &Admin, parts: &Parts, request: RequestId) -> Result<C
     let Some((operator, _)) = found.filter(|(operator, _)| operator.password_at == sign_in.password_at) else {
         return Err(Problem::GoodNoMore);
     };
+    // It began before TOTP was set up, with the password alone.
+    if operator.totp.is_some() && sign_in.method == SignInMethod::Password {
+        return Err(Problem::GoodNoMore);
+    }
+    let totp = operator.totp_status(sign_in.method, admin.require_totp);
+    if totp == TotpStatus::Required && !is_one_of(&TOTP_PATHS, parts.uri.path()) {
+        return Err(Problem::TotpSetupRequired);
+    }
     sign_in.clone().refresh(records, now).await?;
     Ok(Caller {
         operator: sign_in.operator.clone(),
@@ -137,6 +156,7 @@ async fn by_cookie(admin: &Admin, parts: &Parts, request: RequestId) -> Result<C
         role: operator.scope.role,
         tenants: operator.scope.tenants(),
         sign_in: Some(sign_in),
+        totp,
         request,
     })
 }

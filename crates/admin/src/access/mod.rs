@@ -8,6 +8,7 @@ mod role;
 mod sign_in;
 mod throttle;
 mod token;
+mod totp;
 
 pub use bootstrap::{NewOperator, NewOperatorError, bootstrap, create_operator, has_superuser, replace_operator};
 pub(crate) use caller::Caller;
@@ -17,3 +18,5 @@ pub(crate) use role::{Role, Scope, Tenants};
 pub(crate) use sign_in::{COOKIE, SignIn, cookie_of, set_cookie};
 pub(crate) use throttle::Throttle;
 pub(crate) use token::{Token, TokenLimit};
+pub use totp::RequireTotp;
+pub(crate) use totp::{CODE_MAX, CodeKind, OperatorTotp, SignInMethod, TotpSecret, TotpStatus};

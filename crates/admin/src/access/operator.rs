@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use vestibule_core::records::{RECORDS_MAX, RecordChange, RecordKind, RecordOutcome, Records};
 use vestibule_core::{Micros, StoreError};
 
-use crate::access::{Role, Scope};
+use crate::access::{OperatorTotp, RequireTotp, Role, Scope, SignInMethod, TotpStatus};
 use crate::problem::Problem;
 use crate::wording::Wording;
 
@@ -69,6 +69,9 @@ pub(crate) struct Operator {
     /// When the password was set, or the operator made without one. A sign-in that began under another one is good no more.
     pub(crate) password_at: Micros,
     pub(crate) created_at: Micros,
+    /// The second factor of a sign-in with the password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) totp: Option<OperatorTotp>,
 }
 
 impl Operator {
@@ -116,6 +119,11 @@ impl Operator {
         self.scope.role == Role::Superuser
     }
 
+    /// Whether they have TOTP, or must set it up.
+    pub(crate) fn totp_status(&self, method: SignInMethod, required: RequireTotp) -> TotpStatus {
+        TotpStatus::of((self.password.is_some(), self.totp.is_some()), self.scope.role, method, required)
+    }
+
     fn needs_other(&self) -> Option<&'static str> {
         self.is_superuser().then_some(OF_SUPERUSERS)
     }
@@ -143,6 +151,14 @@ fn parse(text: &str) -> Result<Operator, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn operator_record_without_totp_is_read_and_written_as_before() {
+        let text = r#"{"role":"viewer","tenants":["acme"],"password":null,"password_at":1,"created_at":1}"#;
+        let operator = parse(text).unwrap();
+        assert!(operator.totp.is_none());
+        assert_eq!(operator.text().unwrap(), text);
+    }
 
     #[test]
     fn a_name_is_plain_enough_for_a_key_and_an_address() {

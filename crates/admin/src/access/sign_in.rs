@@ -6,7 +6,7 @@ use vestibule_core::cookie::cookie_values;
 use vestibule_core::records::{Note, NoteKind, Records};
 use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
 
-use crate::access::OperatorName;
+use crate::access::{OperatorName, SignInMethod};
 use crate::secret::{hash, new_secret};
 
 /// Name of the cookie.
@@ -29,6 +29,9 @@ pub(crate) struct SignIn {
     #[serde(default)]
     pub(crate) proved_at: Micros,
     seen_at: Micros,
+    /// How they signed in.
+    #[serde(default)]
+    pub(crate) method: SignInMethod,
     /// The note that keeps it: the hash of the cookie's value.
     #[serde(skip)]
     id: String,
@@ -40,10 +43,12 @@ impl SignIn {
         records: &dyn Records,
         operator: OperatorName,
         password_at: Micros,
+        method: SignInMethod,
         now: Micros,
     ) -> Result<String, StoreError> {
         let secret = new_secret();
-        let sign_in = Self { operator, password_at, began_at: now, proved_at: now, seen_at: now, id: hash(&secret) };
+        let id = hash(&secret);
+        let sign_in = Self { operator, password_at, began_at: now, proved_at: now, seen_at: now, method, id };
         sign_in.keep(records).await?;
         Ok(secret)
     }

@@ -73,8 +73,7 @@ impl Throttle {
 
     /// Takes an attempt, or says how long to wait.
     pub(crate) async fn attempt(&self, records: &dyn Records, now: Micros) -> Result<(), Problem> {
-        let known = records.note(&self.known()).await?.is_some();
-        let limits = if known { vec![&self.pair, &self.address] } else { vec![&self.pair, &self.address, &self.name] };
+        let limits = self.limits(records).await?;
         for limit in &limits {
             limit.check(records, now).await?;
         }
@@ -92,6 +91,23 @@ impl Throttle {
         records.uncount(&self.name.failures()).await?;
         records.take_note(&self.pair.failures()).await?;
         records.take_note(&self.pair.slowed()).await.map(drop)
+    }
+
+    /// The password was right, but a code is missing: this attempt and the delay that it began do not count, so that the code
+    /// can follow at once. What failed before still counts.
+    pub(crate) async fn withdraw(&self, records: &dyn Records) -> Result<(), StoreError> {
+        for limit in self.limits(records).await? {
+            records.uncount(&limit.failures()).await?;
+            // No attempt is taken during a delay, so this one began it.
+            records.take_note(&limit.slowed()).await?;
+        }
+        Ok(())
+    }
+
+    /// What an attempt counts for: the name does not count where it has signed in before.
+    async fn limits(&self, records: &dyn Records) -> Result<Vec<&Limit>, StoreError> {
+        let known = records.note(&self.known()).await?.is_some();
+        Ok(if known { vec![&self.pair, &self.address] } else { vec![&self.pair, &self.address, &self.name] })
     }
 
     fn known(&self) -> Note {
@@ -215,6 +231,20 @@ mod tests {
             assert_eq!(bench.attempt(&name, "192.0.2.1").await, Ok(()));
             throttle(&name, "192.0.2.1").succeeded(&bench.records).await.unwrap();
         }
+    }
+
+    #[tokio::test]
+    async fn withdrawn_attempt_does_not_count_and_forgets_no_failure() {
+        let bench = Bench::new();
+        for _ in 0..5 {
+            assert_eq!(bench.attempt("zoe", "192.0.2.1").await, Ok(()));
+            throttle("zoe", "192.0.2.1").withdraw(&bench.records).await.unwrap();
+            assert_eq!(bench.attempt("zoe", "192.0.2.1").await, Ok(()));
+        }
+        assert_eq!(bench.attempt("zoe", "192.0.2.1").await, Ok(()), "the sixth that counts begins the delay");
+        throttle("zoe", "192.0.2.1").withdraw(&bench.records).await.unwrap();
+        assert_eq!(bench.attempt("zoe", "192.0.2.1").await, Ok(()), "which was withdrawn");
+        assert_eq!(bench.attempt("zoe", "192.0.2.1").await, Err(1));
     }
 
     #[tokio::test]

@@ -54,6 +54,7 @@ mod tests {
             (note(&Note::new(NoteKind::Idempotency, "7")), "vestibule:note:idempotency:7"),
             (note(&Note::new(NoteKind::Changes, "7")), "vestibule:note:changes:7"),
             (note(&Note::new(NoteKind::FailedSignIns, "7")), "vestibule:note:failed-sign-ins:7"),
+            (note(&Note::new(NoteKind::TotpSetup, "7")), "vestibule:note:totp-setup:7"),
         ] {
             assert_eq!(name, expected);
         }

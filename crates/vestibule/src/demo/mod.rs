@@ -95,6 +95,7 @@ impl Demo {
             provider: None,
             themes: open_publisher("themes", &at)?,
             audit_days: vestibule_admin::AUDIT_DAYS,
+            require_totp: vestibule_admin::RequireTotp::Nobody,
             streams: true,
         };
         Ok(Self { store, router, backoffice: Some(backoffice), tasks, _themes: themes })

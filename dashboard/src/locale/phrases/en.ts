@@ -7,6 +7,8 @@ export const en: Saying = {
   not_signed_in: 'You are not signed in.',
   good_no_more: 'Your sign-in is good no more.',
   password_required: 'Enter your password again, or sign in again. It holds for five minutes.',
+  code_required: 'Enter a code from your authenticator app, or a recovery code.',
+  totp_setup_required: 'Two-factor authentication is required for your account. Set it up first.',
   slowed: (_, number) => `Sign-ins failed too often. The next is taken in ${duration(number('seconds'))}.`,
   wrong_fields: 'Some fields are not right yet.',
   contradiction: 'This contradicts another queue.',

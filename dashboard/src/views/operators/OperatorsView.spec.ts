@@ -1,12 +1,14 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 
+import { useProof } from '@/stores/proof'
 import { useTenants } from '@/stores/tenants'
 import { found, put, signedIn } from '@/testing/mounted'
-import { serve } from '@/testing/server'
+import { refusal, serve } from '@/testing/server'
 
 import OperatorForm from './OperatorForm.vue'
 import OperatorsView from './OperatorsView.vue'
+import RemoveTotp from './RemoveTotp.vue'
 
 enableAutoUnmount(afterEach)
 
@@ -69,4 +71,26 @@ test('a password is shown once more after the operator was created', async () =>
   found('[role=dialog] form').dispatchEvent(new Event('submit'))
   await flushPromises()
   expect(document.body.textContent).toContain('Password: a long password')
+})
+
+test('the list shows who uses two-factor authentication', async () => {
+  await open([operator('otto', 'superuser', { totp_at: 1 }), operator('vera', 'viewer', { totp_at: null })])
+  const rows = [...document.querySelectorAll('tbody tr')].map((row) => row.textContent)
+  expect(rows[0]).toContain('Two-factor')
+  expect(rows[1]).not.toContain('Two-factor')
+})
+
+test('removing a second factor asks for the password again', async () => {
+  signedIn('superuser', null)
+  let isProved = false
+  const asked = serve({ 'DELETE /api/v1/operators/zoe/totp': () => (isProved ? 204 : refusal(403, 'password_required')) })
+  const saved = vi.fn()
+  put(RemoveTotp, { open: true, name: 'zoe', onSaved: saved })
+  await flushPromises()
+  found('[role=dialog] form').dispatchEvent(new Event('submit'))
+  await vi.waitFor(() => expect(useProof().pending).toBeDefined())
+  isProved = true
+  useProof().pending?.(true)
+  await vi.waitFor(() => expect(saved).toHaveBeenCalled())
+  expect(asked).toHaveLength(2)
 })

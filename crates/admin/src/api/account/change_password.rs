@@ -50,9 +50,7 @@ pub(crate) async fn change_password(
         )
     })?;
     let (Some(current), Some(new)) = (current, new) else { return Err(Problem::WrongPassword) };
-    if caller.sign_in.is_none() {
-        return Err(Problem::NotAllowed(Wording::SignedInOperator));
-    }
+    let Some(sign_in) = &caller.sign_in else { return Err(Problem::NotAllowed(Wording::SignedInOperator)) };
     let (records, now) = (&*admin.records, admin.now().await?);
     let throttle = Throttle::of(&caller.operator, whence.address());
     throttle.attempt(records, now).await?;
@@ -66,7 +64,7 @@ pub(crate) async fn change_password(
     operator.password_at = now;
     let stored = operator.store(records, &caller.operator, revision).await;
     Deed::of(&caller, "account.change_password").concluded(&admin, stored).await?;
-    let begun = SignIn::begin(records, caller.operator.clone(), now, now).await;
+    let begun = SignIn::begin(records, caller.operator.clone(), now, sign_in.method, now).await;
     let secret = begun.map_err(Problem::of_write)?;
     Ok((StatusCode::NO_CONTENT, AppendHeaders([(SET_COOKIE, set_cookie(Some(&secret), whence.https()))])))
 }

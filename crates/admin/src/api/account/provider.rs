@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, StatusCode, Uri};
 use tracing::warn;
 use vestibule_core::StoreError;
 
-use crate::access::{Operator, SignIn, Throttle, set_cookie};
+use crate::access::{Operator, SignIn, SignInMethod, Throttle, set_cookie};
 use crate::api::account::sign_in::Whence;
 use crate::audit::Deed;
 use crate::problem::Problem;
@@ -90,7 +90,8 @@ async fn end(admin: &Admin, whence: &Whence, headers: &HeaderMap, uri: &Uri) -> 
         Deed::unknown("account.sign_in_refused", whence.request(), None).subject(&told).log(admin).await;
         return Err(Refusal::UnknownOperator(told));
     };
-    let secret = SignIn::begin(records, name.clone(), operator.password_at, admin.now().await?).await?;
+    let (method, now) = (SignInMethod::Provider, admin.now().await?);
+    let secret = SignIn::begin(records, name.clone(), operator.password_at, method, now).await?;
     let deed = Deed::unknown("account.sign_in", whence.request(), Some(name.to_string()));
     deed.with("provider", provider.config.name.clone()).log(admin).await;
     Ok(secret)

@@ -11,7 +11,9 @@ use utoipa::ToSchema;
 use vestibule_core::records::{Note, NoteKind};
 use vestibule_http::request_origin;
 
-use crate::access::{Operator, OperatorName, PASSWORD_MAX, SignIn, Throttle, set_cookie};
+use crate::access::{
+    CODE_MAX, CodeKind, Operator, OperatorName, PASSWORD_MAX, SignIn, SignInMethod, Throttle, set_cookie,
+};
 use crate::api::account::who::Account;
 use crate::audit::Deed;
 use crate::body::{JsonBody, read};
@@ -36,6 +38,9 @@ pub(crate) struct Credentials {
     /// Their password.
     #[schema(format = Password, max_length = 256)]
     password: String,
+    /// The code of their authenticator app or a recovery code, for an operator with TOTP.
+    #[schema(max_length = 64)]
+    code: Option<String>,
 }
 
 /// Where a request came from.
@@ -73,11 +78,13 @@ impl FromRequestParts<Admin> for Whence {
 
 /// Signs in
 ///
-/// Answers with a cookie that a browser keeps. Whoever fails too often is slowed down.
+/// Answers with a cookie that a browser keeps. Whoever fails too often is slowed down. An operator with TOTP gets 401 with
+/// `code_required` after the password; send the same again with a `code`. Every code is accepted once.
 #[utoipa::path(post, path = "/sign-in", tag = "account", request_body = Credentials, security(()),
     responses(
         (status = 200, description = "Signed in", body = Account, headers(("Set-Cookie" = String))),
-        (status = 401, description = "Name or password are wrong", body = crate::problem::ErrorBody),
+        (status = 401, description = "Name, password or code are wrong, or a code is missing", body = crate::problem::ErrorBody),
+        (status = 409, description = "Somebody else changed this operator at the same moment", body = crate::problem::ErrorBody),
         (status = 429, description = "Failed too often; `Retry-After` says when to try again", body = crate::problem::ErrorBody),
     ))]
 pub(crate) async fn sign_in(
@@ -85,30 +92,53 @@ pub(crate) async fn sign_in(
     whence: Whence,
     JsonBody(body): JsonBody<4096>,
 ) -> Result<impl IntoResponse, Problem> {
-    let (name, password) = read(&body, |fields| {
-        let text = |value: &Value| value.as_str().filter(|text| text.len() <= PASSWORD_MAX).map(str::to_owned);
+    let (name, password, code) = read(&body, |fields| {
+        let text = |value: &Value, most: usize| value.as_str().filter(|text| text.len() <= most).map(str::to_owned);
         let name = fields.required("name", Wording::OperatorName, |value| value.as_str()?.parse::<OperatorName>().ok());
-        (name, fields.secret("password", true, Wording::Password, text))
+        let password = fields.secret("password", true, Wording::Password, |value| text(value, PASSWORD_MAX));
+        (name, password, fields.secret("code", false, Wording::Code, |value| text(value, CODE_MAX)))
     })?;
     let (Some(name), Some(password)) = (name, password) else { return Err(Problem::WrongPassword) };
     let records = &*admin.records;
     let now = admin.now().await?;
     let throttle = Throttle::of(&name, whence.address);
     throttle.attempt(records, now).await?;
-    let found = Operator::load(records, &name).await?.map(|(operator, _)| operator);
+    let found = Operator::load(records, &name).await?;
     let is_known = found.is_some();
-    let expected = found.as_ref().and_then(|operator| operator.password.clone());
+    let expected = found.as_ref().and_then(|(operator, _)| operator.password.clone());
     let right = admin.passwords.matches(&password, expected).await?;
-    let Some(operator) = found.filter(|_| right) else {
+    let Some((mut operator, revision)) = found.filter(|_| right) else {
         warn!(operator = %name, request = whence.request.0, "a sign-in failed");
         audit_failure(&admin, &whence, is_known.then_some(&name)).await;
         return Err(Problem::WrongPassword);
     };
+    let mut accepted = None;
+    if let Some(totp) = &mut operator.totp {
+        let Some(code) = code else {
+            throttle.withdraw(records).await?;
+            return Err(Problem::CodeRequired);
+        };
+        accepted = totp.accept(&code, now)?;
+        if accepted.is_none() {
+            warn!(operator = %name, request = whence.request.0, "a sign-in failed: the code was wrong");
+            audit_failure(&admin, &whence, Some(&name)).await;
+            return Err(Problem::WrongCode);
+        }
+        // Of two sign-ins with the same code at once, one finds that the record has changed.
+        operator.store(records, &name, revision).await?;
+    }
     throttle.succeeded(records).await?;
-    let secret = SignIn::begin(records, name.clone(), operator.password_at, now).await?;
-    Deed::unknown("account.sign_in", &whence.request.0, Some(name.to_string())).log(&admin).await;
+    let method = if accepted.is_some() { SignInMethod::PasswordAndTotp } else { SignInMethod::Password };
+    let secret = SignIn::begin(records, name.clone(), operator.password_at, method, now).await?;
+    let deed = Deed::unknown("account.sign_in", &whence.request.0, Some(name.to_string()));
+    let deed = match accepted {
+        Some(CodeKind::Recovery(left)) => deed.with("recovery_codes_left", left),
+        Some(CodeKind::Totp) | None => deed,
+    };
+    deed.log(&admin).await;
     let cookie = set_cookie(Some(&secret), whence.https);
-    Ok((AppendHeaders([(SET_COOKIE, cookie)]), Json(Account::of(&name, &operator.scope))))
+    let account = Account::of(&name, &operator.scope, operator.totp_status(method, admin.require_totp));
+    Ok((AppendHeaders([(SET_COOKIE, cookie)]), Json(account)))
 }
 
 /// Audits a sign-in that failed: the first of an hour under a name, the tenth, the hundredth and so on, so that strangers

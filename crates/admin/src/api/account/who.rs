@@ -3,7 +3,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use vestibule_core::TenantId;
 
-use crate::access::{Caller, OperatorName, Role, Scope, Tenants};
+use crate::access::{Caller, OperatorName, Role, Scope, Tenants, TotpStatus};
 use crate::problem::Problem;
 
 /// Who asks, and what they may.
@@ -20,12 +20,14 @@ pub(crate) struct Account {
     token: Option<String>,
     /// When the sign-in ends at the latest, in seconds since 1970; `null` with a token.
     ends_at: Option<u64>,
+    /// Whether they have TOTP, the second factor of a sign-in with a password.
+    totp: TotpStatus,
 }
 
 impl Account {
-    pub(crate) fn of(operator: &OperatorName, scope: &Scope) -> Self {
+    pub(crate) fn of(operator: &OperatorName, scope: &Scope, totp: TotpStatus) -> Self {
         let tenants = listed(scope.tenants());
-        Self { operator: operator.to_string(), role: scope.role, tenants, token: None, ends_at: None }
+        Self { operator: operator.to_string(), role: scope.role, tenants, token: None, ends_at: None, totp }
     }
 }
 
@@ -56,5 +58,6 @@ pub(crate) async fn who_am_i(caller: Result<Caller, Problem>) -> Result<Json<Opt
         tenants: listed(caller.tenants),
         token: caller.token,
         ends_at: caller.sign_in.map(|sign_in| sign_in.ends_at().seconds()),
+        totp: caller.totp,
     })))
 }

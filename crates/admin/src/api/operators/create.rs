@@ -56,7 +56,7 @@ pub(crate) async fn create_operator(
         Some(password) => Some(admin.passwords.hash(&password).await?),
         None => None,
     };
-    let operator = Operator { scope, password, password_at: now, created_at: now };
+    let operator = Operator { scope, password, password_at: now, created_at: now, totp: None };
     let changes = differences(&Value::Null, &OperatorView::scope(Some(&operator)));
     let changes = changes.into_iter().chain(operator.password.as_ref().map(|_| password_set())).collect();
     let deed = Deed::of(&caller, "operator.create").subject(&name).changes(changes);

@@ -6,6 +6,7 @@ mod create;
 mod list;
 mod read;
 mod remove;
+mod remove_totp;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -21,11 +22,10 @@ use crate::state::Admin;
 use crate::wording::Wording;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
-    OpenApiRouter::new().routes(routes!(list::list_operators, create::create_operator)).routes(routes!(
-        read::read_operator,
-        change::change_operator,
-        remove::remove_operator
-    ))
+    OpenApiRouter::new()
+        .routes(routes!(list::list_operators, create::create_operator))
+        .routes(routes!(read::read_operator, change::change_operator, remove::remove_operator))
+        .routes(routes!(remove_totp::remove_operator_totp))
 }
 
 /// An operator. The password is never told.
@@ -42,6 +42,8 @@ pub(crate) struct OperatorView {
     /// When their password was set, in seconds since 1970; `null` for one who has none and signs in through the identity
     /// provider.
     password_at: Option<u64>,
+    /// When they set up TOTP, in seconds since 1970; `null` without it.
+    totp_at: Option<u64>,
 }
 
 impl OperatorView {
@@ -52,6 +54,7 @@ impl OperatorView {
             tenants: operator.scope.tenants.iter().map(ToString::to_string).collect(),
             created_at: operator.created_at.seconds(),
             password_at: operator.password.as_ref().map(|_| operator.password_at.seconds()),
+            totp_at: operator.totp.as_ref().map(|totp| totp.set_up_at.seconds()),
         }
     }
 

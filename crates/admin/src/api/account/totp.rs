@@ -1,0 +1,197 @@
+//! TOTP of the operator who signed in: set up, confirmed and turned off.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{AppendHeaders, IntoResponse};
+use http::StatusCode;
+use http::header::SET_COOKIE;
+use qrcode::{Color, QrCode};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+use vestibule_core::StoreError;
+use vestibule_core::records::{Note, NoteKind};
+
+use crate::access::{
+    CODE_MAX, Caller, Operator, OperatorName, OperatorTotp, PASSWORD_MAX, SignIn, SignInMethod, Throttle, TotpSecret,
+    set_cookie,
+};
+use crate::api::account::sign_in::Whence;
+use crate::audit::Deed;
+use crate::body::{JsonBody, read, wrong};
+use crate::problem::{ErrorBody, Problem};
+use crate::secret::hash;
+use crate::state::Admin;
+use crate::wording::Wording;
+
+/// Seconds within which a set-up must be confirmed.
+const SETUP_TTL: u64 = 600;
+
+/// A secret for an authenticator app. It is not active yet.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct TotpSetup {
+    /// The secret in base32, to type into an app.
+    secret: String,
+    /// The same as an `otpauth://` URI.
+    uri: String,
+    /// The URI as a QR code.
+    qr_code: QrImage,
+}
+
+/// A QR code, to be drawn dark on light with a margin of four modules.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct QrImage {
+    /// Modules on each side.
+    size: usize,
+    /// The dark modules as an SVG path in units of one module.
+    path: String,
+}
+
+impl QrImage {
+    fn of(text: &str) -> Result<Self, StoreError> {
+        let code = QrCode::new(text).map_err(|error| StoreError::Corrupt(format!("a QR code: {error}")))?;
+        let size = code.width();
+        let dark = code.to_colors().into_iter().enumerate().filter(|(_, color)| *color == Color::Dark);
+        let squares: Vec<String> =
+            dark.map(|(index, _)| format!("M{} {}h1v1h-1z", index % size, index / size)).collect();
+        Ok(Self { size, path: squares.concat() })
+    }
+}
+
+/// The password, and the first code of the app.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "describes a body that is read field by field")]
+pub(crate) struct TotpConfirmation {
+    /// The operator's password.
+    #[schema(format = Password, max_length = 256)]
+    password: String,
+    /// The code that the app shows.
+    #[schema(max_length = 64)]
+    code: String,
+}
+
+/// Recovery codes, shown this once.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct RecoveryCodes {
+    /// Each is accepted once in place of a code of the app.
+    recovery_codes: Vec<String>,
+}
+
+/// Starts to set up TOTP
+///
+/// Makes a secret for an authenticator app. It is active once `PUT /sign-in/totp` confirms it, within ten minutes. API tokens
+/// can't do this.
+#[utoipa::path(post, path = "/sign-in/totp", tag = "account",
+    responses(
+        (status = 200, description = "The secret", body = TotpSetup),
+        (status = 409, description = "TOTP is set up already", body = ErrorBody),
+    ))]
+pub(crate) async fn begin_totp_setup(State(admin): State<Admin>, caller: Caller) -> Result<Json<TotpSetup>, Problem> {
+    without_totp(&admin, &caller).await?;
+    let secret = TotpSecret::generate();
+    admin.records.put_note(&setup(&caller.operator), secret.text(), SETUP_TTL).await?;
+    let uri = secret.uri(&caller.operator)?;
+    Ok(Json(TotpSetup { secret: secret.text().to_owned(), qr_code: QrImage::of(&uri)?, uri }))
+}
+
+/// Confirms TOTP
+///
+/// Takes the password and a first code. From now on a sign-in with the password needs a code as well. Ends all other sign-ins
+/// with the password alone, and answers with recovery codes that are shown this once.
+#[utoipa::path(put, path = "/sign-in/totp", tag = "account", request_body = TotpConfirmation,
+    responses(
+        (status = 200, description = "TOTP is active", body = RecoveryCodes, headers(("Set-Cookie" = String))),
+        (status = 409, description = "TOTP is set up already, or no set-up is waiting for a code", body = ErrorBody),
+        (status = 429, description = "Failed too often; `Retry-After` says when to try again", body = ErrorBody),
+    ))]
+pub(crate) async fn confirm_totp_setup(
+    State(admin): State<Admin>,
+    caller: Caller,
+    whence: Whence,
+    JsonBody(body): JsonBody<4096>,
+) -> Result<impl IntoResponse, Problem> {
+    let text = |value: &Value, most: usize| value.as_str().filter(|text| text.len() <= most).map(str::to_owned);
+    let (password, code) = read(&body, |fields| {
+        let password = fields.secret("password", true, Wording::Password, |value| text(value, PASSWORD_MAX));
+        (password, fields.secret("code", true, Wording::Code, |value| text(value, CODE_MAX)))
+    })?;
+    let (Some(password), Some(code)) = (password, code) else { return Err(Problem::WrongPassword) };
+    let (mut operator, revision) = without_totp(&admin, &caller).await?;
+    let (records, now) = (&*admin.records, admin.now().await?);
+    let note = setup(&caller.operator);
+    let secret = records.note(&note).await?.ok_or(Problem::NoTotpSetup)?;
+    let throttle = Throttle::of(&caller.operator, whence.address());
+    throttle.attempt(records, now).await?;
+    if !admin.passwords.matches(&password, operator.password.clone()).await? {
+        Deed::of(&caller, "account.proof_failed").log(&admin).await;
+        return Err(wrong("password", Wording::NotThePassword));
+    }
+    let confirmed = OperatorTotp::confirm(TotpSecret::kept(secret), &code, now)?;
+    let Some((totp, recovery_codes)) = confirmed else { return Err(wrong("code", Wording::NotTheCode)) };
+    throttle.succeeded(records).await?;
+    operator.totp = Some(totp);
+    let stored = operator.store(records, &caller.operator, revision).await;
+    Deed::of(&caller, "account.set_up_totp").concluded(&admin, stored).await?;
+    records.take_note(&note).await.map_err(Problem::of_write)?;
+    let method = SignInMethod::PasswordAndTotp;
+    let begun = SignIn::begin(records, caller.operator.clone(), operator.password_at, method, now).await;
+    let cookie = set_cookie(Some(&begun.map_err(Problem::of_write)?), whence.https());
+    Ok((AppendHeaders([(SET_COOKIE, cookie)]), Json(RecoveryCodes { recovery_codes })))
+}
+
+/// Turns TOTP off
+///
+/// Takes an operator who signed in or gave their password within the last five minutes (`POST /sign-in/proof`); API tokens
+/// can't do this.
+#[utoipa::path(delete, path = "/sign-in/totp", tag = "account",
+    responses(
+        (status = 204, description = "TOTP is off"),
+        (status = 409, description = "Somebody else changed this operator at the same moment", body = ErrorBody),
+    ))]
+pub(crate) async fn remove_own_totp(State(admin): State<Admin>, caller: Caller) -> Result<StatusCode, Problem> {
+    caller.gave_password(admin.now().await?)?;
+    let found = Operator::load(&*admin.records, &caller.operator).await?;
+    let Some((mut operator, revision)) = found else { return Err(Problem::GoodNoMore) };
+    if operator.totp.take().is_some() {
+        let stored = operator.store(&*admin.records, &caller.operator, revision).await;
+        Deed::of(&caller, "account.remove_totp").concluded(&admin, stored).await?;
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The operator who asks, if they signed in, have a password and have no TOTP yet.
+async fn without_totp(admin: &Admin, caller: &Caller) -> Result<(Operator, u64), Problem> {
+    if caller.sign_in.is_none() {
+        return Err(Problem::NotAllowed(Wording::SignedInOperator));
+    }
+    let found = Operator::load(&*admin.records, &caller.operator).await?;
+    let Some((operator, revision)) = found else { return Err(Problem::GoodNoMore) };
+    if operator.password.is_none() {
+        return Err(Problem::NotAllowed(Wording::OperatorWithPassword));
+    }
+    if operator.totp.is_some() {
+        return Err(Problem::TotpExists);
+    }
+    Ok((operator, revision))
+}
+
+fn setup(operator: &OperatorName) -> Note {
+    Note::new(NoteKind::TotpSetup, hash(operator.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn qr_code_has_its_three_finder_patterns() {
+        let image = QrImage::of("otpauth://totp/Vestibule:zoe?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ").unwrap();
+        assert_eq!((image.size - 17) % 4, 0);
+        let last = image.size - 1;
+        for (x, y) in [(0, 0), (last, 0), (0, last)] {
+            assert!(image.path.contains(&format!("M{x} {y}h1v1h-1z")), "{x} {y}");
+        }
+        assert!(!image.path.contains("M1 1h"), "the ring inside a finder pattern is light");
+    }
+}

@@ -1,0 +1,77 @@
+import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
+import { afterEach, expect, test } from 'vitest'
+
+import { useSession } from '@/stores/session'
+import { found, put } from '@/testing/mounted'
+import { refusal, serve, type Asked } from '@/testing/server'
+
+import SignInView from './SignInView.vue'
+
+enableAutoUnmount(afterEach)
+
+const ACCOUNT = { operator: 'otto', role: 'operator', tenants: ['acme'], token: null, ends_at: null, totp: 'on' }
+
+async function open(): Promise<Asked[]> {
+  const asked = serve({
+    'GET /api/v1/sign-in/ways': { password: true, provider: null },
+    'GET /api/v1/sign-in': ACCOUNT,
+    'POST /api/v1/sign-in': ({ body }) => {
+      const { code } = body as { code?: string }
+      if (code === undefined) return refusal(401, 'code_required')
+      return code === '123456' ? ACCOUNT : refusal(401, 'wrong_code')
+    },
+  })
+  put(SignInView)
+  await flushPromises()
+  return asked
+}
+
+async function write(name: string, value: string): Promise<void> {
+  const field = found<HTMLInputElement>(`input[name=${name}]`)
+  field.value = value
+  field.dispatchEvent(new Event('input'))
+  await flushPromises()
+}
+
+async function submit(): Promise<void> {
+  found('form').dispatchEvent(new Event('submit'))
+  await flushPromises()
+}
+
+async function password(): Promise<void> {
+  await write('name', 'otto')
+  await write('password', 'a long password')
+  await submit()
+}
+
+test('a code is asked for once the password was right', async () => {
+  const asked = await open()
+  expect(document.querySelector('input[name=code]')).toBeNull()
+  await password()
+  expect(document.activeElement?.getAttribute('name')).toBe('code')
+  expect(document.querySelector('[role=alert]')).toBeNull()
+  await write('code', ' 123456 ')
+  await submit()
+  const sent = asked.filter(({ line }) => line.startsWith('POST')).map(({ body }) => body)
+  expect(sent).toEqual([{ name: 'otto', password: 'a long password' }, { name: 'otto', password: 'a long password', code: '123456' }])
+  expect(useSession().account?.operator).toBe('otto')
+})
+
+test('a wrong code can be entered again', async () => {
+  await open()
+  await password()
+  await write('code', '000000')
+  await submit()
+  expect(found('[role=alert]').textContent).toContain('Wrong_code')
+  expect(document.querySelector('input[name=code]')).not.toBeNull()
+  expect(useSession().account).toBeUndefined()
+})
+
+test('back leads to name and password', async () => {
+  await open()
+  await password()
+  found('button', 'Back').click()
+  await flushPromises()
+  expect(document.querySelector('input[name=code]')).toBeNull()
+  expect(document.activeElement?.getAttribute('name')).toBe('password')
+})

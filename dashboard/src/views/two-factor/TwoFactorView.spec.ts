@@ -1,0 +1,90 @@
+import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
+import { afterEach, expect, test, vi } from 'vitest'
+
+import { useProof } from '@/stores/proof'
+import { useSession } from '@/stores/session'
+import { found, put, signedIn } from '@/testing/mounted'
+import { refusal, serve } from '@/testing/server'
+
+import TwoFactorView from './TwoFactorView.vue'
+
+enableAutoUnmount(afterEach)
+
+const SETUP = { secret: 'GEZDGNBVGY3TQOJQ', uri: 'otpauth://totp/Vestibule:otto?secret=GEZDGNBVGY3TQOJQ', qr_code: { size: 21, path: 'M0 0h1v1h-1z' } }
+const CODES = ['aaaa-bbbb-cccc-dddd', 'eeee-ffff-gggg-hhhh']
+
+async function open(totp: 'off' | 'on' | 'required' | 'unavailable'): Promise<void> {
+  signedIn()
+  useSession().account!.totp = totp
+  put(TwoFactorView)
+  await flushPromises()
+}
+
+async function press(text: string): Promise<void> {
+  found('button', text).click()
+  await flushPromises()
+}
+
+async function confirm(code: string, password: string): Promise<void> {
+  for (const [name, value] of Object.entries({ code, password })) {
+    const field = found<HTMLInputElement>(`input[name=${name}]`)
+    field.value = value
+    field.dispatchEvent(new Event('input'))
+  }
+  found('form').dispatchEvent(new Event('submit'))
+  await flushPromises()
+}
+
+test('setup shows the secret and takes the first code with the password', async () => {
+  const account = { ...useSession().account, operator: 'otto', role: 'operator', tenants: ['acme'], totp: 'on' }
+  const asked = serve({ 'POST /api/v1/sign-in/totp': SETUP, 'PUT /api/v1/sign-in/totp': { recovery_codes: CODES }, 'GET /api/v1/sign-in': account })
+  await open('off')
+  await press('Set up two-factor authentication')
+  expect(document.body.textContent).toContain('GEZD GNBV GY3T QOJQ')
+  expect(found<HTMLAnchorElement>('form a').href).toBe(SETUP.uri)
+  expect(found('svg.qr-code').getAttribute('viewBox')).toBe('-4 -4 29 29')
+  await confirm(' 123456 ', 'a long password')
+  expect(asked[1]?.body).toEqual({ code: '123456', password: 'a long password' })
+  expect(document.body.textContent).toContain(CODES.join('\n'))
+  expect(found<HTMLAnchorElement>('a[download]').href).toContain(encodeURIComponent(CODES.join('\n')))
+  await press('I have saved the codes')
+  expect(document.body.textContent).not.toContain(CODES[0])
+  expect(document.body.textContent).toContain('Two-factor authentication is on.')
+})
+
+test('a wrong code is shown at its field', async () => {
+  const errors = [{ code: 'not_the_code', field: 'code', message: 'is not the current code of the authenticator app' }]
+  serve({ 'POST /api/v1/sign-in/totp': SETUP, 'PUT /api/v1/sign-in/totp': refusal(422, 'wrong_fields', { errors }) })
+  await open('off')
+  await press('Set up two-factor authentication')
+  await confirm('000000', 'a long password')
+  expect(found('.field.wrong .error').textContent).toContain('Is not the current code')
+  expect(document.querySelector('input[name=code]')).not.toBeNull()
+})
+
+test('required setup stands alone with a way to sign out', async () => {
+  await open('required')
+  expect(document.querySelector('main.two-factor-alone')).not.toBeNull()
+  expect(document.body.textContent).toContain('is required for your account')
+  expect(found('button', 'Sign out')).toBeDefined()
+})
+
+test('turning it off asks for the password again', async () => {
+  let isProved = false
+  const asked = serve({ 'DELETE /api/v1/sign-in/totp': () => (isProved ? 204 : refusal(403, 'password_required')), 'GET /api/v1/sign-in': { operator: 'otto', role: 'operator', tenants: ['acme'], totp: 'off' } })
+  await open('on')
+  await press('Turn off')
+  const proof = useProof()
+  await vi.waitFor(() => expect(proof.pending).toBeDefined())
+  isProved = true
+  proof.pending?.(true)
+  await flushPromises()
+  expect(asked.map(({ line }) => line)).toEqual(['DELETE /api/v1/sign-in/totp', 'DELETE /api/v1/sign-in/totp', 'GET /api/v1/sign-in'])
+  expect(document.body.textContent).toContain('Two-factor authentication is off.')
+})
+
+test('without a password there is nothing to set up', async () => {
+  await open('unavailable')
+  expect(document.body.textContent).toContain('You have no password')
+  expect(document.querySelector('.two-factor button')).toBeNull()
+})

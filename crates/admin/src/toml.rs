@@ -4,11 +4,57 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
+/// The order in which tables and their members are written: that of the README. What is not named follows by name.
+const ORDER: [&str; 35] = [
+    "tenants",
+    "queues",
+    "id",
+    "tenant",
+    "name",
+    "colour",
+    "logo",
+    "domains",
+    "origins",
+    "hosts",
+    "mode",
+    "quota",
+    "admissions_per_minute",
+    "waiting_ttl",
+    "active_ttl",
+    "claim_ttl",
+    "hold_ttl",
+    "max_session",
+    "recheck_after",
+    "handover",
+    "kind",
+    "origin",
+    "preflights",
+    "theme",
+    "queue_status",
+    "store_failure",
+    "cookie_domain",
+    "epoch",
+    "rules",
+    "action",
+    "path",
+    "method",
+    "header",
+    "cookie",
+    "source",
+];
+
+/// The members of a table in [`ORDER`].
+fn ordered(table: &Map<String, Value>) -> Vec<(&String, &Value)> {
+    let mut members: Vec<_> = table.iter().collect();
+    members.sort_by_key(|(name, _)| ORDER.iter().position(|known| known == name).unwrap_or(ORDER.len()));
+    members
+}
+
 /// The document `{ name: [table, ..], .. }` as TOML. What is `null` is left out: TOML has no such thing, and the readers
 /// of settings take both for the same.
 pub(crate) fn to_toml(document: &Value) -> String {
     let mut text = String::new();
-    for (name, tables) in document.as_object().into_iter().flatten() {
+    for (name, tables) in document.as_object().map(ordered).into_iter().flatten() {
         for table in tables.as_array().into_iter().flatten().filter_map(Value::as_object) {
             let _ = writeln!(text, "{}[[{name}]]", if text.is_empty() { "" } else { "\n" });
             write_table(&mut text, name, table);
@@ -19,10 +65,11 @@ pub(crate) fn to_toml(document: &Value) -> String {
 
 /// Members first, then the tables among them, each a table of its own.
 fn write_table(text: &mut String, path: &str, table: &Map<String, Value>) {
-    for (name, value) in table.iter().filter(|(_, value)| !is_tables(value) && !value.is_null()) {
+    let members = ordered(table);
+    for (name, value) in members.iter().filter(|(_, value)| !is_tables(value) && !value.is_null()) {
         let _ = writeln!(text, "{name} = {}", inline(value));
     }
-    for (name, tables) in table.iter().filter(|(_, value)| is_tables(value)) {
+    for (name, tables) in members.into_iter().filter(|(_, value)| is_tables(value)) {
         for table in tables.as_array().into_iter().flatten().filter_map(Value::as_object) {
             let _ = writeln!(text, "\n[[{path}.{name}]]");
             write_table(text, &format!("{path}.{name}"), table);
@@ -38,7 +85,7 @@ fn inline(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
         Value::Object(map) => {
-            let members = map.iter().filter(|(_, value)| !value.is_null());
+            let members = ordered(map).into_iter().filter(|(_, value)| !value.is_null());
             let members: Vec<String> = members.map(|(name, value)| format!("{name} = {}", inline(value))).collect();
             format!("{{ {} }}", members.join(", "))
         }
@@ -64,24 +111,24 @@ mod tests {
             }, { "id": "b", "rules": [] }],
         });
         let expected = "\
+[[tenants]]
+id = \"acme\"
+name = \"Acme \\\"1\\\"\"
+
 [[queues]]
-handover = { kind = \"redirect\", origin = \"https://x.example\" }
-hosts = [\"a.example\", \"b.example\"]
 id = \"acme-tour\"
+hosts = [\"a.example\", \"b.example\"]
 quota = 5
+handover = { kind = \"redirect\", origin = \"https://x.example\" }
 
 [[queues.rules]]
 action = \"queue\"
-cookie = { name = \"n\", value = \"v\" }
 path = [\"/a\"]
+cookie = { name = \"n\", value = \"v\" }
 
 [[queues]]
 id = \"b\"
 rules = []
-
-[[tenants]]
-id = \"acme\"
-name = \"Acme \\\"1\\\"\"
 ";
         assert_eq!(to_toml(&document), expected);
     }

@@ -17,6 +17,7 @@ export const VIEWS: Record<string, string> = {
   themes: '/themes',
   tenants: '/tenants',
   operators: '/operators',
+  'two-factor': '/two-factor',
   tokens: '/tokens',
   audit: '/audit',
   transfer: '/transfer',

@@ -248,9 +248,13 @@ for i = 0, size - 1 do
     end
   end
 
-  local around = { epoch, revision, waiting, active, recovering and 1 or 0, pace, reached }
+  -- Only the operations of the line and a recovery change its numbers.
   local changed = not told
-  for j = 1, #around do changed = changed or around[j] ~= told[j] end
+  if changed or line or recovering then
+    local around = { epoch, revision, waiting, active, recovering and 1 or 0, pace, reached }
+    for j = 1, #around do changed = changed or around[j] ~= told[j] end
+    told = around
+  end
   append(changed and code + CHANGED or code)
   if session then
     if admitted_at then
@@ -263,8 +267,7 @@ for i = 0, size - 1 do
     if code >= BY_JOINING then append(arrival) end
   end
   if changed then
-    told = around
-    for j = 1, #around do append(around[j]) end
+    for j = 1, #told do append(told[j]) end
   end
 end
 return reply

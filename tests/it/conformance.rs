@@ -98,6 +98,7 @@ suite! {
         rule_07_a_lost_state_takes_back_no_more_than_the_quota_and_the_rest_stand_first,
         rule_07_slots_are_reserved_for_the_active_who_have_not_returned,
         rule_07_who_was_admitted_and_had_not_heard_of_it_takes_the_reserved_slot,
+        rule_07_who_waits_for_a_slot_that_max_session_ended_meanwhile_waits_on,
         rule_07_who_could_not_claim_a_place_for_the_loss_can_afterwards,
         rule_07_a_state_that_went_back_in_time_is_in_recovery,
         rule_07_visitors_who_could_not_be_served_keep_their_order,

@@ -290,6 +290,26 @@ pub(super) async fn rule_07_who_was_admitted_and_had_not_heard_of_it_takes_the_r
     assert_eq!(room.line().await, sessions(&guests[3..]));
 }
 
+pub(super) async fn rule_07_who_waits_for_a_slot_that_max_session_ended_meanwhile_waits_on(bench: &Bench) {
+    let room = bench.open(json!({ "quota": 1, "max_session": 20 })).await;
+    let mut guests = room.arrivals(3).await;
+    bench.note(&room.queue);
+    room.pass(1);
+    room.visit_all(&mut guests[1..]).await;
+    room.pass(1);
+    room.leave(&guests[0]).await;
+    room.pass(1);
+    room.visit(&mut guests[2]).await;
+    room.pass(1);
+    bench.roll_back(&room.queue);
+    assert!(room.visit(&mut guests[2]).await.recovering);
+    room.pass(25);
+    room.purge().await;
+    let answer = room.visit(&mut guests[1]).await;
+    assert_eq!(answer.presentation, Presentation::Present, "there is no slot of theirs any more");
+    assert_eq!(room.line().await, sessions(&guests[1..]));
+}
+
 pub(super) async fn rule_07_who_could_not_claim_a_place_for_the_loss_can_afterwards(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let (mut early, mut late) = (room.join().await, room.join().await);

@@ -126,12 +126,14 @@ impl Line {
     }
 
     /// Whether the bearer of a ticket that says "waiting" had been admitted before the recovery and has not heard of it:
-    /// they were present at the census and came before somebody who had been admitted. Their slot is reserved.
+    /// they were present at the census and came before somebody who had been admitted. Their slot is reserved, unless
+    /// `max_session` has ended it since.
     pub(super) fn was_admitted_unheard(&self, now: Micros, ticket: &VerifiedTicket) -> bool {
         let Recovery { known_at, reached, .. } = self.recovery;
         let signed_at = ticket.signed_at();
         let present = signed_at < known_at && known_at < signed_at.plus_seconds(self.rules.waiting_ttl);
-        self.reserving(now) && ticket.admitted_at().is_none() && present && ticket.arrival() <= reached
+        let outlived = Presence::admitted(known_at).outlived(now, self.rules.max_session);
+        self.reserving(now) && ticket.admitted_at().is_none() && present && ticket.arrival() <= reached && !outlived
     }
 
     /// Whether nobody new is admitted, so that the order is whole again before it matters.

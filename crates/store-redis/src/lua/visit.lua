@@ -139,9 +139,11 @@ for i = 0, size - 1 do
       good_until = math.min(good_until, claim)
     end
     -- Whether the bearer of a ticket that says "waiting" had been admitted before the recovery and has not heard of it: they
-    -- were present at the census and came before somebody who had been admitted. Their slot is reserved.
+    -- were present at the census and came before somebody who had been admitted. Their slot is reserved, unless max_session
+    -- has ended it since.
     local unheard = reserving and ticket_admitted < 0 and ticket_arrival <= known_reached
       and signed_at < known_at and known_at < signed_at + waiting_ttl * SECOND
+      and not (max_session and known_at + max_session * SECOND <= now)
     local waited = rank and unheard and active < quota and now < good_until
     if waited then
       call('ZREM', LINE, bearer)

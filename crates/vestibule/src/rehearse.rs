@@ -384,13 +384,11 @@ impl Teller {
             return;
         }
         self.told = now.second();
-        let mut line = format!(
-            "{:>6} s   {waiting:>7} waiting   {inside:>6} active   {admitted:>7} admitted   {requests:>9} requests   {failures:>6} failed",
+        let why = cause.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();
+        let line = format!(
+            "{:>6} s   {waiting:>7} waiting   {inside:>6} active   {admitted:>7} admitted   {requests:>9} requests   {failures:>6} failed{why}",
             now.second()
         );
-        if let Some(cause) = cause {
-            line += &format!(" ({cause})");
-        }
         // Where nobody reads it, nobody misses it.
         let mut stderr = std::io::stderr().lock();
         let _ = if self.terminal { write!(stderr, "\r{line}\x1b[K") } else { writeln!(stderr, "{line}") };

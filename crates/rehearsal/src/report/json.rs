@@ -1,6 +1,7 @@
 //! What a report says. This is its JSON; the page is drawn from the same.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use serde::Serialize;
 
@@ -214,14 +215,11 @@ impl Report {
             titles => format!("It did not hold: {}", titles.join("; ")),
         };
         if let (Some(half), Some(longest)) = (value("wait_p50"), value("wait_longest")) {
-            text += &format!(
-                ". Half of those who stayed waited {} or less, nobody longer than {}",
-                measured(half, "s"),
-                measured(longest, "s")
-            );
+            let (half, longest) = (measured(half, "s"), measured(longest, "s"));
+            let _ = write!(text, ". Half of those who stayed waited {half} or less, nobody longer than {longest}");
         }
         if let Some(share) = value("failed_share").filter(|share| *share > 0.0) {
-            text += &format!(". {} of the requests failed", measured(share, "share"));
+            let _ = write!(text, ". {} of the requests failed", measured(share, "share"));
         }
         text + "."
     }

@@ -162,7 +162,7 @@ impl Figures {
         let asked: Vec<FailIf> = limits.iter().filter(|limit| limit.name == figure.name).cloned().collect();
         let is_asked = !asked.is_empty() || self.required.contains(&figure.name);
         let own = figure.most.map(|number| FailIf { name: figure.name.to_owned(), above: true, number });
-        let limits: Vec<FailIf> = if !asked.is_empty() { asked } else { own.into_iter().collect() };
+        let limits: Vec<FailIf> = if asked.is_empty() { own.into_iter().collect() } else { asked };
         let outcome = match value {
             _ if limits.is_empty() => Outcome::Told,
             None => Outcome::Unjudged,

@@ -72,7 +72,7 @@ async fn a_gate_that_starts_anew_twice_costs_nobody_their_place() {
         }
     };
     let (report, ()) = tokio::join!(rehearsal, restarts);
-    assert_held(&report);
+    assert_held_but(&report, &["failed_share"]);
     assert!(value(&report, "failed_share") > 0.0, "nobody was answered for two seconds: {}", report.to_text());
 }
 
@@ -101,11 +101,19 @@ impl Failover {
         let cut = format!(
             "redis-cli -p {replica} config set masterauth wrong && redis-cli -p {primary} client kill type replica"
         );
+        // A server takes over once it knows the other one's state, which a busy machine may delay.
+        let take_over = |port: u16| {
+            let is_primary = format!("redis-cli -p {port} role | head -1 | grep -q master");
+            format!(
+                "for i in $(seq 10); do redis-cli -p {port} cluster failover; \
+                 for j in $(seq 20); do {is_primary} && exit 0; sleep 0.1; done; done; exit 1"
+            )
+        };
         match self {
             Self::Killed => vec![fault(STRUCK_AT, "the primary dies", kill)],
             Self::Asked => vec![
-                fault(STRUCK_AT, "the replica takes over", format!("redis-cli -p {replica} cluster failover")),
-                fault(STRUCK_AT + 1.0, "and hands back", format!("redis-cli -p {primary} cluster failover")),
+                fault(STRUCK_AT, "the replica takes over", take_over(replica)),
+                fault(STRUCK_AT + 1.0, "and hands back", take_over(primary)),
             ],
             Self::KilledUnheard => vec![
                 fault(STRUCK_AT, "the replica is cut off", cut),

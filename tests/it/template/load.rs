@@ -8,8 +8,8 @@ use crate::scene::{Keeper, Scene};
 /// As many in front as are more than near the front.
 const IN_FRONT: usize = 20;
 /// Polls that are looked at, over less time than those in front stay for: a multiple of all that the jitter may be.
-const POLLS: u64 = 336;
-const BETWEEN_POLLS: u64 = 40_001;
+const POLLS: u64 = 312;
+const BETWEEN_POLLS: u64 = 40_003;
 
 /// How a visitor far from the front polls.
 pub(crate) struct Polling {

@@ -42,7 +42,8 @@ async function enterPassword(page: Page): Promise<void> {
 
 test('two-factor authentication is set up, asked for, and turned off', async ({ page, office }) => {
   await signIn(page, office)
-  await page.getByRole('link', { name: HEADING }).click()
+  await page.getByRole('button', { name: 'Account' }).click()
+  await page.getByRole('menuitem', { name: HEADING }).click()
   await expect(page.getByRole('heading', { level: 1, name: HEADING })).toBeVisible()
   const { secret, recovery } = await setUp(page)
 
@@ -53,7 +54,8 @@ test('two-factor authentication is set up, asked for, and turned off', async ({ 
     await expect(page.getByText('Two-factor authentication is on.')).toBeVisible()
   })
   await test.step('the next sign-in takes a code', async () => {
-    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
     await enterPassword(page)
     await expect(page.getByLabel('Code', { exact: true })).toBeFocused()
     await accessible(page, 'the code of a sign-in')
@@ -65,14 +67,16 @@ test('two-factor authentication is set up, asked for, and turned off', async ({ 
     await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
   })
   await test.step('or a recovery code', async () => {
-    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
     await enterPassword(page)
     await page.getByLabel('Code', { exact: true }).fill(recovery[4] ?? '')
     await page.getByRole('button', { name: 'Verify' }).click()
     await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
   })
   await test.step('it is turned off again', async () => {
-    await page.getByRole('link', { name: HEADING }).click()
+    await page.getByRole('button', { name: 'Account' }).click()
+    await page.getByRole('menuitem', { name: HEADING }).click()
     await page.getByRole('button', { name: 'Turn off' }).click()
     await expect(page.getByText('Two-factor authentication is off.').first()).toBeVisible()
   })

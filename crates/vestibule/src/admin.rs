@@ -32,7 +32,7 @@ pub(crate) struct Admin {
 }
 
 /// Begins to listen on `--admin-listen`; `None` if it is not given.
-pub(crate) async fn bind(
+pub(crate) fn bind(
     options: &ServeOptions,
     limits: ConnectionLimits,
     parts: AdminParts,
@@ -54,11 +54,8 @@ pub(crate) async fn bind(
         // Else the dashboard would answer, which has a page for every path.
         None => backoffice(parts).route("/metrics", any(async || StatusCode::NOT_FOUND)),
     };
-    let server = Server::bind(listen)
-        .await
-        .map_err(elsewhere("--admin-listen"))?
-        .with_limits(limits)
-        .with_patience(BODY_PATIENCE);
+    let server =
+        Server::bind(listen).map_err(elsewhere("--admin-listen"))?.with_limits(limits).with_patience(BODY_PATIENCE);
     Ok(Some(Admin { server, router, first, has_metrics }))
 }
 

@@ -64,7 +64,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let router = log_requests(requests.around(router));
     let limits = Limits::new(&options, raise_descriptor_limit());
     info!(connections = limits.gate.total, per_address = limits.gate.per_network, "limits");
-    let server = Server::bind(&options.listen).await.map_err(elsewhere("--listen"))?.with_limits(limits.gate);
+    let server = Server::bind(&options.listen).map_err(elsewhere("--listen"))?.with_limits(limits.gate);
     let parts = AdminParts {
         store: store.clone(),
         records: records.clone(),
@@ -76,7 +76,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         require_totp: options.require_totp,
         streams: true,
     };
-    let admin = admin::bind(&options, limits.admin, parts, requests).await?;
+    let admin = admin::bind(&options, limits.admin, parts, requests)?;
 
     // Before the first request, so that no gate takes a queue that is about to be written for one that was lost.
     let record = FileRecord::new(store.clone(), records.clone());

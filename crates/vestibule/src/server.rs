@@ -28,7 +28,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpSocket, UnixListener};
 use tokio::sync::watch;
 use tower::ServiceExt as _;
 use tracing::{debug, info, warn};
@@ -46,6 +46,8 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 const HEAD_MAX: usize = 128 * 1024;
 /// Pause after the system refused a connection, so that a lack of file descriptors is not made worse.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Connections that wait to be accepted; the system allows `net.core.somaxconn` at most.
+const BACKLOG: u32 = 4096;
 /// How long a client may pause within a body that it sends or takes.
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -63,7 +65,7 @@ enum Listener {
 
 impl Server {
     /// Begins to listen.
-    pub(crate) async fn bind(listen: &Listen) -> anyhow::Result<Self> {
+    pub(crate) fn bind(listen: &Listen) -> anyhow::Result<Self> {
         let failed = |error: std::io::Error| match error.kind() {
             ErrorKind::AddrInUse => {
                 anyhow::anyhow!("can't listen on {listen}: the address is in use by another program")
@@ -71,7 +73,7 @@ impl Server {
             _ => anyhow::Error::new(error).context(format!("can't listen on {listen}")),
         };
         let listener = match listen {
-            Listen::Tcp(address) => Listener::Tcp(TcpListener::bind(address).await.map_err(failed)?),
+            Listen::Tcp(address) => Listener::Tcp(bind_tcp(*address).map_err(failed)?),
             Listen::Unix(path) => Listener::Unix(bind_unix(path).map_err(failed)?),
         };
         Ok(Self { listener, limits: ConnectionLimits::LOCAL, patience: BODY_PATIENCE })
@@ -271,6 +273,15 @@ pub(crate) fn raise_descriptor_limit() -> u64 {
 }
 
 /// Binds a socket file, in place of one that nobody listens on any more.
+/// As [`TcpListener::bind`], with room for more connections that wait to be accepted: what the system drops there is tried
+/// again only after seconds.
+fn bind_tcp(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
 fn bind_unix(path: &Path) -> std::io::Result<UnixListener> {
     if std::os::unix::net::UnixStream::connect(path).is_err() && is_socket(path) {
         std::fs::remove_file(path)?;

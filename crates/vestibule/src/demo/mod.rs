@@ -38,11 +38,11 @@ const SUPERUSER: &str = "admin";
 pub(crate) async fn demo(options: DemoOptions) -> anyhow::Result<ExitCode> {
     init_telemetry(&options.log, LogFormat::Text).map_err(|reason| anyhow::anyhow!("VESTIBULE_LOG {reason}"))?;
     let stop = stop_signal()?;
-    let gate = Server::bind(&Listen::Tcp(options.listen)).await.map_err(elsewhere("--listen"))?;
+    let gate = Server::bind(&Listen::Tcp(options.listen)).map_err(elsewhere("--listen"))?;
     let address = reachable(gate.tcp_address().context("a socket file is no address for the demo")?);
     let habits = Habits::default();
     let mut demo = Demo::open(options.quota, |shop| queue::document(options.quota, shop)).await?;
-    let keys = demo.serve_backoffice(bind_or_any(options.admin_listen).await?).await?;
+    let keys = demo.serve_backoffice(bind_or_any(options.admin_listen)?).await?;
     report::introduce(&options, &habits, address, &keys);
 
     demo.tasks.spawn(report::keep_reporting(demo.store.clone()));
@@ -73,7 +73,7 @@ struct Demo {
 impl Demo {
     /// Opens the shop on a free port, and a queue before it with these settings (made from the shop's address).
     async fn open(quota: u64, document: impl FnOnce(SocketAddr) -> anyhow::Result<Document>) -> anyhow::Result<Self> {
-        let shop = Server::bind(&Listen::Tcp((Ipv4Addr::LOCALHOST, 0).into())).await?;
+        let shop = Server::bind(&Listen::Tcp((Ipv4Addr::LOCALHOST, 0).into()))?;
         let document = document(shop.tcp_address().context("the shop has no address")?)?;
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(SystemClock::new()));
         let records: Arc<dyn Records> = Arc::new(MemoryRecords::new(SystemClock::new()));
@@ -119,10 +119,10 @@ fn random_password() -> anyhow::Result<String> {
 }
 
 /// Listens at this address, or at any free port of the same host if it is taken: nobody knows the address by heart.
-async fn bind_or_any(address: SocketAddr) -> anyhow::Result<Server> {
-    match Server::bind(&Listen::Tcp(address)).await {
+fn bind_or_any(address: SocketAddr) -> anyhow::Result<Server> {
+    match Server::bind(&Listen::Tcp(address)) {
         Ok(server) => Ok(server),
-        Err(_) => Server::bind(&Listen::Tcp(SocketAddr::new(address.ip(), 0))).await,
+        Err(_) => Server::bind(&Listen::Tcp(SocketAddr::new(address.ip(), 0))),
     }
 }
 

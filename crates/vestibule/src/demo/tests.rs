@@ -31,7 +31,7 @@ async fn open(quota: u64) -> (Demo, SocketAddr) {
         Ok(document)
     };
     let mut demo = Demo::open(quota, quick).await.unwrap();
-    let gate = Server::bind(&Listen::Tcp(([127, 0, 0, 1], 0).into())).await.unwrap();
+    let gate = Server::bind(&Listen::Tcp(([127, 0, 0, 1], 0).into())).unwrap();
     let address = gate.tcp_address().unwrap();
     demo.tasks.spawn(gate.serve(demo.router.clone(), std::future::pending(), DRAIN));
     (demo, address)

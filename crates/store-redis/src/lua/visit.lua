@@ -129,21 +129,24 @@ for i = 0, size - 1 do
       admitted_at = not rank and call('ZSCORE', ACTIVE, bearer)
     end
     admitted_at = tonumber(admitted_at)
-    local good_until = signed_at + (ticket_admitted >= 0 and active_ttl or hold_ttl) * SECOND
-    if unconfirmed then
-      local claim = signed_at + claim_ttl * SECOND
-      -- A session that could still claim its position at the census has claim_ttl from the beginning of the recovery on.
-      if reserving and known_at > 0 and signed_at < recovery_since and claim > known_at then
-        claim = math.max(claim, recovery_since + claim_ttl * SECOND)
+    local good_until, unheard
+    if reserving or not (rank or admitted_at) then
+      good_until = signed_at + (ticket_admitted >= 0 and active_ttl or hold_ttl) * SECOND
+      if unconfirmed then
+        local claim = signed_at + claim_ttl * SECOND
+        -- A session that could still claim its position at the census has claim_ttl from the beginning of the recovery on.
+        if reserving and known_at > 0 and signed_at < recovery_since and claim > known_at then
+          claim = math.max(claim, recovery_since + claim_ttl * SECOND)
+        end
+        good_until = math.min(good_until, claim)
       end
-      good_until = math.min(good_until, claim)
+      -- Whether the bearer of a ticket that says "waiting" had been admitted before the recovery and has not heard of it: they
+      -- were present at the census and came before somebody who had been admitted. Their slot is reserved, unless max_session
+      -- has ended it since.
+      unheard = reserving and ticket_admitted < 0 and ticket_arrival <= known_reached
+        and signed_at < known_at and known_at < signed_at + waiting_ttl * SECOND
+        and not (max_session and known_at + max_session * SECOND <= now)
     end
-    -- Whether the bearer of a ticket that says "waiting" had been admitted before the recovery and has not heard of it: they
-    -- were present at the census and came before somebody who had been admitted. Their slot is reserved, unless max_session
-    -- has ended it since.
-    local unheard = reserving and ticket_admitted < 0 and ticket_arrival <= known_reached
-      and signed_at < known_at and known_at < signed_at + waiting_ttl * SECOND
-      and not (max_session and known_at + max_session * SECOND <= now)
     local waited = rank and unheard and active < quota and now < good_until
     if waited then
       call('ZREM', LINE, bearer)

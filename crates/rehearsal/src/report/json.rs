@@ -235,6 +235,7 @@ pub fn measured(value: f64, unit: &str) -> String {
     match unit {
         "s" if value >= 3600.0 => whole(value, 3600.0, ["h", "min"]),
         "s" if value >= 120.0 => whole(value.round(), 60.0, ["min", "s"]),
+        "s" if value > 0.0 && value < 1.0 => measured(value * 1000.0, "ms"),
         "ms" if value >= 10_000.0 => measured(value / 1000.0, "s"),
         "share" => format!("{} %", shown((value * 1e4).round() / 100.0)),
         "bytes" if value >= 1e6 => format!("{} MB", shown((value / 1e5).round() / 10.0)),
@@ -350,5 +351,28 @@ impl Report {
             remarks.push(format!("{:.0} s: {} failed ({})", struck.at, struck.name, struck.ended));
         }
         self.remarks.append(&mut remarks);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_units_that_people_read() {
+        for (value, unit, text) in [
+            (16_320.0, "s", "4 h 32 min"),
+            (3600.0, "s", "1 h"),
+            (125.0, "s", "2 min 5 s"),
+            (32.1, "s", "32.1 s"),
+            (0.003, "s", "3 ms"),
+            (20_835.0, "ms", "20.8 s"),
+            (0.99, "share", "99 %"),
+            (45_573.0, "bytes", "45.6 kB"),
+            (12.0, "people", "12 people"),
+            (0.0, "", "0"),
+        ] {
+            assert_eq!(measured(value, unit), text, "{value} {unit}");
+        }
     }
 }

@@ -28,33 +28,32 @@ pub mod cookie;
 mod estimate;
 pub mod history;
 mod id;
-mod keys;
 mod last_purge;
 pub mod line;
 mod memory;
 mod memory_records;
 mod message;
-mod pass;
 mod poll;
 pub mod records;
 pub mod settings;
 mod store;
 mod support_code;
-mod ticket;
 mod time;
-mod token_crypto;
+mod token;
 mod visitor_status;
 
 pub use estimate::{WaitRange, expected_wait, wait_estimate};
 pub use id::{ID_MAX, IdError, QueueId, SessionId, TenantId, ThemeId};
-pub use keys::{Key, KeyError, KeyList, PASS_KEY_LEN, TICKET_KEY_MIN};
 pub use last_purge::LastPurge;
+pub use line::Ticket;
 pub use memory::{MemorySnapshot, MemoryStore};
 pub use memory_records::MemoryRecords;
 pub use message::{Message, Param, placeholders};
-pub use pass::{PASS_ISSUER, PASS_TTL, PassClaims, PassSigner, verify_pass};
 pub use poll::{confirm_after, poll_after};
 pub use store::{PutMode, PutOutcome, Store, StoreError};
-pub use ticket::{ShownEstimate, TICKET_MAX, Ticket, TicketError, TicketSigner};
 pub use time::{Clock, MICROS_PER_SECOND, ManualClock, Micros, SystemClock};
+pub use token::{
+    Key, KeyError, KeyList, PASS_ISSUER, PASS_KEY_LEN, PASS_TTL, PassClaims, PassSigner, ShownEstimate, TICKET_KEY_MIN,
+    TICKET_MAX, TicketError, TicketSigner, verify_pass,
+};
 pub use visitor_status::{EndReason, VisitorState, VisitorStatus, WaitSeconds};

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::last_purge::LastPurge;
+use crate::line::Ticket;
 use crate::line::{Line, LinePage, LineSnapshot, LocatedSession, PurgeReport, Removed, Stats, Visit, VisitAnswer};
 use crate::settings::{Settings, Tenant};
 use crate::store::{PutMode, PutOutcome, Store, StoreError};
-use crate::ticket::Ticket;
 use crate::time::{Clock, Micros};
 use crate::{QueueId, SessionId, TenantId};
 

@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 
 use crate::last_purge::LastPurge;
+use crate::line::Ticket;
 use crate::line::{LinePage, LocatedSession, PurgeReport, Removed, Stats, Visit, VisitAnswer};
 use crate::settings::{Settings, Tenant};
-use crate::ticket::Ticket;
 use crate::time::Micros;
 use crate::{QueueId, SessionId, TenantId};
 

@@ -14,6 +14,7 @@ mod restore;
 mod rules;
 mod snapshot;
 mod state;
+mod ticket;
 mod types;
 
 pub use counters::{Counters, WAIT_BUCKETS, Waits};
@@ -24,6 +25,7 @@ pub use recovery::{CLOCK_GRAIN, GAP_MIN};
 pub use rules::{LineRules, Mode};
 pub use snapshot::LineSnapshot;
 pub use state::Line;
+pub use ticket::Ticket;
 pub use types::{
     Census, Flow, LineEntry, LinePage, LocatedSession, PurgeReport, Removed, SessionLocation, SessionState, Stats,
     Visit, VisitAnswer, VisitKind, Witness,

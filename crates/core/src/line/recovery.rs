@@ -10,7 +10,7 @@ use super::LineRules;
 use super::presence::{ACTIVE_REFRESH_SHARE, Presence};
 use super::state::Line;
 use super::types::{Census, Witness};
-use crate::ticket::Ticket;
+use crate::line::Ticket;
 use crate::time::{MICROS_PER_SECOND, Micros};
 
 /// How exactly a state knows when it was used last, in microseconds: a write for each visit would cost more.

@@ -3,7 +3,7 @@
 use super::presence::Presence;
 use super::state::{Line, RecognizedSession};
 use super::types::{Removed, VisitKind};
-use crate::ticket::Ticket;
+use crate::line::Ticket;
 use crate::time::Micros;
 
 impl Line {

@@ -14,7 +14,7 @@ use super::{
     Bucket, Counters, LineRules, Mode, PAGE_MAX, PURGE_BATCH, Pace, REAP_BATCH, RELEASE_BATCH, StayCounts, Waits,
 };
 use crate::SessionId;
-use crate::ticket::Ticket;
+use crate::line::Ticket;
 use crate::time::Micros;
 
 /// One queue's line, places and pool, with all that its rules remember.

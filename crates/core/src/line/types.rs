@@ -2,7 +2,7 @@
 
 use super::{Counters, LineRules, Mode, Pace, Waits};
 use crate::SessionId;
-use crate::ticket::Ticket;
+use crate::line::Ticket;
 use crate::time::Micros;
 
 /// A visit, or (with `join` empty) a keepalive.

@@ -1,17 +1,14 @@
-//! Tickets: the visitor's place, in the visitor's own hands. JWTs signed with HS256 and a secret of the deployment.
+//! Tickets: the visitor's position, held by the visitor. JWTs signed with HS256 and a secret of the deployment.
 //!
-//! A [`Ticket`] can only be made by [`TicketSigner::verify`], stores take nothing else, and signing takes the
-//! [`SessionState`] a store answered with: what was not verified is never signed anew.
+//! A [`Ticket`] can only be made by [`TicketSigner::verify`], stores accept nothing else, and signing takes the
+//! [`SessionState`] that a store answered with: what was not verified is never signed again.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jsonwebtoken::{Algorithm, Header};
 use serde::{Deserialize, Serialize};
 
-use crate::keys::{KeyError, KeyList};
-use crate::line::{Census, SessionState};
+use super::jws::{self, HS256_LEN, Hs256, Parts, TokenKey};
+use super::keys::{KeyError, KeyList};
+use crate::line::{Census, SessionState, Ticket};
 use crate::time::Micros;
-use crate::token_crypto::{HS256_LEN, Hs256};
 use crate::{QueueId, SessionId};
 
 /// Longest ticket that is looked at, in bytes. Our own have some 300.
@@ -67,83 +64,6 @@ pub struct ShownEstimate {
     pub census: Option<Census>,
 }
 
-/// A ticket whose signature holds and whose queue is the one asked for. Whether its epoch and age are good is for the
-/// line to say.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ticket {
-    epoch: u64,
-    session: SessionId,
-    arrival: Micros,
-    admitted_at: Option<Micros>,
-    shown: ShownEstimate,
-    signed_at: Micros,
-    slot_expires_at: Option<Micros>,
-    unconfirmed: bool,
-}
-
-impl Ticket {
-    /// The epoch in which it was signed.
-    #[must_use]
-    pub const fn epoch(&self) -> u64 {
-        self.epoch
-    }
-
-    /// The session.
-    #[must_use]
-    pub const fn session(&self) -> SessionId {
-        self.session
-    }
-
-    /// The session's place in the order.
-    #[must_use]
-    pub const fn arrival(&self) -> Micros {
-        self.arrival
-    }
-
-    /// When the session was admitted; `None` while it waits.
-    #[must_use]
-    pub const fn admitted_at(&self) -> Option<Micros> {
-        self.admitted_at
-    }
-
-    /// The position that was shown last.
-    #[must_use]
-    pub const fn position(&self) -> Option<u64> {
-        self.shown.position
-    }
-
-    /// Median of the wait that was shown last, in milliseconds.
-    #[must_use]
-    pub const fn wait_ms(&self) -> Option<u64> {
-        self.shown.wait_ms
-    }
-
-    /// When it was signed, by the store's clock.
-    #[must_use]
-    pub const fn signed_at(&self) -> Micros {
-        self.signed_at
-    }
-
-    /// Until when the slot of an admitted session is taken, as the store said when it signed. Nothing may let the bearer
-    /// through without asking the store for longer.
-    #[must_use]
-    pub const fn slot_expires_at(&self) -> Option<Micros> {
-        self.slot_expires_at
-    }
-
-    /// Whether the client had not returned a ticket when it was signed: it is good for `claim_ttl` only.
-    #[must_use]
-    pub const fn is_unconfirmed(&self) -> bool {
-        self.unconfirmed
-    }
-
-    /// Who was active when it was signed.
-    #[must_use]
-    pub const fn census(&self) -> Option<Census> {
-        self.shown.census
-    }
-}
-
 /// Why a ticket is none. Its bearer is simply new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TicketError {
@@ -161,18 +81,12 @@ pub enum TicketError {
     WrongQueue,
 }
 
-struct SigningKey {
-    /// The first part of every ticket of this key.
-    header: String,
-    secret: Hs256,
-}
-
 /// Signs and verifies tickets.
 ///
 /// A ticket is a JWT like any other, but only ever read here: so its header must be, to the letter, one that is written
 /// here. That names key and algorithm at once, and leaves nothing of a header to be interpreted.
 pub struct TicketSigner {
-    keys: Vec<SigningKey>,
+    keys: Vec<TokenKey<Hs256>>,
 }
 
 impl TicketSigner {
@@ -182,11 +96,8 @@ impl TicketSigner {
     /// A key of the wrong length.
     pub fn new(keys: &KeyList) -> Result<Self, KeyError> {
         let keys = keys.for_tickets()?.iter().map(|key| {
-            let header = Header { kid: Some(key.kid.clone()), ..Header::new(Algorithm::HS256) };
-            Ok(SigningKey {
-                header: URL_SAFE_NO_PAD.encode(serde_json::to_string(&header).unwrap_or_default()),
-                secret: Hs256::new(&key.secret).map_err(|_| KeyError::Length(key.kid.clone()))?,
-            })
+            let secret = Hs256::new(&key.secret).map_err(|_| KeyError::Length(key.kid.clone()))?;
+            Ok(TokenKey::new(&key.kid, secret))
         });
         Ok(Self { keys: keys.collect::<Result<_, _>>()? })
     }
@@ -232,15 +143,7 @@ impl TicketSigner {
             c: shown.census.map(|census| census.active),
             r: shown.census.map(|census| census.reached),
         };
-        let key = self.keys.first()?;
-        let mut token = String::with_capacity(TICKET_MAX);
-        token.push_str(&key.header);
-        token.push('.');
-        URL_SAFE_NO_PAD.encode_string(serde_json::to_vec(&claims).ok()?, &mut token);
-        let signature = key.secret.sign(token.as_bytes());
-        token.push('.');
-        URL_SAFE_NO_PAD.encode_string(signature, &mut token);
-        Some(token)
+        self.keys.first()?.sign(&claims, TICKET_MAX)
     }
 
     /// Verifies a ticket of this queue.
@@ -252,16 +155,15 @@ impl TicketSigner {
             return Err(TicketError::TooLong);
         }
         let token = std::str::from_utf8(token).map_err(|_| TicketError::UnknownKey)?;
-        let (message, signature) = token.rsplit_once('.').ok_or(TicketError::UnknownKey)?;
-        let (header, claims) = message.split_once('.').ok_or(TicketError::UnknownKey)?;
-        let key = self.keys.iter().find(|key| key.header == header).ok_or(TicketError::UnknownKey)?;
-        let mut decoded = [0; TICKET_MAX];
-        let signature = decode(signature, &mut decoded[..HS256_LEN])?;
-        if !key.secret.verify(message.as_bytes(), signature) {
+        let parts = Parts::of(token).ok_or(TicketError::UnknownKey)?;
+        let key = self.keys.iter().find(|key| key.header == parts.header).ok_or(TicketError::UnknownKey)?;
+        let mut buffer = [0; TICKET_MAX];
+        let signature = jws::decode(parts.signature, &mut buffer[..HS256_LEN]).ok_or(TicketError::BadSignature)?;
+        if !key.algorithm.verify(parts.message.as_bytes(), signature) {
             return Err(TicketError::BadSignature);
         }
-        let claims: Claims =
-            serde_json::from_slice(decode(claims, &mut decoded)?).map_err(|_| TicketError::BadSignature)?;
+        let claims = jws::decode(parts.claims, &mut buffer).ok_or(TicketError::BadSignature)?;
+        let claims: Claims = serde_json::from_slice(claims).map_err(|_| TicketError::BadSignature)?;
         if claims.q != *queue {
             return Err(TicketError::WrongQueue);
         }
@@ -271,18 +173,14 @@ impl TicketSigner {
             session: claims.s,
             arrival: claims.a,
             admitted_at: claims.n,
-            shown: ShownEstimate { position: claims.p, wait_ms: claims.w, census },
+            position: claims.p,
+            wait_ms: claims.w,
+            census,
             signed_at: claims.t,
             slot_expires_at: claims.x.map(|left| Micros(claims.t.0.saturating_add(left))),
             unconfirmed: claims.u,
         })
     }
-}
-
-/// What a part of a token says. One that is longer than `room` is none of ours.
-fn decode<'a>(part: &str, room: &'a mut [u8]) -> Result<&'a [u8], TicketError> {
-    let length = URL_SAFE_NO_PAD.decode_slice(part, room).map_err(|_| TicketError::BadSignature)?;
-    Ok(&room[..length])
 }
 
 #[cfg(test)]
@@ -291,6 +189,7 @@ mod tests {
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     use proptest::prelude::*;
 
+    use super::super::jws::Algorithm as _;
     use super::*;
 
     fn place() -> SessionState {
@@ -369,7 +268,7 @@ mod tests {
         let claims = String::from_utf8(URL_SAFE_NO_PAD.decode(parts[1]).unwrap()).unwrap();
         let more = URL_SAFE_NO_PAD.encode(claims.replacen('{', r#"{"z":{"new":[1]},"#, 1));
         let message = format!("{}.{more}", parts[0]);
-        let signature = URL_SAFE_NO_PAD.encode(signer.keys[0].secret.sign(message.as_bytes()));
+        let signature = URL_SAFE_NO_PAD.encode(signer.keys[0].algorithm.sign(message.as_bytes()));
         let token = format!("{message}.{signature}");
         assert_eq!(signer.verify(&queue(), token.as_bytes()), signer.verify(&queue(), good.as_bytes()));
     }

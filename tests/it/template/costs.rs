@@ -1,4 +1,4 @@
-//! The costs in docs/deploy.md, computed anew from docs/deploy/prices.json and from what the programs do. The formula is
+//! The costs in docs/aws/cost.md, computed anew from docs/aws/prices.json and from what the programs do. The formula is
 //! the one that rehearsals and plans reckon with.
 
 use serde_json::Value;
@@ -32,7 +32,7 @@ struct Model {
 
 impl Model {
     fn new() -> Self {
-        let text: serde_json::Value = serde_json::from_str(&text_of("docs/deploy/prices.json")).unwrap();
+        let text: serde_json::Value = serde_json::from_str(&text_of("docs/aws/prices.json")).unwrap();
         Self { sheet: Sheet::built_in(), columns: text["columns"].as_array().unwrap().clone() }
     }
 
@@ -162,10 +162,10 @@ fn table(model: &Model, hours: &[Hour]) -> String {
 async fn the_table_of_costs_is_what_the_formula_makes_of_the_prices() {
     let model = Model::new();
     let expected = table(&model, &model.columns().await);
-    let document = text_of("docs/deploy.md");
+    let document = text_of("docs/aws/cost.md");
     let (_, rest) = document.split_once("<!-- costs -->\n").expect("where the costs stand");
     let (shown, _) = rest.split_once("<!-- /costs -->").expect("where the costs end");
-    assert!(shown.trim() == expected.trim(), "docs/deploy.md has other costs than these:\n\n{expected}");
+    assert!(shown.trim() == expected.trim(), "docs/aws/cost.md has other costs than these:\n\n{expected}");
 }
 
 #[tokio::test]

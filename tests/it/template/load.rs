@@ -58,11 +58,11 @@ pub(crate) struct Visit {
 /// Columns of the benchmark's table.
 const WAITING: &str = "waiting";
 const POLL: &str = "poll";
-const POLL_ALONE: &str = "*with a script for itself*";
+const POLL_ALONE: &str = "*poll, not batched*";
 /// The first one moves its expiry.
 const POLL_THAT_MOVES: &str = "first poll";
 const FIRST: &str = "first visit";
-const MEMORY: &str = "memory of a visitor";
+const MEMORY: &str = "memory per visitor";
 
 impl Visit {
     /// By the row of the benchmark's table with no fewer who wait than these, if there is one.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tracing::{debug, error, info};
 use utoipa::ToSchema;
-use vestibule_core::records::{Note, NoteKind, Records, Stream};
+use vestibule_core::records::{EphemeralKey, EphemeralKind, LogName, RecordStore};
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId};
 
@@ -95,7 +95,7 @@ pub(crate) enum AuditOutcome {
 }
 
 /// An entry in the making.
-pub(crate) struct Deed(AuditEntry, Stream);
+pub(crate) struct Deed(AuditEntry, LogName);
 
 impl Deed {
     /// Somebody did this.
@@ -106,18 +106,18 @@ impl Deed {
             ..blank(action, &caller.request.0)
         };
         let by_superuser = caller.is_superuser() && !action.starts_with(OF_ACCOUNTS);
-        Self(entry, if by_superuser { Stream::Audit } else { Stream::AccountAudit })
+        Self(entry, if by_superuser { LogName::Audit } else { LogName::AccountAudit })
     }
 
     /// Something happened before it was known who asked.
     pub(crate) fn unknown(action: &str, request: &str, operator: Option<String>) -> Self {
-        Self(AuditEntry { operator, ..blank(action, request) }, Stream::AccountAudit)
+        Self(AuditEntry { operator, ..blank(action, request) }, LogName::AccountAudit)
     }
 
     pub(crate) fn tenant(mut self, tenant: &TenantId) -> Self {
         self.0.tenant = Some(tenant.clone());
-        if self.1 != Stream::Audit {
-            self.1 = Stream::TenantAudit(tenant.clone());
+        if self.1 != LogName::Audit {
+            self.1 = LogName::TenantAudit(tenant.clone());
         }
         self
     }
@@ -205,16 +205,16 @@ pub(crate) const fn before(now: Micros, days: u64) -> Micros {
 }
 
 /// Refuses whoever made as many changes today as the log takes from one operator.
-pub(crate) async fn may_change(records: &dyn Records, operator: &str) -> Result<(), Problem> {
+pub(crate) async fn may_change(records: &dyn RecordStore, operator: &str) -> Result<(), Problem> {
     let made = records.note(&changes_of(operator)).await?.and_then(|text| text.parse().ok()).unwrap_or(0_u64);
     if made < CHANGES_MAX { Ok(()) } else { Err(Problem::TooManyChanges) }
 }
 
-fn changes_of(operator: &str) -> Note {
-    Note::new(NoteKind::Changes, hash(operator))
+fn changes_of(operator: &str) -> EphemeralKey {
+    EphemeralKey::new(EphemeralKind::Changes, hash(operator))
 }
 
-async fn append(records: &dyn Records, stream: &Stream, entry: &AuditEntry) {
+async fn append(records: &dyn RecordStore, stream: &LogName, entry: &AuditEntry) {
     let text = json!(entry).to_string();
     let AuditEntry { operator, action, request, queue, subject, outcome, via, .. } = entry;
     let (operator, queue) = (operator.as_deref(), queue.as_ref().map(tracing::field::display));
@@ -225,7 +225,7 @@ async fn append(records: &dyn Records, stream: &Stream, entry: &AuditEntry) {
 }
 
 /// Audits that a queue was created, changed or removed beside the API; `None` where there was or is none.
-pub async fn audit_queue(records: &dyn Records, via: Via, before: Option<&Settings>, after: Option<&Settings>) {
+pub async fn audit_queue(records: &dyn RecordStore, via: Via, before: Option<&Settings>, after: Option<&Settings>) {
     let Some(queue) = after.or(before) else { return };
     let value = |settings: Option<&Settings>| settings.map_or(Value::Null, Settings::to_value);
     let revision = after.map(|after| after.line.revision);
@@ -234,14 +234,14 @@ pub async fn audit_queue(records: &dyn Records, via: Via, before: Option<&Settin
 }
 
 /// Audits that a tenant was created, changed or removed beside the API; `None` where there was or is none.
-pub async fn audit_tenant(records: &dyn Records, via: Via, before: Option<&Tenant>, after: Option<&Tenant>) {
+pub async fn audit_tenant(records: &dyn RecordStore, via: Via, before: Option<&Tenant>, after: Option<&Tenant>) {
     let Some(tenant) = after.or(before) else { return };
     let value = |tenant: Option<&Tenant>| tenant.map_or(Value::Null, |tenant| json!(tenant));
     beside(records, via, "tenant", &tenant.id, blank("", ""), &value(before), &value(after)).await;
 }
 
 async fn beside(
-    records: &dyn Records,
+    records: &dyn RecordStore,
     via: Via,
     kind: &str,
     tenant: &TenantId,
@@ -260,13 +260,13 @@ async fn beside(
     }
     let changes = changes.into_iter().map(cut).collect();
     let entry = AuditEntry { action: format!("{kind}.{verb}"), tenant: Some(tenant.clone()), changes, via, ..entry };
-    append(records, &Stream::Audit, &entry).await;
+    append(records, &LogName::Audit, &entry).await;
 }
 
 /// Audits that an operator was made beside the API.
-pub(crate) async fn audit_operator(records: &dyn Records, action: &str, name: &str, changes: Vec<FieldChange>) {
+pub(crate) async fn audit_operator(records: &dyn RecordStore, action: &str, name: &str, changes: Vec<FieldChange>) {
     let entry = AuditEntry { subject: Some(name.to_owned()), changes, via: Via::CommandLine, ..blank(action, "") };
-    append(records, &Stream::Audit, &entry).await;
+    append(records, &LogName::Audit, &entry).await;
 }
 
 fn blank(action: &str, request: &str) -> AuditEntry {

@@ -3,7 +3,7 @@
 use axum::extract::{FromRequest, Request};
 use http::{HeaderMap, header};
 use serde_json::{Map, Value};
-use vestibule_core::Phrase;
+use vestibule_core::Message;
 use vestibule_core::settings::{FieldError, Fields};
 
 use crate::problem::Problem;
@@ -50,6 +50,6 @@ pub(crate) fn read<T>(map: &Map<String, Value>, read: impl FnOnce(&mut Fields<'_
 }
 
 /// The one error that a field is wrong.
-pub(crate) fn wrong(field: &str, fault: impl Into<Phrase>) -> Problem {
+pub(crate) fn wrong(field: &str, fault: impl Into<Message>) -> Problem {
     Problem::WrongFields(vec![FieldError::new(field, fault)])
 }

@@ -4,8 +4,8 @@
 use http::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
-use vestibule_core::Phrase;
-use vestibule_core::records::{Note, NoteKind};
+use vestibule_core::Message;
+use vestibule_core::records::{EphemeralKey, EphemeralKind};
 
 use crate::access::Caller;
 use crate::phrase::PhraseView;
@@ -38,22 +38,22 @@ pub(crate) async fn confirmed(
     caller: &Caller,
     headers: &HeaderMap,
     subject: &str,
-    effect: impl FnOnce() -> Phrase,
+    effect: impl FnOnce() -> Message,
 ) -> Result<(), Problem> {
     let wanted = format!("{} {} {subject}", caller.operator, caller.token.as_deref().unwrap_or("-"));
     let given = headers.get(CONFIRM_HEADER).and_then(|value| value.to_str().ok()).filter(|token| !token.is_empty());
     if let Some(token) = given
-        && admin.records.take_note(&note(token)).await?.as_deref() == Some(wanted.as_str())
+        && admin.records.take_ephemeral(&note(token)).await?.as_deref() == Some(wanted.as_str())
     {
         return Ok(());
     }
     let token = new_secret();
-    admin.records.put_note(&note(&token), &wanted, CONFIRM_TTL).await?;
+    admin.records.set_ephemeral(&note(&token), &wanted, CONFIRM_TTL).await?;
     let effect = effect();
     let (effect, phrase) = (effect.to_string(), PhraseView(effect));
     Err(Problem::ConfirmationRequired(Box::new(Confirmation { token, expires_in: CONFIRM_TTL, effect, phrase })))
 }
 
-fn note(token: &str) -> Note {
-    Note::new(NoteKind::Confirmation, hash(token))
+fn note(token: &str) -> EphemeralKey {
+    EphemeralKey::new(EphemeralKind::Confirmation, hash(token))
 }

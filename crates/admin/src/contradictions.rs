@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use vestibule_core::settings::{FieldError, HostPattern, Rule, RuleAction, Settings, is_below};
-use vestibule_core::{Param, Phrase};
+use vestibule_core::settings::{FieldError, HostPattern, Rule, RuleAction, Settings, is_subdomain_of};
+use vestibule_core::{Message, Param};
 use vestibule_http::Queue;
 
 use crate::wording::Wording;
@@ -45,10 +45,10 @@ pub(crate) fn contradictions(
 fn reaches_into(host: &HostPattern, others: &[HostPattern]) -> bool {
     others.iter().any(|other| match (host, other) {
         (HostPattern::Exact(name), HostPattern::Exact(other)) => name == other,
-        (HostPattern::Exact(name), HostPattern::Below(domain))
-        | (HostPattern::Below(domain), HostPattern::Exact(name)) => is_below(name, domain),
-        (HostPattern::Below(one), HostPattern::Below(other)) => {
-            one == other || is_below(one, other) || is_below(other, one)
+        (HostPattern::Exact(name), HostPattern::Wildcard(domain))
+        | (HostPattern::Wildcard(domain), HostPattern::Exact(name)) => is_subdomain_of(name, domain),
+        (HostPattern::Wildcard(one), HostPattern::Wildcard(other)) => {
+            one == other || is_subdomain_of(one, other) || is_subdomain_of(other, one)
         }
         // Every host at all is everybody's: what is named is found before it.
         (HostPattern::Any, _) | (_, HostPattern::Any) => host == other,
@@ -57,18 +57,18 @@ fn reaches_into(host: &HostPattern, others: &[HostPattern]) -> bool {
 
 /// Of two queues in front of the very same host, the one with the lower id is asked first. If it takes everything, the
 /// other one never meets anybody.
-fn hidden(candidate: &Settings, other: &Settings, host: &HostPattern, name: &Param) -> Option<Phrase> {
+fn hidden(candidate: &Settings, other: &Settings, host: &HostPattern, name: &Param) -> Option<Message> {
     let told = |wording: Wording| wording.with("host", host.to_string()).with("queue", name.clone());
-    if other.id < candidate.id && takes_the_rest(other) {
+    if other.id < candidate.id && queues_unmatched(other) {
         return Some(told(Wording::NeverAsked));
     }
-    if candidate.id < other.id && takes_the_rest(candidate) {
+    if candidate.id < other.id && queues_unmatched(candidate) {
         return Some(told(Wording::HidesOther));
     }
     None
 }
 
-fn takes_the_rest(queue: &Settings) -> bool {
+fn queues_unmatched(queue: &Settings) -> bool {
     queue.rules.iter().all(|rule| rule.action == RuleAction::Bypass)
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::warn;
 use vestibule_core::StoreError;
-use vestibule_core::records::{Note, NoteKind};
+use vestibule_core::records::{EphemeralKey, EphemeralKind};
 use vestibule_core::settings::FieldWording;
 
 use crate::access::Caller;
@@ -24,7 +24,7 @@ const LONGEST: usize = 128;
 
 /// A request that names a key.
 pub(crate) struct Idempotency {
-    note: Note,
+    note: EphemeralKey,
     /// Hash of what is asked for: a key is not reused for something else.
     request: String,
 }
@@ -39,7 +39,7 @@ impl Idempotency {
             return Err(wrong("Idempotency-Key", FieldWording::Takes.with("what", Wording::IdempotencyKey)));
         }
         let id = hash(&format!("{} {key}", caller.operator));
-        Ok(Some(Self { note: Note::new(NoteKind::Idempotency, id), request: hash(request) }))
+        Ok(Some(Self { note: EphemeralKey::new(EphemeralKind::Idempotency, id), request: hash(request) }))
     }
 
     /// What the first request with this key was answered; `None` if there was none. One that is under way, or that broke
@@ -66,7 +66,7 @@ impl Idempotency {
     /// Keeps the answer for those who repeat the request.
     pub(crate) async fn end(&self, admin: &Admin, answer: &impl Serialize) {
         let text = format!("{} {}", self.request, serde_json::json!(answer));
-        if let Err(error) = admin.records.put_note(&self.note, &text, KEPT).await {
+        if let Err(error) = admin.records.set_ephemeral(&self.note, &text, KEPT).await {
             warn!(%error, "the answer to a request with an idempotency key could not be kept");
         }
     }

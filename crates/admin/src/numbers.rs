@@ -77,7 +77,7 @@ impl QueueStats {
         let mode = stats.rules.mode;
         let wait_at = |position| wait_estimate(&stats.rules, &stats.flow(), stats.now, position);
         let wait = if admits_at_once(&stats) { Some(NO_WAIT) } else { wait_at(stats.waiting + 1) };
-        let wait = wait.filter(|_| mode.takes_newcomers());
+        let wait = wait.filter(|_| mode.accepts_joins());
         let drained = match stats.waiting {
             0 => Some(Wait { p50: 0, p90: 0 }),
             last => wait_at(last).map(Wait::of),
@@ -141,7 +141,7 @@ pub(crate) async fn recent(
 }
 
 async fn waited(admin: &Admin, stats: &QueueStats, minutes: u64) -> Result<Vec<[u64; 2]>, StoreError> {
-    let from = Micros(0).plus_seconds(stats.at.saturating_sub(minutes * 60));
+    let from = Micros(0).add_seconds(stats.at.saturating_sub(minutes * 60));
     let samples = samples(&*admin.records, &stats.queue, Step::Minute, from).await?;
     Ok(samples.iter().map(|sample| [sample.at, sample.waiting]).collect())
 }

@@ -6,18 +6,18 @@ use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 use serde_json::{Map, Value, json};
 use utoipa::openapi::{OpenApi, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
-use vestibule_core::Phrase;
+use vestibule_core::Message;
 use vestibule_core::settings::FieldWording;
 
 use crate::wording::Wording;
 
 /// A phrase as a program reads it.
 #[derive(Debug)]
-pub(crate) struct PhraseView(pub(crate) Phrase);
+pub(crate) struct PhraseView(pub(crate) Message);
 
 impl Serialize for PhraseView {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut phrase = serializer.serialize_struct("Phrase", 2)?;
+        let mut phrase = serializer.serialize_struct("Message", 2)?;
         phrase.serialize_field("code", self.0.code())?;
         phrase.serialize_field("params", &self.0.params())?;
         phrase.end()
@@ -26,19 +26,19 @@ impl Serialize for PhraseView {
 
 impl PartialSchema for PhraseView {
     fn schema() -> RefOr<Schema> {
-        reference("Phrase")
+        reference("Message")
     }
 }
 
 impl ToSchema for PhraseView {
     fn name() -> Cow<'static, str> {
-        Cow::Borrowed("Phrase")
+        Cow::Borrowed("Message")
     }
 }
 
 /// The schema of a code.
 pub(crate) fn code() -> RefOr<Schema> {
-    reference("PhraseCode")
+    reference("ErrorCode")
 }
 
 /// The schema of what stands in gaps.
@@ -63,7 +63,7 @@ fn described() -> [(&'static str, Value); 3] {
         "description": "A word for programs; it never changes, and new ones may come. `x-english` says all of them, with gaps \
             such as `{most}`, which `params` fill.",
     });
-    let phrase = json!({ "$ref": "#/components/schemas/Phrase" });
+    let phrase = json!({ "$ref": "#/components/schemas/Message" });
     let params = json!({
         "type": "object", "additionalProperties": { "anyOf": [{ "type": "integer" }, { "type": "string" }, phrase] },
         "description": "What stands in the gaps of a sentence: numbers, texts, other phrases.",
@@ -72,11 +72,11 @@ fn described() -> [(&'static str, Value); 3] {
         "type": "object", "required": ["code", "params"],
         "description": "A sentence, or a part of one, by its code and what stands in its gaps.",
         "properties": {
-            "code": { "$ref": "#/components/schemas/PhraseCode" },
+            "code": { "$ref": "#/components/schemas/ErrorCode" },
             "params": { "$ref": "#/components/schemas/PhraseParams" },
         },
     });
-    [("PhraseCode", code), ("PhraseParams", params), ("Phrase", phrase)]
+    [("ErrorCode", code), ("PhraseParams", params), ("Message", phrase)]
 }
 
 fn reference(name: &str) -> RefOr<Schema> {
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn every_phrase_has_a_code_of_its_own_that_the_document_names() {
         let document: Value = serde_json::from_str(&crate::openapi::openapi_json()).unwrap();
-        let known = &document["components"]["schemas"]["PhraseCode"];
+        let known = &document["components"]["schemas"]["ErrorCode"];
         let mut seen = BTreeSet::new();
         for (code, english) in FieldWording::ALL.iter().chain(Wording::ALL) {
             assert!(seen.insert(code), "{code} is there twice");

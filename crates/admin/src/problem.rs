@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tracing::warn;
 use utoipa::ToSchema;
 use vestibule_core::settings::FieldError;
-use vestibule_core::{Phrase, StoreError};
+use vestibule_core::{Message, StoreError};
 
 use crate::audit::CHANGES_MAX;
 use crate::confirmation::Confirmation;
@@ -47,7 +47,7 @@ pub(crate) enum Problem {
     Unknown(Wording),
     NotFound,
     MethodNotAllowed,
-    BadBody(Phrase),
+    BadBody(Message),
     /// The most bytes.
     TooLarge(usize),
     WrongContentType(&'static str),
@@ -173,7 +173,7 @@ impl Problem {
     }
 
     /// The sentence, whose code is the problem's.
-    fn phrase(&self) -> Phrase {
+    fn phrase(&self) -> Message {
         match self {
             Self::NotSignedIn => W::NotSignedIn.into(),
             Self::GoodNoMore => W::GoodNoMore.into(),
@@ -250,7 +250,7 @@ impl Problem {
     }
 }
 
-fn detail(phrase: &Phrase, message: String, field: Option<String>) -> ErrorDetail {
+fn detail(phrase: &Message, message: String, field: Option<String>) -> ErrorDetail {
     ErrorDetail { code: phrase.code(), message, params: phrase.params(), field }
 }
 

@@ -5,7 +5,7 @@ use axum::extract::{FromRequestParts, Path};
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use vestibule_core::Phrase;
+use vestibule_core::Message;
 use vestibule_core::settings::{FieldWording, Fields};
 
 use crate::body::{read, wrong};
@@ -56,7 +56,7 @@ pub(crate) fn format(fields: &mut Fields<'_>, forms: [&'static str; 2]) -> &'sta
 }
 
 /// What a field takes that takes one of a few words.
-pub(crate) fn one_of(words: &[&str]) -> Phrase {
+pub(crate) fn one_of(words: &[&str]) -> Message {
     FieldWording::OneOf.with("words", words.join(", "))
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn one_of(words: &[&str]) -> Phrase {
 pub(crate) fn parsed<T: std::str::FromStr>(
     fields: &mut Fields<'_>,
     name: &'static str,
-    takes: impl Into<Phrase>,
+    takes: impl Into<Message>,
 ) -> Option<T> {
     fields.optional(name, takes, |value| value.as_str()?.parse().ok())
 }

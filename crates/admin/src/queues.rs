@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tracing::debug;
 use utoipa::ToSchema;
-use vestibule_core::records::{Note, NoteKind};
+use vestibule_core::records::{EphemeralKey, EphemeralKind};
 use vestibule_core::settings::{FieldWording, Settings};
 use vestibule_core::{PutMode, PutOutcome, QueueId, TenantId};
 
@@ -145,7 +145,7 @@ fn no_tenant(tenant: &TenantId) -> Problem {
 
 /// Writes a new queue.
 pub(crate) async fn create(admin: &Admin, deed: Deed, settings: Settings) -> Result<Settings, Problem> {
-    let note = Note::new(NoteKind::Creation, settings.id.as_str());
+    let note = EphemeralKey::new(EphemeralKind::Creation, settings.id.as_str());
     if !admin.records.claim(&note, "", CREATION).await? {
         return Err(Problem::Busy);
     }
@@ -164,7 +164,7 @@ pub(crate) async fn create(admin: &Admin, deed: Deed, settings: Settings) -> Res
         Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) => Err(Problem::Busy),
         Err(error) => Err(deed.failed(admin, Problem::of_write(error)).await),
     };
-    if let Err(error) = admin.records.take_note(&note).await {
+    if let Err(error) = admin.records.take_ephemeral(&note).await {
         debug!(%error, "an id stays reserved until its note expires");
     }
     created

@@ -152,7 +152,7 @@ async fn the_log_is_taken_along_as_lines(office: Office) {
 }
 
 async fn operator_never_displaces_what_others_did(office: Office) {
-    use vestibule_core::records::Stream;
+    use vestibule_core::records::LogName;
     for tenant in ["acme", "blue"] {
         office.tenant(tenant).await;
         office.queue(&format!("{tenant}-tour"), tenant, json!({})).await;
@@ -161,7 +161,7 @@ async fn operator_never_displaces_what_others_did(office: Office) {
     ada.patch("/queues/acme-tour/levers", json!({ "quota": 7 })).await;
     let mut eve = office.operator("eve", "operator", &["blue"]).await;
     eve.patch("/queues/blue-tour/levers", json!({ "quota": 7 })).await;
-    let blue = Stream::TenantAudit("blue".parse().unwrap());
+    let blue = LogName::TenantAudit("blue".parse().unwrap());
     let own = office.admin.records().entries(&blue, None, 10).await.unwrap();
     assert_eq!(own.len(), 1, "only what an operator of the tenant did");
     for _ in 0..300 {
@@ -180,7 +180,7 @@ async fn operator_never_displaces_what_others_did(office: Office) {
 
 async fn operator_makes_a_limited_number_of_changes_a_day(office: Office) {
     use sha2::{Digest as _, Sha256};
-    use vestibule_core::records::{Note, NoteKind};
+    use vestibule_core::records::{EphemeralKey, EphemeralKind};
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({})).await;
     let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
@@ -190,9 +190,9 @@ async fn operator_makes_a_limited_number_of_changes_a_day(office: Office) {
     };
     let mut name = String::new();
     Sha256::digest(b"zoe").iter().for_each(|byte| hex(&mut name, byte));
-    let note = Note::new(NoteKind::Changes, name);
+    let note = EphemeralKey::new(EphemeralKind::Changes, name);
     assert_eq!(office.admin.records().note(&note).await.unwrap().as_deref(), Some("1"));
-    office.admin.records().put_note(&note, "10000", 60).await.unwrap();
+    office.admin.records().set_ephemeral(&note, "10000", 60).await.unwrap();
     let refused = zoe.patch("/queues/tour/levers", json!({ "quota": 8 })).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (429, "too_many_changes".to_owned()));
     assert_eq!(zoe.get("/queues/tour").await.json()["quota"], 7);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use vestibule_core::history::notice_minute;
+use vestibule_core::history::record_samples;
 
 use super::office::{Office, over_both_stores};
 
@@ -18,7 +18,7 @@ over_both_stores! {
 }
 
 async fn notice(office: &Office) {
-    notice_minute(&*office.store, &**office.admin.records()).await.unwrap();
+    record_samples(&*office.store, &**office.admin.records()).await.unwrap();
 }
 
 async fn a_queue_is_told_at_a_glance(office: Office) {

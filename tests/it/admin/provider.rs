@@ -40,7 +40,7 @@ impl Front {
 
     async fn over(
         store: Arc<dyn vestibule_core::Store>,
-        records: Arc<dyn vestibule_core::records::Records>,
+        records: Arc<dyn vestibule_core::records::RecordStore>,
         clock: Arc<ManualClock>,
         redis: Option<Redis>,
     ) -> Self {

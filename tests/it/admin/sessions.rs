@@ -46,11 +46,11 @@ async fn the_code_on_the_queue_page_leads_to_the_session(office: Office) {
     let page = visitor.navigate("/").await;
     let code = page.text().split("<code>").nth(1).and_then(|rest| rest.split("</code>").next());
     let code = code.unwrap_or_else(|| panic!("{}", page.text()));
-    let standing = visitor.status("tour").await.json();
+    let visitor_status = visitor.status("tour").await.json();
     let mut root = office.root();
     for typed in [code.to_owned(), code.to_lowercase().replace('-', "")] {
         let found = root.get(&format!("/queues/tour/sessions/{typed}")).await.json();
-        assert_eq!((&found["session"], &found["support_code"]), (&standing["session"], &json!(code)), "{typed}");
+        assert_eq!((&found["session"], &found["support_code"]), (&visitor_status["session"], &json!(code)), "{typed}");
     }
 }
 

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::json;
 use vestibule_admin::NewOperator;
-use vestibule_core::records::RecordKind;
+use vestibule_core::records::DocumentKind;
 
 use super::office::{Office, PASSWORD, over_both_stores};
 
@@ -216,7 +216,7 @@ async fn a_token_tells_when_it_was_used_last_and_is_written_once_a_minute(office
     let id = made["token"]["id"].as_str().unwrap();
     let mut script = office.admin.desk().with_token(made["secret"].as_str().unwrap());
     let revision = async || {
-        let kept = office.admin.records().record(RecordKind::Tokens, id).await.unwrap().unwrap();
+        let kept = office.admin.records().record(DocumentKind::Tokens, id).await.unwrap().unwrap();
         kept.revision
     };
     assert_eq!(revision().await, 1);

@@ -6,7 +6,7 @@ use vestibule_tests::{Answer, Desk};
 
 use super::office::Office;
 use super::themes::{page, upload};
-use crate::scene::{standing, view};
+use crate::scene::{view, visitor_status};
 use crate::themes_publish::Place;
 
 /// The address of the theme that the tests are about.
@@ -71,8 +71,8 @@ impl Workshop {
 
     /// What a gate shows that looks now.
     pub(super) async fn shown(&self) -> String {
-        let standing = standing();
-        self.place.themes().queue_page(Some(&"acme-summer".parse().unwrap()), &view(&standing)).await
+        let visitor_status = visitor_status();
+        self.place.themes().queue_page(Some(&"acme-summer".parse().unwrap()), &view(&visitor_status)).await
     }
 
     /// What was written into the audit log on themes, newest first.

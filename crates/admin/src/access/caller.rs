@@ -65,7 +65,7 @@ impl Caller {
     /// Refuses all but operators who signed in and gave their password a short while ago.
     pub(crate) fn gave_password(&self, now: Micros) -> Result<(), Problem> {
         let sign_in = self.sign_in.as_ref().ok_or(Problem::NotAllowed(Wording::SignedInOperator))?;
-        if now >= sign_in.proved_at.plus_seconds(PROOF_TTL) {
+        if now >= sign_in.proved_at.add_seconds(PROOF_TTL) {
             return Err(Problem::PasswordRequired);
         }
         Ok(())

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 use vestibule_core::settings::{FieldWording, Fields};
-use vestibule_core::{Phrase, TenantId};
+use vestibule_core::{Message, TenantId};
 
 use crate::query::one_of;
 use crate::wording::Wording;
@@ -26,7 +26,7 @@ pub(crate) enum Role {
 
 impl Role {
     /// What a field of it takes.
-    fn takes() -> Phrase {
+    fn takes() -> Message {
         one_of(&["\"viewer\"", "\"operator\"", "\"superuser\""])
     }
 

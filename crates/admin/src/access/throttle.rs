@@ -7,7 +7,7 @@
 
 use std::net::IpAddr;
 
-use vestibule_core::records::{Note, NoteKind, Records};
+use vestibule_core::records::{EphemeralKey, EphemeralKind, RecordStore};
 use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
 
 use crate::access::OperatorName;
@@ -48,7 +48,7 @@ impl Limit {
 impl Throttle {
     /// Takes the start of a sign-in at the identity provider, or says how long to wait. Starts have a limit of their own,
     /// since each is remembered for a while; they are no failures.
-    pub(crate) async fn start(records: &dyn Records, address: Option<IpAddr>, now: Micros) -> Result<(), Problem> {
+    pub(crate) async fn start(records: &dyn RecordStore, address: Option<IpAddr>, now: Micros) -> Result<(), Problem> {
         let address = written(address);
         Limit::of_address(&address).check(records, now).await?;
         let starts = Limit::new(&format!("starts {address}"), STARTS, 900);
@@ -57,7 +57,7 @@ impl Throttle {
     }
 
     /// Counts a sign-in at the identity provider that failed.
-    pub(crate) async fn failed(records: &dyn Records, address: Option<IpAddr>, now: Micros) -> Result<(), Problem> {
+    pub(crate) async fn failed(records: &dyn RecordStore, address: Option<IpAddr>, now: Micros) -> Result<(), Problem> {
         Limit::of_address(&written(address)).count(records, now).await
     }
 
@@ -72,7 +72,7 @@ impl Throttle {
     }
 
     /// Takes an attempt, or says how long to wait.
-    pub(crate) async fn attempt(&self, records: &dyn Records, now: Micros) -> Result<(), Problem> {
+    pub(crate) async fn attempt(&self, records: &dyn RecordStore, now: Micros) -> Result<(), Problem> {
         let limits = self.limits(records).await?;
         for limit in &limits {
             limit.check(records, now).await?;
@@ -85,57 +85,57 @@ impl Throttle {
 
     /// The password was right: the address is known from here on, what it failed with this name is forgotten, and this
     /// attempt does not count.
-    pub(crate) async fn succeeded(&self, records: &dyn Records) -> Result<(), StoreError> {
-        records.put_note(&self.known(), "", KNOWN).await?;
+    pub(crate) async fn succeeded(&self, records: &dyn RecordStore) -> Result<(), StoreError> {
+        records.set_ephemeral(&self.known(), "", KNOWN).await?;
         records.uncount(&self.address.failures()).await?;
         records.uncount(&self.name.failures()).await?;
-        records.take_note(&self.pair.failures()).await?;
-        records.take_note(&self.pair.slowed()).await.map(drop)
+        records.take_ephemeral(&self.pair.failures()).await?;
+        records.take_ephemeral(&self.pair.slowed()).await.map(drop)
     }
 
     /// The password was right, but a code is missing: this attempt and the delay that it began do not count, so that the code
     /// can follow at once. What failed before still counts.
-    pub(crate) async fn withdraw(&self, records: &dyn Records) -> Result<(), StoreError> {
+    pub(crate) async fn withdraw(&self, records: &dyn RecordStore) -> Result<(), StoreError> {
         for limit in self.limits(records).await? {
             records.uncount(&limit.failures()).await?;
             // No attempt is taken during a delay, so this one began it.
-            records.take_note(&limit.slowed()).await?;
+            records.take_ephemeral(&limit.slowed()).await?;
         }
         Ok(())
     }
 
     /// What an attempt counts for: the name does not count where it has signed in before.
-    async fn limits(&self, records: &dyn Records) -> Result<Vec<&Limit>, StoreError> {
+    async fn limits(&self, records: &dyn RecordStore) -> Result<Vec<&Limit>, StoreError> {
         let known = records.note(&self.known()).await?.is_some();
         Ok(if known { vec![&self.pair, &self.address] } else { vec![&self.pair, &self.address, &self.name] })
     }
 
-    fn known(&self) -> Note {
-        Note::new(NoteKind::KnownAddress, &self.pair.id)
+    fn known(&self) -> EphemeralKey {
+        EphemeralKey::new(EphemeralKind::KnownAddress, &self.pair.id)
     }
 }
 
 impl Limit {
-    fn failures(&self) -> Note {
-        Note::new(NoteKind::Failures, &self.id)
+    fn failures(&self) -> EphemeralKey {
+        EphemeralKey::new(EphemeralKind::Failures, &self.id)
     }
 
-    fn slowed(&self) -> Note {
-        Note::new(NoteKind::Slowed, &self.id)
+    fn slowed(&self) -> EphemeralKey {
+        EphemeralKey::new(EphemeralKind::Slowed, &self.id)
     }
 
-    async fn check(&self, records: &dyn Records, now: Micros) -> Result<(), Problem> {
+    async fn check(&self, records: &dyn RecordStore, now: Micros) -> Result<(), Problem> {
         match records.note(&self.slowed()).await? {
             Some(until) => Err(Problem::Slowed(left(&until, now))),
             None => Ok(()),
         }
     }
 
-    async fn count(&self, records: &dyn Records, now: Micros) -> Result<(), Problem> {
+    async fn count(&self, records: &dyn RecordStore, now: Micros) -> Result<(), Problem> {
         let attempts = records.count(&self.failures(), COUNTED).await?;
         let Some(past) = attempts.checked_sub(self.free + 1) else { return Ok(()) };
         let delay = 1_u64.checked_shl(past as u32).unwrap_or(self.longest).min(self.longest);
-        let until = now.plus_seconds(delay).0.to_string();
+        let until = now.add_seconds(delay).0.to_string();
         if records.claim(&self.slowed(), &until, delay).await? { Ok(()) } else { Err(Problem::Slowed(delay)) }
     }
 }

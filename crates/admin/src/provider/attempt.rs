@@ -4,7 +4,7 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 use vestibule_core::StoreError;
-use vestibule_core::records::{Note, NoteKind, Records};
+use vestibule_core::records::{EphemeralKey, EphemeralKind, RecordStore};
 
 use crate::access::cookie_of;
 use crate::secret::{hash, new_secret};
@@ -27,18 +27,18 @@ pub(crate) struct Attempt {
 
 impl Attempt {
     /// Begins an attempt. Returns it with the value of its cookie, which is kept nowhere.
-    pub(crate) async fn begin(records: &dyn Records) -> Result<(Self, String), StoreError> {
+    pub(crate) async fn begin(records: &dyn RecordStore) -> Result<(Self, String), StoreError> {
         let attempt = Self { state: new_secret(), nonce: new_secret(), verifier: new_secret() };
         let text = serde_json::to_string(&attempt).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         let secret = new_secret();
-        records.put_note(&note(&secret), &text, ATTEMPT_TTL).await?;
+        records.set_ephemeral(&note(&secret), &text, ATTEMPT_TTL).await?;
         Ok((attempt, secret))
     }
 
     /// Takes the attempt of a request's cookie: it is good once.
-    pub(crate) async fn take(records: &dyn Records, headers: &HeaderMap) -> Result<Option<Self>, StoreError> {
+    pub(crate) async fn take(records: &dyn RecordStore, headers: &HeaderMap) -> Result<Option<Self>, StoreError> {
         let Some(secret) = cookie_of(headers, COOKIE) else { return Ok(None) };
-        let Some(text) = records.take_note(&note(&secret)).await? else { return Ok(None) };
+        let Some(text) = records.take_ephemeral(&note(&secret)).await? else { return Ok(None) };
         serde_json::from_str(&text).map(Some).map_err(|error| StoreError::Corrupt(error.to_string()))
     }
 
@@ -52,8 +52,8 @@ impl Attempt {
     }
 }
 
-fn note(secret: &str) -> Note {
-    Note::new(NoteKind::SignInAttempt, hash(secret))
+fn note(secret: &str) -> EphemeralKey {
+    EphemeralKey::new(EphemeralKind::SignInAttempt, hash(secret))
 }
 
 /// The header that gives the cookie to a browser, or with `None` takes it away. It must be sent when the provider's page

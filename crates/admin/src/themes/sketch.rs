@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use utoipa::ToSchema;
-use vestibule_core::StandingState;
+use vestibule_core::VisitorState;
 use vestibule_themes::{Draft, Language, ThemeFiles};
 
 use crate::problem::Problem;
@@ -38,7 +38,7 @@ pub(crate) struct Sketch {
     pub(crate) templates: Vec<SketchedTemplate>,
     /// Paths of the theme's other files.
     pub(crate) assets: HashSet<String>,
-    pub(crate) states: Vec<StandingState>,
+    pub(crate) states: Vec<VisitorState>,
     pub(crate) language: Language,
 }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use vestibule_core::StoreError;
-use vestibule_core::records::{Note, NoteKind};
+use vestibule_core::records::{EphemeralKey, EphemeralKind};
 
 use crate::access::{
     CODE_MAX, Caller, Operator, OperatorName, OperatorTotp, PASSWORD_MAX, SignIn, SignInMethod, Throttle, TotpSecret,
@@ -90,7 +90,7 @@ pub(crate) struct RecoveryCodes {
 pub(crate) async fn begin_totp_setup(State(admin): State<Admin>, caller: Caller) -> Result<Json<TotpSetup>, Problem> {
     without_totp(&admin, &caller).await?;
     let secret = TotpSecret::generate();
-    admin.records.put_note(&setup(&caller.operator), secret.text(), SETUP_TTL).await?;
+    admin.records.set_ephemeral(&setup(&caller.operator), secret.text(), SETUP_TTL).await?;
     let uri = secret.uri(&caller.operator)?;
     Ok(Json(TotpSetup { secret: secret.text().to_owned(), qr_code: QrImage::of(&uri)?, uri }))
 }
@@ -133,7 +133,7 @@ pub(crate) async fn confirm_totp_setup(
     operator.totp = Some(totp);
     let stored = operator.store(records, &caller.operator, revision).await;
     Deed::of(&caller, "account.set_up_totp").concluded(&admin, stored).await?;
-    records.take_note(&note).await.map_err(Problem::of_write)?;
+    records.take_ephemeral(&note).await.map_err(Problem::of_write)?;
     let method = SignInMethod::PasswordAndTotp;
     let begun = SignIn::begin(records, caller.operator.clone(), operator.password_at, method, now).await;
     let cookie = set_cookie(Some(&begun.map_err(Problem::of_write)?), whence.https());
@@ -176,8 +176,8 @@ async fn without_totp(admin: &Admin, caller: &Caller) -> Result<(Operator, u64),
     Ok((operator, revision))
 }
 
-fn setup(operator: &OperatorName) -> Note {
-    Note::new(NoteKind::TotpSetup, hash(operator.as_str()))
+fn setup(operator: &OperatorName) -> EphemeralKey {
+    EphemeralKey::new(EphemeralKind::TotpSetup, hash(operator.as_str()))
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub(crate) async fn read_history(
         (step, number(fields, "from", 0, 0, 1 << 40), format(fields, ["json", "csv"]))
     })?;
     let settings = seen(&admin, &caller, &id).await?;
-    let samples = samples(&*admin.records, &settings.id, step, Micros(0).plus_seconds(from)).await?;
+    let samples = samples(&*admin.records, &settings.id, step, Micros(0).add_seconds(from)).await?;
     let points: Vec<_> = samples.iter().map(point).collect();
     if format == "csv" {
         let name = format!("attachment; filename=\"{}.csv\"", settings.id);

@@ -1,7 +1,7 @@
 use axum::extract::State;
 use http::{HeaderMap, StatusCode};
 use tracing::warn;
-use vestibule_core::records::RecordKind;
+use vestibule_core::records::DocumentKind;
 
 use crate::access::{Caller, Token};
 use crate::api::operators::{find, not_the_last};
@@ -42,7 +42,7 @@ pub(crate) async fn remove_operator(
     deed.concluded(&admin, operator.remove(&*admin.records, &name, revision).await).await?;
     for (id, _) in &tokens {
         // A token whose owner is gone is worth nothing, whether or not its record goes now.
-        if let Err(error) = admin.records.remove_record(RecordKind::Tokens, id).await {
+        if let Err(error) = admin.records.remove_document(DocumentKind::Tokens, id).await {
             warn!(%error, token = id, "the token of a removed operator could not be removed");
         }
     }

@@ -7,10 +7,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use vestibule_core::settings::{
-    FieldWording, RULES_MAX, RequestFacts, Rule, RuleAction, Ruling, Settings, action_of, decisive, normalise_host,
-    rulings,
+    FieldWording, RULES_MAX, RequestAttributes, Rule, RuleAction, Ruling, Settings, action_of, decisive,
+    normalise_host, rulings,
 };
-use vestibule_core::{Phrase, QueueId};
+use vestibule_core::{Message, QueueId};
 use vestibule_http::Queue;
 
 use crate::access::Caller;
@@ -111,7 +111,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    fn new(queue: Option<String>, host: Option<String>, rule: Option<usize>, reason: Phrase) -> Self {
+    fn new(queue: Option<String>, host: Option<String>, rule: Option<usize>, reason: Message) -> Self {
         Self { queue, host, rule, reason: reason.to_string(), phrase: PhraseView(reason) }
     }
 }
@@ -195,7 +195,7 @@ fn met(caller: &Caller, request: &Request, queues: &[Arc<Queue>]) -> UrlMet {
     let header =
         |name: &str| request.headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, it)| it.as_str());
     let cookie = |name: &str| request.cookies.iter().find(|(it, _)| it == name).map(|(_, value)| value.clone());
-    let facts = RequestFacts {
+    let facts = RequestAttributes {
         path: &request.path,
         method: &request.method,
         header: &header,
@@ -234,9 +234,9 @@ fn met(caller: &Caller, request: &Request, queues: &[Arc<Queue>]) -> UrlMet {
 
 /// Why a queue takes the request or does not. One that `takes` it although no rule says so has not read the path in every
 /// way.
-fn ask(settings: &Settings, facts: &RequestFacts<'_>, host: &str, path: &str, takes: bool) -> Asked {
+fn ask(settings: &Settings, facts: &RequestAttributes<'_>, host: &str, path: &str, takes: bool) -> Asked {
     let rule = settings.rules.iter().position(|rule| rule.matches(facts, path));
-    let reason: Phrase = match (action_of(&settings.rules, facts, path), rule) {
+    let reason: Message = match (action_of(&settings.rules, facts, path), rule) {
         (Some(RuleAction::Queue), Some(rule)) => Wording::RuleTakes.with("rule", rule),
         (Some(RuleAction::Queue), None) if settings.rules.is_empty() => Wording::TakesAll.into(),
         (Some(RuleAction::Queue), None) => Wording::NoException.into(),

@@ -3,7 +3,7 @@ use axum::extract::State;
 use http::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
-use vestibule_core::line::Removal;
+use vestibule_core::line::Removed;
 
 use crate::access::Caller;
 use crate::api::sessions::session;
@@ -67,9 +67,9 @@ pub(crate) async fn end_session(
     confirmed(&admin, &caller, &headers, &format!("session.end {} {session}", settings.id), effect).await?;
     let deed = Deed::of(&caller, "session.end").queue(&settings).subject(&session);
     let was = match admin.store.end(&settings.id, session).await {
-        Ok(Removal::Waited) => Was::Waiting,
-        Ok(Removal::WasAdmitted) => Was::Admitted,
-        Ok(Removal::WasAbsent) => Was::Absent,
+        Ok(Removed::Waiting) => Was::Waiting,
+        Ok(Removed::Active) => Was::Admitted,
+        Ok(Removed::Absent) => Was::Absent,
         Err(error) => return Err(deed.failed(&admin, Problem::of_write(error)).await),
     };
     deed.with("was", was.as_str()).log(&admin).await;

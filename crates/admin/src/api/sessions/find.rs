@@ -3,7 +3,7 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 use vestibule_core::Micros;
-use vestibule_core::line::{FoundSession, FoundState};
+use vestibule_core::line::{LocatedSession, SessionLocation};
 use vestibule_core::settings::Settings;
 
 use crate::access::Caller;
@@ -66,9 +66,9 @@ pub(crate) async fn find_session(
     let session = session(&text)?;
     let found = admin.store.find(&settings.id, session).await?.ok_or(Problem::Unknown(Wording::ASession))?;
     let (state, position, joined_at, admitted_at) = match found.state {
-        FoundState::Waiting { arrival, rank } => (SessionState::Waiting, Some(rank), Some(arrival), None),
-        FoundState::Admitted { admitted_at } => (SessionState::Admitted, None, None, Some(admitted_at)),
-        FoundState::Ended => (SessionState::Ended, None, None, None),
+        SessionLocation::Waiting { arrival, position } => (SessionState::Waiting, Some(position), Some(arrival), None),
+        SessionLocation::Active { admitted_at } => (SessionState::Admitted, None, None, Some(admitted_at)),
+        SessionLocation::Ended => (SessionState::Ended, None, None, None),
     };
     Ok(Json(SessionView {
         session: session.to_string(),
@@ -83,12 +83,12 @@ pub(crate) async fn find_session(
 }
 
 /// A visit sets the expiry a whole time ahead, so the expiry tells the visit; but never before it came.
-fn last_seen(settings: &Settings, found: FoundSession) -> Option<Micros> {
+fn last_seen(settings: &Settings, found: LocatedSession) -> Option<Micros> {
     let (since, ttl) = match found.state {
-        FoundState::Waiting { arrival, .. } => (arrival, settings.line.waiting_ttl),
-        FoundState::Admitted { admitted_at } => (admitted_at, settings.line.active_ttl),
-        FoundState::Ended => return None,
+        SessionLocation::Waiting { arrival, .. } => (arrival, settings.line.waiting_ttl),
+        SessionLocation::Active { admitted_at } => (admitted_at, settings.line.active_ttl),
+        SessionLocation::Ended => return None,
     };
-    let visit = found.expires_at.0.saturating_sub(Micros(0).plus_seconds(ttl).0);
+    let visit = found.expires_at.0.saturating_sub(Micros(0).add_seconds(ttl).0);
     Some(Micros(visit).max(since))
 }

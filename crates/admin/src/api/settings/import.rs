@@ -4,7 +4,7 @@ use http::HeaderMap;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
-use vestibule_core::settings::parse_document;
+use vestibule_core::settings::parse_settings_document;
 use vestibule_core::{PutMode, PutOutcome, StoreError};
 
 use crate::access::{Caller, Role};
@@ -65,7 +65,7 @@ pub(crate) async fn import_settings(
 ) -> Result<Json<Imported>, Problem> {
     caller.at_least(Role::Superuser)?;
     let (only_plan, removes) = query.read(|fields| (flag(fields, "validate"), flag(fields, "remove")))?;
-    let document = parse_document(&Value::Object(body)).map_err(Problem::WrongFields)?;
+    let document = parse_settings_document(&Value::Object(body)).map_err(Problem::WrongFields)?;
     let mut plan = Plan::of(&admin, document, removes).await?;
     if only_plan || plan.is_empty() {
         return Ok(Json(Imported { plan, applied: false, left: Vec::new() }));

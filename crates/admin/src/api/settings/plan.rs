@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 use vestibule_core::settings::{Document, FieldError, Settings, Tenant};
-use vestibule_core::{Phrase, QueueId};
+use vestibule_core::{Message, QueueId};
 use vestibule_http::Queue;
 
 use crate::api::tenants::outside;
@@ -129,7 +129,7 @@ impl Plan {
     }
 
     /// The plan in a sentence.
-    pub(super) fn effect(&self) -> Phrase {
+    pub(super) fn effect(&self) -> Message {
         let created = |all: &[PlannedChange]| all.iter().filter(|it| it.created).count();
         let (tenants, queues) = (created(&self.tenants), created(&self.queues));
         let created = Wording::WillImport.with("new_tenants", tenants).with("new_queues", queues);

@@ -1,7 +1,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use serde_json::Value;
-use vestibule_core::StandingState;
+use vestibule_core::VisitorState;
 use vestibule_themes::{Language, VersionId};
 
 use crate::access::Caller;
@@ -33,16 +33,16 @@ pub(crate) async fn preview_theme(
     Segments(id): Segments<String>,
 ) -> Result<Response, Problem> {
     let (version, state, language) = query.read(|fields| {
-        let (states, languages) = (STATES.map(StandingState::as_str), Language::ALL.map(Language::code));
+        let (states, languages) = (STATES.map(VisitorState::as_str), Language::ALL.map(Language::code));
         let version = parsed::<VersionId>(fields, "version", Wording::VersionId);
-        let state = fields.or("state", StandingState::Waiting, one_of(&states), state);
+        let state = fields.or("state", VisitorState::Waiting, one_of(&states), state);
         (version, state, fields.or("language", Language::ALL[0], one_of(&languages), language))
     })?;
     let theme = seen(&admin, &caller, &id).await?;
     preview_page(&admin, &theme, version, state, language).await
 }
 
-pub(super) fn state(value: &Value) -> Option<StandingState> {
+pub(super) fn state(value: &Value) -> Option<VisitorState> {
     STATES.into_iter().find(|state| Some(state.as_str()) == value.as_str())
 }
 

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::Value;
 use utoipa::ToSchema;
-use vestibule_core::StandingState;
+use vestibule_core::VisitorState;
 use vestibule_themes::{FILES_MAX, Language};
 
 use crate::access::Caller;
@@ -66,7 +66,7 @@ pub(crate) async fn preview_sketch(
     JsonBody(body): JsonBody<SKETCH_MAX>,
 ) -> Result<Json<DrawnTheme>, Problem> {
     let sketch = read(&body, |fields| {
-        let (names, languages) = (STATES.map(StandingState::as_str), Language::ALL.map(Language::code));
+        let (names, languages) = (STATES.map(VisitorState::as_str), Language::ALL.map(Language::code));
         Sketch {
             templates: fields.required("templates", Wording::SketchedTemplates, templates).unwrap_or_default(),
             assets: fields.or("assets", HashSet::new(), Wording::SketchedAssets.with("most", FILES_MAX), assets),
@@ -90,6 +90,6 @@ fn assets(value: &Value) -> Option<HashSet<String>> {
     serde_json::from_value(value.clone()).ok().filter(|assets: &HashSet<String>| assets.len() <= FILES_MAX)
 }
 
-fn states(value: &Value) -> Option<Vec<StandingState>> {
+fn states(value: &Value) -> Option<Vec<VisitorState>> {
     value.as_array().filter(|states| states.len() <= STATES.len())?.iter().map(state).collect()
 }

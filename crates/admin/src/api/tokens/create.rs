@@ -80,7 +80,7 @@ pub(crate) async fn create_token(
     })?;
     within(&caller, &scope)?;
     let now = admin.now().await?;
-    let times = (now, now.plus_seconds(life));
+    let times = (now, now.add_seconds(life));
     let told = json!({ "name": name, "role": scope.role, "tenants": scope.tenants, "only": only, "expires_in": life });
     let deed = Deed::of(&caller, "token.create").changes(crate::change::differences(&Value::Null, &told));
     let (id, secret, token) =

@@ -1,6 +1,6 @@
 use axum::extract::State;
 use http::StatusCode;
-use vestibule_core::records::RecordKind;
+use vestibule_core::records::DocumentKind;
 
 use crate::access::{Caller, Token};
 use crate::audit::Deed;
@@ -25,6 +25,6 @@ pub(crate) async fn revoke_token(
     let token = token.ok_or(Problem::Unknown(Wording::AToken))?;
     let deed = Deed::of(&caller, "token.revoke").subject(&id).with("name", token.name);
     let deed = deed.with("operator", token.operator.to_string());
-    deed.written(&admin, admin.records.remove_record(RecordKind::Tokens, &id).await).await?;
+    deed.written(&admin, admin.records.remove_document(DocumentKind::Tokens, &id).await).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -19,8 +19,8 @@ on_each_store! {
     an_odd_query_is_an_answer_in_json,
 }
 
-fn fields(standing: &Value) -> Vec<&str> {
-    let mut fields: Vec<&str> = standing.as_object().unwrap().keys().map(String::as_str).collect();
+fn fields(visitor_status: &Value) -> Vec<&str> {
+    let mut fields: Vec<&str> = visitor_status.as_object().unwrap().keys().map(String::as_str).collect();
     fields.sort_unstable();
     fields
 }
@@ -47,16 +47,16 @@ async fn a_standing_has_these_fields_and_no_others(keeper: Keeper) {
     let first = visitor.status(scene.queue.as_str()).await;
     assert_eq!(first.status, StatusCode::OK);
     assert_eq!(first.header("cache-control"), Some("no-store"));
-    let standing = first.json();
-    assert_eq!(fields(&standing), FIELDS);
-    assert_eq!(standing["queue"], scene.queue.as_str());
-    assert_eq!(standing["session"].as_str().unwrap().len(), 36);
-    assert_eq!((&standing["state"], &standing["position"]), (&json!("waiting"), &json!(1)));
-    assert_eq!((&standing["waiting"], &standing["active"]), (&json!(1), &json!(0)));
-    assert_eq!(standing["joined_at"], json!(scene.stats().await.now.seconds()));
-    assert_eq!(standing["expires_in"], json!(30), "a first visit has claim_ttl");
-    assert_eq!((&standing["enter_url"], &standing["wait_seconds"]), (&Value::Null, &Value::Null));
-    assert_eq!(standing["revision"], json!(1));
+    let visitor_status = first.json();
+    assert_eq!(fields(&visitor_status), FIELDS);
+    assert_eq!(visitor_status["queue"], scene.queue.as_str());
+    assert_eq!(visitor_status["session"].as_str().unwrap().len(), 36);
+    assert_eq!((&visitor_status["state"], &visitor_status["position"]), (&json!("waiting"), &json!(1)));
+    assert_eq!((&visitor_status["waiting"], &visitor_status["active"]), (&json!(1), &json!(0)));
+    assert_eq!(visitor_status["joined_at"], json!(scene.stats().await.now.seconds()));
+    assert_eq!(visitor_status["expires_in"], json!(30), "a first visit has claim_ttl");
+    assert_eq!((&visitor_status["enter_url"], &visitor_status["wait_seconds"]), (&Value::Null, &Value::Null));
+    assert_eq!(visitor_status["revision"], json!(1));
 
     let nobody = scene.visitor().fetch("/").await.json();
     assert_eq!(fields(&nobody), FIELDS);
@@ -67,10 +67,10 @@ async fn a_standing_has_these_fields_and_no_others(keeper: Keeper) {
 
 async fn an_admitted_standing_says_where_to_go(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
-    let standing = scene.visitor().status(scene.queue.as_str()).await.json();
-    assert_eq!(standing["state"], "admitted");
-    assert_eq!((&standing["position"], &standing["active"]), (&Value::Null, &json!(1)));
-    assert_eq!(standing["enter_url"], format!("http://{}/", scene.host));
+    let visitor_status = scene.visitor().status(scene.queue.as_str()).await.json();
+    assert_eq!(visitor_status["state"], "admitted");
+    assert_eq!((&visitor_status["position"], &visitor_status["active"]), (&Value::Null, &json!(1)));
+    assert_eq!(visitor_status["enter_url"], format!("http://{}/", scene.host));
 }
 
 async fn who_asks_for_the_status_joins_and_keeps_the_place(keeper: Keeper) {
@@ -128,8 +128,8 @@ async fn polls_come_soon_near_the_front_and_before_the_presence_lapses(keeper: K
     let mut polls = Vec::new();
     for _ in 0..40 {
         scene.keeper.clock.advance(7);
-        let standing = scene.visitor().status(scene.queue.as_str()).await.json();
-        polls.push((standing["position"].as_u64().unwrap(), standing["poll_after"].as_u64().unwrap()));
+        let visitor_status = scene.visitor().status(scene.queue.as_str()).await.json();
+        polls.push((visitor_status["position"].as_u64().unwrap(), visitor_status["poll_after"].as_u64().unwrap()));
     }
     for (position, poll) in &polls {
         assert!((1..=20).contains(poll), "{polls:?}");

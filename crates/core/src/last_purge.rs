@@ -8,7 +8,7 @@ use crate::time::Micros;
 /// when the purge stopped running, and what it did when it ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct PurgeRecord {
+pub struct LastPurge {
     /// When the round ended, by the store's clock.
     pub at: Micros,
     /// How long it took, in milliseconds.

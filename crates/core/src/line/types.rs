@@ -2,14 +2,14 @@
 
 use super::{Counters, LineRules, Mode, Pace, Waits};
 use crate::SessionId;
-use crate::ticket::VerifiedTicket;
+use crate::ticket::Ticket;
 use crate::time::Micros;
 
 /// A visit, or (with `join` empty) a keepalive.
 #[derive(Debug, Clone, Default)]
 pub struct Visit {
     /// The ticket that came along.
-    pub ticket: Option<VerifiedTicket>,
+    pub ticket: Option<Ticket>,
     /// The id under which the bearer joins if the ticket does not hold a position; `None` joins nobody.
     pub join: Option<SessionId>,
     /// What the process that serves the visit knows of the queue from before.
@@ -25,7 +25,7 @@ impl Visit {
 
     /// A keepalive: the bearer of this ticket returns, and nobody joins.
     #[must_use]
-    pub fn keeping(ticket: VerifiedTicket) -> Self {
+    pub fn keeping(ticket: Ticket) -> Self {
         Self { ticket: Some(ticket), ..Self::default() }
     }
 }
@@ -58,15 +58,15 @@ pub struct Census {
 
 /// Where a present session stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct SessionState {
     /// The session.
     pub session: SessionId,
     /// When it joined, as the ticket says that came along.
     pub arrival: Micros,
     /// When it was let in; `None` in line.
     pub admitted_at: Option<Micros>,
-    /// Rank in the line, from 1; 0 in places.
-    pub rank: u64,
+    /// Position in the line, from 1; 0 for an active session.
+    pub position: u64,
     /// When it lapses unless heard of.
     pub expires_at: Micros,
     /// Whether the client has returned a ticket. The ticket of a session that is not confirmed is good for `claim_ttl` only.
@@ -75,13 +75,13 @@ pub struct Place {
 
 /// How the visitor came to be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presentation {
+pub enum VisitKind {
     /// Not there.
     Absent,
     /// Was there.
-    Present,
+    Renewed,
     /// Came back by the ticket.
-    Returned,
+    Restored,
     /// Is new.
     Joined,
 }
@@ -98,9 +98,9 @@ pub struct VisitAnswer {
     /// Mode of the queue.
     pub mode: Mode,
     /// The visitor's place; `None` if they are not in the queue.
-    pub place: Option<Place>,
+    pub place: Option<SessionState>,
     /// How the visitor came to be there.
-    pub presentation: Presentation,
+    pub kind: VisitKind,
     /// How many wait.
     pub waiting: u64,
     /// How many are let in.
@@ -150,13 +150,13 @@ impl Stats {
 
 /// What leave, away and end removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Removal {
+pub enum Removed {
     /// The session waited.
-    Waited,
+    Waiting,
     /// The session was let in.
-    WasAdmitted,
+    Active,
     /// The session was not there.
-    WasAbsent,
+    Absent,
 }
 
 /// What one purge did.
@@ -182,7 +182,7 @@ pub struct Stats {
     /// The rules in force.
     pub rules: LineRules,
     /// When the state began.
-    pub began: Micros,
+    pub state_since: Micros,
     /// Whether the state is in recovery, so that nobody new is admitted.
     pub recovering: bool,
     /// Slots kept free for active sessions that have not returned yet (rule 7, recovery).
@@ -203,16 +203,16 @@ pub struct Stats {
 
 /// State of a session that was looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FoundState {
+pub enum SessionLocation {
     /// In line, at this rank from 1.
     Waiting {
         /// When it joined.
         arrival: Micros,
-        /// Rank in the line, from 1.
-        rank: u64,
+        /// Position in the line, from 1.
+        position: u64,
     },
     /// In places.
-    Admitted {
+    Active {
         /// When it was let in.
         admitted_at: Micros,
     },
@@ -222,9 +222,9 @@ pub enum FoundState {
 
 /// A session that was looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FoundSession {
+pub struct LocatedSession {
     /// Where it is.
-    pub state: FoundState,
+    pub state: SessionLocation,
     /// When it lapses, or when its tombstone does.
     pub expires_at: Micros,
 }

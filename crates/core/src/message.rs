@@ -1,13 +1,13 @@
-//! What is said to people: a sentence by its code, and what stands in its gaps. So it is written once, in English and where
+//! What is said to people: a sentence by its code, and what stands in its placeholders. So it is written once, in English and where
 //! it belongs, and whoever shows it may say it in another language.
 
 use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-/// A sentence, or a part of one, with its gaps filled. It displays in English.
+/// A sentence, or a part of one, with its placeholders filled. It displays in English.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Phrase {
+pub struct Message {
     code: &'static str,
     english: &'static str,
     params: Vec<(&'static str, Param)>,
@@ -21,11 +21,11 @@ pub enum Param {
     /// What is the same in every language: a name, a value, words of the API.
     Text(String),
     /// Another phrase.
-    Phrase(Phrase),
+    Message(Message),
 }
 
-impl Phrase {
-    /// A phrase with this code, and with gaps such as `{most}`.
+impl Message {
+    /// A phrase with this code, and with placeholders such as `{most}`.
     #[must_use]
     pub const fn new(code: &'static str, english: &'static str) -> Self {
         Self { code, english, params: Vec::new() }
@@ -34,7 +34,7 @@ impl Phrase {
     /// Fills the gap `name`.
     #[must_use]
     pub fn with(mut self, name: &'static str, param: impl Into<Param>) -> Self {
-        debug_assert!(gaps(self.english).any(|gap| gap == name), "{} has no gap {name}", self.code);
+        debug_assert!(placeholders(self.english).any(|gap| gap == name), "{} has no gap {name}", self.code);
         self.params.push((name, param.into()));
         self
     }
@@ -45,19 +45,19 @@ impl Phrase {
         self.code
     }
 
-    /// What stands in the gaps, as the API tells it: a number, a text, or another phrase with its `code` and `params`.
+    /// What stands in the placeholders, as the API tells it: a number, a text, or another phrase with its `code` and `params`.
     #[must_use]
     pub fn params(&self) -> Map<String, Value> {
         let value = |param: &Param| match param {
             Param::Number(number) => json!(number),
             Param::Text(text) => json!(text),
-            Param::Phrase(phrase) => json!({ "code": phrase.code, "params": phrase.params() }),
+            Param::Message(phrase) => json!({ "code": phrase.code, "params": phrase.params() }),
         };
         self.params.iter().map(|(name, param)| ((*name).to_owned(), value(param))).collect()
     }
 }
 
-impl fmt::Display for Phrase {
+impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = self.english;
         while let Some((before, name, after)) = next_gap(rest) {
@@ -67,7 +67,7 @@ impl fmt::Display for Phrase {
             match param {
                 Some(Param::Number(number)) => write!(f, "{number}")?,
                 Some(Param::Text(text)) => f.write_str(text)?,
-                Some(Param::Phrase(phrase)) => phrase.fmt(f)?,
+                Some(Param::Message(phrase)) => phrase.fmt(f)?,
                 None => {}
             }
             rest = after;
@@ -76,8 +76,8 @@ impl fmt::Display for Phrase {
     }
 }
 
-/// The gaps of a text: names in braces, of small letters and `_`. Other braces are a part of the text.
-pub fn gaps(text: &'static str) -> impl Iterator<Item = &'static str> {
+/// The placeholders of a text: names in braces, of small letters and `_`. Other braces are a part of the text.
+pub fn placeholders(text: &'static str) -> impl Iterator<Item = &'static str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let (_, name, after) = next_gap(rest)?;
@@ -118,13 +118,13 @@ impl From<&str> for Param {
     }
 }
 
-impl From<Phrase> for Param {
-    fn from(phrase: Phrase) -> Self {
-        Self::Phrase(phrase)
+impl From<Message> for Param {
+    fn from(phrase: Message) -> Self {
+        Self::Message(phrase)
     }
 }
 
-/// An enum of sentences: `Variant("code", "English, with {gaps}")`.
+/// An enum of sentences: `Variant("code", "English, with {placeholders}")`.
 #[macro_export]
 macro_rules! wordings {
     ($(#[$meta:meta])* $visibility:vis enum $name:ident { $($variant:ident($code:literal, $english:expr),)+ }) => {
@@ -138,12 +138,12 @@ macro_rules! wordings {
 
             /// The phrase with its first gap filled.
             #[must_use]
-            $visibility fn with(self, name: &'static str, param: impl Into<$crate::Param>) -> $crate::Phrase {
-                $crate::Phrase::from(self).with(name, param)
+            $visibility fn with(self, name: &'static str, param: impl Into<$crate::Param>) -> $crate::Message {
+                $crate::Message::from(self).with(name, param)
             }
         }
 
-        impl From<$name> for $crate::Phrase {
+        impl From<$name> for $crate::Message {
             fn from(wording: $name) -> Self {
                 match wording { $($name::$variant => Self::new($code, $english),)+ }
             }
@@ -151,7 +151,7 @@ macro_rules! wordings {
 
         impl From<$name> for $crate::Param {
             fn from(wording: $name) -> Self {
-                Self::Phrase(wording.into())
+                Self::Message(wording.into())
             }
         }
     };
@@ -179,7 +179,7 @@ mod tests {
             (phrase.code(), Value::Object(phrase.params())),
             ("takes", json!({ "what": what, "given": "{most}" }))
         );
-        assert_eq!(Phrase::from(Wording::Table).to_string(), "{ kind, origin }");
+        assert_eq!(Message::from(Wording::Table).to_string(), "{ kind, origin }");
         assert_eq!(Wording::ALL.len(), 3);
     }
 }

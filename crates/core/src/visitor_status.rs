@@ -7,7 +7,7 @@ use crate::{QueueId, SessionId};
 /// The state of a visitor as the page shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum StandingState {
+pub enum VisitorState {
     /// In the line, or nowhere yet while the line is open.
     Waiting,
     /// Let in.
@@ -20,7 +20,7 @@ pub enum StandingState {
     Unavailable,
 }
 
-impl StandingState {
+impl VisitorState {
     /// The name as JSON and templates have it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -55,15 +55,15 @@ pub struct WaitSeconds {
     pub p90: u64,
 }
 
-/// A visitor's standing: the JSON of every own endpoint, and what a theme shows. `None` is `null`.
+/// A visitor's visitor status: the JSON of every own endpoint, and what a theme shows. `None` is `null`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct VisitorStatus {
     /// The queue this is about.
     pub queue: QueueId,
     /// The visitor's session; `None` if they are not in the queue.
     pub session: Option<SessionId>,
     /// What the visitor may expect.
-    pub state: StandingState,
+    pub state: VisitorState,
     /// Why the session that the visitor came with is not theirs any more; `None` if it is, or if they came with none.
     pub reason: Option<EndReason>,
     /// Rank in the line from 1; never rises while the visitor stays. `None` unless in line.

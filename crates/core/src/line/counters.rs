@@ -19,15 +19,15 @@ pub struct Counters {
     /// Sessions admitted by an operator's release.
     pub released: u64,
     /// Sessions that lapsed in line.
-    pub expired_in_line: u64,
+    pub expired_waiting: u64,
     /// Sessions that lapsed in places.
-    pub expired_in_places: u64,
+    pub expired_active: u64,
     /// Sessions that left by themselves.
     pub left: u64,
     /// Sessions ended by an operator or by `max_session`.
     pub ended: u64,
     /// Waiting sessions whose page was closed.
-    pub went_away: u64,
+    pub away: u64,
 }
 
 impl Counters {
@@ -40,41 +40,20 @@ impl Counters {
             ("returned", self.returned),
             ("admitted", self.admitted),
             ("released", self.released),
-            ("expired_in_line", self.expired_in_line),
-            ("expired_in_places", self.expired_in_places),
+            ("expired_waiting", self.expired_waiting),
+            ("expired_active", self.expired_active),
             ("left", self.left),
             ("ended", self.ended),
-            ("went_away", self.went_away),
+            ("away", self.away),
         ]
     }
 
     /// The counters with these values, in the order of [`Counters::named`].
     #[must_use]
     pub const fn from_values(values: [u64; 10]) -> Self {
-        let [
-            joined,
-            confirmed,
-            returned,
-            admitted,
-            released,
-            expired_in_line,
-            expired_in_places,
-            left,
-            ended,
-            went_away,
-        ] = values;
-        Self {
-            joined,
-            confirmed,
-            returned,
-            admitted,
-            released,
-            expired_in_line,
-            expired_in_places,
-            left,
-            ended,
-            went_away,
-        }
+        let [joined, confirmed, returned, admitted, released, expired_waiting, expired_active, left, ended, away] =
+            values;
+        Self { joined, confirmed, returned, admitted, released, expired_waiting, expired_active, left, ended, away }
     }
 }
 

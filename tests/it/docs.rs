@@ -82,7 +82,8 @@ async fn flags() -> BTreeMap<String, String> {
     let flag = |option: &str| {
         let name = option.split([' ', '\n']).next().unwrap().to_owned();
         let words: Vec<&str> = option.split_whitespace().collect();
-        let variable = words.windows(2).find(|pair| pair[0] == "[env:").map(|pair| pair[1].trim_matches([']', '=']).to_owned());
+        let variable =
+            words.windows(2).find(|pair| pair[0] == "[env:").map(|pair| pair[1].trim_matches([']', '=']).to_owned());
         (format!("--{name}"), variable.unwrap_or_else(|| panic!("{name} has no variable")))
     };
     options.map(flag).collect()

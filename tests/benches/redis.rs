@@ -109,7 +109,7 @@ impl Bench {
         let done = doing.await;
         let cpu_us = (self.redis.cpu().await - before) * 1e6 / times as f64;
         let mut commands = Vec::new();
-        for name in ["evalsha", "zrank", "zadd"] {
+        for name in ["fcall", "zrank", "zadd"] {
             if let Some(text) = self.redis.info("commandstats", &format!("cmdstat_{name}")).await {
                 let usec = text.split(',').find_map(|part| part.strip_prefix("usec=")).unwrap_or("0");
                 commands.push((name.to_owned(), usec.parse::<f64>().unwrap() / times as f64));
@@ -133,7 +133,7 @@ fn resp(out: &mut Vec<u8>, words: &[&[u8]]) {
 }
 
 fn row(waiting: usize, what: &str, work: &Work, yard: &Work) {
-    let within: f64 = work.commands.iter().filter(|(name, _)| name == "evalsha").map(|(_, usec)| usec).sum();
+    let within: f64 = work.commands.iter().filter(|(name, _)| name == "fcall").map(|(_, usec)| usec).sum();
     let yard_within: f64 = yard.commands.iter().map(|(_, usec)| usec).sum();
     println!(
         "| {waiting} | {what} | {:.1} | {:.2} | {within:.1} | {:.2} |",

@@ -162,7 +162,7 @@ impl Redis {
         self.info("stats", "total_commands_processed").await.unwrap().parse().unwrap()
     }
 
-    /// How often the server ran one command: `evalsha`, `config|get`.
+    /// How often the server ran one command: `fcall`, `config|get`.
     pub async fn calls(&self, command: &str) -> u64 {
         let Some(statistics) = self.info("commandstats", &format!("cmdstat_{command}")).await else { return 0 };
         let calls = statistics.split(',').find_map(|field| field.strip_prefix("calls="));

@@ -1,10 +1,10 @@
-//! What scripts and Rust mean the same by: numbers and the fields of the rules, defined once, written into every script.
+//! What the Lua library and Rust share: numbers, formats and the names of fields, defined here and written into the library.
 
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use vestibule_core::line::{
-    ACTIVE_REFRESH_SHARE, ADMISSION_COST, ADVANCE_BATCH, CLOCK_GRAIN, Counters, GAP_MIN, LineRules, Mode, PACE_WINDOW,
+    ACTIVE_REFRESH_SHARE, ADMISSION_COST, ADVANCE_BATCH, CLOCK_GRAIN, Counters, GAP_MIN, LineRules, PACE_WINDOW,
     PAGE_MAX, PURGE_BATCH, REAP_BATCH, RELEASE_BATCH, WAIT_BUCKETS, WAITING_REFRESH_SHARE,
 };
 use vestibule_core::{MICROS_PER_SECOND, SessionId, StoreError};
@@ -27,7 +27,7 @@ codes! {
     REMOVED_WAITING = 1, REMOVED_ACTIVE = 2, REMOVED_ABSENT = 3,
     // How settings are to be written, and what became of it.
     ALWAYS = 1, IF_REVISION = 2, RESTORE = 3,
-    STORED = 1, CREATED = 2, CONFLICT = 3, REMOVED = 4,
+    STORED = 1, CREATED = 2, CONFLICT = 3, REMOVED = 4, FULL = 5, NO_OTHER = 6,
 }
 
 /// The ticket's session, flags, arrival, admitted at (-1 of a waiting ticket), signed at, epoch, the number of active sessions
@@ -46,8 +46,8 @@ pub(crate) const JOINS: u8 = 4;
 const _: () = assert!(ADVANCE_BATCH <= 1000 && REAP_BATCH <= 1000 && PURGE_BATCH <= 1000 && RELEASE_BATCH <= 1000);
 const _: () = assert!(PAGE_MAX <= 1000);
 
-/// Names and values in front of every script.
-pub(crate) fn as_lua() -> String {
+/// Names and values in front of the library.
+pub(crate) fn header_as_lua() -> String {
     let limits = [
         ("SECOND", MICROS_PER_SECOND),
         ("ADMISSION_COST", ADMISSION_COST),
@@ -67,119 +67,56 @@ pub(crate) fn as_lua() -> String {
         ("UNCONFIRMED", UNCONFIRMED.into()),
         ("JOINS", JOINS.into()),
     ];
-    let limits: Vec<String> = limits.iter().map(|(name, value)| format!("local {name} = {value}")).collect();
-    format!("{CODES}{}\nlocal VISIT_FORMAT = '{VISIT_FORMAT}'\n", limits.join("\n"))
-}
-
-/// The fields of the rules as the queue's settings hold them, in the order in which scripts read them. Read leniently: a
-/// field of another version is left alone, one that is missing is 0.
-pub(crate) struct RuleFields(Map<String, Value>);
-
-impl RuleFields {
-    /// The fields, by any rules.
-    pub(crate) fn new() -> Self {
-        let none = LineRules {
-            mode: Mode::Paused,
-            quota: 0,
-            admissions_per_minute: None,
-            waiting_ttl: 0,
-            active_ttl: 0,
-            claim_ttl: 0,
-            hold_ttl: 0,
-            max_session: None,
-            credential_ttl: 0,
-            epoch: 0,
-            revision: 0,
-        };
-        Self::of(&none)
+    let mut lua = CODES.to_owned();
+    for (name, value) in limits {
+        let _ = writeln!(lua, "local {name} = {value}");
     }
-
-    /// These rules.
-    pub(crate) fn of(rules: &LineRules) -> Self {
-        match serde_json::to_value(rules) {
-            Ok(Value::Object(fields)) => Self(fields),
-            _ => Self(Map::new()),
-        }
-    }
-
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
-    }
-
-    /// Names and values as a script takes them; no value is empty.
-    pub(crate) fn named(&self) -> impl Iterator<Item = (&str, String)> {
-        self.0.iter().map(|(name, value)| {
-            let text = match value {
-                Value::Null => String::new(),
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            };
-            (name.as_str(), text)
-        })
-    }
-
-    /// The rules with these values, in the order of the names. A mode that this version does not know admits nobody.
-    pub(crate) fn read(mut self, values: Vec<Option<String>>) -> Result<LineRules, StoreError> {
-        for ((name, field), value) in self.0.iter_mut().zip(values) {
-            let Some(value) = value else { continue };
-            let known_mode = || serde_json::from_value::<Mode>(value.as_str().into()).is_ok();
-            match field {
-                Value::String(_) if known_mode() => *field = value.into(),
-                Value::String(_) => tracing::warn!(
-                    mode = value,
-                    "a newer version set a mode that this one does not know: nobody is admitted"
-                ),
-                _ => {
-                    let number = value.parse::<u64>();
-                    *field = number.map_err(|_| StoreError::Corrupt(format!("the rule {name} is {value}")))?.into();
-                }
-            }
-        }
-        serde_json::from_value(Value::Object(self.0)).map_err(|error| StoreError::Corrupt(format!("rules: {error}")))
-    }
-
-    /// The locals of a script, one for each rule.
-    pub(crate) fn locals_as_lua(&self) -> String {
-        let names: Vec<&str> = self.names().collect();
-        format!("local rule_values, {}\n", names.join(", "))
-    }
-
-    /// What reads the rules into these locals.
-    pub(crate) fn reading_as_lua(&self) -> String {
-        let names: Vec<String> = self.names().map(|name| format!("'{name}'")).collect();
-        let mut lua = format!("rule_values = call('HMGET', SETTINGS, {})\n", names.join(", "));
-        for ((name, value), number) in self.0.iter().zip(1..) {
-            let read = match value {
-                Value::String(_) => format!("rule_values[{number}]"),
-                Value::Null => format!("tonumber(rule_values[{number}])"),
-                _ => format!("tonumber(rule_values[{number}]) or 0"),
-            };
-            let _ = writeln!(lua, "{name} = {read}");
-        }
-        lua
-    }
-}
-
-/// The bounds of the wait histogram, for the scripts that admit somebody.
-pub(crate) fn wait_buckets_as_lua() -> String {
+    let _ = writeln!(lua, "local VISIT_FORMAT = '{VISIT_FORMAT}'");
     let bounds: Vec<String> = WAIT_BUCKETS.iter().map(u64::to_string).collect();
-    format!("local function wait_buckets() return {{ {} }} end\n", bounds.join(", "))
-}
-
-/// The fields of the state that count: events, the wait histogram's buckets, the sum of waits.
-pub(crate) fn counter_fields_as_lua() -> String {
+    let _ = writeln!(lua, "local WAIT_BUCKETS = {{ {} }}", bounds.join(", "));
+    let rules: Vec<String> = rule_names().iter().map(|name| format!("{name} = true")).collect();
+    let _ = writeln!(lua, "local KNOWN_RULES = {{ {} }}", rules.join(", "));
+    // The fields of the state that count: events, the buckets of the wait histogram, the sum of waits.
     let events = Counters::default().named().map(|(name, _)| format!("'{name}'"));
     let buckets = (0..=WAIT_BUCKETS.len()).map(|bucket| format!("'waits:{bucket}'"));
-    let fields: Vec<String> = events.into_iter().chain(buckets).chain(["'waits_us'".to_owned()]).collect();
-    format!("local function counter_fields() return {{ {} }} end\n", fields.join(", "))
+    let counters: Vec<String> = events.into_iter().chain(buckets).chain(["'waits_us'".to_owned()]).collect();
+    let _ = writeln!(lua, "local COUNTER_FIELDS = {{ {} }}", counters.join(", "));
+    lua
+}
+
+/// The rules as they are stored: a map of named fields, so that other versions read it too. A rule that is not set is left out.
+///
+/// # Errors
+/// None that rules could cause.
+pub(crate) fn pack_rules(rules: &LineRules) -> Result<Vec<u8>, StoreError> {
+    rmp_serde::to_vec_named(rules).map_err(|error| StoreError::Corrupt(format!("the rules: {error}")))
+}
+
+/// The rules as they are stored, read leniently: a field of another version is ignored, one that is missing has its default.
+///
+/// # Errors
+/// Bytes that are no rules.
+pub(crate) fn unpack_rules(packed: &[u8]) -> Result<LineRules, StoreError> {
+    rmp_serde::from_slice(packed).map_err(|error| StoreError::Corrupt(format!("the rules: {error}")))
+}
+
+/// The names of all rules.
+fn rule_names() -> Vec<String> {
+    match serde_json::to_value(LineRules::default()) {
+        Ok(Value::Object(fields)) => fields.into_iter().map(|(name, _)| name).collect(),
+        _ => Vec::new(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+    use vestibule_core::line::Mode;
+
     use super::*;
 
     #[test]
-    fn rules_come_back_as_they_were_written() {
+    fn rules_survive_packing() {
         let rules = LineRules {
             mode: Mode::Draining,
             quota: 10_000_000,
@@ -193,19 +130,16 @@ mod tests {
             epoch: 1 << 53,
             revision: 7,
         };
-        let written = RuleFields::of(&rules);
-        let values = written.named().map(|(_, value)| (!value.is_empty()).then_some(value)).collect();
-        assert_eq!(RuleFields::new().read(values).unwrap(), rules);
+        assert_eq!(unpack_rules(&pack_rules(&rules).unwrap()).unwrap(), rules);
     }
 
     #[test]
-    fn what_another_version_left_out_or_calls_otherwise_is_read_leniently() {
-        let names: Vec<String> = RuleFields::new().names().map(str::to_owned).collect();
-        let values = |of: &dyn Fn(&str) -> Option<&str>| names.iter().map(|name| of(name).map(str::to_owned)).collect();
-        let read = |of: &dyn Fn(&str) -> Option<&str>| RuleFields::new().read(values(of));
-        let rules = read(&|name| (name == "mode").then_some("open")).unwrap();
+    fn rules_of_other_versions_are_read_leniently() {
+        let read = |value: Value| unpack_rules(&rmp_serde::to_vec_named(&value).unwrap());
+        let rules = read(json!({ "mode": "open", "opens_at": 1_700_000_000 })).unwrap();
         assert_eq!((rules.mode, rules.credential_ttl, rules.max_session), (Mode::Open, 0, None));
-        assert_eq!(read(&|name| (name == "mode").then_some("scheduled")).unwrap().mode, Mode::Paused);
-        assert!(matches!(read(&|name| (name == "quota").then_some("many")), Err(StoreError::Corrupt(_))));
+        assert_eq!(read(json!({ "mode": "scheduled" })).unwrap().mode, Mode::Paused);
+        assert!(matches!(read(json!({ "mode": "open", "quota": "many" })), Err(StoreError::Corrupt(_))));
+        assert!(matches!(unpack_rules(b"?"), Err(StoreError::Corrupt(_))));
     }
 }

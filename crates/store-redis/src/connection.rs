@@ -8,7 +8,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fred::bytes_utils::Str;
 use fred::error::Error;
 use fred::types::config::Config;
 use fred::types::{Key, Value};
@@ -17,10 +16,10 @@ use tokio::time::{Instant, timeout, timeout_at};
 use vestibule_core::StoreError;
 
 use crate::health::{Attempt, Health};
+use crate::library::{Function, LIBRARY};
 use crate::link::Link;
 use crate::links::Links;
 use crate::request::{Failure, Request};
-use crate::scripts::Script;
 
 pub(crate) use crate::request::Repeat;
 
@@ -49,22 +48,22 @@ impl Connection {
         Ok(Self { links: Links::open(config)?, timeout, health })
     }
 
-    /// Runs a script by its hash; one that the server does not know is sent whole, which makes it known.
+    /// Calls a function. A server that does not know it is given the library first.
     pub(crate) async fn run(
         &self,
-        script: &Script,
+        function: &Function,
         keys: impl IntoIterator<Item = Key>,
         arguments: impl IntoIterator<Item = Value>,
         repeat: Repeat,
     ) -> Result<Value, StoreError> {
-        self.run_since(Instant::now(), script, keys, arguments, repeat).await
+        self.run_since(Instant::now(), function, keys, arguments, repeat).await
     }
 
     /// The same for an operation whose time began before: it has waited for others.
     pub(crate) async fn run_since(
         &self,
         started: Instant,
-        script: &Script,
+        function: &Function,
         keys: impl IntoIterator<Item = Key>,
         arguments: impl IntoIterator<Item = Value>,
         repeat: Repeat,
@@ -73,16 +72,24 @@ impl Connection {
         let key = keys.first().cloned().unwrap_or(Value::Null);
         let count = Value::String(keys.len().to_string().into());
         let rest: Vec<Value> = std::iter::once(count).chain(keys).chain(arguments).collect();
-        let request = |name, script: &Str| {
-            let arguments = std::iter::once(Value::String(script.clone())).chain(rest.iter().cloned()).collect();
-            Request { name, key: key.clone(), arguments, repeat }
-        };
+        let arguments = std::iter::once(Value::String(function.0.clone())).chain(rest).collect();
+        let request = Request { name: "FCALL", key: key.clone(), arguments, repeat };
         let attempt = self.attempt(&key, started)?;
-        let mut result = self.send(&attempt, request("EVALSHA", &script.hash)).await;
-        if matches!(result, Err(Failure::UnknownScript)) {
-            result = Box::pin(self.send(&attempt, request("EVAL", &script.source))).await;
+        let mut result = self.send(&attempt, request.clone()).await;
+        if matches!(result, Err(Failure::UnknownFunction)) {
+            result = Box::pin(self.load_and_send(&attempt, request)).await;
         }
         self.concluded(&attempt, result)
+    }
+
+    /// Loads the library where the request goes, and sends the request again.
+    async fn load_and_send(&self, attempt: &Attempt<'_>, request: Request) -> Result<Value, Failure> {
+        let arguments = vec![Value::from_static_str("LOAD"), Value::String(LIBRARY.source.clone())];
+        let load = Request { name: "FUNCTION", key: request.key.clone(), arguments, repeat: Repeat::Harmless };
+        match self.send(attempt, load).await {
+            Ok(_) | Err(Failure::LibraryExists) => self.send(attempt, request).await,
+            Err(failure) => Err(failure),
+        }
     }
 
     /// Sends a command whose first argument is its key.

@@ -1,8 +1,9 @@
 //! The Redis store of Vestibule: the lines of all queues in one Redis, Redis Cluster, Sentinel-watched Redis or Valkey.
 //!
-//! Its one idea: every operation is one Lua script over the keys of one queue, so it is atomic, costs one round trip, and
-//! keeps the very rules of [`vestibule_core::line`] by the server's clock. The scripts stand in `src/lua`, one file an
-//! operation; what they share is put in front of them, the batch limits and codes come from Rust, so nothing drifts.
+//! Its one idea: every operation is one call of a Redis function over the keys of one queue, so it is atomic, costs one round
+//! trip, and applies the rules of [`vestibule_core::line`] by the server's clock. The functions are in `src/lua`, one file an
+//! operation; what they share is in `queue.lua` and `presence.lua`; limits and codes come from Rust, so nothing drifts. A server
+//! that does not know the functions is given them with the first call; Redis 7 or Valkey 7.2 is required.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -24,12 +25,13 @@
 //! see [`Keys`]. Sessions are their 14 raw bytes; instants are scores in whole microseconds. A queue that was never
 //! written has no key; an empty line has none either.
 //!
-//! # Visits that come at once
+//! The rules of a queue are one packed map of named fields in its settings, read leniently: versions can run side by side.
 //!
-//! Most of what a short script costs the server is entering it and reading rules and state. So visits to one queue that a
-//! process has under way at once share a script, up to 64 of them, in the order in which they came. A visit alone goes at
-//! once, as in a function, which has one request at a time; while two scripts of a queue are under way, visits gather for
-//! the next. Within a script each visit is whole before the next begins.
+//! # Batching
+//!
+//! Most of what a short call costs the server is entering it and reading rules and state. So concurrent visits to one queue of
+//! one process share a call, up to 64 of them, in the order in which they came. A lone visit is sent at once; while two calls
+//! for a queue are under way, visits collect for the next. Within a call each visit is complete before the next begins.
 //!
 //! # When Redis is away
 //!
@@ -70,13 +72,13 @@ mod codes;
 mod connection;
 mod health;
 mod keys;
+mod library;
 mod link;
 mod links;
 mod moment;
 mod records;
 mod reply;
 mod request;
-mod scripts;
 mod store;
 mod tls;
 mod visits;

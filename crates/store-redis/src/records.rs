@@ -1,7 +1,6 @@
 //! RecordStore, streams and notes in Redis: each operation is one command or one script over one key.
 
 mod keys;
-mod scripts;
 
 use std::collections::BTreeMap;
 
@@ -14,9 +13,9 @@ use vestibule_core::records::{
 };
 use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
 
-use self::scripts::{CONFLICT, FULL, NO_OTHER, SCRIPTS, STORED};
+use crate::codes::{CONFLICT, FULL, NO_OTHER, STORED};
 use crate::connection::Repeat;
-use crate::scripts::Script;
+use crate::library::{Function, functions};
 use crate::store::{RedisStore, nothing, text};
 
 fn corrupt(key: &str, reason: impl std::fmt::Display) -> StoreError {
@@ -27,26 +26,31 @@ impl RedisStore {
     async fn on<const N: usize>(
         &self,
         key: String,
-        script: &Script,
+        function: &Function,
         arguments: [Value; N],
         repeat: Repeat,
     ) -> Result<Value, StoreError> {
         let arguments = std::iter::once(self.now()).chain(arguments);
-        self.connection.run(script, [Key::from(key)], arguments, repeat).await
+        self.connection.run(function, [Key::from(key)], arguments, repeat).await
     }
 
     async fn number<const N: usize>(
         &self,
         note: &EphemeralKey,
-        script: &Script,
+        function: &Function,
         arguments: [Value; N],
     ) -> Result<u64, StoreError> {
-        let reply = self.on(keys::note(note), script, arguments, Repeat::Never).await?;
+        let reply = self.on(keys::note(note), function, arguments, Repeat::Never).await?;
         reply.as_u64().ok_or_else(|| corrupt("a note", "a number was expected"))
     }
 
-    async fn said(&self, note: &EphemeralKey, script: &Script, repeat: Repeat) -> Result<Option<String>, StoreError> {
-        let said = self.on(keys::note(note), script, [], repeat).await?;
+    async fn said(
+        &self,
+        note: &EphemeralKey,
+        function: &Function,
+        repeat: Repeat,
+    ) -> Result<Option<String>, StoreError> {
+        let said = self.on(keys::note(note), function, [], repeat).await?;
         said.convert().map_err(|error| corrupt("a note", error))
     }
 }
@@ -102,7 +106,7 @@ impl RecordStore for RedisStore {
         let document = change.text.map_or_else(nothing, |document| text(format_args!("1{document}")));
         let needed = change.needs_other.map_or_else(nothing, text);
         let arguments = [text(id), text(change.over), document, text(DOCUMENTS_MAX), needed];
-        let reply = self.on(key.clone(), &SCRIPTS.put_document, arguments, Repeat::Never).await?;
+        let reply = self.on(key.clone(), &functions().put_document, arguments, Repeat::Never).await?;
         match reply.convert::<(i64, u64)>().map_err(|error| corrupt(&key, error))? {
             (STORED, revision) => Ok(DocumentOutcome::Stored(revision)),
             (CONFLICT, revision) => Ok(DocumentOutcome::Conflict(revision)),
@@ -121,7 +125,7 @@ impl RecordStore for RedisStore {
     async fn append(&self, stream: &LogName, entry: &str) -> Result<EntryId, StoreError> {
         let key = keys::stream(stream);
         let arguments = [text(entry), text(stream.keeps()), lasts(stream)];
-        let id = self.on(key.clone(), &SCRIPTS.append, arguments, Repeat::Never).await?;
+        let id = self.on(key.clone(), &functions().append, arguments, Repeat::Never).await?;
         let id: String = id.convert().map_err(|error| corrupt(&key, error))?;
         id.parse().map_err(|error| corrupt(&key, error))
     }
@@ -134,7 +138,7 @@ impl RecordStore for RedisStore {
     async fn entries(&self, stream: &LogName, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError> {
         let key = keys::stream(stream);
         let arguments = [before.map_or_else(nothing, text), text(limit.min(ENTRIES_MAX)), lasts(stream)];
-        let found = self.on(key.clone(), &SCRIPTS.entries, arguments, Repeat::Harmless).await?;
+        let found = self.on(key.clone(), &functions().entries, arguments, Repeat::Harmless).await?;
         let found: Vec<String> = found.convert().map_err(|error| corrupt(&key, error))?;
         let entry = |pair: &[String]| {
             let [id, text] = pair else { return Err(corrupt(&key, "an id and a text were expected")) };
@@ -145,26 +149,26 @@ impl RecordStore for RedisStore {
 
     async fn set_ephemeral(&self, note: &EphemeralKey, said: &str, seconds: u64) -> Result<(), StoreError> {
         let arguments = [lasting(seconds), text(said)];
-        self.on(keys::note(note), &SCRIPTS.set_ephemeral, arguments, Repeat::Harmless).await.map(drop)
+        self.on(keys::note(note), &functions().set_ephemeral, arguments, Repeat::Harmless).await.map(drop)
     }
 
     async fn claim(&self, note: &EphemeralKey, said: &str, seconds: u64) -> Result<bool, StoreError> {
-        Ok(self.number(note, &SCRIPTS.claim, [lasting(seconds), text(said)]).await? == 1)
+        Ok(self.number(note, &functions().claim, [lasting(seconds), text(said)]).await? == 1)
     }
 
     async fn count(&self, note: &EphemeralKey, seconds: u64) -> Result<u64, StoreError> {
-        self.number(note, &SCRIPTS.count, [lasting(seconds)]).await
+        self.number(note, &functions().count, [lasting(seconds)]).await
     }
 
     async fn uncount(&self, note: &EphemeralKey) -> Result<(), StoreError> {
-        self.number(note, &SCRIPTS.uncount, []).await.map(drop)
+        self.number(note, &functions().uncount, []).await.map(drop)
     }
 
     async fn note(&self, note: &EphemeralKey) -> Result<Option<String>, StoreError> {
-        self.said(note, &SCRIPTS.read_note, Repeat::Harmless).await
+        self.said(note, &functions().read_note, Repeat::Harmless).await
     }
 
     async fn take_ephemeral(&self, note: &EphemeralKey) -> Result<Option<String>, StoreError> {
-        self.said(note, &SCRIPTS.take_ephemeral, Repeat::Never).await
+        self.said(note, &functions().take_ephemeral, Repeat::Never).await
     }
 }

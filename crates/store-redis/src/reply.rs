@@ -10,7 +10,7 @@ use vestibule_core::line::{
 };
 use vestibule_core::{LastPurge, Micros, QueueId, SessionId, StoreError};
 
-use crate::codes::{self, RuleFields};
+use crate::codes;
 
 fn corrupt(expected: &str, found: impl std::fmt::Debug) -> StoreError {
     StoreError::Corrupt(format!("{expected} was expected, not {found:?}"))
@@ -103,11 +103,8 @@ impl Reply {
         }
     }
 
-    /// The rules, in the order in which scripts read them.
     fn rules(&mut self) -> Result<LineRules, StoreError> {
-        let fields = RuleFields::new();
-        let values = fields.names().map(|_| self.text()).collect::<Result<_, _>>()?;
-        fields.read(values)
+        codes::unpack_rules(&self.bytes()?)
     }
 
     /// A mode that this version does not know admits nobody, as a paused queue.
@@ -262,10 +259,9 @@ impl Reply {
     pub(crate) fn stats(mut self) -> Result<Stats, StoreError> {
         let (now, state_since, recovering, reserved) = (self.micros()?, self.micros()?, self.flag()?, self.whole()?);
         let (waiting, active) = (self.whole()?, self.whole()?);
-        let (oldest_arrival, pace) = (self.number()?.map(Micros), self.pace()?);
+        let (oldest_arrival, pace, rules) = (self.number()?.map(Micros), self.pace()?, self.rules()?);
         let counters = Counters::from_values(self.counts()?);
         let waits = Waits { buckets: self.counts::<{ WAIT_BUCKETS.len() + 1 }>()?, sum_us: self.counts::<1>()?[0] };
-        let rules = self.rules()?;
         Ok(Stats {
             now,
             rules,

@@ -45,8 +45,10 @@ impl Request {
 
 /// Why a command gave no answer.
 pub(crate) enum Failure {
-    /// The server does not know the script.
-    UnknownScript,
+    /// The server does not know the function.
+    UnknownFunction,
+    /// The server has the library already.
+    LibraryExists,
     /// The server refuses the command itself: its keys hold something else, or the script is at fault.
     Refused(String),
     /// It may work later.
@@ -58,15 +60,17 @@ pub(crate) enum Failure {
 impl Failure {
     /// Whether the server said so itself, as an answer to this very command.
     pub(crate) fn was_said(&self) -> bool {
-        matches!(self, Self::UnknownScript | Self::Refused(_))
+        matches!(self, Self::UnknownFunction | Self::LibraryExists | Self::Refused(_))
     }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let details = error.details();
-        if details.starts_with("NOSCRIPT") {
-            Self::UnknownScript
+        if details.starts_with("ERR Function not found") {
+            Self::UnknownFunction
+        } else if details.starts_with("ERR Library") && details.ends_with("already exists") {
+            Self::LibraryExists
         } else if details.starts_with("ERR ") || details.starts_with("WRONGTYPE") {
             Self::Refused(details.to_owned())
         } else if *error.kind() == ErrorKind::Timeout {
@@ -80,7 +84,9 @@ impl From<Error> for Failure {
 impl From<Failure> for StoreError {
     fn from(failure: Failure) -> Self {
         match failure {
-            Failure::UnknownScript => Self::Unavailable("the script was forgotten twice".to_owned()),
+            Failure::UnknownFunction | Failure::LibraryExists => {
+                Self::Unavailable("the server did not keep the functions".to_owned())
+            }
             Failure::Refused(details) => Self::Corrupt(details),
             Failure::Away(details) => Self::Unavailable(details),
             Failure::Silent(reason) => Self::Unavailable(reason.to_owned()),

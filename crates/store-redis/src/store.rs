@@ -15,11 +15,11 @@ use vestibule_core::{
 };
 
 use crate::address::{self, AddressError};
-use crate::codes::{self, RuleFields};
+use crate::codes;
 use crate::connection::{Connection, Repeat};
 use crate::keys::Keys;
+use crate::library::{Function, functions};
 use crate::reply::{PURGE_FIELDS, Reply};
-use crate::scripts::{SCRIPTS, Script};
 use crate::visits::Visits;
 
 /// For how long a removed queue leaves a marker, in seconds: a process that was idle for longer no longer holds its settings.
@@ -71,12 +71,12 @@ impl RedisStore {
     async fn run(
         &self,
         queue: &QueueId,
-        script: &Script,
+        function: &Function,
         arguments: impl IntoIterator<Item = Value>,
         repeat: Repeat,
     ) -> Result<Reply, StoreError> {
         let arguments = std::iter::once(self.now()).chain(arguments);
-        let value = self.connection.run(script, Keys::of(queue).all(), arguments, repeat).await?;
+        let value = self.connection.run(function, Keys::of(queue).all(), arguments, repeat).await?;
         Reply::to(queue, value)
     }
 
@@ -84,7 +84,7 @@ impl RedisStore {
     async fn list(&self, queue: &QueueId, revision: u64, how: i64) -> Result<(), StoreError> {
         let arguments = [text(queue.as_str()), text(revision), Value::Integer(how)];
         let keys = [Key::from_static_str(Keys::QUEUES)];
-        self.connection.run(&SCRIPTS.list_queue, keys, arguments, Repeat::Harmless).await.map(drop)
+        self.connection.run(&functions().list_queue, keys, arguments, Repeat::Harmless).await.map(drop)
     }
 
     async fn hash(&self, key: &'static str) -> Result<BTreeMap<String, Bytes>, StoreError> {
@@ -113,7 +113,7 @@ impl Store for RedisStore {
 
     async fn away(&self, queue: &QueueId, ticket: Ticket) -> Result<Removed, StoreError> {
         let arguments = [member(ticket.session()), text(ticket.epoch())];
-        self.run(queue, &SCRIPTS.away, arguments, Repeat::Harmless).await?.removal()
+        self.run(queue, &functions().away, arguments, Repeat::Harmless).await?.removal()
     }
 
     async fn leave(&self, queue: &QueueId, ticket: Ticket) -> Result<Removed, StoreError> {
@@ -121,23 +121,23 @@ impl Store for RedisStore {
         let flags = [was_active, unconfirmed].map(|flag| text(u8::from(flag)));
         let [was_active, unconfirmed] = flags;
         let arguments = [member(ticket.session()), text(ticket.epoch()), was_active, unconfirmed];
-        self.run(queue, &SCRIPTS.leave, arguments, Repeat::Harmless).await?.removal()
+        self.run(queue, &functions().leave, arguments, Repeat::Harmless).await?.removal()
     }
 
     async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removed, StoreError> {
-        self.run(queue, &SCRIPTS.end, [member(session)], Repeat::Harmless).await?.removal()
+        self.run(queue, &functions().end, [member(session)], Repeat::Harmless).await?.removal()
     }
 
     async fn release(&self, queue: &QueueId, count: u64) -> Result<u64, StoreError> {
-        self.run(queue, &SCRIPTS.release, [text(count)], Repeat::Never).await?.whole()
+        self.run(queue, &functions().release, [text(count)], Repeat::Never).await?.whole()
     }
 
     async fn admit(&self, queue: &QueueId, session: SessionId) -> Result<bool, StoreError> {
-        Ok(self.run(queue, &SCRIPTS.admit, [member(session)], Repeat::Never).await?.whole()? == 1)
+        Ok(self.run(queue, &functions().admit, [member(session)], Repeat::Never).await?.whole()? == 1)
     }
 
     async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
-        let report = self.run(queue, &SCRIPTS.purge, [text(limit)], Repeat::Harmless).await?.purge()?;
+        let report = self.run(queue, &functions().purge, [text(limit)], Repeat::Harmless).await?.purge()?;
         if let Some(revision) = report.closed {
             self.list(queue, revision, codes::STORED).await?;
         }
@@ -145,19 +145,19 @@ impl Store for RedisStore {
     }
 
     async fn stats(&self, queue: &QueueId) -> Result<Stats, StoreError> {
-        self.run(queue, &SCRIPTS.stats, [], Repeat::Harmless).await?.stats()
+        self.run(queue, &functions().stats, [], Repeat::Harmless).await?.stats()
     }
 
     async fn find(&self, queue: &QueueId, session: SessionId) -> Result<Option<LocatedSession>, StoreError> {
-        self.run(queue, &SCRIPTS.find, [member(session)], Repeat::Harmless).await?.found()
+        self.run(queue, &functions().find, [member(session)], Repeat::Harmless).await?.found()
     }
 
     async fn page(&self, queue: &QueueId, from: Micros, limit: usize) -> Result<LinePage, StoreError> {
-        self.run(queue, &SCRIPTS.page, [text(from.0), text(limit)], Repeat::Harmless).await?.page()
+        self.run(queue, &functions().page, [text(from.0), text(limit)], Repeat::Harmless).await?.page()
     }
 
     async fn reset(&self, queue: &QueueId) -> Result<u64, StoreError> {
-        let mut reply = self.run(queue, &SCRIPTS.reset, [], Repeat::Never).await?;
+        let mut reply = self.run(queue, &functions().reset, [], Repeat::Never).await?;
         let (epoch, revision) = (reply.whole()?, reply.whole()?);
         self.list(queue, revision, codes::STORED).await?;
         Ok(epoch)
@@ -169,11 +169,9 @@ impl Store for RedisStore {
             PutMode::IfRevision(revision) => (codes::IF_REVISION, text(revision)),
             PutMode::Restore => (codes::RESTORE, nothing()),
         };
-        let mut arguments = vec![Value::Integer(mode), revision, text(settings.to_stored())];
-        for (name, value) in RuleFields::of(&settings.line).named() {
-            arguments.extend([text(name), text(value)]);
-        }
-        let mut reply = self.run(&settings.id, &SCRIPTS.put_settings, arguments, Repeat::Never).await?;
+        let rules = Value::Bytes(codes::pack_rules(&settings.line)?.into());
+        let arguments = [Value::Integer(mode), revision, text(settings.to_stored()), rules];
+        let mut reply = self.run(&settings.id, &functions().put_settings, arguments, Repeat::Never).await?;
         let (outcome, revision) = (reply.code()?, reply.whole()?);
         match outcome {
             codes::STORED | codes::CREATED => {
@@ -194,17 +192,15 @@ impl Store for RedisStore {
     }
 
     async fn settings(&self, queue: &QueueId) -> Result<Option<Settings>, StoreError> {
-        let rules = RuleFields::new();
-        let fields = [Keys::of(queue).settings()].into_iter().chain(rules.names().map(str::to_owned));
-        let fields = fields.chain(["document".to_owned()]).map(text).collect();
+        let fields = vec![text(Keys::of(queue).settings()), text("document"), text("rules")];
         let found = self.connection.ask("HMGET", fields, Repeat::Harmless).await?;
         let corrupt = |error: String| StoreError::Corrupt(format!("settings of {queue}: {error}"));
-        let mut values: Vec<Option<String>> = found.convert().map_err(|error| corrupt(error.to_string()))?;
-        let Some(document) = values.pop().flatten() else { return Ok(None) };
+        let found: (Option<String>, Option<Bytes>) = found.convert().map_err(|error| corrupt(error.to_string()))?;
+        let (Some(document), Some(rules)) = found else { return Ok(None) };
         let document = serde_json::from_str(&document).map_err(|error| corrupt(error.to_string()))?;
         let settings = Settings::from_stored(&document)
             .map_err(|errors| corrupt(errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")))?;
-        Ok(Some(Settings { line: rules.read(values)?, ..settings }))
+        Ok(Some(Settings { line: codes::unpack_rules(&rules)?, ..settings }))
     }
 
     async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError> {
@@ -222,7 +218,7 @@ impl Store for RedisStore {
     }
 
     async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError> {
-        let mut reply = self.run(queue, &SCRIPTS.remove_queue, [text(REMOVED_TTL)], Repeat::Harmless).await?;
+        let mut reply = self.run(queue, &functions().remove_queue, [text(REMOVED_TTL)], Repeat::Harmless).await?;
         let was_there = reply.whole()? == 1;
         self.list(queue, 0, if was_there { codes::CREATED } else { codes::REMOVED }).await
     }
@@ -254,7 +250,7 @@ impl Store for RedisStore {
         let counts = counts.into_iter().chain([record.unfinished.into()]).map(text);
         let arguments = std::iter::once(self.now()).chain(counts);
         let keys = [Key::from_static_str(Keys::PURGE)];
-        self.connection.run(&SCRIPTS.set_last_purge, keys, arguments, Repeat::Harmless).await.map(drop)
+        self.connection.run(&functions().set_last_purge, keys, arguments, Repeat::Harmless).await.map(drop)
     }
 
     async fn last_purge(&self) -> Result<Option<LastPurge>, StoreError> {

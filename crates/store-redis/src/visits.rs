@@ -20,8 +20,8 @@ use vestibule_core::{Clock, Micros, QueueId, SessionId, StoreError, Ticket};
 use crate::codes::{HAS_TICKET, JOINS, UNCONFIRMED, VISIT_SIZE};
 use crate::connection::{Connection, Repeat};
 use crate::keys::Keys;
+use crate::library::functions;
 use crate::reply::Reply;
-use crate::scripts::SCRIPTS;
 use crate::store::{nothing, text};
 
 /// Scripts of visits to one queue that a process has under way at once: while the server runs one, the other is on its way.
@@ -162,7 +162,7 @@ impl Runner {
             witness.census.map_or_else(unknown, |it| [it.at.0, it.active, it.reached.0].map(text));
         let arguments = [now, Value::Bytes(packed.into()), text(witness.unserved), at, active, reached];
         let keys = Keys::of(queue).all();
-        let reply = self.connection.run_since(started, &SCRIPTS.visit, keys, arguments, Repeat::Harmless).await?;
+        let reply = self.connection.run_since(started, &functions().visit, keys, arguments, Repeat::Harmless).await?;
         Reply::to(queue, reply)?.visits(visits)
     }
 }

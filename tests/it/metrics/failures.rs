@@ -56,7 +56,7 @@ async fn a_queue_whose_line_is_no_line_leaves_the_others_there() {
 #[tokio::test]
 async fn a_queue_whose_settings_make_no_sense_leaves_the_others_there() {
     let found = a_broken_queue(async |redis, keys| {
-        redis.command(&["HSET", &keys.settings(), "quota", "x", "document", "{"]).await;
+        redis.command(&["HSET", &keys.settings(), "rules", "x", "document", "{"]).await;
     });
     let (known, unknown) = found.await;
     assert_eq!((tenant_of_the_broken(&known), tenant_of_the_broken(&unknown)), ("other", ""));

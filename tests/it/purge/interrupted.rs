@@ -48,7 +48,7 @@ async fn carry(client: TcpStream, server: TcpStream, purges: Arc<AtomicU64>, mos
                 if purges.load(Ordering::SeqCst) >= most {
                     std::future::pending::<()>().await;
                 }
-                let scripts = up[..read].windows(4).filter(|word| *word == b"EVAL").count();
+                let scripts = up[..read].windows(5).filter(|word| *word == b"FCALL").count();
                 purges.fetch_add(scripts as u64, Ordering::SeqCst);
                 to_server.write_all(&up[..read]).await.unwrap();
             }

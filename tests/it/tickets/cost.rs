@@ -52,7 +52,7 @@ impl Listener {
 }
 
 fn scripts(count: usize) -> Vec<String> {
-    vec!["evalsha".to_owned(); count]
+    vec!["fcall".to_owned(); count]
 }
 
 async fn every_request_is_one_command_to_redis(keeper: Keeper) {

@@ -1,16 +1,17 @@
 //! The settings that a line goes by.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Whether and whom a queue admits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// First come, first served.
     Open,
     /// Everyone passes; nothing is stored.
     Bypass,
-    /// People join; nobody is admitted.
+    /// Visitors join; nobody is admitted.
+    #[default]
     Paused,
     /// Nobody joins; who is admitted stays.
     Closed,
@@ -34,9 +35,14 @@ impl Mode {
 }
 
 /// The settings that a line goes by. Times in seconds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// They are stored as named fields and read leniently: fields of another version are ignored, one that is missing has its
+/// default, and a queue whose mode this version does not know is paused.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LineRules {
     /// Whether and whom the queue admits.
+    #[serde(deserialize_with = "known_mode")]
     pub mode: Mode,
     /// Most sessions that may be let in at once.
     pub quota: u64,
@@ -59,6 +65,11 @@ pub struct LineRules {
     pub epoch: u64,
     /// Grows with every change of the settings.
     pub revision: u64,
+}
+
+fn known_mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mode, D::Error> {
+    let mode = serde_json::Value::deserialize(deserializer)?;
+    Ok(Mode::deserialize(&mode).unwrap_or_default())
 }
 
 impl LineRules {

@@ -6,15 +6,14 @@
 -- Returns    { DONE, 1 } if it waited, { DONE, 0 } if it did not
 -- Cost       O(ADVANCE_BATCH * log n)
 -- Rules      2, 6, 10
-local line = line_operations()
-line.reap(REAP_BATCH)
-line.advance()
+reap(REAP_BATCH)
+advance()
 local session = ARGV[2]
 local arrival, expiry = call('ZSCORE', LINE, session), call('ZSCORE', POOL, session)
 if not arrival or not expiry or tonumber(expiry) <= now then return { DONE, 0 } end
 call('ZREM', LINE, session)
 call('ZADD', ACTIVE, now, session)
-call('ZADD', POOL, line.expiry_of(now, claim_ttl), session)
-line.count_waits({ arrival })
-line.count('released', 1)
+call('ZADD', POOL, expiry_of(now, rules.claim_ttl), session)
+count_waits({ arrival })
+count('released', 1)
 return { DONE, 1 }

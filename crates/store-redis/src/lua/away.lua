@@ -7,17 +7,16 @@
 -- Returns    { DONE, removal }: REMOVED_WAITING or REMOVED_ABSENT
 -- Cost       O(log n); at most REAP_BATCH sessions expire and ADVANCE_BATCH are admitted on the way
 -- Rules      2, 6, 8
-local line = line_operations()
-line.reap(REAP_BATCH)
+reap(REAP_BATCH)
 local removal = REMOVED_ABSENT
-local arrival = tonumber(ARGV[3]) == epoch and call('ZSCORE', LINE, ARGV[2])
+local arrival = tonumber(ARGV[3]) == rules.epoch and call('ZSCORE', LINE, ARGV[2])
 if arrival then
-  line.leaves_line(tonumber(arrival), tonumber(call('ZSCORE', POOL, ARGV[2])))
+  leaves_line(tonumber(arrival), tonumber(call('ZSCORE', POOL, ARGV[2])))
   call('ZREM', LINE, ARGV[2])
   call('ZREM', POOL, ARGV[2])
-  line.count('away', 1)
+  count('away', 1)
   removal = REMOVED_WAITING
 end
-line.measure()
-line.advance()
+measure()
+advance()
 return { DONE, removal }

@@ -9,6 +9,6 @@
 -- Returns    { DONE, removal }: REMOVED_WAITING, REMOVED_ACTIVE or REMOVED_ABSENT
 -- Cost       O(log n); at most REAP_BATCH sessions expire and ADVANCE_BATCH are admitted on the way
 -- Rules      2, 6, 8
-if tonumber(ARGV[3]) ~= epoch then return { DONE, REMOVED_ABSENT } end
-local tombstone_ttl = ARGV[5] == '1' and claim_ttl or nil
-return { DONE, line_operations().end_session(ARGV[2], 'left', tombstone_ttl, ARGV[4] == '1') }
+if tonumber(ARGV[3]) ~= rules.epoch then return { DONE, REMOVED_ABSENT } end
+local tombstone_ttl = ARGV[5] == '1' and rules.claim_ttl or nil
+return { DONE, end_session(ARGV[2], 'left', tombstone_ttl, ARGV[4] == '1') }

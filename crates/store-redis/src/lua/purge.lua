@@ -7,35 +7,33 @@
 -- Returns    { DONE, expired sessions, tombstones, admitted, whether more is due, revision if the queue closed or -1 }
 -- Cost       O(PURGE_BATCH * log n)
 -- Rules      2, 6, 9
-local line = line_operations()
 local limit = math.min(tonumber(ARGV[2]), PURGE_BATCH)
 -- After the clock stepped back, expiries that no visit could have set are brought back to what a visit now would set.
 if call('HGET', STATE, 'stepped_back') == '1' then
-  local furthest = string.format('(%d', now + math.max(waiting_ttl, active_ttl) * SECOND)
+  local furthest = string.format('(%d', now + math.max(rules.waiting_ttl, rules.active_ttl) * SECOND)
   local ahead = call('ZRANGE', POOL, '+inf', furthest, 'BYSCORE', 'REV', 'LIMIT', 0, limit)
   for _, session in ipairs(ahead) do
     local admitted_at = tonumber(call('ZSCORE', ACTIVE, session))
-    call('ZADD', POOL, line.visited(admitted_at, true), session)
+    call('ZADD', POOL, visited(admitted_at, true), session)
   end
   if #ahead < limit then call('HDEL', STATE, 'stepped_back') end
 end
-local expired, tombstones = line.reap(limit), line.clear_tombstones(limit)
-local admitted, seen = line.advance()
+local expired, tombstones = reap(limit), clear_tombstones(limit)
+local admitted, seen = advance()
 -- Those that expired at the head of the line make room there as well.
 expired = expired + seen - admitted
-local more = #line.expired_in(POOL, 1) + #line.expired_in(ENDED, 1) > 0
+local more = #expired_in(POOL, 1) + #expired_in(ENDED, 1) > 0
 local closed = -1
-if mode == 'draining' and waiting == 0 then
+if rules.mode == 'draining' and waiting == 0 then
   local since = tonumber(call('HGET', STATE, 'empty_since'))
   if not since then
     since = now
     call('HSET', STATE, 'empty_since', now)
   end
-  if now >= since + hold_ttl * SECOND then
-    mode, revision = 'closed', revision + 1
-    save_rules()
+  if now >= since + rules.hold_ttl * SECOND then
+    change_rules({ mode = 'closed', revision = rules.revision + 1 })
     call('HDEL', STATE, 'empty_since')
-    closed = revision
+    closed = rules.revision
   end
 end
 return { DONE, expired, tombstones, admitted, more and 1 or 0, closed }

@@ -5,59 +5,53 @@
 -- ARGV[2]    ALWAYS, IF_REVISION or RESTORE
 -- ARGV[3]    for IF_REVISION the revision that is to be replaced, else ''
 -- ARGV[4]    the settings as a JSON document
--- ARGV[5..]  the rules: name, value or '' for none, name, value ..
+-- ARGV[5]    the rules, packed as a map; a rule that is not set is left out
 -- Returns    { DONE, STORED, revision }, { DONE, CREATED, revision }, { DONE, CONFLICT, revision } or { DONE, REMOVED, 0 }
 -- Cost       O(ADVANCE_BATCH * log n)
 -- Rules      2, 3, 7, 11
-local wanted = tonumber(ARGV[2])
-local given = {}
-for i = 5, #ARGV, 2 do given[ARGV[i]] = ARGV[i + 1] end
+local mode = tonumber(ARGV[2])
+local given = cmsgpack.unpack(ARGV[5])
 
--- The fields that this version does not know stay as they are.
-local function write_rules()
-  for name, value in pairs(given) do
-    if value == '' then call('HDEL', SETTINGS, name) else call('HSET', SETTINGS, name, value) end
+-- Rules that this version does not know stay as they are.
+local function write_settings()
+  for field, value in pairs(rules or {}) do
+    if not KNOWN_RULES[field] then given[field] = value end
   end
+  write_rules(given)
   call('HSET', SETTINGS, 'document', ARGV[4])
 end
 
-if not mode then
-  if wanted == IF_REVISION then return { UNKNOWN_QUEUE } end
-  if wanted == RESTORE and call('HEXISTS', SETTINGS, 'removed') == 1 then return { DONE, REMOVED, 0 } end
+if not rules then
+  if mode == IF_REVISION then return { UNKNOWN_QUEUE } end
+  if mode == RESTORE and call('HEXISTS', SETTINGS, 'removed') == 1 then return { DONE, REMOVED, 0 } end
   call('UNLINK', SETTINGS)
-  write_rules()
-  waiting_ttl, active_ttl = tonumber(given.waiting_ttl), tonumber(given.active_ttl)
-  begin(wanted == RESTORE, true)
-  return { DONE, CREATED, tonumber(given.revision) }
+  write_settings()
+  begin_state(mode == RESTORE, true)
+  return { DONE, CREATED, rules.revision }
 end
 
-local provisional = false
-if wanted == RESTORE then
+local before, pace_before, provisional = rules, pace, false
+if mode == RESTORE then
   -- What another process restored gives way to newer settings.
-  local restored, restored_epoch = tonumber(given.revision), tonumber(given.epoch)
-  local newer = restored_epoch > epoch or restored_epoch == epoch and restored > revision
-  if not newer or call('HGET', STATE, 'provisional') ~= '1' then return { DONE, CONFLICT, revision } end
+  local newer = given.epoch > before.epoch or given.epoch == before.epoch and given.revision > before.revision
+  if not newer or call('HGET', STATE, 'provisional') ~= '1' then return { DONE, CONFLICT, before.revision } end
   provisional = true
-elseif wanted == IF_REVISION and tonumber(ARGV[3]) ~= revision then
-  return { DONE, CONFLICT, revision }
+elseif mode == IF_REVISION and tonumber(ARGV[3]) ~= before.revision then
+  return { DONE, CONFLICT, before.revision }
 else
-  given.revision = string.format('%d', revision + 1)
+  given.revision = before.revision + 1
 end
 
 -- What was earned so far was earned at the old rate.
-local line = line_operations()
-local epoch_before, mode_before, quota_before, rate_before, pace_before =
-  epoch, mode, quota, admissions_per_minute, pace
-if tonumber(given.epoch) == epoch_before and admissions_per_minute then line.save_credit(credit_now()) end
-write_rules()
-read_rules()
-if epoch == epoch_before then
+if given.epoch == before.epoch and before.admissions_per_minute then save_credit(credit_now()) end
+write_settings()
+if rules.epoch == before.epoch then
   call('HDEL', STATE, 'empty_since')
   call('HSET', STATE, 'provisional', provisional and 1 or 0)
   find_recovery()
-  line.advance()
-  line.change_pace(mode_before, quota_before, rate_before, pace_before)
+  advance()
+  change_pace(before.mode, before.quota, before.admissions_per_minute, pace_before)
 else
-  begin(provisional, provisional)
+  begin_state(provisional, provisional)
 end
-return { DONE, STORED, revision }
+return { DONE, STORED, rules.revision }

@@ -6,10 +6,9 @@
 -- Returns    { DONE, released }
 -- Cost       O((ADVANCE_BATCH + RELEASE_BATCH) * log n)
 -- Rules      2, 6, 10
-local line = line_operations()
-line.reap(REAP_BATCH)
-line.advance()
-local released = line.admit_from_head(math.min(tonumber(ARGV[2]), RELEASE_BATCH), RELEASE_BATCH)
-line.save_pace(0)
-line.count('released', released)
+reap(REAP_BATCH)
+advance()
+local released = admit_from_head(math.min(tonumber(ARGV[2]), RELEASE_BATCH), RELEASE_BATCH)
+save_pace(0)
+count('released', released)
 return { DONE, released }

@@ -6,7 +6,7 @@
 -- ARGV[2]    for how many seconds the marker stays
 -- Returns    { DONE, 1 } if the queue was there, { DONE, 0 } if it was not
 -- Cost       O(1): what was there is freed in the background
-if not mode then return { DONE, 0 } end
+if not rules then return { DONE, 0 } end
 call('UNLINK', LINE, ACTIVE, POOL, ENDED, STATE, SETTINGS)
 call('HSET', SETTINGS, 'removed', now)
 call('EXPIRE', SETTINGS, ARGV[2])

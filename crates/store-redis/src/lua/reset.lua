@@ -5,8 +5,6 @@
 -- Returns    { DONE, epoch, revision }
 -- Cost       O(1)
 -- Rules      11
-epoch = math.max(math.floor(now / SECOND), epoch + 1)
-revision = revision + 1
-save_rules()
-begin(false, false)
-return { DONE, epoch, revision }
+change_rules({ epoch = math.max(math.floor(now / SECOND), rules.epoch + 1), revision = rules.revision + 1 })
+begin_state(false, false)
+return { DONE, rules.epoch, rules.revision }

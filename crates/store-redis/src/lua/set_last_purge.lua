@@ -5,13 +5,9 @@
 -- ARGV[2..8] how long it took in ms, queues, failed, expired, tombstones, admitted, whether it was left unfinished
 -- Returns    { DONE }
 -- Cost       O(1)
-local now = ARGV[1]
-if now == '' then
-  local time = redis.call('TIME')
-  now = time[1] .. string.sub('000000' .. time[2], -6)
-end
-redis.call(
-  'HSET', KEYS[1], 'at', now, 'took_ms', ARGV[2], 'queues', ARGV[3], 'failed', ARGV[4], 'expired', ARGV[5],
+begin_clock(ARGV)
+call(
+  'HSET', KEYS[1], 'at', clock_text, 'took_ms', ARGV[2], 'queues', ARGV[3], 'failed', ARGV[4], 'expired', ARGV[5],
   'tombstones', ARGV[6], 'admitted', ARGV[7], 'unfinished', ARGV[8]
 )
 return { DONE }

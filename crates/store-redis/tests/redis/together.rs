@@ -25,7 +25,7 @@ async fn visits_that_come_at_once_share_scripts_and_stand_in_the_order_in_which_
     let answers = join_all((0..VISITS).map(|number| store.visit(&queue, joining(number)))).await;
     let arrivals: Vec<_> = answers.into_iter().map(|answer| answer.unwrap().place.unwrap().arrival).collect();
     assert!(arrivals.is_sorted_by(|one, next| one < next), "{arrivals:?}");
-    let scripts = server.calls()["evalsha"];
+    let scripts = server.calls()["fcall"];
     assert!(scripts <= 2 + u64::from(VISITS).div_ceil(TOGETHER) + 1, "{scripts} scripts");
 }
 

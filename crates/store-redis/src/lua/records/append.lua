@@ -7,7 +7,7 @@
 -- ARGV[4]    seconds after its last entry when the stream is dropped, or ''
 -- Returns    the id of the entry
 -- Cost       O(1)
-local now_ms = math.floor(now / 1000)
+local now_ms = math.floor(clock / 1000)
 local at_ms, number = last_entry(ARGV[4])
 if not at_ms then call('UNLINK', KEYS[1]) end
 if at_ms and at_ms >= now_ms then

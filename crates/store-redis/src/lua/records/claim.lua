@@ -7,5 +7,5 @@
 -- Returns    1 if it was written, 0 if there was one
 -- Cost       O(1)
 if held() then return 0 end
-hold(ARGV[3], now + tonumber(ARGV[2]) * SECOND)
+hold(ARGV[3], clock + tonumber(ARGV[2]) * SECOND)
 return 1

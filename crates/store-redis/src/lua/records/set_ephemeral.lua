@@ -6,5 +6,5 @@
 -- ARGV[3]    its text
 -- Returns    1
 -- Cost       O(1)
-hold(ARGV[3], now + tonumber(ARGV[2]) * SECOND)
+hold(ARGV[3], clock + tonumber(ARGV[2]) * SECOND)
 return 1

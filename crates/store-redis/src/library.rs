@@ -1,0 +1,162 @@
+//! The library of functions that the server runs: one function an operation, from `src/lua`.
+//!
+//! The server compiles the library once and creates its functions once, so that a call costs what it does and nothing more. The
+//! names of library and functions carry a hash of the source: processes of several versions work side by side, each with
+//! functions of its own. A server that does not know a function is given the library, see [`crate::connection`].
+
+use std::fmt::Write as _;
+use std::sync::LazyLock;
+
+use fred::bytes_utils::Str;
+use fred::util::sha1_hash;
+
+use crate::codes::header_as_lua;
+
+/// Hexadecimal digits of the hash in a name.
+const VERSION_LEN: usize = 12;
+
+/// A function of the library, by its name.
+pub(crate) struct Function(pub(crate) Str);
+
+/// What a function does. The server checks it.
+#[derive(Clone, Copy)]
+enum Access {
+    /// It changes nothing.
+    Read,
+    /// It changes what is there.
+    Write,
+    /// It makes room, so it runs on a server that is short of memory too.
+    Free,
+    /// It makes a queue where there is none.
+    Create,
+}
+
+impl Access {
+    const fn flags(self) -> &'static str {
+        match self {
+            Self::Read => "'no-writes'",
+            Self::Free => "'allow-oom'",
+            Self::Write | Self::Create => "",
+        }
+    }
+}
+
+/// What a function works on.
+#[derive(Clone, Copy)]
+enum Subject {
+    /// The keys of one queue, which must be there unless the function creates queues.
+    Queue,
+    /// What is stored for all queues together.
+    Index,
+    /// A document, a log or an ephemeral key.
+    Record,
+}
+
+/// A function before it has a name.
+struct Definition {
+    name: &'static str,
+    subject: Subject,
+    access: Access,
+    body: &'static str,
+}
+
+impl Definition {
+    /// Registers the function in the library.
+    fn as_lua(&self, version: &str) -> String {
+        let Self { name, subject, access, body } = self;
+        let creates = matches!(access, Access::Create);
+        let begin = match subject {
+            Subject::Queue => {
+                let writes = !matches!(access, Access::Read);
+                let refuse = if creates { "" } else { "if not rules then return { UNKNOWN_QUEUE } end\n" };
+                format!("begin_call(KEYS, ARGV, {writes}, {creates})\n{refuse}")
+            }
+            Subject::Record => "begin_record(KEYS, ARGV)\n".to_owned(),
+            Subject::Index => String::new(),
+        };
+        format!(
+            "redis.register_function{{ function_name = '{name}_{version}', flags = {{ {} }}, callback = function(KEYS, ARGV)\n\
+             {begin}{body}end }}\n",
+            access.flags(),
+        )
+    }
+}
+
+macro_rules! functions {
+    ($($name:ident: $subject:ident, $access:ident, $file:literal;)*) => {
+        /// The functions, by operation.
+        pub(crate) struct Functions {
+            $(pub(crate) $name: Function,)*
+        }
+
+        impl Functions {
+            fn of(version: &str) -> Self {
+                Self { $($name: Function(format!("{}_{version}", stringify!($name)).into()),)* }
+            }
+        }
+
+        const DEFINITIONS: &[Definition] = &[$(Definition {
+            name: stringify!($name),
+            subject: Subject::$subject,
+            access: Access::$access,
+            body: include_str!(concat!("lua/", $file)),
+        },)*];
+    };
+}
+
+functions! {
+    visit: Queue, Write, "visit.lua";
+    away: Queue, Free, "away.lua";
+    leave: Queue, Free, "leave.lua";
+    end: Queue, Free, "end.lua";
+    release: Queue, Write, "release.lua";
+    admit: Queue, Write, "admit.lua";
+    purge: Queue, Free, "purge.lua";
+    stats: Queue, Read, "stats.lua";
+    find: Queue, Read, "find.lua";
+    page: Queue, Read, "page.lua";
+    reset: Queue, Write, "reset.lua";
+    put_settings: Queue, Create, "put_settings.lua";
+    remove_queue: Queue, Create, "remove_queue.lua";
+    list_queue: Index, Write, "list_queue.lua";
+    set_last_purge: Index, Write, "set_last_purge.lua";
+    put_document: Record, Write, "records/put_document.lua";
+    append: Record, Write, "records/append.lua";
+    entries: Record, Read, "records/entries.lua";
+    set_ephemeral: Record, Write, "records/set_ephemeral.lua";
+    claim: Record, Write, "records/claim.lua";
+    count: Record, Write, "records/count.lua";
+    uncount: Record, Write, "records/uncount.lua";
+    read_note: Record, Read, "records/read_note.lua";
+    take_ephemeral: Record, Write, "records/take_ephemeral.lua";
+}
+
+/// The library, and how its functions are called.
+pub(crate) struct Library {
+    /// What `FUNCTION LOAD` takes.
+    pub(crate) source: Str,
+    pub(crate) functions: Functions,
+}
+
+pub(crate) static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
+    let shared = [
+        &header_as_lua(),
+        include_str!("lua/clock.lua"),
+        include_str!("lua/queue.lua"),
+        include_str!("lua/presence.lua"),
+        include_str!("lua/records/records.lua"),
+    ]
+    .concat();
+    let bodies: String = DEFINITIONS.iter().map(|definition| definition.as_lua("")).collect();
+    let version = &sha1_hash(&(shared.clone() + &bodies))[..VERSION_LEN];
+    let mut source = format!("#!lua name=vestibule_{version}\n{shared}");
+    for definition in DEFINITIONS {
+        let _ = write!(source, "{}", definition.as_lua(version));
+    }
+    Library { source: source.into(), functions: Functions::of(version) }
+});
+
+/// The functions of the library.
+pub(crate) fn functions() -> &'static Functions {
+    &LIBRARY.functions
+}

@@ -1,0 +1,138 @@
+-- Rules 1, 5 and 7 for one session: to join, to return by a ticket, to renew the presence.
+
+-- What the reply to a visit says of the queue.
+local function queue_numbers()
+  return { rules.epoch, rules.revision, waiting, active, recovering and 1 or 0, pace, reached }
+end
+
+-- Rule 7: notes that the state is used now. A clock that stepped back re-anchors the state, so that nothing waits for it.
+-- Returns the longest time of late in which the state was not used, from and until when, and for how long it was not used now.
+local function note_use()
+  local gap_from, gap_until = string.match(gap, '(%d+) (%d+)')
+  gap_from, gap_until = tonumber(gap_from) or 0, tonumber(gap_until) or 0
+  local idle = now - used_at
+  if idle < 0 then
+    gap, gap_from, gap_until = '', 0, 0
+    state_since, recovery_since = math.min(state_since, now), math.min(recovery_since, now)
+    call('HSET', STATE, 'used_at', now, 'waited', 0, 'gap', '', 'stepped_back', 1, 'state_since', state_since,
+      'recovery_since', recovery_since)
+    if rules.admissions_per_minute then read_bucket() end
+    local empty_since = tonumber(call('HGET', STATE, 'empty_since'))
+    if empty_since and empty_since > now then call('HSET', STATE, 'empty_since', now) end
+    find_recovery()
+  elseif idle >= CLOCK_GRAIN then
+    local expired = now >= gap_until + rules.active_ttl * SECOND
+    if idle >= GAP_MIN and (expired or idle > gap_until - gap_from) then
+      gap_from, gap_until = used_at, now
+      gap = string.format('%d %d', gap_from, gap_until)
+    end
+    call('HSET', STATE, 'used_at', now, 'waited', waiting > 0 and 1 or 0, 'gap', gap)
+  end
+  return gap_from, gap_until, idle
+end
+
+-- The latest census from before the recovery tells who has to return.
+local function learn(at, count_then, reached_then)
+  local of_before = at >= 0 and at < recovery_since and recovery_since - at < rules.active_ttl * SECOND
+  if of_before and at > known_at then
+    known, known_at, known_reached = count_then, at, reached_then
+    call('HSET', STATE, 'known', known, 'known_at', known_at, 'known_reached', known_reached)
+  end
+end
+
+-- Until when the ticket restores its session.
+local function good_until(ticket_admitted, signed_at, unconfirmed)
+  local ends = signed_at + (ticket_admitted >= 0 and rules.active_ttl or rules.hold_ttl) * SECOND
+  if not unconfirmed then return ends end
+  local claim = signed_at + rules.claim_ttl * SECOND
+  -- A session that could still claim its position at the census has claim_ttl from the beginning of the recovery on.
+  if reserving and known_at > 0 and signed_at < recovery_since and claim > known_at then
+    claim = math.max(claim, recovery_since + rules.claim_ttl * SECOND)
+  end
+  return math.min(ends, claim)
+end
+
+-- Rule 1: to the end of the line. The same id joins only once.
+-- Returns code, position from 0, when it was admitted, arrival.
+local function join(newcomer)
+  if ended_until(newcomer) then return NOT_JOINED end
+  local position = call('ZRANK', LINE, newcomer)
+  local admitted_at = not position and tonumber(call('ZSCORE', ACTIVE, newcomer)) or nil
+  if position or admitted_at then
+    return RENEWED + BY_JOINING, position, admitted_at, admitted_at or tonumber(call('ZSCORE', LINE, newcomer))
+  end
+  if rules.mode == 'closed' or rules.mode == 'draining' then return NOT_JOINED end
+  local arrival = math.max(now, (tonumber(call('HGET', STATE, 'arrival')) or 0) + 1)
+  call('HSET', STATE, 'arrival', arrival)
+  call('ZADD', LINE, arrival, newcomer)
+  waiting = waiting + 1
+  count('joined', 1)
+  return JOINED + BY_JOINING, nil, nil, arrival
+end
+
+-- Rule 7: the bearer of a ticket of this epoch, if present or able to return. `position` and `admitted_at` say where the session
+-- is now. Returns code, position from 0, when it was admitted.
+local function find_or_restore(bearer, position, admitted_at, ticket_arrival, ticket_admitted, signed_at, unconfirmed)
+  local is_good = now < good_until(ticket_admitted, signed_at, unconfirmed)
+  -- Whether the bearer of a ticket that says "waiting" had been admitted before the recovery and has not heard of it: they were
+  -- present at the census and came before somebody who had been admitted. Their slot is reserved, unless max_session has ended
+  -- it since.
+  local unheard = reserving and ticket_admitted < 0 and ticket_arrival <= known_reached
+    and signed_at < known_at and known_at < signed_at + rules.waiting_ttl * SECOND
+    and not exceeded_max_session(known_at)
+  local was_waiting = position and unheard and active < rules.quota and is_good
+  if was_waiting then
+    call('ZREM', LINE, bearer)
+    waiting = waiting - 1
+  elseif position then
+    return RENEWED, position
+  elseif admitted_at then
+    if ended_until(bearer) then return NOT_JOINED end
+    if not exceeded_max_session(admitted_at) then return RENEWED, nil, admitted_at end
+    record_stay(admitted_at)
+    call('ZREM', ACTIVE, bearer)
+    call('ZREM', POOL, bearer)
+    add_tombstone(bearer)
+    count('ended', 1)
+    active = active - 1
+    return NOT_JOINED
+  end
+  -- Back to the line at the original arrival, or back to a slot for a session that was admitted a short while ago.
+  local was_admitted_at = ticket_admitted >= 0 and ticket_admitted or unheard and known_at
+  if not is_good or (was_admitted_at and exceeded_max_session(was_admitted_at)) or ended_until(bearer) then
+    return NOT_JOINED
+  end
+  if was_admitted_at then settle(1) end
+  if was_admitted_at and active < rules.quota then
+    call('ZADD', ACTIVE, was_admitted_at, bearer)
+    active, admitted_at = active + 1, was_admitted_at
+  else
+    call('ZADD', LINE, ticket_arrival, bearer)
+    waiting = waiting + 1
+    joins_line()
+    if rules.mode == 'draining' then call('HDEL', STATE, 'empty_since') end
+  end
+  if ticket_arrival > (tonumber(call('HGET', STATE, 'arrival')) or 0) then
+    call('HSET', STATE, 'arrival', ticket_arrival)
+  end
+  if not was_waiting then count('returned', 1) end
+  if unconfirmed then count('confirmed', 1) end
+  return RESTORED, nil, admitted_at
+end
+
+-- Rule 5: a visit with a ticket pushes the expiry ahead, unless it is still far ahead. Returns the expiry.
+local function refresh(session, admitted_at, confirmed, unconfirmed, signed_at)
+  local expiry = tonumber(call('ZSCORE', POOL, session))
+  if not confirmed then return expiry end
+  local share, of = LINE_SHARE, LINE_OF
+  if admitted_at then share, of = ACTIVE_SHARE, ACTIVE_OF end
+  local target = visited(admitted_at, true)
+  -- The first ticket that comes back confirms the session.
+  local first = unconfirmed and expiry <= signed_at + rules.claim_ttl * SECOND
+  if first then count('confirmed', 1) end
+  if first or expiry > target or math.max(expiry - now, 0) * of < math.max(target - now, 0) * share then
+    expiry = target
+    call('ZADD', POOL, expiry, session)
+  end
+  return expiry
+end

@@ -10,7 +10,7 @@ tools := .tools/python/bin
 .DEFAULT_GOAL := help
 # One step after the other: cargo uses all cores by itself.
 .NOTPARALLEL:
-.PHONY: help demo test test-all bench lint screenshots functions build-Admin deploy setup setup-deploy build format clippy docs scripts types dependencies \
+.PHONY: help demo test test-all bench lint screenshots functions build-Admin deploy setup setup-deploy build format clippy docs scripts types prose dependencies \
   template containers pipelines dashboard dashboard-lint rust-tests dashboard-tests browser-tests
 
 help: ## list these targets
@@ -28,7 +28,7 @@ bench: ## how fast the rules, the tickets and the gate are
 	cargo build --release -p vestibule-gate -p vestibule-metrics -p vestibule-purge --bins
 	cargo bench --workspace --no-fail-fast
 
-lint: format clippy docs scripts types dashboard-lint dependencies template containers pipelines ## formatting, clippy, docs, template, ..
+lint: format clippy docs scripts types dashboard-lint prose dependencies template containers pipelines ## formatting, clippy, docs, prose, template, ..
 
 screenshots: setup build ## take the pictures of the documentation anew
 	$(browser_tests) screenshots
@@ -69,7 +69,7 @@ docs:
 
 scripts:
 	shellcheck $$(grep --files-with-matches --extended-regexp --max-count 1 '^#!/(bin/|usr/bin/env )(sh|bash)$$' \
-	  scripts/* .ci/* deploy/docker/*)
+	  $(wildcard scripts/* .ci/* deploy/docker/* deploy/load-test/*))
 
 types: tests/browser/node_modules
 	$(browser_tests) types
@@ -77,7 +77,10 @@ types: tests/browser/node_modules
 dashboard-lint: dashboard/node_modules
 	$(dashboard) lint
 
-tests/browser/node_modules dashboard/node_modules:
+prose: tests/prose/node_modules ## check the words of documentation, texts, API descriptions and help
+	cd tests/prose && npm run --silent check
+
+tests/browser/node_modules tests/prose/node_modules dashboard/node_modules:
 	cd $(@D) && npm ci
 
 dependencies:

@@ -10,6 +10,8 @@ mod around;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod docs;
+#[cfg(test)]
 mod flushed;
 #[cfg(test)]
 mod function_events;

@@ -54,7 +54,7 @@ impl SettingsFile {
 }
 
 /// Runs the program to its end, and returns its status and all that it said.
-async fn run(arguments: &[&str]) -> (i32, String) {
+pub(crate) async fn run(arguments: &[&str]) -> (i32, String) {
     let mut program = Program::vestibule(arguments).start();
     let status = program.end().await;
     (status.code().unwrap_or(-1), program.log())

@@ -1,4 +1,4 @@
-//! `template.yaml`: what `CloudFormation` makes of it is what the functions need. And what docs/deploy.md says of it.
+//! `template.yaml`: what `CloudFormation` makes of it is what the functions need. And what docs/aws says of it.
 
 mod build;
 mod costs;

@@ -1,4 +1,4 @@
-//! What a crowd costs on AWS at list prices: the one formula, and the one table of prices (docs/deploy/prices.json).
+//! What a crowd costs on AWS at list prices: the one formula, and the one table of prices (docs/aws/prices.json).
 
 use std::collections::BTreeMap;
 
@@ -182,7 +182,7 @@ impl Sheet {
         reason = "the file is part of the program, and a test reads it"
     )]
     pub fn built_in() -> Self {
-        let text = include_str!("../../../docs/deploy/prices.json");
+        let text = include_str!("../../../docs/aws/prices.json");
         serde_json::from_str(text).expect("the table of prices can be read")
     }
 

@@ -8,7 +8,7 @@ use crate::tally::Tally;
 use crate::verdict::{Crowding, Figures, Promises, crowding_of, order_of, promises_of};
 use crate::visitor::Story;
 
-/// Bytes that a visitor takes in Redis, where nobody measured it: docs/benchmarks.md.
+/// Bytes that a visitor takes in Redis, where nobody measured it: docs/internals/benchmarks.md.
 const STORE_BYTES: f64 = 257.5;
 
 /// All that is known of a crowd that was played.

@@ -16,7 +16,7 @@ on_each_store! {
 
 /// What the documentation tells people to put into their server block, around these two upstreams.
 pub(crate) fn server(gate: &str, origin: &str) -> String {
-    let documentation = include_str!("../../../docs/handover.md");
+    let documentation = include_str!("../../../docs/integrate.md");
     let block = documentation.split("```nginx").nth(1).unwrap().split("```").next().unwrap();
     let locations = block.replace("http://vestibule", gate).replace("http://site", origin);
     format!("server {{ listen 127.0.0.1:{{port}}; {locations} }}")

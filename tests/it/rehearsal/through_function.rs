@@ -38,7 +38,7 @@ async fn the_function_holds_before_a_crowd_with_all_habits() {
 
 /// Takes minutes. Writes its report into the folder that `VESTIBULE_REHEARSALS` names.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "takes minutes: docs/rehearsals/README.md runs it"]
+#[ignore = "takes minutes: run it with --run-ignored only"]
 async fn two_thousand_come_through_the_function() {
     let habits = Habits {
         shopping: Shopping::LogNormal(15.0),

@@ -1,4 +1,4 @@
-//! The costs in docs/deploy.md, computed anew from docs/deploy/prices.json and from what the programs do. The formula is
+//! The costs in docs/aws/cost.md, computed anew from docs/aws/prices.json and from what the programs do. The formula is
 //! the one that rehearsals and plans reckon with.
 
 use serde_json::Value;
@@ -32,7 +32,7 @@ struct Model {
 
 impl Model {
     fn new() -> Self {
-        let text: serde_json::Value = serde_json::from_str(&text_of("docs/deploy/prices.json")).unwrap();
+        let text: serde_json::Value = serde_json::from_str(&text_of("docs/aws/prices.json")).unwrap();
         Self { sheet: Sheet::built_in(), columns: text["columns"].as_array().unwrap().clone() }
     }
 
@@ -118,7 +118,7 @@ fn thousands(number: f64) -> String {
     let digits = format!("{number:.0}");
     let groups: Vec<&str> =
         digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
-    groups.join(" ")
+    groups.join(",")
 }
 
 fn table(model: &Model, hours: &[Hour]) -> String {
@@ -127,45 +127,45 @@ fn table(model: &Model, hours: &[Hour]) -> String {
         format!("| {name} | {} |\n", cells.join(" | "))
     };
     let dollars = |of: fn(&Bill) -> f64| move |hour: &Hour| format!("${:.2}", of(&hour.bill));
-    let mut text = row("waiting for an hour", &|hour| {
+    let mut text = row("waiting visitors", &|hour| {
         if hour.waiting == 0.0 { "idle".to_owned() } else { thousands(hour.waiting) }
     });
     text += "| --- |";
     text += &" ---: |".repeat(hours.len());
     text += "\n";
     text += &row("`waiting_ttl`", &|hour| hour.waiting_ttl.to_string());
-    text += &row("requests a second", &|hour| thousands(hour.requests / HOUR));
-    text += &row("at the peak, with arrivals", &|hour| thousands(hour.peak));
+    text += &row("requests per second", &|hour| thousands(hour.requests / HOUR));
+    text += &row("at the peak, arrivals included", &|hour| thousands(hour.peak));
     text += &row("**Lambda concurrency**", &|hour| format!("**{}**", thousands(hour.concurrency as f64)));
     text += &row("memory of the line", &|hour| format!("{:.0} MB", hour.memory / 1e6));
-    text += &row("of one processor of Valkey", &|hour| format!("{:.0} %", hour.processor * 100.0));
+    text += &row("CPU of Valkey, of one core", &|hour| format!("{:.0} %", hour.processor * 100.0));
     text +=
         &row("nodes", &|hour| format!("{} x {}", model.sheet.load.redis_nodes, hour.node.trim_start_matches("cache.")));
     text += &row("Lambda", &dollars(|bill| bill.lambda));
     text += &row("load balancer", &dollars(|bill| bill.load_balancer));
     text += &row("data out", &dollars(|bill| bill.data_out));
     text += &row("Valkey", &dollars(|bill| bill.valkey));
-    text += &row("between zones", &dollars(|bill| bill.between_zones));
+    text += &row("traffic between zones", &dollars(|bill| bill.between_zones));
     text += &row("S3", &dollars(|bill| bill.s3));
     text += &row("secrets, KMS key, alarms", &dollars(|bill| bill.kept));
-    text += &row("**the hour**", &|hour| format!("**${:.2}**", hour.bill.sum()));
-    text += &row("with a web ACL, more", &dollars(|bill| bill.web_acl));
-    text += &row("with a log line a request, more", &dollars(|bill| bill.request_log));
+    text += &row("**one hour**", &|hour| format!("**${:.2}**", hour.bill.sum()));
+    text += &row("additional: web ACL", &dollars(|bill| bill.web_acl));
+    text += &row("additional: a log line per request", &dollars(|bill| bill.request_log));
     let kept = |deployed: &Deployed| model.sheet.kept_for_a_month(deployed);
     let more = kept(&deployed(&Stack::deploy_all(&[]))) - kept(&Deployed::TEMPLATE);
     let idle = hours[0].bill.sum() * MONTH;
     let caveat = format!("All amounts are estimates: {CAVEAT}.");
-    text + &format!("\n{caveat}\n\nIdle for a month: ${idle:.0}; with the backoffice ${more:.2} more.\n")
+    text + &format!("\n{caveat}\n\nOne month idle: ${idle:.0}; the backoffice adds ${more:.2}.\n")
 }
 
 #[tokio::test]
 async fn the_table_of_costs_is_what_the_formula_makes_of_the_prices() {
     let model = Model::new();
     let expected = table(&model, &model.columns().await);
-    let document = text_of("docs/deploy.md");
-    let (_, rest) = document.split_once("<!-- costs -->\n").expect("where the costs stand");
-    let (shown, _) = rest.split_once("<!-- /costs -->").expect("where the costs end");
-    assert!(shown.trim() == expected.trim(), "docs/deploy.md has other costs than these:\n\n{expected}");
+    let document = text_of("docs/aws/cost.md");
+    let (_, rest) = document.split_once("<!-- costs -->\n").expect("the start of the costs");
+    let (shown, _) = rest.split_once("<!-- /costs -->").expect("the end of the costs");
+    assert!(shown.trim() == expected.trim(), "docs/aws/cost.md has other costs than these:\n\n{expected}");
 }
 
 #[tokio::test]

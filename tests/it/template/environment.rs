@@ -37,7 +37,7 @@ fn a_function_is_given_what_it_reads_and_nothing_else() {
 
 #[test]
 fn what_a_function_is_given_is_documented() {
-    let document = text_of("docs/deploy.md");
+    let document = text_of("docs/aws/reference.md");
     let (_, section) = document.split_once("\n## Environment\n").expect("a section of the environment");
     let rows = section.split("\n## ").next().unwrap().lines().filter(|line| line.starts_with("| `"));
     let documented: BTreeSet<(String, String)> = rows

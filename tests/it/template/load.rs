@@ -45,7 +45,7 @@ impl Polling {
     }
 }
 
-/// What a visit costs Redis, by docs/benchmarks.md.
+/// What a visit costs Redis, by docs/internals/benchmarks.md.
 pub(crate) struct Visit {
     /// Processor time of a poll, in microseconds; every other one moves its expiry.
     pub(crate) poll: f64,
@@ -58,16 +58,16 @@ pub(crate) struct Visit {
 /// Columns of the benchmark's table.
 const WAITING: &str = "waiting";
 const POLL: &str = "poll";
-const POLL_ALONE: &str = "*with a script for itself*";
+const POLL_ALONE: &str = "*poll, not batched*";
 /// The first one moves its expiry.
 const POLL_THAT_MOVES: &str = "first poll";
 const FIRST: &str = "first visit";
-const MEMORY: &str = "memory of a visitor";
+const MEMORY: &str = "memory per visitor";
 
 impl Visit {
     /// By the row of the benchmark's table with no fewer who wait than these, if there is one.
     pub(crate) fn with(waiting: f64) -> Self {
-        let text = text_of("docs/benchmarks.md");
+        let text = text_of("docs/internals/benchmarks.md");
         let (_, section) = text.split_once("## A visit on Redis").expect("the benchmark of a visit on Redis");
         let table = section.lines().skip_while(|line| !line.starts_with('|')).take_while(|line| line.starts_with('|'));
         let mut rows =

@@ -1,6 +1,6 @@
 //! How long until it is one's turn: the wait as two points of its predictive distribution.
 //!
-//! docs/estimates.md says how it was made, and how often it is right.
+//! docs/internals/estimates.md says how it was made, and how often it is right.
 
 mod places;
 mod quantile;

@@ -9,7 +9,7 @@ use crate::SessionId;
 use crate::time::{MICROS_PER_SECOND, Micros};
 
 /// Length of the window over which a line's movement is counted, in seconds. Shorter ones follow every wave of places that
-/// become free together, longer ones still tell of the first rush when it is long over; see docs/estimates.md.
+/// become free together, longer ones still tell of the first rush when it is long over; see docs/internals/estimates.md.
 pub const PACE_WINDOW: u64 = 300;
 const WINDOW_US: u64 = PACE_WINDOW * MICROS_PER_SECOND;
 const MICROS_PER_MILLI: u64 = 1000;

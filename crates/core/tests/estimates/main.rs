@@ -1,6 +1,6 @@
 //! How often the waits that visitors are shown are right: on-sales of many kinds in virtual time, by the rules themselves.
 //!
-//! docs/estimates.md has what comes out. `VESTIBULE_ESTIMATE_SALES` says how many sales of each kind, and
+//! docs/internals/estimates.md has what comes out. `VESTIBULE_ESTIMATE_SALES` says how many sales of each kind, and
 //! `VESTIBULE_ESTIMATE_SEED` the seed of the first; `--nocapture` shows the shares.
 
 #[cfg(test)]

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { settings } from '@/testing/queues'
 
-import handover from '../../../../../docs/handover.md?raw'
+import handover from '../../../../../docs/integrate.md?raw'
 import { keepalive, named, shownHosts, snippets } from './instructions'
 
 const squeezed = (text: string) => text.replace(/\s+/g, ' ').trim()

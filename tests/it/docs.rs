@@ -1,0 +1,154 @@
+//! The documentation says what the code does: settings, flags, variables and links.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use vestibule_core::settings::{Settings, Tenant};
+
+use crate::program::run;
+
+const README_LINES_MAX: usize = 130;
+/// Folders with pages of others, or built files.
+const FOREIGN: [&str; 6] = ["target", "node_modules", "dist", ".git", ".tools", ".aws-sam"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn text(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap()
+}
+
+/// All files with this ending below a folder, without those of others.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
+        if entry.file_type().unwrap().is_dir() {
+            if !FOREIGN.contains(&name.as_str()) {
+                found.extend(files(&path, ending));
+            }
+        } else if name.ends_with(ending) {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The cells in backticks of each row of the tables below a heading of the configuration reference.
+fn documented(heading: &str) -> Vec<Vec<String>> {
+    let page = text("docs/configuration.md");
+    let (_, section) = page.split_once(&format!("\n{heading}\n")).unwrap_or_else(|| panic!("no {heading:?}"));
+    let rows = section.lines().take_while(|line| !line.starts_with('#')).filter(|line| line.starts_with("| `"));
+    let name = |cell: &str| cell.trim().strip_prefix('`')?.split('`').next().map(str::to_owned);
+    rows.map(|row| row.split('|').filter_map(name).collect()).collect()
+}
+
+/// The first cells, each once.
+fn names(heading: &str) -> BTreeSet<String> {
+    let rows = documented(heading);
+    let names: BTreeSet<_> = rows.iter().map(|row| row[0].clone()).collect();
+    assert_eq!(names.len(), rows.len(), "a name twice below {heading:?}");
+    names
+}
+
+fn fields(value: &Value) -> BTreeSet<String> {
+    value.as_object().unwrap().keys().cloned().collect()
+}
+
+#[test]
+fn every_setting_is_documented() {
+    let named = json!({ "name": "a", "value": "b" });
+    let rule = json!({ "action": "queue", "path": "/a", "method": "GET", "header": named, "cookie": named, "source": "10.0.0.1" });
+    let queue = json!({
+        "id": "acme-tour", "tenant": "acme", "hosts": ["tickets.example.com"], "quota": 1, "rules": [rule],
+        "handover": { "kind": "redirect", "origin": "https://www.example.com" },
+    });
+    let settings = Settings::from_value(&queue).unwrap().to_value();
+    assert_eq!(names("### Queues"), fields(&settings));
+    assert_eq!(names("### Handover"), fields(&settings["handover"]));
+    assert_eq!(names("### Rules"), fields(&settings["rules"][0]));
+    let tenant = Tenant::from_value(&json!({ "id": "acme", "name": "Acme" })).unwrap();
+    assert_eq!(names("### Tenants"), fields(&serde_json::to_value(tenant).unwrap()));
+}
+
+/// Flags of `vestibule serve` with their variables, as its help prints them.
+async fn flags() -> BTreeMap<String, String> {
+    let (status, help) = run(&["serve", "--help"]).await;
+    assert_eq!(status, 0, "{help}");
+    let options = help.split("\n      --").skip(1);
+    let flag = |option: &str| {
+        let name = option.split([' ', '\n']).next().unwrap().to_owned();
+        let words: Vec<&str> = option.split_whitespace().collect();
+        let variable =
+            words.windows(2).find(|pair| pair[0] == "[env:").map(|pair| pair[1].trim_matches([']', '=']).to_owned());
+        (format!("--{name}"), variable.unwrap_or_else(|| panic!("{name} has no variable")))
+    };
+    options.map(flag).collect()
+}
+
+#[tokio::test]
+async fn every_flag_of_serve_is_documented_with_its_variable() {
+    let documented = documented("## Flags of `vestibule serve`");
+    let documented: BTreeMap<_, _> = documented.into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
+    assert_eq!(documented, flags().await);
+}
+
+/// Names of variables in a text.
+fn variables(text: &str) -> BTreeSet<String> {
+    let starts = text.match_indices("VESTIBULE_").map(|(start, _)| &text[start..]);
+    let name = |rest: &str| rest.split(|c: char| !c.is_ascii_uppercase() && c != '_').next().unwrap().to_owned();
+    starts.map(name).collect()
+}
+
+#[test]
+fn every_variable_is_documented() {
+    let sources = files(&root().join("crates"), ".rs");
+    let sources = sources.iter().filter(|path| path.components().any(|part| part.as_os_str() == "src"));
+    let code: BTreeSet<_> = sources.flat_map(|path| variables(&fs::read_to_string(path).unwrap())).collect();
+    let code: BTreeSet<_> = code.into_iter().filter(|name| !name.starts_with("VESTIBULE_TEST")).collect();
+    assert_eq!(variables(&text("docs/configuration.md")), code);
+}
+
+#[test]
+fn the_readme_is_short() {
+    assert!(text("README.md").lines().count() <= README_LINES_MAX);
+}
+
+/// The anchor of a heading, as GitHub and Bitbucket's readers make it.
+fn anchor(heading: &str) -> String {
+    let kept = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    heading.trim().to_lowercase().chars().filter(|c| kept(*c)).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// A page without its code blocks.
+fn prose(page: &str) -> String {
+    page.split("```").step_by(2).collect::<Vec<_>>().join("\n")
+}
+
+fn anchors(page: &str) -> BTreeSet<String> {
+    let headings = page.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#'));
+    headings.map(anchor).collect()
+}
+
+#[test]
+fn every_relative_link_of_the_documentation_resolves() {
+    let mut broken = Vec::new();
+    for path in files(&root(), ".md") {
+        let page = prose(&fs::read_to_string(&path).unwrap());
+        let links = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        let images = page.split("src=\"").skip(1).filter_map(|rest| rest.split('"').next());
+        for link in links.chain(images).filter(|link| !link.contains("://") && !link.contains('{')) {
+            let (file, wanted) = link.split_once('#').map_or((link, None), |(file, wanted)| (file, Some(wanted)));
+            let target = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
+            let has_anchor =
+                |wanted: &str| fs::read_to_string(&target).is_ok_and(|page| anchors(&prose(&page)).contains(wanted));
+            if !target.exists() || !wanted.is_none_or(has_anchor) {
+                broken.push(format!("{}: {link}", path.strip_prefix(root()).unwrap().display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}

@@ -14,7 +14,7 @@ const looks: Record<string, BrowserContextOptions> = {
   'desktop, light': { ...desktop, colorScheme: 'light' },
   'desktop, dark': { ...desktop, colorScheme: 'dark' },
 }
-const colours = { yellow: '#ffe600', black: '#0b0b0c', red: '#d40000', white: '#ffffff' }
+const colors = { yellow: '#ffe600', black: '#0b0b0c', red: '#d40000', white: '#ffffff' }
 
 async function findsNothing(page: Page, where: string): Promise<void> {
   const { violations } = await new AxeBuilder({ page }).withTags(standard).analyze()
@@ -52,11 +52,11 @@ async function waitingAndAdmitted(page: Page, address: string, look: string): Pr
 }
 
 for (const look of ['phone, light', 'desktop, dark']) {
-  test(`axe finds nothing in any brand’s colour: ${look}`, async ({ serve, browser }) => {
-    const tenants = Object.entries(colours).map(([id, colour]) => [id, { name: 'Acme Live', colour }])
+  test(`axe finds nothing in any brand’s color: ${look}`, async ({ serve, browser }) => {
+    const tenants = Object.entries(colors).map(([id, color]) => [id, { name: 'Acme Live', color }])
     const gate = await serve(brands(Object.fromEntries(tenants), { quota: 0 }))
     const page = await (await browser.newContext({ ...looks[look], reducedMotion: 'reduce' })).newPage()
-    for (const brand of Object.keys(colours)) await waitingAndAdmitted(page, gate.at(`${brand}.localhost`, '/'), brand)
+    for (const brand of Object.keys(colors)) await waitingAndAdmitted(page, gate.at(`${brand}.localhost`, '/'), brand)
     await page.context().close()
   })
 }
@@ -89,7 +89,7 @@ for (const [look, options] of Object.entries(looks)) {
     await page.goto(gate.at('acme.localhost', '/'))
     await context.setOffline(true)
     await askNow(page)
-    await expect(part(page, 'connection')).toBeVisible()
+    await expect(part(page, 'offline')).toBeVisible()
     await findsNothing(page, 'connection lost')
     await context.setOffline(false)
 
@@ -97,7 +97,7 @@ for (const [look, options] of Object.entries(looks)) {
     await page.addInitScript(() => Object.defineProperty(navigator, 'cookieEnabled', { get: () => false }))
     await page.goto(between.at('acme.localhost', '/'))
     await askNow(page)
-    await expect(part(page, 'cookies')).toBeVisible()
+    await expect(part(page, 'cookies-blocked')).toBeVisible()
     await findsNothing(page, 'cookies off')
     await between.close()
     await context.close()

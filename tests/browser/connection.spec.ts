@@ -22,12 +22,12 @@ test('offline the page says so, and goes on by itself at the same place', async 
   await context.setOffline(true)
   await expect(page.getByText('You’re offline.').first()).toBeVisible()
   await expect(page.getByRole('status')).toHaveText('You’re offline. We keep trying. Your position is kept for 10 minutes.')
-  await expect(part(page, 'updates')).toHaveText(/^Last updated \d+:\d\d$/)
+  await expect(part(page, 'auto-update')).toHaveText(/^Last updated \d+:\d\d$/)
   await expect(part(page, 'position')).toHaveText('1')
 
   await context.setOffline(false)
-  await expect(part(page, 'connection')).toBeHidden({ timeout: 1500 })
-  await expect(part(page, 'updates')).toHaveText('Updates automatically')
+  await expect(part(page, 'offline')).toBeHidden({ timeout: 1500 })
+  await expect(part(page, 'auto-update')).toHaveText('Updates automatically')
   expect(await younger?.standing()).toMatchObject({ position: 2 })
   await inside.leave()
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
@@ -67,7 +67,7 @@ test('a gate that is stopped and started again loses nobody, and the order stays
   }
   const [first, second] = pages as [Page, Page]
   await gate.stop()
-  for (const page of pages) await expect(part(page, 'connection')).toBeVisible()
+  for (const page of pages) await expect(part(page, 'offline')).toBeVisible()
   await expect(part(first, 'position')).toHaveText('1')
 
   // The store was in memory: all of it is gone but for the tickets. The first one to be shown says so, and from then on
@@ -76,7 +76,7 @@ test('a gate that is stopped and started again loses nobody, and the order stays
   expect(await inside.standing()).toMatchObject({ state: 'admitted' })
   const newcomer = new Visitor(gate)
   expect(await newcomer.arrive()).toMatchObject({ state: 'waiting' })
-  for (const page of pages) await expect(part(page, 'connection')).toBeHidden({ timeout: 20_000 })
+  for (const page of pages) await expect(part(page, 'offline')).toBeHidden({ timeout: 20_000 })
   await expect.poll(async () => (await newcomer.standing()).position, { timeout: 20_000 }).toBe(3)
   await expect(part(first, 'position')).toHaveText('1')
   await expect(part(second, 'position')).toHaveText('2')
@@ -98,10 +98,10 @@ test('a 429 that is not ours is retried, ever more seldom', async ({ serve, page
   const [first = 0, second = 0] = gaps(asked)
   expect(first).toBeGreaterThan(900)
   expect(second).toBeGreaterThan(1900)
-  await expect(part(page, 'connection')).toBeVisible()
+  await expect(part(page, 'offline')).toBeVisible()
   await expect(part(page, 'position')).toHaveText('1')
   await restore()
-  await expect(part(page, 'connection')).toBeHidden({ timeout: 20_000 })
+  await expect(part(page, 'offline')).toBeHidden({ timeout: 20_000 })
 })
 
 test('Retry-After is honoured, of our own answers and of others', async ({ serve, page }) => {
@@ -136,7 +136,7 @@ for (const [name, answer] of Object.entries({
     page.on('pageerror', (error) => broken.push(error))
     await page.goto(gate.at('shop.localhost', '/'))
     const restore = await interfere(page, answer)
-    await expect(part(page, 'connection')).toBeVisible()
+    await expect(part(page, 'offline')).toBeVisible()
     await expect(page.getByRole('heading', { name: 'You’re in line' })).toBeVisible()
     await expect(part(page, 'position')).toHaveText('1')
     await restore()

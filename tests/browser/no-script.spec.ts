@@ -14,8 +14,8 @@ test('without JavaScript the page is whole, says what to do, reloads by itself a
   await expect(page.locator('noscript li')).toHaveText('This page reloads every 10 seconds.')
   await expect(page.locator('noscript li')).toBeVisible()
   await expect(page.getByText('Keep this page open. If you close it, come back within 10 minutes to keep your position.')).toBeVisible()
-  await expect(part(page, 'connection')).toBeHidden()
-  await expect(part(page, 'cookies')).toBeHidden()
+  await expect(part(page, 'offline')).toBeHidden()
+  await expect(part(page, 'cookies-blocked')).toBeHidden()
 
   await older?.leave()
   await expect(part(page, 'position')).toHaveText('1', { timeout: 15_000 })

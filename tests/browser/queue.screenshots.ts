@@ -22,7 +22,7 @@ const pictures: Record<string, [look: BrowserContextOptions, standing: typeof wa
 
 for (const [name, [look, standing]] of Object.entries(pictures)) {
   test(name, async ({ serve, browser }) => {
-    const tenant = { name: 'Northern Lights', colour: '#5b3fd6' }
+    const tenant = { name: 'Northern Lights', color: '#5b3fd6' }
     const gate = await serve(queue({ name: 'World Tour 2027', hosts: ['*'], quota: 0 }, { tenant }))
     const context = await browser.newContext({ ...look, locale: 'en-GB', reducedMotion: 'reduce' })
     const page = await context.newPage()

@@ -326,7 +326,7 @@ pub(crate) fn view(visitor_status: &VisitorStatus) -> PageView<'_> {
         visitor_status,
         queue_name: "World tour",
         brand_name: "Acme",
-        colour: None,
+        color: None,
         logo: None,
         language: Language::English,
         nonce: "n0nce",

@@ -11,7 +11,7 @@ const ORDER: [&str; 35] = [
     "id",
     "tenant",
     "name",
-    "colour",
+    "color",
     "logo",
     "domains",
     "origins",

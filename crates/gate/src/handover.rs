@@ -8,7 +8,7 @@ use tracing::{info, warn};
 use vestibule_core::settings::{HandoverKind, Origin, Reach, is_subdomain_of};
 use vestibule_core::{QueueId, VisitorState, VisitorStatus};
 use vestibule_http::{AnswerLimit, ApiError, Decision, Outcome};
-use vestibule_themes::PlainPage;
+use vestibule_themes::ErrorPage;
 
 use crate::answer::{give_ticket, is_offered_to_shared_caches, personal, set_cookie};
 use crate::carry::{Carrier, Lost};
@@ -114,7 +114,7 @@ async fn proxy(gate: &Gate, seen: &Seen, served: &Served, origin: &Origin, mut r
         return ApiError::NoUpgrade.into_response();
     }
     let Ok(target) = origin.to_string().parse::<Uri>() else {
-        return error_page(gate, seen, served, StatusCode::BAD_GATEWAY, PlainPage::OriginDown).await;
+        return error_page(gate, seen, served, StatusCode::BAD_GATEWAY, ErrorPage::OriginDown).await;
     };
     // Without its tenant nobody says that the origin may be internal.
     let reach = served.queue.tenant.as_ref().map_or(Reach::Public, |tenant| tenant.reach(origin));
@@ -153,9 +153,9 @@ fn give_ticket_beside(headers: &mut HeaderMap, seen: &Seen, served: &Served) {
 async fn origin_failed(gate: &Gate, seen: &Seen, served: &Served, error: ProxyError) -> Response {
     let status = error.status();
     let mut response = match error {
-        ProxyError::Timeout => error_page(gate, seen, served, status, PlainPage::OriginSlow).await,
+        ProxyError::Timeout => error_page(gate, seen, served, status, ErrorPage::OriginSlow).await,
         ProxyError::Unreachable | ProxyError::BadAnswer => {
-            error_page(gate, seen, served, status, PlainPage::OriginDown).await
+            error_page(gate, seen, served, status, ErrorPage::OriginDown).await
         }
         ProxyError::TooLarge | ProxyError::VisitorTimeout | ProxyError::BadRequest => error.status().into_response(),
     };
@@ -175,7 +175,7 @@ async fn too_large(gate: &Gate, seen: &Seen, served: &Served, limit: AnswerLimit
     );
     let error = ApiError::AnswerTooLarge { limit_mib: limit.mib() };
     let mut response = if seen.is_navigation() {
-        let page = PlainPage::AnswerTooLarge { limit_mib: limit.mib() };
+        let page = ErrorPage::ResponseTooLarge { limit_mib: limit.mib() };
         error_page(gate, seen, served, StatusCode::BAD_GATEWAY, page).await
     } else {
         error.into_response()

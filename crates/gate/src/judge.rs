@@ -9,7 +9,7 @@ use http::StatusCode;
 use tracing::info;
 use vestibule_core::settings::{HandoverKind, Preflights, Rule, RuleAction, decide};
 use vestibule_http::{ApiError, Outcome, Queue};
-use vestibule_themes::PlainPage;
+use vestibule_themes::ErrorPage;
 
 use crate::answer::{decided, standing_json};
 use crate::cors::answer_preflight;
@@ -56,7 +56,7 @@ pub(crate) async fn judge(State(gate): State<Gate>, seen: Seen, request: Request
         Ok(Judgement::Meets(queue)) => meet(&gate, &seen, queue, request).await,
         Ok(Judgement::Bypasses(queue)) => pass(&gate, &seen, &bypassing(&gate, queue), request).await,
         Err(error) if seen.is_navigation() && error == ApiError::UnknownHost => {
-            plain_page(&seen, StatusCode::NOT_FOUND, PlainPage::NoQueue)
+            plain_page(&seen, StatusCode::NOT_FOUND, ErrorPage::NoQueue)
         }
         Err(ApiError::NotReady) if seen.is_navigation() => unavailable_page(&seen, StatusCode::OK),
         Err(error) => error.into_response(),

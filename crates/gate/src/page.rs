@@ -6,7 +6,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 use vestibule_core::settings::HOST_GAP;
 use vestibule_core::{MICROS_PER_SECOND, SessionId, VisitorStatus};
 use vestibule_http::{Decision, Outcome, Queue};
-use vestibule_themes::{PageView, PlainPage, Themes, negotiate};
+use vestibule_themes::{ErrorPage, PageView, Themes, negotiate};
 
 use crate::answer::{give_ticket, personal};
 use crate::compress::{Compression, accepts_gzip, gzip};
@@ -46,7 +46,7 @@ pub(crate) async fn error_page(
     seen: &Seen,
     served: &Served,
     status: StatusCode,
-    page: PlainPage,
+    page: ErrorPage,
 ) -> Response {
     let queue = &served.queue;
     let nonce = nonce();
@@ -55,7 +55,7 @@ pub(crate) async fn error_page(
     let line = &queue.settings.line;
     let session_left = served.admitted.map(|_| served.visitor_status.expires_in.unwrap_or(line.active_ttl));
     let view = PageView {
-        refresh_seconds: if seen.method == Method::GET { PlainPage::RETRY_SECONDS } else { 0 },
+        refresh_seconds: if seen.method == Method::GET { ErrorPage::RETRY_SECONDS } else { 0 },
         kept_seconds: session_left,
         logo: logo.as_deref(),
         queue_name: &queue_name,
@@ -65,7 +65,7 @@ pub(crate) async fn error_page(
     let body = gate.themes.error_page(queue.settings.theme.as_ref(), page, &view).await;
     let mut response = html(seen, status, &nonce, body);
     if page.retries() {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(PlainPage::RETRY_SECONDS));
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(ErrorPage::RETRY_SECONDS));
     }
     response
 }
@@ -88,7 +88,7 @@ fn view<'a>(
         visitor_status,
         queue_name: &settings.name,
         brand_name: tenant.as_ref().map_or("", |tenant| &tenant.name),
-        colour: tenant.as_ref().and_then(|tenant| tenant.colour.as_ref()?.parse().ok()),
+        color: tenant.as_ref().and_then(|tenant| tenant.color.as_ref()?.parse().ok()),
         logo: None,
         language: negotiate(seen.header("accept-language")),
         nonce,
@@ -129,7 +129,7 @@ async fn assets(gate: &Gate, queue: &Queue) -> (String, Option<String>) {
 }
 
 /// A page that says one thing.
-pub(crate) fn plain_page(seen: &Seen, status: StatusCode, page: PlainPage) -> Response {
+pub(crate) fn plain_page(seen: &Seen, status: StatusCode, page: ErrorPage) -> Response {
     let nonce = nonce();
     let body = Themes::plain_page(page, negotiate(seen.header("accept-language")), &nonce);
     html(seen, status, &nonce, body)
@@ -137,8 +137,8 @@ pub(crate) fn plain_page(seen: &Seen, status: StatusCode, page: PlainPage) -> Re
 
 /// Nobody knows yet which queue there is, as the store gives no answer. The page loads itself again until it does.
 pub(crate) fn unavailable_page(seen: &Seen, status: StatusCode) -> Response {
-    let mut response = plain_page(seen, status, PlainPage::Unavailable);
-    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(PlainPage::RETRY_SECONDS));
+    let mut response = plain_page(seen, status, ErrorPage::Unavailable);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(ErrorPage::RETRY_SECONDS));
     response.extensions_mut().insert(Decision::without_queue(Outcome::Unavailable));
     response
 }

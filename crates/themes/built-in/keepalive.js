@@ -1,5 +1,5 @@
-// Keeps an admitted visitor's place while they are there: <script src=".../keepalive.js" data-queue="acme-tour" defer>
-// Attributes: data-idle, minutes without a sign of life before it stops (5); data-lang, the language of its two bars.
+// Renews an admitted visitor's session while they use the site: <script src=".../keepalive.js" data-queue="acme-tour" defer>
+// Attributes: data-idle, minutes without activity before it stops (5); data-lang, the language of its two bars.
 // Events on document: vestibule:alive, vestibule:expiring {expiresIn} and vestibule:lost; the last two cancelable.
 (() => {
   const d = document, me = d.currentScript, { queue, idle = 5, lang = d.documentElement.lang } = me.dataset;
@@ -13,17 +13,17 @@
     cy: ['Bydd eich sesiwn yn dod i ben mewn #.', 'Aros', 'Mae eich sesiwn ar ben.', 'Ailymuno â’r ciw'],
   };
   const text = words[lang.slice(0, 2).toLowerCase()] || words.en;
-  // In milliseconds: the last sign of life, the end of the place (0 before the first answer), when to send next.
+  // In milliseconds: last activity, end of the session (0 before the first response), time of the next request.
   let seen = Date.now(), end = 0, next = 0, busy, warned, over, bar, says, before;
   const emit = (name, detail) => d.dispatchEvent(new CustomEvent('vestibule:' + name, { detail, cancelable: true }));
-  // Later, as the key that took the bar away would act on what has the focus then.
+  // Delayed, or the key that closed the bar would act on the element that gets the focus.
   const back = (to) => setTimeout(() => { if (d.activeElement == d.body) to?.focus({ preventScroll: true }); }, 300);
   const hide = () => { bar?.contains(d.activeElement) && back(before); bar?.remove(); bar = warned = null; };
   const ends = (left) => text[0].replace('#', (left / 6e4 | 0) + ':' + `${left / 1e3 % 60 | 0}`.padStart(2, 0));
   const show = (line, label, href) => {
     hide();
     before = d.activeElement;
-    // Nobody who is typing is interrupted: then the bar is only announced.
+    // A visitor who is typing keeps the focus: the bar is only announced.
     const typing = before?.matches('input,textarea,select,iframe,[contenteditable]');
     bar = d.createElement('div');
     says = d.createElement('span');
@@ -53,10 +53,10 @@
       } else if (s.state && s.state != 'unavailable') {
         over = 1;
         hide();
-        // A page that never had a place has none to lose.
+        // Only a page that had a session can lose it.
         if (end && emit('lost', s)) show(text[2], text[3], base + location.pathname + location.search);
       }
-    } catch { /* tried again at `next` */ }
+    } catch { /* retried at `next` */ }
     busy = 0;
   };
   const tick = () => {
@@ -69,7 +69,7 @@
       warned = 1;
     }
   };
-  // A pointer on its way to the bar must not take it away: the click would land beneath. So only clicks count then.
+  // While the bar is shown, moving the pointer does not count: the bar would close under the pointer.
   const alive = ({ type }) => {
     if (warned && type == 'pointermove') return;
     seen = Date.now();

@@ -1,5 +1,5 @@
-// The queue page's script: asks for the visitor's standing, shows it, and goes in when it is their turn.
-// The same file is its own worker, because timers of a hidden page are throttled and a worker's are not.
+// The queue page's script: polls the visitor status, shows it, and enters the site when the visitor is admitted.
+// The same file is also its worker, because browsers throttle the timers of a hidden page but not those of a worker.
 (() => {
   'use strict';
   if (typeof document === 'undefined') {
@@ -20,17 +20,17 @@
   const plurals = new Intl.PluralRules(page.lang);
   const BACKOFF_FIRST = 2, BACKOFF_MAX = 30, DELAY_MAX = 300, POLL_GAP_MS = 1000, FETCH_MS = 10000;
   const ENTER_MS = 1500, ANNOUNCE_MS = 60000, STEADY_MS = 30000;
-  // In the way of the visitor's region, where they speak the page's language.
+  // Times are formatted for the visitor's region if its language is the page's.
   const region = navigator.languages?.find((tag) => tag.split('-')[0] === page.lang) ?? page.lang;
   const clock = (at) => new Intl.DateTimeFormat(region, { timeStyle: 'short' }).format(at);
   const visible = () => document.visibilityState === 'visible';
 
-  // Storage fails where cookies are blocked; `get` then answers `undefined`, where an empty one answers `null`.
+  // Storage fails where cookies are blocked: `get` then returns `undefined`, and `null` for a missing key.
   const key = (name) => `vestibule:${page.queue}:${name}`;
   const store = {
     get(name) { try { return sessionStorage.getItem(key(name)); } catch { return undefined; } },
-    set(name, value) { try { sessionStorage.setItem(key(name), value); } catch { /* shown as cookies off */ } },
-    drop(name) { try { sessionStorage.removeItem(key(name)); } catch { /* nothing was kept */ } },
+    set(name, value) { try { sessionStorage.setItem(key(name), value); } catch { /* the page says that cookies are blocked */ } },
+    drop(name) { try { sessionStorage.removeItem(key(name)); } catch { /* nothing was stored */ } },
   };
 
   const all = (name) => document.querySelectorAll(`[data-vestibule~="${name}"]`);
@@ -40,7 +40,7 @@
   const plural = (forms, n, values) => fill(forms[plurals.select(n)] ?? forms.other,
     { n: numbers.format(n), ...values });
 
-  // Timers run in the worker, with one in the page behind it in case there is no worker or it falls silent.
+  // Timers run in the worker; a later timer in the page takes over if there is no worker or it does not respond.
   const LATE_MS = 5000;
   const due = {}, local = {}, actions = {};
   let worker = null;
@@ -65,8 +65,8 @@
     };
   } catch { worker = null; }
 
-  // The same rounding as the server's: the words stay true, never below p90 nor above p50. They come with the seconds
-  // that they allow.
+  // Rounds as the server does: the upper bound is never below p90, the lower never above p50. Returns the text and its
+  // bounds in seconds.
   const roundWait = ({ p50, p90: given }) => {
     const words = texts.wait, p90 = Math.max(p50, given), H = 3600;
     if (p90 < 60) return [words.less_than_minute, 0, 60];
@@ -85,7 +85,7 @@
     if (from === to) return [plural(words.minutes, to), ...bounds];
     return [plural(words.range, to, { from: numbers.format(from), to: numbers.format(to) }), ...bounds];
   };
-  // Words that are shown and still true stay for a while, so that they don't flicker.
+  // A text that is still true stays for STEADY_MS, so that the wait does not flicker.
   let shownWait = null;
   const waitWords = (wait) => {
     const kept = shownWait, shown = all('wait')[0]?.textContent;
@@ -96,11 +96,11 @@
     return text;
   };
 
-  // The live region speaks at once of what matters, and of mere progress once a minute.
+  // The live region announces state changes at once, and progress once a minute.
   let spokenAt = Date.now();
   const announce = (text) => { spokenAt = Date.now(); write('live', text); };
 
-  // First and lowest position of this session: where the bar starts, and what the position never rises above.
+  // First and lowest position of this session: the progress bar starts at the first; the position shown never rises.
   let seen = null;
   const track = (session, position) => {
     if (!seen) try { seen = JSON.parse(store.get('seen')); } catch { seen = null; }
@@ -110,7 +110,7 @@
     return seen;
   };
 
-  // Heading and lead, chosen as the server does.
+  // Heading and lead; the server chooses in the same way.
   const said = ({ state, session }) => {
     if (state === 'left') return texts.left;
     if (state === 'unavailable' && !session) return texts.newcomer;
@@ -119,23 +119,23 @@
   };
 
   let shownState = page.state, shownPosition = null, spokenPosition = null;
-  const render = (standing) => {
-    const { state } = standing;
-    if (standing.position) renderPlace(standing);
-    const inLine = standing.position && state !== 'admitted';
-    const waits = standing.session && state !== 'admitted';
-    const { heading, lead: form } = said(standing);
+  const render = (status) => {
+    const { state } = status;
+    if (status.position) renderPlace(status);
+    const inLine = status.position && state !== 'admitted';
+    const waits = status.session && state !== 'admitted';
+    const { heading, lead: form } = said(status);
     const lead = fill(form, { brand: page.brand, name: page.name });
     root.dataset.state = state;
     write('heading', heading);
     write('lead', lead);
-    show('place', inLine);
+    show('position-section', inLine);
     show('enter', state === 'admitted');
-    show('keep', waits);
+    show('hold-notice', waits);
     show('leave', waits && state !== 'unavailable');
     show('notify', waits && mayNotify());
     if (state !== 'waiting') show('reason', false);
-    const wait = standing.wait_seconds && inLine ? waitWords(standing.wait_seconds) : '';
+    const wait = status.wait_seconds && inLine ? waitWords(status.wait_seconds) : '';
     write('wait', wait);
     show('wait-row', !!wait);
     const title = inLine ? numbers.format(shownPosition) : state === 'admitted' ? `● ${heading}` : heading;
@@ -143,7 +143,7 @@
     if (state !== shownState) announce(`${heading}. ${lead}`);
     else if (inLine && shownPosition !== spokenPosition && Date.now() - spokenAt > ANNOUNCE_MS) {
       spokenPosition = shownPosition;
-      announce(`${texts.place}: ${numbers.format(shownPosition)}. ${wait && `${texts.wait_label}: ${wait}.`}`);
+      announce(`${texts.position_label}: ${numbers.format(shownPosition)}. ${wait && `${texts.wait_label}: ${wait}.`}`);
     }
     shownState = state;
   };
@@ -160,12 +160,12 @@
     all('progress').forEach((el) => { el.value = (first - low) / first; el.hidden = first < 2; });
   };
 
-  // Leaving on purpose needs no word to the server: the visitor goes in, or the page comes right back.
+  // No away beacon when the page navigates by itself: the visitor enters the site, or the page reloads.
   let leaving = false, stopped = false;
   const reload = () => { leaving = true; location.reload(); };
 
-  // The visitor goes to the address they asked for. Most often it is this very one: loaded anew, its `#part` stays.
-  // A tab that nobody looks at holds the admission for a while: a visitor who comes back finds it unused.
+  // Navigates to the requested URL. Usually it is this one: then a reload keeps the fragment.
+  // A hidden tab delays entering, so that a visitor who returns finds the admission unused.
   const enter = () => {
     stopped = true;
     const target = new URL(page.enter_url || location.href, location.href);
@@ -196,7 +196,7 @@
     notify();
   };
 
-  // Only where the visitor asked for it. Phones know no notification of a page alone, and refuse it.
+  // Notifies only visitors who asked for it. Phones refuse notifications without a service worker.
   const mayNotify = () => 'Notification' in window && isSecureContext
     && Notification.permission !== 'denied' && !store.get('notify');
   const notify = () => {
@@ -204,7 +204,7 @@
     try {
       const notice = new Notification(texts.heading.admitted, { body: page.brand, tag: key('admitted') });
       notice.onclick = () => { focus(); notice.close(); };
-    } catch { /* the tab's title says it */ }
+    } catch { /* the tab's title shows it */ }
   };
   all('notify').forEach((el) => {
     el.onclick = async () => {
@@ -217,7 +217,7 @@
     };
   });
 
-  // Leaving for good: the server ends the session, and the page offers a new one.
+  // Leaving: the server ends the session, and the page offers to join again.
   all('leave').forEach((el) => {
     el.onclick = async () => {
       if (!confirm(texts.leave_confirm)) return;
@@ -233,34 +233,34 @@
     };
   });
 
-  // The server doesn't know the session of this page: a reload joins anew, once; if that doesn't help, cookies are off.
+  // The server does not know this page's session: reload once to join again. If that fails, cookies are blocked.
   const unknown = () => {
     if (navigator.cookieEnabled && store.get('rejoin') === null) {
       store.set('rejoin', '1');
       return reload();
     }
     stopped = true;
-    show('cookies', true);
-    write('live', all('cookies')[0]?.textContent ?? '');
+    show('cookies-blocked', true);
+    write('live', all('cookies-blocked')[0]?.textContent ?? '');
   };
 
-  const settle = (standing) => {
-    const { state, session } = standing;
+  const settle = (status) => {
+    const { state, session } = status;
     if (page.state === 'closed' ? state !== 'closed' : state === 'closed') return reload();
     if (state === 'closed') return;
     if ((state === 'waiting' || state === 'paused') && (!session || session !== page.session)) return unknown();
     if (session) store.drop('rejoin');
-    render(standing);
+    render(status);
     if (state === 'admitted') enter();
   };
 
   let failures = 0, busy = false, polledAt = 0, updatedAt = page.state === 'unavailable' ? 0 : Date.now();
-  const updates = all('updates')[0]?.textContent ?? '';
+  const updates = all('auto-update')[0]?.textContent ?? '';
   const offline = (on, stale = on) => {
-    if (on && !failures) announce(all('connection')[0]?.textContent.trim() ?? '');
-    show('connection', on && !!page.session);
+    if (on && !failures) announce(all('offline')[0]?.textContent.trim() ?? '');
+    show('offline', on && !!page.session);
     root.toggleAttribute('data-offline', stale);
-    write('updates', stale && updatedAt ? fill(texts.updated, { time: clock(updatedAt) }) : updates);
+    write('auto-update', stale && updatedAt ? fill(texts.last_updated, { time: clock(updatedAt) }) : updates);
   };
 
   const retryAfter = (response) => {
@@ -276,11 +276,11 @@
     try {
       response = await fetch(page.status_url, { credentials: 'same-origin', cache: 'no-store', signal: stop.signal,
         headers: { Accept: 'application/json' } });
-      const standing = await response.json();
-      if (!(standing.state in texts.heading)) throw new Error('no standing');
-      return { standing, delay: Math.max(standing.poll_after || 1, retryAfter(response)) };
+      const status = await response.json();
+      if (!(status.state in texts.heading)) throw new Error('no visitor status');
+      return { status, delay: Math.max(status.poll_after || 1, retryAfter(response)) };
     } catch {
-      return { standing: null, delay: retryAfter(response) };
+      return { status: null, delay: retryAfter(response) };
     } finally { clearTimeout(timer); }
   };
 
@@ -288,14 +288,14 @@
     if (busy || stopped || leaving) return;
     busy = true;
     polledAt = Date.now();
-    let { standing, delay } = await ask();
+    let { status, delay } = await ask();
     busy = false;
     if (leaving) return;
-    if (standing && standing.state !== 'unavailable') updatedAt = Date.now();
-    offline(!standing, standing?.state === 'unavailable' || !standing);
-    if (standing) {
+    if (status && status.state !== 'unavailable') updatedAt = Date.now();
+    offline(!status, status?.state === 'unavailable' || !status);
+    if (status) {
       failures = 0;
-      settle(standing);
+      settle(status);
     } else {
       const backoff = Math.min(BACKOFF_MAX, BACKOFF_FIRST * 2 ** failures++);
       delay = Math.max(delay, backoff * (0.5 + Math.random() / 2));
@@ -305,7 +305,7 @@
   actions.poll = poll;
   const pollNow = () => { if (Date.now() - polledAt > POLL_GAP_MS) poll(); };
 
-  // However short ago the last question failed: that was for want of what is back now.
+  // After a failure poll at once, even if the last poll was a moment ago: the connection is back.
   addEventListener('online', () => { if (failures) poll(); else pollNow(); });
   addEventListener('pageshow', (event) => { if (event.persisted) { leaving = stopped = false; poll(); } });
   document.addEventListener('visibilitychange', () => { if (visible()) pollNow(); });
@@ -315,10 +315,10 @@
     navigator.sendBeacon?.(page.away_url);
   });
 
-  // The beacon of a page that was left for this very one arrives after this one was served, so presence is renewed soon.
+  // The away beacon of the page before this one may arrive after this page was served, so renew the presence soon.
   const returned = store.get('left');
   store.drop('left');
-  if (page.kept_seconds) write('kept', fill(texts.kept_until, { time: clock(Date.now() + page.kept_seconds * 1000) }));
+  if (page.kept_seconds) write('position-kept', fill(texts.position_kept_until, { time: clock(Date.now() + page.kept_seconds * 1000) }));
   if (page.state === 'admitted') enter();
   else {
     if (page.position) renderPlace(page);

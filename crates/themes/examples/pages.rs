@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use vestibule_core::{VisitorState, VisitorStatus, WaitSeconds};
-use vestibule_themes::{Language, PageView, PlainPage, Themes, keepalive_script, queue_script};
+use vestibule_themes::{ErrorPage, Language, PageView, Themes, keepalive_script, queue_script};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -17,7 +17,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     fs::write(folder.join("keepalive.js"), &keepalive_script().bytes)?;
     for language in Language::ALL {
         write_states(folder, language).await?;
-        for page in PlainPage::ALL {
+        for page in ErrorPage::ALL {
             let name = format!("plain-{}.{}.html", page.as_str(), language.code());
             fs::write(folder.join(name), Themes::plain_page(page, language, "sample"))?;
         }
@@ -58,7 +58,7 @@ fn view(visitor_status: &VisitorStatus, language: Language) -> PageView<'_> {
         visitor_status,
         queue_name: "Northern Lights – World Tour 2027",
         brand_name: "Acme Live",
-        colour: std::env::var("COLOUR").ok().and_then(|colour| colour.parse().ok()),
+        color: std::env::var("COLOR").ok().and_then(|color| color.parse().ok()),
         logo: None,
         language,
         nonce: "sample",

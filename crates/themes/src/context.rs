@@ -4,11 +4,11 @@ use minijinja::Value;
 use serde::Serialize;
 use vestibule_core::{VisitorState, VisitorStatus};
 
-use crate::colour::Palette;
+use crate::color::Palette;
 use crate::script;
 use crate::texts::{TextSet, Texts, fill, texts};
-use crate::view::{PageView, PlainPage};
-use crate::{Colour, Language, WaitWords};
+use crate::view::{ErrorPage, PageView};
+use crate::{Color, Language, WaitText};
 
 /// Positions below this are told that they are next.
 pub(crate) const NEXT_BELOW: u64 = 5;
@@ -37,18 +37,18 @@ pub(crate) struct Context {
     queue: Queue,
     brand: Brand,
     logo: Option<String>,
-    colour: Palette,
+    color: Palette,
     position: Option<String>,
     position_number: Option<u64>,
     waiting: Option<String>,
     behind: Option<String>,
     wait: Option<String>,
-    keep: String,
-    kept: Option<String>,
-    held: Option<String>,
+    hold_notice: String,
+    position_kept: Option<String>,
+    session_kept: Option<String>,
     reason: Option<&'static str>,
-    connection: String,
-    no_script: String,
+    offline_notice: String,
+    no_script_notice: String,
     enter_url: String,
     support_code: Option<String>,
     refresh_seconds: u64,
@@ -73,12 +73,12 @@ impl Context {
             position_number: in_line,
             waiting: visitor_status.waiting.map(|n| language.number(n)),
             behind: in_line.zip(visitor_status.waiting).map(|(position, waiting)| behind(language, position, waiting)),
-            wait: in_line.and(visitor_status.wait_seconds).map(|wait| texts.wait.say(language, WaitWords::of(wait))),
-            keep: texts.keep.count(language, hold_minutes),
-            kept: view.kept_seconds.map(|seconds| texts.kept.count(language, minutes(seconds))),
+            wait: in_line.and(visitor_status.wait_seconds).map(|wait| texts.wait.say(language, WaitText::of(wait))),
+            hold_notice: texts.hold_notice.count(language, hold_minutes),
+            position_kept: view.kept_seconds.map(|seconds| texts.position_kept.count(language, minutes(seconds))),
             reason: visitor_status.reason.map(|reason| texts.reason.of(reason)),
-            connection: texts.connection.count(language, hold_minutes),
-            no_script: texts.no_script.count(language, view.refresh_seconds),
+            offline_notice: texts.offline_notice.count(language, hold_minutes),
+            no_script_notice: texts.no_script_notice.count(language, view.refresh_seconds),
             enter_url: view.enter_url().to_owned(),
             refresh_seconds: view.refresh_seconds,
             script_tags: Value::from_safe_string(script::tags(view)),
@@ -87,36 +87,36 @@ impl Context {
     }
 
     /// A page in place of the site, in the brand's colors.
-    pub(crate) fn error(page: PlainPage, view: &PageView<'_>) -> Self {
+    pub(crate) fn error(page: ErrorPage, view: &PageView<'_>) -> Self {
         let plain = Self::plain(page, view.language, view.nonce);
         let named = [("brand", view.brand())];
         let (heading, lead) = (fill(&plain.heading, &named), fill(&plain.lead, &named));
-        let held = &texts(view.language).texts.held;
+        let session_kept = &texts(view.language).texts.session_kept;
         Self {
             state: "error",
             title: heading.clone(),
             lead,
-            held: view.kept_seconds.map(|seconds| held.count(view.language, minutes(seconds))),
+            session_kept: view.kept_seconds.map(|seconds| session_kept.count(view.language, minutes(seconds))),
             refresh_seconds: plain.refresh_seconds.min(view.refresh_seconds),
             ..Self::branded(view, &heading)
         }
     }
 
-    pub(crate) fn plain(page: PlainPage, language: Language, nonce: &str) -> Self {
+    pub(crate) fn plain(page: ErrorPage, language: Language, nonce: &str) -> Self {
         let TextSet { texts, value } = texts(language);
         let text = match page {
-            PlainPage::OriginDown => &texts.plain.origin_down,
-            PlainPage::OriginSlow => &texts.plain.origin_slow,
-            PlainPage::NoQueue => &texts.plain.no_queue,
-            PlainPage::Unavailable => &texts.plain.unavailable,
-            PlainPage::AnswerTooLarge { .. } => &texts.plain.answer_too_large,
+            ErrorPage::OriginDown => &texts.error_page.origin_down,
+            ErrorPage::OriginSlow => &texts.error_page.origin_slow,
+            ErrorPage::NoQueue => &texts.error_page.no_queue,
+            ErrorPage::Unavailable => &texts.error_page.unavailable,
+            ErrorPage::ResponseTooLarge { .. } => &texts.error_page.response_too_large,
         };
         let lead = match page {
-            PlainPage::AnswerTooLarge { limit_mib } => fill(&text.lead, &[("n", &language.number(limit_mib.into()))]),
+            ErrorPage::ResponseTooLarge { limit_mib } => fill(&text.lead, &[("n", &language.number(limit_mib.into()))]),
             _ => text.lead.clone(),
         };
-        let refresh_seconds = if page.retries() { PlainPage::RETRY_SECONDS } else { 0 };
-        let bare = Self::bare(language, nonce, Colour::default(), &text.heading, value);
+        let refresh_seconds = if page.retries() { ErrorPage::RETRY_SECONDS } else { 0 };
+        let bare = Self::bare(language, nonce, Color::default(), &text.heading, value);
         Self { title: text.heading.clone(), lead, refresh_seconds, ..bare }
     }
 
@@ -129,7 +129,7 @@ impl Context {
             logo: view.logo().map(str::to_owned),
             support_code: view.visitor_status.session.map(|id| id.support_code()),
             asset_base: view.asset_base.to_owned(),
-            ..Self::bare(view.language, view.nonce, view.colour.unwrap_or_default(), heading, value)
+            ..Self::bare(view.language, view.nonce, view.color.unwrap_or_default(), heading, value)
         }
     }
 
@@ -138,30 +138,30 @@ impl Context {
         (&self.heading, &self.lead)
     }
 
-    fn bare(language: Language, nonce: &str, colour: Colour, heading: &str, texts: &Value) -> Self {
+    fn bare(language: Language, nonce: &str, color: Color, heading: &str, texts: &Value) -> Self {
         Self {
             lang: language.code(),
             dir: language.direction(),
             nonce: nonce.to_owned(),
-            state: "plain",
+            state: "unbranded",
             title: String::new(),
             heading: heading.to_owned(),
             lead: String::new(),
             queue: Queue { id: String::new(), name: String::new() },
             brand: Brand { name: String::new() },
             logo: None,
-            colour: Palette::of(colour),
+            color: Palette::of(color),
             position: None,
             position_number: None,
             waiting: None,
             behind: None,
             wait: None,
-            keep: String::new(),
-            kept: None,
-            held: None,
+            hold_notice: String::new(),
+            position_kept: None,
+            session_kept: None,
             reason: None,
-            connection: String::new(),
-            no_script: String::new(),
+            offline_notice: String::new(),
+            no_script_notice: String::new(),
             enter_url: String::new(),
             support_code: None,
             refresh_seconds: 0,

@@ -11,15 +11,15 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), vestibule_core::IdError> {
-//! # let visitor status = VisitorStatus { queue: "acme-tour".parse()?, session: None, state: VisitorState::Waiting,
+//! # let visitor_status = VisitorStatus { queue: "acme-tour".parse()?, session: None, state: VisitorState::Waiting,
 //! #     reason: None, position: Some(42), waiting: Some(100), active: None, wait_seconds: None, joined_at: None, expires_in: None,
 //! #     poll_after: 5, enter_url: None, revision: None };
 //! let themes = Themes::built_in();
 //! let page = themes.queue_page(None, &PageView {
-//!     visitor status: &visitor status,
+//!     visitor_status: &visitor_status,
 //!     queue_name: "Acme world tour",
 //!     brand_name: "Acme",
-//!     colour: "#c2185b".parse().ok(),
+//!     color: "#c2185b".parse().ok(),
 //!     logo: None,
 //!     language: negotiate(Some("cy, en;q=0.8")),
 //!     nonce: "r4nd0m",
@@ -35,8 +35,8 @@
 //! ```
 //!
 //! How to write a theme stands in `docs/themes.md`. The parts: [`Themes`] picks and renders, [`PageView`] is what it
-//! is told, [`ThemesAddress`] is where themes are, [`Publisher`] writes them there, [`negotiate`] finds the language, [`WaitWords`] rounds a wait so that the words stay true, [`Colour`] turns
-//! a brand's colour into ones that can be read, [`queue_script`] and [`keepalive_script`] are served as they are.
+//! is told, [`ThemesAddress`] is where themes are, [`Publisher`] writes them there, [`negotiate`] finds the language, [`WaitText`] rounds a wait so that the words stay true, [`Color`] turns
+//! a brand's color into ones that can be read, [`queue_script`] and [`keepalive_script`] are served as they are.
 
 mod address;
 mod asset;
@@ -44,7 +44,7 @@ mod assets;
 mod awake;
 mod bounds;
 mod bucket;
-mod colour;
+mod color;
 mod context;
 mod error;
 mod folder;
@@ -69,7 +69,7 @@ pub use asset::{ASSET_MAX, Asset};
 pub use assets::{ASSET_WAIT_MAX, ASSETS_KEPT_MAX, ThemesAway};
 pub use bounds::{FUEL, RENDER_TIME_MAX};
 pub use bucket::{FILES_MAX, S3Server};
-pub use colour::{Colour, ColourError};
+pub use color::{Color, ColorError};
 pub use error::ThemeError;
 pub use language::{Language, negotiate};
 pub use loaded::{RENDER_WAIT_MAX, SLOW_PAUSE, TEMPLATE_MAX, TEMPLATES_MAX};
@@ -82,5 +82,5 @@ pub use shelf::THEMES_KEPT_MAX;
 pub use slot::FIRST_LOAD_MAX;
 pub use templates::PAGE_MAX;
 pub use themes::{BUCKET_RECHECK, FOLDER_RECHECK, Themes};
-pub use view::{PageView, PlainPage};
-pub use wait::WaitWords;
+pub use view::{ErrorPage, PageView};
+pub use wait::WaitText;

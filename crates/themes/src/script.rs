@@ -8,7 +8,7 @@ use vestibule_core::{QueueId, SessionId, VisitorState, VisitorStatus, WaitSecond
 
 use crate::asset::{Asset, content_hash};
 use crate::context::NEXT_BELOW;
-use crate::texts::{ByState, PlainText, Plural, Texts, WaitTexts, texts};
+use crate::texts::{PageText, Plural, StateTexts, Texts, WaitTemplates, texts};
 use crate::view::{BASE_PATH, PageView};
 
 static QUEUE: LazyLock<Asset> = LazyLock::new(|| script(include_str!("../built-in/queue.js")));
@@ -74,20 +74,20 @@ struct Data<'a> {
 
 #[derive(Serialize)]
 struct DataTexts<'a> {
-    heading: &'a ByState,
-    lead: &'a ByState,
-    place: &'a str,
+    heading: &'a StateTexts,
+    lead: &'a StateTexts,
+    position_label: &'a str,
     wait_label: &'a str,
-    wait: &'a WaitTexts,
+    wait: &'a WaitTemplates,
     behind: &'a Plural,
     behind_none: &'a str,
     next: &'a str,
-    newcomer: &'a PlainText,
-    left: &'a PlainText,
+    newcomer: &'a PageText,
+    left: &'a PageText,
     leave_confirm: &'a str,
     notify_on: &'a str,
-    updated: &'a str,
-    kept_until: &'a str,
+    last_updated: &'a str,
+    position_kept_until: &'a str,
 }
 
 /// The two tags that make a page live: its data, and the script.
@@ -128,7 +128,7 @@ impl<'a> Data<'a> {
             texts: DataTexts {
                 heading: &texts.heading,
                 lead: &texts.lead,
-                place: &texts.place,
+                position_label: &texts.position_label,
                 wait_label: &texts.wait_label,
                 wait: &texts.wait,
                 behind: &texts.behind,
@@ -138,8 +138,8 @@ impl<'a> Data<'a> {
                 left: &texts.left,
                 leave_confirm: &texts.leave_confirm,
                 notify_on: &texts.notify_on,
-                updated: &texts.updated,
-                kept_until: &texts.kept_until,
+                last_updated: &texts.last_updated,
+                position_kept_until: &texts.position_kept_until,
             },
         }
     }

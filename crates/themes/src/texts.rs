@@ -9,12 +9,12 @@ use vestibule_core::{EndReason, VisitorState};
 
 use crate::Language;
 use crate::language::Category;
-use crate::wait::WaitWords;
+use crate::wait::WaitText;
 
 /// One text for each state.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ByState {
+pub(crate) struct StateTexts {
     waiting: String,
     admitted: String,
     paused: String,
@@ -22,7 +22,7 @@ pub(crate) struct ByState {
     unavailable: String,
 }
 
-impl ByState {
+impl StateTexts {
     pub(crate) fn of(&self, state: VisitorState) -> &str {
         match state {
             VisitorState::Waiting => &self.waiting,
@@ -50,10 +50,10 @@ impl Plural {
     }
 }
 
-/// A wait in words; the names are those of [`WaitWords`].
+/// A wait in words; the names are those of [`WaitText`].
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WaitTexts {
+pub(crate) struct WaitTemplates {
     less_than_minute: String,
     minutes: Plural,
     range: Plural,
@@ -63,19 +63,19 @@ pub(crate) struct WaitTexts {
     more_than_hours: Plural,
 }
 
-impl WaitTexts {
-    pub(crate) fn say(&self, language: Language, wait: WaitWords) -> String {
+impl WaitTemplates {
+    pub(crate) fn say(&self, language: Language, wait: WaitText) -> String {
         match wait {
-            WaitWords::LessThanMinute => self.less_than_minute.clone(),
-            WaitWords::Minutes(n) => self.minutes.count(language, n),
-            WaitWords::Range { from, to } => {
+            WaitText::LessThanMinute => self.less_than_minute.clone(),
+            WaitText::Minutes(n) => self.minutes.count(language, n),
+            WaitText::Range { from, to } => {
                 let (first, last) = (language.number(from), language.number(to));
                 fill(self.range.form(language, to), &[("from", &first), ("to", &last)])
             }
-            WaitWords::UpToMinutes(n) => self.up_to_minutes.count(language, n),
-            WaitWords::MoreThanMinutes(n) => self.more_than_minutes.count(language, n),
-            WaitWords::UpToHours(n) => self.up_to_hours.count(language, n),
-            WaitWords::MoreThanHours(n) => self.more_than_hours.count(language, n),
+            WaitText::UpToMinutes(n) => self.up_to_minutes.count(language, n),
+            WaitText::MoreThanMinutes(n) => self.more_than_minutes.count(language, n),
+            WaitText::UpToHours(n) => self.up_to_hours.count(language, n),
+            WaitText::MoreThanHours(n) => self.more_than_hours.count(language, n),
         }
     }
 }
@@ -102,7 +102,7 @@ impl ReasonTexts {
 /// Heading and lead of a page, or of a state of one.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PlainText {
+pub(crate) struct PageText {
     pub(crate) heading: String,
     pub(crate) lead: String,
 }
@@ -110,39 +110,39 @@ pub(crate) struct PlainText {
 /// The plain pages.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PlainTexts {
-    pub(crate) origin_down: PlainText,
-    pub(crate) origin_slow: PlainText,
-    pub(crate) no_queue: PlainText,
-    pub(crate) unavailable: PlainText,
-    pub(crate) answer_too_large: PlainText,
+pub(crate) struct ErrorPageTexts {
+    pub(crate) origin_down: PageText,
+    pub(crate) origin_slow: PageText,
+    pub(crate) no_queue: PageText,
+    pub(crate) unavailable: PageText,
+    pub(crate) response_too_large: PageText,
 }
 
 /// All texts of one language.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Texts {
-    pub(crate) heading: ByState,
-    pub(crate) lead: ByState,
+    pub(crate) heading: StateTexts,
+    pub(crate) lead: StateTexts,
     pub(crate) next: String,
-    pub(crate) newcomer: PlainText,
-    pub(crate) left: PlainText,
+    pub(crate) newcomer: PageText,
+    pub(crate) left: PageText,
     pub(crate) reason: ReasonTexts,
-    pub(crate) place: String,
+    pub(crate) position_label: String,
     pub(crate) wait_label: String,
-    pub(crate) wait: WaitTexts,
+    pub(crate) wait: WaitTemplates,
     pub(crate) behind_label: String,
     pub(crate) behind: Plural,
     pub(crate) behind_none: String,
     pub(crate) progress: String,
-    pub(crate) updates: String,
-    pub(crate) updated: String,
-    pub(crate) keep: Plural,
-    pub(crate) reload: String,
-    pub(crate) fair: String,
-    pub(crate) kept: Plural,
-    pub(crate) kept_until: String,
-    pub(crate) code: String,
+    pub(crate) auto_update: String,
+    pub(crate) last_updated: String,
+    pub(crate) hold_notice: Plural,
+    pub(crate) reload_notice: String,
+    pub(crate) order_notice: String,
+    pub(crate) position_kept: Plural,
+    pub(crate) position_kept_until: String,
+    pub(crate) support_code: String,
     pub(crate) enter: String,
     pub(crate) retry: String,
     pub(crate) leave: String,
@@ -150,11 +150,11 @@ pub(crate) struct Texts {
     pub(crate) rejoin: String,
     pub(crate) notify: String,
     pub(crate) notify_on: String,
-    pub(crate) connection: Plural,
-    pub(crate) cookies: String,
-    pub(crate) no_script: Plural,
-    pub(crate) held: Plural,
-    pub(crate) plain: PlainTexts,
+    pub(crate) offline_notice: Plural,
+    pub(crate) cookies_blocked: String,
+    pub(crate) no_script_notice: Plural,
+    pub(crate) session_kept: Plural,
+    pub(crate) error_page: ErrorPageTexts,
 }
 
 /// A language's texts, and the same as templates read them.

@@ -17,7 +17,7 @@ use crate::language::Language;
 use crate::shelf::Shelf;
 use crate::source::Source;
 use crate::templates::render_built_in;
-use crate::view::{PageView, PlainPage};
+use crate::view::{ErrorPage, PageView};
 
 /// How long a folder's theme is taken to be as it was last seen, unless something else is said.
 pub const FOLDER_RECHECK: Duration = Duration::from_secs(1);
@@ -99,13 +99,13 @@ impl Themes {
     }
 
     /// The page in place of a site that gives no answer to show. Never fails, as [`Self::queue_page`].
-    pub async fn error_page(&self, theme: Option<&ThemeId>, page: PlainPage, view: &PageView<'_>) -> String {
+    pub async fn error_page(&self, theme: Option<&ThemeId>, page: ErrorPage, view: &PageView<'_>) -> String {
         self.render("error.html", theme, Context::error(page, view)).await
     }
 
     /// A page that says one thing, in the built-in style, where no queue is known. Without script.
     #[must_use]
-    pub fn plain_page(page: PlainPage, language: Language, nonce: &str) -> String {
+    pub fn plain_page(page: ErrorPage, language: Language, nonce: &str) -> String {
         render_built_in("error.html", &Context::plain(page, language, nonce))
     }
 

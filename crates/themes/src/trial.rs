@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::language::Language;
 use crate::loaded::Loaded;
 use crate::templates;
-use crate::view::{PageView, PlainPage};
+use crate::view::{ErrorPage, PageView};
 
 /// Most queues that a theme is tried with.
 const QUEUES_MAX: usize = 100;
@@ -55,7 +55,7 @@ fn draw_error(loaded: &Loaded, environment: &Environment<'_>, view: &PageView<'_
     if !loaded.templates().contains_key("error.html") {
         return Ok(());
     }
-    let page = templates::render(environment, "error.html", &Context::error(PlainPage::OriginDown, view));
+    let page = templates::render(environment, "error.html", &Context::error(ErrorPage::OriginDown, view));
     page.map(drop).map_err(|error| loaded.fault("error.html", &error))
 }
 
@@ -96,7 +96,7 @@ fn sample_view(visitor_status: &VisitorStatus, language: Language) -> PageView<'
         visitor_status,
         queue_name: "Sample",
         brand_name: "Sample",
-        colour: None,
+        color: None,
         logo: None,
         language,
         nonce: "sample",

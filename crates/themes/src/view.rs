@@ -2,7 +2,7 @@
 
 use vestibule_core::VisitorStatus;
 
-use crate::{Colour, Language};
+use crate::{Color, Language};
 
 /// Where the own endpoints live.
 pub(crate) const BASE_PATH: &str = "/_vestibule";
@@ -16,8 +16,8 @@ pub struct PageView<'a> {
     pub queue_name: &'a str,
     /// The brand's name: "Acme". Empty: the queue's name stands in.
     pub brand_name: &'a str,
-    /// The brand's colour; the built-in one without it.
-    pub colour: Option<Colour>,
+    /// The brand's color; the built-in one without it.
+    pub color: Option<Color>,
     /// Address of the brand's logo, best a path of this host: other hosts are outside the page's policy.
     pub logo: Option<&'a str>,
     /// The language to speak.
@@ -63,7 +63,7 @@ fn followable(url: &str) -> Option<&str> {
 
 /// A page that says one thing, in place of the site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlainPage {
+pub enum ErrorPage {
     /// The site can't be reached: goes with 502. Retries automatically.
     OriginDown,
     /// The site didn't answer in time: goes with 504. Retries automatically.
@@ -73,16 +73,16 @@ pub enum PlainPage {
     /// The line can't be reached: goes with 503. Retries automatically.
     Unavailable,
     /// The site's answer is more than can be passed on: goes with 502.
-    AnswerTooLarge {
+    ResponseTooLarge {
         /// The most that can be, in MiB.
         limit_mib: u32,
     },
 }
 
-impl PlainPage {
+impl ErrorPage {
     /// All of them.
     pub const ALL: [Self; 5] =
-        [Self::OriginDown, Self::OriginSlow, Self::NoQueue, Self::Unavailable, Self::AnswerTooLarge { limit_mib: 1 }];
+        [Self::OriginDown, Self::OriginSlow, Self::NoQueue, Self::Unavailable, Self::ResponseTooLarge { limit_mib: 1 }];
     /// Seconds after which a page that retries loads itself again, with or without JavaScript.
     pub const RETRY_SECONDS: u64 = 10;
 
@@ -100,7 +100,7 @@ impl PlainPage {
             Self::OriginSlow => "origin_slow",
             Self::NoQueue => "no_queue",
             Self::Unavailable => "unavailable",
-            Self::AnswerTooLarge { .. } => "answer_too_large",
+            Self::ResponseTooLarge { .. } => "response_too_large",
         }
     }
 }

@@ -9,7 +9,7 @@ const RANGE_MAX_MINUTES: u64 = 90;
 /// The expected wait, rounded outwards: what the words allow always holds the whole span from `p50` to `p90`. The page's
 /// script rounds in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WaitWords {
+pub enum WaitText {
     /// "less than a minute"
     LessThanMinute,
     /// "about 5 minutes"
@@ -31,7 +31,7 @@ pub enum WaitWords {
     MoreThanHours(u64),
 }
 
-impl WaitWords {
+impl WaitText {
     /// The words for an expected wait. A `p90` below `p50` counts as `p50`.
     #[must_use]
     pub const fn of(wait: WaitSeconds) -> Self {
@@ -94,7 +94,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn say(language: Language, p50: u64, p90: u64) -> String {
-        texts(language).texts.wait.say(language, WaitWords::of(WaitSeconds { p50, p90 }))
+        texts(language).texts.wait.say(language, WaitText::of(WaitSeconds { p50, p90 }))
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
         #[test]
         fn the_words_stay_true(p50 in 0_u64..40_000, more in 0_u64..40_000) {
             let wait = WaitSeconds { p50, p90: p50 + more };
-            let (from, to) = WaitWords::of(wait).bounds();
+            let (from, to) = WaitText::of(wait).bounds();
             prop_assert!(from <= wait.p50);
             prop_assert!(to.is_none_or(|to| to >= wait.p90));
         }

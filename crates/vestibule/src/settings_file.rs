@@ -195,7 +195,7 @@ mod tests {
 [[tenants]]
 id = "acme"
 name = "Acme"
-colour = "#0a7d5a"
+color = "#0a7d5a"
 
 [[queues]]
 id = "acme-tour"
@@ -232,7 +232,7 @@ path = "/static/**"
         let message = parse(&text).unwrap_err();
         let lines: Vec<&str> = message.lines().collect();
         assert_eq!(lines.len(), 5, "{message}");
-        assert!(lines[0].starts_with("f.toml:5: tenants[0].colour: takes a colour"), "{message}");
+        assert!(lines[0].starts_with("f.toml:5: tenants[0].color: takes a color"), "{message}");
         assert!(lines[1].starts_with("f.toml:12: queues[0].quota: takes a whole number"), "{message}");
         assert!(lines[2].starts_with("f.toml:13: queues[0].mode: takes one of \"open\""), "{message}");
         assert!(lines[3].starts_with("f.toml:14: queues[0].qouta: is not a field here"), "{message}");

@@ -20,16 +20,16 @@ over_both_stores! {
 
 async fn a_tenant_is_created_read_changed_and_removed(office: Office) {
     let mut root = office.root();
-    let acme = root.create("/tenants", json!({ "id": "acme", "name": "Acme", "colour": "#0A7D5A" })).await;
+    let acme = root.create("/tenants", json!({ "id": "acme", "name": "Acme", "color": "#0A7D5A" })).await;
     let read =
-        json!({ "id": "acme", "name": "Acme", "colour": "#0a7d5a", "logo": null, "domains": null, "origins": null });
+        json!({ "id": "acme", "name": "Acme", "color": "#0a7d5a", "logo": null, "domains": null, "origins": null });
     assert_eq!(acme, read);
     assert_eq!(root.post("/tenants", json!({ "id": "acme", "name": "Acme" })).await.code(), "taken");
     assert_eq!(root.get("/tenants/acme").await.json(), acme);
     assert_eq!(root.get("/tenants").await.json(), json!({ "tenants": [acme] }));
-    let changed = json!({ "colour": null, "logo": "logo.svg", "domains": "Acme.example", "origins": ["https://acme.example:443"] });
+    let changed = json!({ "color": null, "logo": "logo.svg", "domains": "Acme.example", "origins": ["https://acme.example:443"] });
     let changed = root.patch("/tenants/acme", changed).await.json();
-    assert_eq!((&changed["colour"], &changed["logo"]), (&json!(null), &json!("logo.svg")));
+    assert_eq!((&changed["color"], &changed["logo"]), (&json!(null), &json!("logo.svg")));
     assert_eq!(
         (&changed["domains"], &changed["origins"]),
         (&json!(["acme.example"]), &json!(["https://acme.example"]))
@@ -48,15 +48,15 @@ async fn a_tenant_with_queues_is_not_removed_and_says_why(office: Office) {
 }
 
 async fn wrong_and_unknown_fields_are_all_named(office: Office) {
-    let body = json!({ "id": "Acme", "name": "", "colour": "green", "color": "#fff" });
+    let body = json!({ "id": "Acme", "name": "", "color": "green", "colour": "#fff" });
     let refused = office.root().post("/tenants", body).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (422, "wrong_fields".to_owned()));
     let fields = refused.wrong_fields();
     let names: Vec<_> = fields.iter().map(|field| field.split(':').next().unwrap()).collect();
-    assert_eq!(names, ["id", "name", "colour", "color"], "{fields:?}");
+    assert_eq!(names, ["id", "name", "color", "colour"], "{fields:?}");
     assert_eq!(refused.json()["error"]["field"], "id");
     assert!(
-        fields[3].contains("is not a field here; the fields are id, name, colour, logo, domains, origins"),
+        fields[3].contains("is not a field here; the fields are id, name, color, logo, domains, origins"),
         "{fields:?}"
     );
 }

@@ -32,7 +32,7 @@ impl Studio {
     }
 
     async fn of(office: Office, folder: TempDir) -> Self {
-        let acme = json!({ "id": "acme", "name": "Acme & Sons", "colour": "#c2185b", "logo": "logo.svg" });
+        let acme = json!({ "id": "acme", "name": "Acme & Sons", "color": "#c2185b", "logo": "logo.svg" });
         office.root().create("/tenants", acme).await;
         office.tenant("blue").await;
         office.queue("tour", "acme", json!({ "theme": "acme-summer", "name": "Summer tour" })).await;

@@ -31,7 +31,7 @@ impl Workshop {
     }
 
     async fn of(office: Office, place: Place) -> Self {
-        let acme = json!({ "id": "acme", "name": "Acme & Sons", "colour": "#c2185b", "logo": "logo.svg" });
+        let acme = json!({ "id": "acme", "name": "Acme & Sons", "color": "#c2185b", "logo": "logo.svg" });
         office.root().create("/tenants", acme).await;
         office.tenant("blue").await;
         let zoe = office.operator("zoe", "operator", &["acme"]).await;

@@ -137,7 +137,7 @@ pub(super) async fn tenants_are_kept_by_id(bench: &Bench) {
     let tenant = |letter: char, name: &str| Tenant {
         id: format!("{letter}-{unique}").parse().unwrap(),
         name: name.to_owned(),
-        colour: Some("#0a7d5a".to_owned()),
+        color: Some("#0a7d5a".to_owned()),
         logo: None,
         domains: Some(vec!["acme.example".to_owned()]),
         origins: Some(vec!["https://*.acme.example".parse().unwrap()]),
@@ -154,7 +154,7 @@ pub(super) async fn tenants_are_kept_by_id(bench: &Bench) {
 pub(super) async fn a_removed_tenant_is_gone_and_its_queues_stay(bench: &Bench) {
     let id: TenantId = format!("t-{}", SessionId::random()).parse().unwrap();
     let tenant =
-        Tenant { id: id.clone(), name: "Acme".to_owned(), colour: None, logo: None, domains: None, origins: None };
+        Tenant { id: id.clone(), name: "Acme".to_owned(), color: None, logo: None, domains: None, origins: None };
     bench.store.put_tenant(&tenant).await.unwrap();
     let room = bench.open(json!({ "tenant": id })).await;
     let listed = async || bench.store.tenants().await.unwrap().into_iter().any(|tenant| tenant.id == id);

@@ -46,7 +46,7 @@ impl<'a> Sample<'a> {
             visitor_status: &visitor_status,
             queue_name: &self.queue_name,
             brand_name: tenant.map_or("", |tenant| &tenant.name),
-            colour: tenant.and_then(|tenant| tenant.colour.as_ref()?.parse().ok()),
+            color: tenant.and_then(|tenant| tenant.color.as_ref()?.parse().ok()),
             logo: self.logo.as_deref(),
             language,
             nonce: &self.nonce,

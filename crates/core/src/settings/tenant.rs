@@ -16,8 +16,8 @@ pub struct Tenant {
     pub id: TenantId,
     /// The brand as visitors know it.
     pub name: String,
-    /// The brand's colour as `#rrggbb`; `None` is the built-in theme's own.
-    pub colour: Option<String>,
+    /// The brand's color as `#rrggbb`; `None` is the built-in theme's own.
+    pub color: Option<String>,
     /// Address of the brand's logo within its theme's folder; `None` shows the name instead.
     pub logo: Option<String>,
     /// Domains that the hosts and cookie domains of its queues are or lie below; `None` leaves them to superusers and the
@@ -41,19 +41,19 @@ impl Tenant {
         let mut fields = Fields::new(map, path);
         let id = fields.required("id", W::Id, id::<TenantId>);
         let brand = fields.required("name", W::Name, name);
-        let colour = fields.optional("colour", W::Colour, colour);
+        let color = fields.optional("color", W::Color, color);
         let logo = fields.optional("logo", W::Logo, logo);
         let domains = fields.optional("domains", W::Domains.with("most", ENTRIES_MAX), allowlist::domains);
         let origins = fields.optional("origins", W::Origins.with("most", ENTRIES_MAX), allowlist::origins);
         let errors = fields.finish();
         match (id, brand) {
-            (Some(id), Some(name)) if errors.is_empty() => Ok(Self { id, name, colour, logo, domains, origins }),
+            (Some(id), Some(name)) if errors.is_empty() => Ok(Self { id, name, color, logo, domains, origins }),
             _ => Err(errors),
         }
     }
 }
 
-fn colour(value: &Value) -> Option<String> {
+fn color(value: &Value) -> Option<String> {
     let text = value.as_str()?;
     let digits = text.strip_prefix('#')?;
     (digits.len() == 6 && digits.bytes().all(|b| b.is_ascii_hexdigit())).then(|| text.to_ascii_lowercase())

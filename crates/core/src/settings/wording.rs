@@ -45,7 +45,7 @@ wordings! {
         Methods("methods", "methods in capitals, such as \"GET\""),
         NamedValue("named_value", "{ name, value }, neither empty"),
         Networks("networks", "networks such as \"203.0.113.0/24\" or addresses"),
-        Colour("colour", "a colour such as \"#0a7d5a\""),
+        Color("color", "a color such as \"#0a7d5a\""),
         Domains("domains", "at most {most} domains such as \"example.com\", each with all names below it"),
         Origins("origins", "at most {most} origins such as \"https://www.example.com\", or \"https://*.example.com\" for all names below"),
         Logo("logo", "a file of the theme's folder, such as \"logo.svg\""),

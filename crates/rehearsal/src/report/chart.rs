@@ -78,12 +78,12 @@ impl Chart {
         for (index, line) in self.lines.iter().enumerate() {
             let dashes = if line.dashed { " dashed" } else { "" };
             let _ =
-                write!(svg, "<path class=\"line c{}{dashes}\" d=\"{}\"/>", index % COLOURS, scale.path(&line.points));
+                write!(svg, "<path class=\"line c{}{dashes}\" d=\"{}\"/>", index % COLORS, scale.path(&line.points));
         }
         svg += "</svg><p class=\"legend\">";
         for (index, line) in self.lines.iter().enumerate() {
             let dashes = if line.dashed { " dashed" } else { "" };
-            let _ = write!(svg, "<span class=\"key c{}{dashes}\">{}</span>", index % COLOURS, escape(&line.name));
+            let _ = write!(svg, "<span class=\"key c{}{dashes}\">{}</span>", index % COLORS, escape(&line.name));
         }
         svg + "</p></figure>\n"
     }
@@ -98,8 +98,8 @@ impl Chart {
     }
 }
 
-/// Colours that lines have in turn.
-pub(super) const COLOURS: usize = 6;
+/// Colors that lines have in turn.
+pub(super) const COLORS: usize = 6;
 
 struct Scale {
     until: f64,

@@ -202,7 +202,7 @@ impl Report {
     }
 }
 
-/// An outcome, as a class of the styles and for people: never by colour alone.
+/// An outcome, as a class of the styles and for people: never by color alone.
 pub(super) const fn outcome(verdict: &Verdict) -> (&'static str, &'static str) {
     match verdict.outcome {
         Outcome::Held => ("held", "\u{2713} held"),

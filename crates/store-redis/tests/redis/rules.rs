@@ -160,7 +160,7 @@ async fn tenants_come_back_by_id() {
     let tenant = |id: &str| Tenant {
         id: id.parse().unwrap(),
         name: id.to_owned(),
-        colour: None,
+        color: None,
         logo: None,
         domains: None,
         origins: None,

@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::FutureExt as _;
 use vestibule_core::{VisitorState, VisitorStatus};
-use vestibule_themes::{Language, PageView, PlainPage, Themes, queue_script};
+use vestibule_themes::{ErrorPage, Language, PageView, Themes, queue_script};
 
 fn page(view: &PageView<'_>) -> String {
     Themes::built_in()
@@ -86,7 +86,7 @@ fn a_visitor_without_a_place_is_told_none() {
         ..visitor_status(VisitorState::Unavailable)
     };
     let page = page(&view(&visitor_status));
-    assert!(page.contains("data-vestibule=\"place\" aria-labelledby=\"place-label\" hidden"));
+    assert!(page.contains("data-vestibule=\"position-section\" aria-labelledby=\"position-label\" hidden"));
     assert!(!page.contains(">none<") && !page.contains("undefined") && !page.contains("<code>"));
     assert_eq!(data(&page)["status_url"], "/_vestibule/status?queue=acme-tour");
 }
@@ -185,7 +185,7 @@ fn a_page_with_its_script_stays_small() {
 
 #[test]
 fn plain_pages_speak_every_language_and_run_no_script() {
-    for page in PlainPage::ALL {
+    for page in ErrorPage::ALL {
         for language in Language::ALL {
             let html = Themes::plain_page(page, language, "n0nce");
             assert!(html.contains(&format!("<html lang=\"{}\"", language.code())), "{page:?}");
@@ -196,12 +196,12 @@ fn plain_pages_speak_every_language_and_run_no_script() {
 
 #[test]
 fn pages_that_may_pass_retry_automatically() {
-    let refresh = format!("<meta http-equiv=\"refresh\" content=\"{}\">", PlainPage::RETRY_SECONDS);
-    for page in PlainPage::ALL {
+    let refresh = format!("<meta http-equiv=\"refresh\" content=\"{}\">", ErrorPage::RETRY_SECONDS);
+    for page in ErrorPage::ALL {
         let html = Themes::plain_page(page, Language::English, "n0nce");
         assert_eq!(html.contains(&refresh), page.retries(), "{page:?}");
     }
-    let html = Themes::plain_page(PlainPage::Unavailable, Language::English, "n0nce");
+    let html = Themes::plain_page(ErrorPage::Unavailable, Language::English, "n0nce");
     assert!(html.contains("Keep this page open: it retries automatically"), "{html}");
 }
 
@@ -210,7 +210,7 @@ fn a_site_that_is_down_shows_the_brand_and_how_long_the_session_is_kept() {
     let visitor_status = visitor_status(VisitorState::Admitted);
     let code = format!("<code>{}</code>", visitor_status.session.unwrap().support_code());
     for language in Language::ALL {
-        for page in [PlainPage::OriginDown, PlainPage::OriginSlow] {
+        for page in [ErrorPage::OriginDown, ErrorPage::OriginSlow] {
             let view = PageView { language, kept_seconds: Some(540), ..view(&visitor_status) };
             let html = Themes::built_in().error_page(None, page, &view).now_or_never().unwrap();
             assert!(html.contains("Acme") && html.contains(" 9 ") && html.contains(&code), "{language:?} {page:?}");
@@ -219,7 +219,7 @@ fn a_site_that_is_down_shows_the_brand_and_how_long_the_session_is_kept() {
         }
     }
     let outside = PageView { kept_seconds: None, refresh_seconds: 0, ..view(&visitor_status) };
-    let html = Themes::built_in().error_page(None, PlainPage::OriginDown, &outside).now_or_never().unwrap();
+    let html = Themes::built_in().error_page(None, ErrorPage::OriginDown, &outside).now_or_never().unwrap();
     assert!(!html.contains("You’re admitted") && !html.contains("http-equiv"), "{html}");
 }
 
@@ -228,7 +228,7 @@ fn a_newcomer_is_told_of_no_position_while_the_line_is_away() {
     let visitor_status = VisitorStatus { session: None, position: None, ..visitor_status(VisitorState::Unavailable) };
     let html = page(&view(&visitor_status));
     assert!(html.contains(">One moment</h1>") && html.contains("you join the line when it is available"));
-    assert!(html.contains("data-vestibule=\"keep\" hidden"), "{html}");
+    assert!(html.contains("data-vestibule=\"hold-notice\" hidden"), "{html}");
     assert!(page(&view(&self::visitor_status(VisitorState::Unavailable))).contains(">Reconnecting</h1>"));
 }
 
@@ -262,7 +262,7 @@ fn a_closed_queue_says_how_long_the_position_is_kept() {
 #[test]
 fn an_answer_that_is_too_large_is_told_with_the_limit() {
     for language in Language::ALL {
-        let html = Themes::plain_page(PlainPage::AnswerTooLarge { limit_mib: 6 }, language, "n0nce");
+        let html = Themes::plain_page(ErrorPage::ResponseTooLarge { limit_mib: 6 }, language, "n0nce");
         assert!(html.contains(" 6 M") && !html.contains("{n}"), "{language:?}");
     }
 }

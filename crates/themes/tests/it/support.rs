@@ -34,7 +34,7 @@ pub(crate) fn view(visitor_status: &VisitorStatus) -> PageView<'_> {
         visitor_status,
         queue_name: "World tour",
         brand_name: "Acme",
-        colour: "#c2185b".parse().ok(),
+        color: "#c2185b".parse().ok(),
         logo: Some("/_vestibule/theme/acme-tour/logo.svg"),
         language: Language::English,
         nonce: "n0nce",

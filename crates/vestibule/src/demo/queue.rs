@@ -26,7 +26,7 @@ pub(super) fn queue_id() -> anyhow::Result<QueueId> {
 /// The settings: one brand, one queue before the shop.
 pub(super) fn document(quota: u64, shop: SocketAddr) -> anyhow::Result<Document> {
     let document = json!({
-        "tenants": [{ "id": QUEUE, "name": "Tidewater Hall", "colour": "#c2410c" }],
+        "tenants": [{ "id": QUEUE, "name": "Tidewater Hall", "color": "#c2410c" }],
         "queues": [{
             "id": QUEUE, "tenant": QUEUE, "name": "Nine Lighthouses", "hosts": ["*"], "quota": quota,
             "waiting_ttl": 30, "active_ttl": ACTIVE_TTL, "claim_ttl": 15, "hold_ttl": 600,

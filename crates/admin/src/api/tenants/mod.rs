@@ -33,8 +33,8 @@ pub(crate) struct TenantView {
     id: String,
     /// The brand as visitors know it.
     name: String,
-    /// The brand's colour as `#rrggbb`; `null` is the theme's own.
-    colour: Option<String>,
+    /// The brand's color as `#rrggbb`; `null` is the theme's own.
+    color: Option<String>,
     /// The brand's logo within its theme; `null` shows the name.
     logo: Option<String>,
     /// Domains that the hosts and cookie domains of its queues are or lie below; `null` leaves them to superusers.
@@ -45,9 +45,9 @@ pub(crate) struct TenantView {
 
 impl From<Tenant> for TenantView {
     fn from(tenant: Tenant) -> Self {
-        let Tenant { id, name, colour, logo, domains, origins } = tenant;
+        let Tenant { id, name, color, logo, domains, origins } = tenant;
         let origins = origins.map(|origins| origins.into_iter().map(String::from).collect());
-        Self { id: id.to_string(), name, colour, logo, domains, origins }
+        Self { id: id.to_string(), name, color, logo, domains, origins }
     }
 }
 
@@ -62,9 +62,9 @@ pub(crate) struct TenantDraft {
     /// The brand as visitors know it.
     #[schema(min_length = 1, max_length = 120)]
     name: String,
-    /// The brand's colour.
+    /// The brand's color.
     #[schema(pattern = "^#[0-9a-fA-F]{6}$")]
-    colour: Option<String>,
+    color: Option<String>,
     /// The brand's logo within its theme.
     #[schema(max_length = 120)]
     logo: Option<String>,
@@ -85,9 +85,9 @@ pub(crate) struct TenantPatch {
     /// The brand as visitors know it.
     #[schema(min_length = 1, max_length = 120, required = false, nullable = false)]
     name: Option<String>,
-    /// The brand's colour.
+    /// The brand's color.
     #[schema(pattern = "^#[0-9a-fA-F]{6}$")]
-    colour: Option<String>,
+    color: Option<String>,
     /// The brand's logo within its theme.
     #[schema(max_length = 120)]
     logo: Option<String>,

@@ -15,7 +15,7 @@ use crate::wording::Wording;
 /// Previews a theme
 ///
 /// The page that visitors would see, with sample data, for a frame: it runs no script and reaches nothing of the
-/// backoffice. Of a theme that is not there it is the built-in page in the tenant's colours.
+/// backoffice. Of a theme that is not there it is the built-in page in the tenant's colors.
 #[utoipa::path(get, path = "/themes/{theme}/preview", tag = "themes",
     params(("theme" = String, Path, description = "Id of the theme"),
         ("version" = Option<String>, Query, description = "Id of the version; what is live without it"),

@@ -38,7 +38,7 @@ impl Keeper {
         let tenant = Tenant {
             id: "acme".parse().unwrap(),
             name: "Acme".to_owned(),
-            colour: None,
+            color: None,
             logo: None,
             domains: None,
             origins: None,

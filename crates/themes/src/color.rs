@@ -1,4 +1,4 @@
-//! A brand's one colour, and the ones made from it that can be read on it and beside it.
+//! A brand's one color, and the ones made from it that can be read on it and beside it.
 //!
 //! Contrast as in WCAG 2.2, "relative luminance" and "contrast ratio".
 
@@ -11,49 +11,49 @@ use serde::Serialize;
 const READABLE: f64 = 4.5;
 /// The same for the accent on dark pages, where more is kinder to the eye.
 const READABLE_ON_DARK: f64 = 6.0;
-const WHITE: Colour = Colour([255, 255, 255]);
-const BLACK: Colour = Colour([0, 0, 0]);
-const DARK_PAGE: Colour = Colour([18, 20, 25]);
-const DARK_CARD: Colour = Colour([27, 30, 37]);
+const WHITE: Color = Color([255, 255, 255]);
+const BLACK: Color = Color([0, 0, 0]);
+const DARK_PAGE: Color = Color([18, 20, 25]);
+const DARK_CARD: Color = Color([27, 30, 37]);
 
-/// A colour `#rrggbb`.
+/// A color `#rrggbb`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Colour([u8; 3]);
+pub struct Color([u8; 3]);
 
-/// What a colour looks like.
+/// What a color looks like.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("takes a colour as #rrggbb")]
-pub struct ColourError;
+#[error("takes a color as #rrggbb")]
+pub struct ColorError;
 
-impl Default for Colour {
+impl Default for Color {
     /// The built-in theme's own: a calm blue.
     fn default() -> Self {
         Self([46, 91, 214])
     }
 }
 
-impl FromStr for Colour {
-    type Err = ColourError;
+impl FromStr for Color {
+    type Err = ColorError;
 
-    fn from_str(text: &str) -> Result<Self, ColourError> {
-        let digits = text.strip_prefix('#').ok_or(ColourError)?;
+    fn from_str(text: &str) -> Result<Self, ColorError> {
+        let digits = text.strip_prefix('#').ok_or(ColorError)?;
         if digits.len() != 6 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
-            return Err(ColourError);
+            return Err(ColorError);
         }
-        let rgb = u32::from_str_radix(digits, 16).map_err(|_| ColourError)?;
+        let rgb = u32::from_str_radix(digits, 16).map_err(|_| ColorError)?;
         let [_, red, green, blue] = rgb.to_be_bytes();
         Ok(Self([red, green, blue]))
     }
 }
 
-impl fmt::Display for Colour {
+impl fmt::Display for Color {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [red, green, blue] = self.0;
         write!(f, "#{red:02x}{green:02x}{blue:02x}")
     }
 }
 
-impl Colour {
+impl Color {
     fn luminance(self) -> f64 {
         let [red, green, blue] = self.0.map(|channel| {
             let share = f64::from(channel) / 255.0;
@@ -67,7 +67,7 @@ impl Colour {
         (a.max(b) + 0.05) / (a.min(b) + 0.05)
     }
 
-    /// This colour with `percent` of the other in it.
+    /// This color with `percent` of the other in it.
     fn mixed(self, other: Self, percent: u8) -> Self {
         let share = f64::from(percent) / 100.0;
         let mix = |a: u8, b: u8| (f64::from(a) + (f64::from(b) - f64::from(a)) * share).round() as u8;
@@ -78,12 +78,12 @@ impl Colour {
 
     /// As much of the other in it as it takes to be read on all of `grounds`.
     fn readable_on(self, grounds: &[Self], least: f64, other: Self) -> Self {
-        let reads = |colour: &Self| grounds.iter().all(|ground| colour.contrast(*ground) >= least);
+        let reads = |color: &Self| grounds.iter().all(|ground| color.contrast(*ground) >= least);
         (0..=100).step_by(4).map(|percent| self.mixed(other, percent)).find(reads).unwrap_or(other)
     }
 }
 
-/// The colours of a page, all as `#rrggbb`.
+/// The colors of a page, all as `#rrggbb`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Palette {
     /// The brand's own.
@@ -105,8 +105,8 @@ pub(crate) struct Palette {
 }
 
 impl Palette {
-    pub(crate) fn of(brand: Colour) -> Self {
-        let light = Colour([247, 248, 250]).mixed(brand, 2);
+    pub(crate) fn of(brand: Color) -> Self {
+        let light = Color([247, 248, 250]).mixed(brand, 2);
         let dark = DARK_PAGE.mixed(brand, 3);
         let on_brand = if brand.contrast(WHITE) >= brand.contrast(BLACK) { WHITE } else { BLACK };
         Self {
@@ -128,21 +128,21 @@ mod tests {
     use proptest::prelude::*;
 
     fn contrast(a: &str, b: &str) -> f64 {
-        a.parse::<Colour>().unwrap().contrast(b.parse().unwrap())
+        a.parse::<Color>().unwrap().contrast(b.parse().unwrap())
     }
 
     #[test]
-    fn only_six_hex_digits_are_a_colour() {
-        assert_eq!("#C2185b".parse::<Colour>().unwrap().to_string(), "#c2185b");
+    fn only_six_hex_digits_are_a_color() {
+        assert_eq!("#C2185b".parse::<Color>().unwrap().to_string(), "#c2185b");
         for bad in ["", "#fff", "c2185b", "#c2185g", "#+2185b", "#c2185b;}", "#éé12"] {
-            assert_eq!(bad.parse::<Colour>(), Err(ColourError), "{bad}");
+            assert_eq!(bad.parse::<Color>(), Err(ColorError), "{bad}");
         }
     }
 
     proptest! {
         #[test]
         fn whatever_the_brand_everything_can_be_read(rgb in any::<[u8; 3]>()) {
-            let palette = Palette::of(Colour(rgb));
+            let palette = Palette::of(Color(rgb));
             for (front, ground) in [
                 (&palette.on_brand, &palette.brand),
                 (&palette.accent_light, &palette.page_light),

@@ -1,4 +1,4 @@
-//! The admin address of `vestibule serve`: the backoffice and the metrics, for those who run the site, not for visitors.
+//! The admin listener of `vestibule serve`: the backoffice and the metrics.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,15 +15,15 @@ use vestibule_core::records::RecordStore;
 use vestibule_metrics::{Metrics, MetricsToken, RequestMetrics};
 
 use crate::cli::ServeOptions;
-use crate::serve::elsewhere;
+use crate::serve::suggest_other_address;
 use crate::server::{ConnectionLimits, Server};
 
-/// How long a client may pause within a body: what is sent here is small, but for themes.
-const BODY_PATIENCE: Duration = Duration::from_secs(10);
-/// Longest pause between two tries to make the first superuser while the store is away.
+/// How long a client may stall within a body; bodies are small, except for themes.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum pause between attempts to create the first superuser while the store is unavailable.
 const BOOTSTRAP_PAUSE_MAX: Duration = Duration::from_secs(10);
 
-/// A server that listens already.
+/// A bound admin listener.
 pub(crate) struct Admin {
     server: Server,
     router: Router,
@@ -31,7 +31,7 @@ pub(crate) struct Admin {
     has_metrics: bool,
 }
 
-/// Begins to listen on `--admin-listen`; `None` if it is not given.
+/// Starts listening on `--admin-listen`; `None` if it is not set.
 pub(crate) fn bind(
     options: &ServeOptions,
     limits: ConnectionLimits,
@@ -40,26 +40,28 @@ pub(crate) fn bind(
 ) -> anyhow::Result<Option<Admin>> {
     let Some(listen) = &options.admin_listen else { return Ok(None) };
     let token = metrics_token(options)?;
-    let named = options.admin_bootstrap.as_deref().filter(|text| !text.is_empty());
-    let named = named.map(|text| text.parse().map_err(|error| anyhow::anyhow!("--admin-bootstrap {error}")));
-    let first = FirstSuperuser { records: Arc::clone(&parts.records), named: named.transpose()? };
+    let bootstrap = options.admin_bootstrap.as_deref().filter(|text| !text.is_empty());
+    let bootstrap = bootstrap.map(|text| text.parse().map_err(|error| anyhow::anyhow!("--admin-bootstrap {error}")));
+    let first = FirstSuperuser { records: Arc::clone(&parts.records), operator: bootstrap.transpose()? };
     if options.store == "memory" {
-        warn!("in memory, operators and what they change last until this program ends: --store takes a Redis");
+        warn!("the memory store loses operators and their changes when this process ends; use a Redis URL for --store");
     }
     let metrics = Metrics::new(Arc::clone(&parts.store)).with_requests(requests);
     let has_metrics = token.is_some();
-    // Every role that is asked here has its own router, its own paths and its own say on who may ask.
+    // The backoffice and the metrics each have their own router, paths and authorization.
     let router = match token {
         Some(token) => backoffice(parts).merge(vestibule_metrics::router(metrics, token)),
-        // Else the dashboard would answer, which has a page for every path.
+        // Otherwise the dashboard would respond, which has a page for every path.
         None => backoffice(parts).route("/metrics", any(async || StatusCode::NOT_FOUND)),
     };
-    let server =
-        Server::bind(listen).map_err(elsewhere("--admin-listen"))?.with_limits(limits).with_patience(BODY_PATIENCE);
+    let server = Server::bind(listen)
+        .map_err(suggest_other_address("--admin-listen"))?
+        .with_limits(limits)
+        .with_body_timeout(BODY_TIMEOUT);
     Ok(Some(Admin { server, router, first, has_metrics }))
 }
 
-/// The backoffice, told who a connection comes from.
+/// The backoffice with the peer address of each connection.
 pub(crate) fn backoffice(parts: AdminParts) -> Router {
     vestibule_admin::router(parts).layer(from_fn(async |mut request: Request, next: Next| -> Response {
         if let Some(vestibule_gate::PeerAddress(peer)) = request.extensions().get().copied() {
@@ -69,20 +71,19 @@ pub(crate) fn backoffice(parts: AdminParts) -> Router {
     }))
 }
 
-/// Metrics tell what a business sells and how much, so there are none without a token: what can be reached from this
-/// machine may be reached by others through it.
+/// Metrics show business figures, so they need a token even on a local address.
 fn metrics_token(options: &ServeOptions) -> anyhow::Result<Option<MetricsToken>> {
     let given = options.metrics_token.as_deref().filter(|text| !text.is_empty());
     given.map(|text| text.parse().map_err(|error| anyhow::anyhow!("--metrics-token {error}"))).transpose()
 }
 
 impl Admin {
-    /// The address that it listens on.
+    /// The address of the listener.
     pub(crate) fn address(&self) -> String {
         self.server.address()
     }
 
-    /// Serves for ever: while the gate drains there is still something to watch.
+    /// Serves forever, also while the gate shuts down.
     pub(crate) async fn serve(self) {
         let address = self.server.address();
         if !vestibule_admin::has_dashboard() {
@@ -95,25 +96,25 @@ impl Admin {
         } else {
             info!(address, "serving the backoffice; --metrics-token turns metrics on, at /metrics");
         }
-        tokio::spawn(self.first.make());
+        tokio::spawn(self.first.create());
         self.server.serve(self.router, std::future::pending(), Duration::ZERO).await;
     }
 }
 
-/// Who signs in first.
+/// The first superuser.
 struct FirstSuperuser {
     records: Arc<dyn RecordStore>,
-    named: Option<NewOperator>,
+    operator: Option<NewOperator>,
 }
 
 impl FirstSuperuser {
-    /// Makes the one that was named, as soon as the store takes it; says what to do where nobody can sign in.
-    async fn make(self) {
+    /// Creates the configured superuser, with retries. Without one, warns if nobody can sign in.
+    async fn create(self) {
         let mut pause = Duration::from_millis(100);
         loop {
             match self.try_once().await {
                 Ok(()) => return,
-                Err(error) => warn!(%error, "the store can't be asked for operators yet; trying again"),
+                Err(error) => warn!(%error, "cannot read operators from the store; retrying"),
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(BOOTSTRAP_PAUSE_MAX);
@@ -121,11 +122,11 @@ impl FirstSuperuser {
     }
 
     async fn try_once(&self) -> Result<(), vestibule_core::StoreError> {
-        match &self.named {
+        match &self.operator {
             Some(first) => drop(vestibule_admin::bootstrap(&*self.records, first).await?),
             None if !vestibule_admin::has_superuser(&*self.records).await? => warn!(
-                "nobody can sign in to the backoffice yet: start with VESTIBULE_ADMIN_BOOTSTRAP=name:password, or make \
-                 one with vestibule admin create-user"
+                "the backoffice has no superuser: set VESTIBULE_ADMIN_BOOTSTRAP=name:password, or run vestibule admin \
+                 create-user"
             ),
             None => {}
         }

@@ -1,4 +1,4 @@
-//! `vestibule admin create-user`: makes somebody who may sign in to the backoffice.
+//! `vestibule admin create-user`: creates an operator of the backoffice.
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
@@ -10,47 +10,48 @@ use vestibule_http::open_store_and_records;
 
 use crate::cli::CreateUserOptions;
 
-/// How long the store may take for one operation: nobody waits in a line for this.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Where the password is read from if it is set.
-const PASSWORD: &str = "VESTIBULE_ADMIN_PASSWORD";
+/// Timeout of a store operation. No visitor waits for this command, so it may be long.
+const STORE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Environment variable that has the password.
+const PASSWORD_VARIABLE: &str = "VESTIBULE_ADMIN_PASSWORD";
 
-/// Makes one. Exit status 1 if the name is taken.
+/// Creates an operator. Exit status 1 if the name is taken.
 pub(crate) async fn create_user(options: CreateUserOptions) -> anyhow::Result<ExitCode> {
     if options.store == "memory" {
-        bail!("--store takes a Redis: in memory, operators end with the program that keeps them");
+        bail!("--store must be a Redis URL: the memory store ends with its process");
     }
-    let (_, records) = open_store_and_records("--store", &options.store, PATIENCE)?;
+    let (_, records) = open_store_and_records("--store", &options.store, STORE_TIMEOUT)?;
     let CreateUserOptions { name, role, tenants, replace, .. } = options;
     let password = password()?;
     let new = match role.as_str() {
         "superuser" if !tenants.is_empty() => {
-            bail!("--tenant goes with --role operator or viewer: a superuser has all")
+            bail!("--tenant requires --role operator or viewer: a superuser has access to all tenants")
         }
         "superuser" => NewOperator::superuser(&name, &password),
         "operator" => NewOperator::operator(&name, &password, tenants),
         _ => NewOperator::viewer(&name, &password, tenants),
     }?;
-    let made = if replace { replace_operator(&*records, &new).await } else { create_operator(&*records, &new).await };
-    if made.context("the store could not be written")? {
-        println!("{name}: made, a {role}");
+    let created =
+        if replace { replace_operator(&*records, &new).await } else { create_operator(&*records, &new).await };
+    if created.context("cannot write to the store")? {
+        println!("Created {role} {name}");
         return Ok(ExitCode::SUCCESS);
     }
-    println!("{name}: not made, there is an operator of this name; --replace makes them anew");
+    println!("\"{name}\" already exists; use --replace to reset it");
     Ok(ExitCode::FAILURE)
 }
 
-/// The password from the environment, or asked for twice where somebody sits at the terminal.
+/// The password from the environment, or from a prompt on the terminal.
 fn password() -> anyhow::Result<String> {
-    if let Ok(password) = std::env::var(PASSWORD) {
+    if let Ok(password) = std::env::var(PASSWORD_VARIABLE) {
         return Ok(password);
     }
     if !std::io::stdin().is_terminal() {
-        bail!("nobody is there to be asked for a password: set {PASSWORD}");
+        bail!("stdin is not a terminal; set {PASSWORD_VARIABLE}");
     }
     let password = rpassword::prompt_password("Password: ")?;
-    if rpassword::prompt_password("The same again: ")? != password {
-        bail!("these were two different passwords; nothing was made");
+    if rpassword::prompt_password("Repeat password: ")? != password {
+        bail!("passwords do not match; nothing was created");
     }
     Ok(password)
 }

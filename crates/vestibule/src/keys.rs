@@ -1,4 +1,5 @@
-//! Keys of a stand-alone program: given, or made once and kept in the state folder, so that a restart loses nobody.
+//! Signing keys of a stand-alone program: configured, or generated once in the state folder so that tickets survive a
+//! restart.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -18,10 +19,10 @@ pub(crate) fn state_folder(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     given
         .or_else(|| from("XDG_STATE_HOME", "vestibule"))
         .or_else(|| from("HOME", ".local/state/vestibule"))
-        .context("no folder to keep keys in: give one with --state DIR, or keys with --ticket-keys and --pass-keys")
+        .context("no folder for generated keys: pass --state DIR, or --ticket-keys and --pass-keys")
 }
 
-/// The keys that were given, or those of the state folder, made now if there are none. Says whether they are its own.
+/// The configured keys, or those of the state folder, generated if there are none. Returns whether they were generated.
 pub(crate) fn load_keys(
     variable: &'static str,
     given: Option<&str>,
@@ -38,7 +39,7 @@ pub(crate) fn load_keys(
             let mode = fs::metadata(&path)?.permissions().mode() & 0o777;
             if mode & 0o077 != 0 {
                 bail!(
-                    "{shown} can be read by others (mode {mode:o}): chmod 600 it, and replace the keys if others had access"
+                    "{shown} is readable by other users (mode {mode:o}): run chmod 600 on it, and replace the keys if others had access"
                 );
             }
             let keys = text.trim().parse().with_context(|| shown.clone())?;
@@ -46,18 +47,18 @@ pub(crate) fn load_keys(
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let keys = random_key(file.split('.').next().unwrap_or("key"))?;
-            write_private(folder, &path, &keys.expose()).with_context(|| format!("keys can't be kept at {shown}"))?;
-            info!(file = shown, "made new keys");
+            write_private(folder, &path, &keys.expose()).with_context(|| format!("cannot write keys to {shown}"))?;
+            info!(file = shown, "generated new keys");
             Ok((keys, true))
         }
-        Err(error) => Err(error).with_context(|| format!("keys can't be read from {shown}")),
+        Err(error) => Err(error).with_context(|| format!("cannot read keys from {shown}")),
     }
 }
 
-/// One key of fresh random bytes.
+/// A new random key.
 pub(crate) fn random_key(kid: &str) -> anyhow::Result<KeyList> {
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("no random bytes to be had: {error}"))?;
+    getrandom::fill(&mut bytes).map_err(|error| anyhow::anyhow!("no random bytes: {error}"))?;
     Ok(KeyList::of_bytes(&format!("{kid}-1"), bytes))
 }
 
@@ -73,12 +74,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_made_once_and_are_nobody_else_s_to_read() {
+    fn generated_keys_are_reused_with_mode_0600() {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
         let load = || load_keys("--ticket-keys", None, &state, "ticket.keys");
-        let (first, own) = load().unwrap();
-        assert!(own);
+        let (first, generated) = load().unwrap();
+        assert!(generated);
         assert_eq!(load().unwrap().0, first, "a restart finds the same keys");
         let path = state.join("ticket.keys");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);

@@ -1,16 +1,16 @@
-//! How many connections the listeners of `vestibule serve` hold, by its options and the system's limit of descriptors.
+//! Connection limits of `vestibule serve`, from its options and the file descriptor limit of the process.
 
 use crate::cli::ServeOptions;
 use crate::server::ConnectionLimits;
 
-/// Descriptors for everything that is no connection of a client or to an origin: the store, files, listeners.
+/// Descriptors reserved for the store, files and listeners.
 const RESERVED: usize = 64;
-/// Most connections of the backoffice.
+/// Maximum number of backoffice connections.
 const ADMIN_CONNECTIONS: usize = 512;
-/// The backoffice's share of few descriptors: one in eight.
+/// If descriptors are scarce, the backoffice gets one in eight.
 const ADMIN_SHARE: usize = 8;
-/// Fewest connections, however few descriptors there are.
-const LEAST: usize = 16;
+/// Minimum number of connections of a listener.
+const CONNECTIONS_MIN: usize = 16;
 
 /// The limits of both listeners.
 #[derive(Debug)]
@@ -20,13 +20,16 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Within so many descriptors. A visitor of a proxied site takes two: their connection, and one to the site.
+    /// Limits for this number of descriptors. A visitor of a proxied site uses two: one to the gate and one to the origin.
     pub(crate) fn new(options: &ServeOptions, descriptors: u64) -> Self {
         let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
         let left = descriptors.saturating_sub(RESERVED);
-        let admin =
-            if options.admin_listen.is_some() { ADMIN_CONNECTIONS.min(left / ADMIN_SHARE).max(LEAST) } else { 0 };
-        let gate = options.connections.min(left.saturating_sub(admin) / 2).max(LEAST);
+        let admin = if options.admin_listen.is_some() {
+            ADMIN_CONNECTIONS.min(left / ADMIN_SHARE).max(CONNECTIONS_MIN)
+        } else {
+            0
+        };
+        let gate = options.connections.min(left.saturating_sub(admin) / 2).max(CONNECTIONS_MIN);
         let per_network = |total: usize, proxies: usize| {
             (proxies == 0).then(|| options.connections_per_address.min(total / 2).max(1))
         };
@@ -52,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn few_descriptors_mean_few_connections() {
+    fn few_descriptors_lower_connection_limits() {
         let admin = ["--admin-listen", "127.0.0.1:0"];
         assert_eq!(limits(&admin, 256), [(84, Some(42)), (24, Some(12))]);
         assert_eq!(limits(&admin, 1 << 20), [(10_000, Some(256)), (512, Some(256))]);
@@ -60,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_proxy_an_address_has_no_limit() {
+    fn trusted_proxies_lift_the_limit_per_address() {
         let gate = ["--admin-listen", "127.0.0.1:0", "--trusted-proxies", "1"];
         assert_eq!(limits(&gate, 4096), [(1764, None), (504, Some(252))]);
         let both = [&gate[..], &["--admin-trusted-proxies", "1"]].concat();

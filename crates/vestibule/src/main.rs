@@ -1,8 +1,7 @@
 //! The stand-alone program: the gate and the purge in one process, over any store.
 //!
-//! `vestibule serve` runs them, `vestibule check` reads a settings file and says what is wrong with it, `vestibule apply`
-//! writes one into the Redis that gates share, and `vestibule demo` shows the whole of it on one machine, with a small
-//! shop as the site and a crowd before it.
+//! `vestibule serve` runs them, `vestibule check` validates a settings file, `vestibule apply` writes one to the Redis that
+//! gates share, and `vestibule demo` runs everything on one machine with a sample shop and simulated visitors.
 
 mod admin;
 mod apply;
@@ -10,8 +9,8 @@ mod check;
 mod cli;
 mod create_user;
 mod demo;
-mod file_record;
 mod keys;
+mod last_applied_settings;
 mod limits;
 mod plan;
 mod provider;
@@ -26,7 +25,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-/// A request is many small allocations on two threads: with the system's allocator it costs a third more.
+/// A request makes many small allocations on two threads; the system's allocator needs a third more CPU time for it.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -54,7 +53,7 @@ fn run(program: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Resul
     run_on(None, program)
 }
 
-/// On so many threads, or one for each processor.
+/// Runs on this number of threads, by default one per processor.
 fn run_on(threads: Option<u16>, program: impl Future<Output = anyhow::Result<ExitCode>>) -> anyhow::Result<ExitCode> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if let Some(threads) = threads {

@@ -1,4 +1,4 @@
-//! `vestibule plan`: plays a crowd on the rules in virtual time, and says how long people will wait.
+//! `vestibule plan`: simulates a workload in virtual time and reports the waits and the cost.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,39 +12,39 @@ use vestibule_rehearsal::report::{Report, Scene, Sweep};
 use vestibule_rehearsal::{Crowd, Observation, account_of};
 
 use crate::cli::whole;
-use crate::rehearse::{CrowdOptions, OutputOptions, finish, status, write};
+use crate::rehearse::{CrowdOptions, OutputOptions, exit_code, finish, write};
 use crate::settings_file::read_settings;
 
-/// Most quotas of one sweep.
+/// Maximum number of quotas in a comparison.
 const QUOTAS_MAX: usize = 50;
 
 #[derive(Args)]
 pub(crate) struct PlanOptions {
-    /// The quota; several with commas between them are compared
+    /// Quota; a comma-separated list compares several
     #[arg(long, value_delimiter = ',', required_unless_present = "settings", value_name = "N")]
     quota: Vec<u64>,
 
-    /// Settings file to take the queue's rules from
+    /// Settings file with the rules of the queue
     #[arg(long, requires = "queue", value_name = "FILE")]
     settings: Option<PathBuf>,
 
-    /// The queue in it
+    /// ID of the queue in the settings file
     #[arg(long, requires = "settings", value_name = "ID")]
     queue: Option<String>,
 
-    /// Most admissions a minute
+    /// Maximum number of admissions per minute
     #[arg(long, value_name = "N")]
     admissions_per_minute: Option<u64>,
 
-    /// How long a visit keeps one present in line, in seconds
+    /// Time after a visit until a waiting session expires, in seconds
     #[arg(long, default_value_t = 60, conflicts_with = "settings", value_parser = whole::<u64>(3..=3600), value_name = "SECONDS")]
     waiting_ttl: u64,
 
-    /// How long a visit keeps a place, in seconds
+    /// Time after a visit until an active session expires, in seconds
     #[arg(long, default_value_t = 600, conflicts_with = "settings", value_parser = whole::<u64>(1..=86_400), value_name = "SECONDS")]
     active_ttl: u64,
 
-    /// How long a place waits for who was let in while away, in seconds
+    /// Time until an admitted visitor who does not return loses the slot, in seconds
     #[arg(long, default_value_t = 30, conflicts_with = "settings", value_parser = whole::<u64>(1..=3600), value_name = "SECONDS")]
     claim_ttl: u64,
 
@@ -55,9 +55,9 @@ pub(crate) struct PlanOptions {
     output: OutputOptions,
 }
 
-/// Plays the crowd before each of the quotas.
+/// Simulates the workload with each quota.
 pub(crate) fn plan(options: &PlanOptions) -> ExitCode {
-    status(run(options))
+    exit_code(run(options))
 }
 
 fn run(options: &PlanOptions) -> anyhow::Result<bool> {
@@ -65,7 +65,7 @@ fn run(options: &PlanOptions) -> anyhow::Result<bool> {
     let rules = rules(options)?;
     let quotas = if options.quota.is_empty() { vec![rules.quota] } else { options.quota.clone() };
     if quotas.len() > QUOTAS_MAX {
-        bail!("--quota: {} quotas are more than the {QUOTAS_MAX} that are compared at most", quotas.len());
+        bail!("--quota: {} quotas; the maximum is {QUOTAS_MAX}", quotas.len());
     }
     let mut reports = Vec::new();
     for quota in quotas {
@@ -90,8 +90,8 @@ fn report(options: &PlanOptions, crowd: &Crowd, rules: &LineRules) -> Report {
     let (stories, tally) = (&planned.stories, &planned.tally);
     let quota = Some(rules.quota);
     let account = account_of(stories, tally, quota, planned.lasted, planned.over, &Observation::default());
-    let ended = if planned.over { "everybody is gone" } else { "two days were over and some were still there" };
-    let target = format!("the rules of the line, quota {}", rules.quota);
+    let ended = if planned.over { "all visitors have left" } else { "the limit of two days was reached" };
+    let target = format!("simulation with quota {}", rules.quota);
     let scene = Scene::of("plan", target, crowd, quota, planned.lasted, ended);
     let mut report = Report::new(scene, &account, stories, tally, &options.output.fail_if);
     report.remark();
@@ -121,11 +121,11 @@ fn rules(options: &PlanOptions) -> anyhow::Result<LineRules> {
 }
 
 fn rules_of(path: &Path, queue: &str) -> anyhow::Result<LineRules> {
-    let nowhere: Option<Origin> = "http://127.0.0.1".parse().ok();
-    let document = read_settings(path, nowhere.as_ref())?;
+    let any_origin: Option<Origin> = "http://127.0.0.1".parse().ok();
+    let document = read_settings(path, any_origin.as_ref())?;
     let found = document.queues.iter().find(|settings| settings.id.as_str() == queue);
     let names: Vec<&str> = document.queues.iter().map(|settings| settings.id.as_str()).collect();
-    let found =
-        found.with_context(|| format!("{} has no queue {queue:?}; it has {}", path.display(), names.join(", ")))?;
+    let found = found
+        .with_context(|| format!("{} has no queue {queue:?}; its queues are {}", path.display(), names.join(", ")))?;
     Ok(found.line.clone())
 }

@@ -1,43 +1,43 @@
-//! The identity provider of `vestibule serve`.
+//! OpenID Connect options of `vestibule serve`.
 
 use clap::Args;
 use vestibule_admin::{ProviderConfig, ProviderConfigError, ProviderTexts};
 
 #[derive(Args, Clone)]
 pub(crate) struct ProviderOptions {
-    /// Address of an `OpenID` Connect provider through which operators may sign in to the backoffice, too
+    /// Issuer URL of an `OpenID` Connect provider for single sign-on to the backoffice
     #[arg(long, env = "VESTIBULE_OIDC_ISSUER", value_name = "URL")]
     pub(crate) oidc_issuer: Option<String>,
 
-    /// What the provider knows this backoffice by
+    /// Client ID registered with the provider
     #[arg(long, env = "VESTIBULE_OIDC_CLIENT_ID", value_name = "ID")]
     pub(crate) oidc_client_id: Option<String>,
 
-    /// The secret that goes with it. Others on this machine can read a command line: better say it by the environment
+    /// Client secret. Prefer the environment variable: other users of the machine can read a command line
     #[arg(long, env = "VESTIBULE_OIDC_CLIENT_SECRET", hide_env_values = true, value_name = "SECRET")]
     pub(crate) oidc_client_secret: Option<String>,
 
-    /// PEM file with the authorities that the provider's certificate is of, instead of the public ones
+    /// PEM file with the CA certificates of the provider, instead of the public CAs
     #[arg(long, env = "VESTIBULE_OIDC_CA", value_name = "FILE")]
     pub(crate) oidc_ca: Option<String>,
 
-    /// What the button says [default: Single sign-on]
+    /// Label of the sign-in button [default: Single sign-on]
     #[arg(long, env = "VESTIBULE_OIDC_NAME", value_name = "NAME")]
     pub(crate) oidc_name: Option<String>,
 
-    /// What names the operator: email, `preferred_username` or sub [default: email]
+    /// Claim that has the name of the operator: email, `preferred_username` or sub [default: email]
     #[arg(long, env = "VESTIBULE_OIDC_CLAIM", value_name = "CLAIM")]
     pub(crate) oidc_claim: Option<String>,
 
-    /// Where browsers reach the backoffice; register `<it>/api/v1/sign-in/provider/callback` with the provider
+    /// Public URL of the backoffice; register `<URL>/api/v1/sign-in/oidc/callback` with the provider
     #[arg(long, env = "VESTIBULE_ADMIN_URL", value_name = "URL")]
     pub(crate) admin_url: Option<String>,
 }
 
 impl ProviderOptions {
-    /// The provider; `None` if none is named.
+    /// The provider; `None` if it is not configured.
     pub(crate) fn config(&self) -> Result<Option<ProviderConfig>, ProviderConfigError> {
-        let text = |given: &Option<String>| given.clone().unwrap_or_default();
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
         ProviderConfig::of(&ProviderTexts {
             issuer: text(&self.oidc_issuer),
             client_id: text(&self.oidc_client_id),

@@ -1,4 +1,4 @@
-//! `vestibule rehearse`: plays a crowd against a running gate, and says whether it held.
+//! `vestibule rehearse`: runs a workload against a gate and checks its guarantees.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -17,65 +17,65 @@ use vestibule_rehearsal::{
 use crate::cli::whole;
 use crate::serve::stop_signal;
 
-/// Status of a run that found out nothing: wrong input, or a target that gives no answer.
-const NO_ANSWER: u8 = 2;
-/// Seconds between two lines of progress where there is no terminal.
-const LINE_EVERY: usize = 10;
+/// Exit status if nothing was measured: invalid input, or a target that does not respond.
+const EXIT_NOT_MEASURED: u8 = 2;
+/// Seconds between progress lines if stderr is not a terminal.
+const PROGRESS_INTERVAL: usize = 10;
 
 #[derive(Args)]
 pub(crate) struct RehearseOptions {
-    /// The page that the crowd wants to see, at the gate: `http://127.0.0.1:8080/`
+    /// URL of a page behind the gate: `http://127.0.0.1:8080/`
     #[arg(value_name = "URL")]
     url: String,
 
-    /// The site is yours and those who run it know: needed for any that is not on this machine
+    /// Allow targets other than this machine. Only test sites that you operate
     #[arg(long)]
-    i_own_this_site: bool,
+    allow_remote: bool,
 
-    /// Host that requests name, where it is not that of the URL
+    /// Host header, if it differs from the URL
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
 
-    /// The queue's id; may be left out where the host has only one
+    /// Queue ID; optional if the host has only one queue
     #[arg(long, value_name = "ID")]
     queue: Option<String>,
 
-    /// The quota that the queue has, to hold the crowd inside against. Read from --metrics if it is not given
+    /// Quota of the queue, to check for over-admission [default: read from --metrics]
     #[arg(long, value_parser = whole::<u64>(0..=u64::MAX), value_name = "N")]
     quota: Option<u64>,
 
     #[command(flatten)]
     crowd: CrowdOptions,
 
-    /// Longest time that it lasts, in seconds
-    #[arg(long = "for", default_value_t = 3600, value_parser = whole::<u32>(1..=4_000_000), value_name = "SECONDS")]
-    lasts: u32,
+    /// Maximum duration, in seconds
+    #[arg(long, default_value_t = 3600, value_parser = whole::<u32>(1..=4_000_000), value_name = "SECONDS")]
+    duration: u32,
 
-    /// Most requests that are made
+    /// Maximum number of requests
     #[arg(long, default_value_t = 20_000_000, value_parser = whole::<u64>(1..=u64::MAX), value_name = "N")]
-    most_requests: u64,
+    max_requests: u64,
 
-    /// Connections that the visitors share (1 to 20000)
+    /// Number of connections that the visitors share (1 to 20000)
     #[arg(long, default_value_t = 256, value_parser = whole::<u32>(1..=20_000), value_name = "N")]
     connections: u32,
 
-    /// Commands to run meanwhile, a line each: SECONDS NAME: COMMAND
+    /// File with faults to inject during the run, one per line: SECONDS NAME: COMMAND
     #[arg(long, value_name = "FILE")]
     faults: Option<PathBuf>,
 
-    /// The origin's access log in the Combined Log Format, which is written meanwhile: counts who was served
+    /// Access log of the origin in the Combined Log Format, to check which visitors reached it
     #[arg(long, value_name = "FILE")]
     origin_log: Option<PathBuf>,
 
-    /// The gate's metrics: `http://127.0.0.1:8081/metrics`
+    /// Metrics of the gate: `http://127.0.0.1:8081/metrics`
     #[arg(long, value_name = "URL")]
     metrics: Option<String>,
 
-    /// Bearer token of the metrics
+    /// Bearer token for --metrics
     #[arg(long, env = "VESTIBULE_METRICS_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     metrics_token: Option<String>,
 
-    /// The store, to read its memory and commands from INFO: `redis://127.0.0.1:6379`
+    /// Redis URL, to read memory and command counts from INFO: `redis://127.0.0.1:6379`
     #[arg(long, value_name = "URL")]
     redis: Option<RedisAddress>,
 
@@ -83,10 +83,10 @@ pub(crate) struct RehearseOptions {
     output: OutputOptions,
 }
 
-/// Where reports go, and what they are held against.
+/// Reports and failure conditions.
 #[derive(Args)]
 pub(crate) struct OutputOptions {
-    /// Write the report as a page of its own
+    /// Write the report as an HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
@@ -94,112 +94,112 @@ pub(crate) struct OutputOptions {
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
 
-    /// Exit with status 1 if a figure is beyond this: `overshoot>0`, `use_of_places<0.9`. Several with commas between them;
-    /// what the gate promises is held against its limits anyway
+    /// Exit with status 1 under this condition, such as `over_admission>0` or `utilization<0.9`; a comma-separated list. Replaces
+    /// the default condition of a figure
     #[arg(long, value_delimiter = ',', value_name = "LIMIT")]
     pub(crate) fail_if: Vec<FailIf>,
 }
 
-/// What a crowd is like.
+/// The virtual visitors.
 #[derive(Args)]
 pub(crate) struct CrowdOptions {
-    /// How many come (1 to 5000000); a curve from a file says itself
+    /// Number of virtual visitors (1 to 5000000); ignored with csv: arrivals
     #[arg(long, default_value_t = 1000, value_parser = whole::<u32>(1..=u64::from(VISITORS_MAX)), value_name = "N")]
     visitors: u32,
 
-    /// When they come: burst:SECONDS, steady:SECONDS, ramp:SECONDS, or csv:FILE with rows of seconds,visitors
+    /// Arrivals: burst:SECONDS, steady:SECONDS, ramp:SECONDS, or csv:FILE with rows of seconds,visitors
     #[arg(long, default_value = "burst:10", value_name = "CURVE")]
     arrivals: String,
 
-    /// Seed of all chance
+    /// Random seed
     #[arg(long, default_value_t = 1, value_parser = whole::<u64>(0..=u64::MAX), value_name = "N")]
     seed: u64,
 
-    /// How long they shop: fixed:SECONDS, uniform:FROM..TO, exponential:MEAN or lognormal:MEAN
+    /// Time on the site: fixed:SECONDS, uniform:FROM..TO, exponential:MEAN or lognormal:MEAN
     #[arg(long, default_value = "lognormal:180", value_name = "TIMES")]
     pub(crate) shopping: Shopping,
 
-    /// Pages that somebody opens while shopping
+    /// Number of pages per visit
     #[arg(long, default_value_t = 3, value_parser = whole::<u32>(1..=1000), value_name = "N")]
     pages: u32,
 
-    /// The site does not embed the gate's keepalive script
+    /// The site does not embed the keepalive script
     #[arg(long)]
     no_keepalive: bool,
 
-    /// Share of shoppers who say that they leave, 0 to 1; the others just close the site
+    /// Share of visitors who leave with the leave request, 0 to 1; the others close the page
     #[arg(long, default_value_t = 0.7, value_parser = share, value_name = "SHARE")]
     leave: f64,
 
-    /// Share of those who close the queue page while they wait
+    /// Share of visitors who close the queue page while they wait
     #[arg(long, default_value_t = 0.05, value_parser = share, value_name = "SHARE")]
     close: f64,
 
-    /// Mean time after which they do, in seconds
+    /// Mean time until they close it, in seconds
     #[arg(long, default_value_t = 300.0, value_parser = seconds, value_name = "SECONDS")]
     patience: f64,
 
-    /// Share of them whose browser tells the gate (the away beacon)
+    /// Share of them whose browser sends the away beacon
     #[arg(long, default_value_t = 0.7, value_parser = share, value_name = "SHARE")]
     beacon: f64,
 
-    /// Share of them who come back
+    /// Share of them who return
     #[arg(long, default_value_t = 0.5, value_parser = share, value_name = "SHARE")]
     come_back: f64,
 
-    /// Mean time after which they come back, in seconds
+    /// Mean time until they return, in seconds
     #[arg(long, default_value_t = 60.0, value_parser = seconds, value_name = "SECONDS")]
     away: f64,
 
-    /// Share of phones that fall asleep while their owners wait
+    /// Share of visitors whose phone sleeps while they wait
     #[arg(long, default_value_t = 0.05, value_parser = share, value_name = "SHARE")]
     sleep: f64,
 
-    /// Mean time for which a phone is awake, in seconds
+    /// Mean time until a phone sleeps, in seconds
     #[arg(long, default_value_t = 300.0, value_parser = seconds, value_name = "SECONDS")]
     awake: f64,
 
-    /// Longest time for which a phone sleeps, in seconds; shorter than the queue's `hold_ttl`, or places are lost by right
+    /// Maximum time that a phone sleeps, in seconds; must be shorter than `hold_ttl`, otherwise positions are lost as documented
     #[arg(long, default_value_t = 120.0, value_parser = seconds, value_name = "SECONDS")]
     asleep: f64,
 
-    /// Share of those who load the queue page anew now and then
+    /// Share of visitors who reload the queue page
     #[arg(long, default_value_t = 0.03, value_parser = share, value_name = "SHARE")]
     reload: f64,
 
-    /// Mean time between two such loads, in seconds
+    /// Mean time between reloads, in seconds
     #[arg(long, default_value_t = 60.0, value_parser = seconds, value_name = "SECONDS")]
     reload_every: f64,
 
-    /// Share of those who have the queue page open twice
+    /// Share of visitors with two tabs
     #[arg(long, default_value_t = 0.05, value_parser = share, value_name = "SHARE")]
     second_tab: f64,
 
-    /// Share of robots, which keep no cookie
+    /// Share of bots without cookies
     #[arg(long, default_value_t = 0.0, value_parser = share, value_name = "SHARE")]
     bots: f64,
 
-    /// Mean time between two requests of a robot, in seconds
+    /// Mean time between requests of a bot, in seconds
     #[arg(long, default_value_t = 10.0, value_parser = seconds, value_name = "SECONDS")]
     bots_every: f64,
 
-    /// Share of those whose script asks all the time, whatever it is told
+    /// Share of visitors whose script ignores the poll interval
     #[arg(long, default_value_t = 0.0, value_parser = share, value_name = "SHARE")]
     flood: f64,
 
-    /// Time between an answer to such a script and its next request, in seconds
+    /// Time from a response to the next request of such a script, in seconds
     #[arg(long, default_value_t = 0.3, value_parser = seconds, value_name = "SECONDS")]
     flood_every: f64,
 }
 
 fn share(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    number.ok_or_else(|| "takes a share from 0 to 1, such as 0.05".to_owned())
+    number.ok_or_else(|| "must be a share from 0 to 1, such as 0.05".to_owned())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('s').parse().ok().filter(|seconds| (0.01..=86_400.0).contains(seconds));
-    number.ok_or_else(|| "takes seconds, from 0.01 to 86400".to_owned())
+    number.ok_or_else(|| "must be a number of seconds from 0.01 to 86400".to_owned())
 }
 
 impl CrowdOptions {
@@ -208,11 +208,12 @@ impl CrowdOptions {
         let (arrivals, visitors) = if let Some(path) = self.arrivals.strip_prefix("csv:") {
             curve(Path::new(path))?
         } else {
-            let arrivals: Arrivals = self.arrivals.parse().map_err(|takes| anyhow::anyhow!("--arrivals {takes}"))?;
+            let arrivals: Arrivals =
+                self.arrivals.parse().map_err(|expected| anyhow::anyhow!("--arrivals {expected}"))?;
             (arrivals, self.visitors)
         };
         if self.bots + self.flood > 1.0 {
-            bail!("--bots and --flood are more than everybody together: give shares that sum to 1 at most");
+            bail!("--bots and --flood must sum to 1 at most");
         }
         let habits = Habits {
             shopping: self.shopping.clone(),
@@ -255,29 +256,29 @@ fn curve(path: &Path) -> anyhow::Result<(Arrivals, u32)> {
 }
 
 fn read(flag: &str, path: &Path) -> anyhow::Result<String> {
-    std::fs::read_to_string(path).with_context(|| format!("{flag}: {} can't be read", path.display()))
+    std::fs::read_to_string(path).with_context(|| format!("{flag}: cannot read {}", path.display()))
 }
 
-/// Plays, reports, and says by the status how it went: 0 if it held, 1 if it did not, 2 if nothing was found out.
+/// Runs the workload and reports. Exit status 0 if all checks passed, 1 if a check failed, 2 if nothing was measured.
 pub(crate) async fn rehearse(options: RehearseOptions) -> anyhow::Result<ExitCode> {
-    Ok(status(play(&options).await))
+    Ok(exit_code(run(&options).await))
 }
 
-/// The status of a run that may have failed before anything was found out.
-pub(crate) fn status(held: anyhow::Result<bool>) -> ExitCode {
-    match held {
+/// The exit status of a run.
+pub(crate) fn exit_code(passed: anyhow::Result<bool>) -> ExitCode {
+    match passed {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("vestibule: {error:#}");
-            ExitCode::from(NO_ANSWER)
+            ExitCode::from(EXIT_NOT_MEASURED)
         }
     }
 }
 
-async fn play(options: &RehearseOptions) -> anyhow::Result<bool> {
+async fn run(options: &RehearseOptions) -> anyhow::Result<bool> {
     let crowd = options.crowd.crowd()?;
-    let target = Target::new(&options.url, options.host.as_deref(), options.queue.as_deref(), options.i_own_this_site)?;
+    let target = Target::new(&options.url, options.host.as_deref(), options.queue.as_deref(), options.allow_remote)?;
     let faults = match &options.faults {
         Some(path) => parse_faults(&read("--faults", path)?).with_context(|| format!("--faults {}", path.display()))?,
         None => Vec::new(),
@@ -285,7 +286,7 @@ async fn play(options: &RehearseOptions) -> anyhow::Result<bool> {
     let metrics =
         options.metrics.as_ref().map(|url| MetricsAddress::new(url, options.metrics_token.clone())).transpose()?;
     let observer = Observer { redis: options.redis.clone(), metrics, queue: options.queue.clone() };
-    // Lines of earlier days belong to nobody of this crowd.
+    // Earlier lines of the log are not part of this run.
     let log_began = match &options.origin_log {
         Some(path) => read("--origin-log", path)?.len(),
         None => 0,
@@ -295,8 +296,8 @@ async fn play(options: &RehearseOptions) -> anyhow::Result<bool> {
         crowd: crowd.clone(),
         target,
         connections: options.connections as usize,
-        limit: Duration::from_secs(options.lasts.into()),
-        most_requests: options.most_requests,
+        limit: Duration::from_secs(options.duration.into()),
+        most_requests: options.max_requests,
         faults,
         observer,
     };
@@ -346,7 +347,7 @@ fn report(
     Ok(report)
 }
 
-/// Writes the report where it was asked for, and says whether it holds.
+/// Prints and writes the report. Returns whether all checks passed.
 pub(crate) fn finish(report: &Report, output: &OutputOptions) -> anyhow::Result<bool> {
     print!("{}", report.to_text());
     for remark in &report.remarks {
@@ -362,12 +363,12 @@ pub(crate) fn finish(report: &Report, output: &OutputOptions) -> anyhow::Result<
 }
 
 pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    std::fs::write(path, text).with_context(|| format!("the report can't be written to {}", path.display()))?;
-    println!("written: {}", path.display());
+    std::fs::write(path, text).with_context(|| format!("cannot write the report to {}", path.display()))?;
+    println!("Report written to {}", path.display());
     Ok(())
 }
 
-/// Tells how it goes: one line that changes in a terminal, a line now and then elsewhere.
+/// Prints the progress: one line that is updated on a terminal, a line every few seconds otherwise.
 struct Teller {
     terminal: bool,
     told: usize,
@@ -380,7 +381,7 @@ impl Teller {
 
     fn tell(&mut self, progress: &Progress) {
         let Progress { now, waiting, inside, admitted, requests, failures, cause } = progress;
-        if !self.terminal && now.second() < self.told + LINE_EVERY {
+        if !self.terminal && now.second() < self.told + PROGRESS_INTERVAL {
             return;
         }
         self.told = now.second();
@@ -389,7 +390,7 @@ impl Teller {
             "{:>6} s   {waiting:>7} waiting   {inside:>6} active   {admitted:>7} admitted   {requests:>9} requests   {failures:>6} failed{why}",
             now.second()
         );
-        // Where nobody reads it, nobody misses it.
+        // Errors are ignored: progress is not worth failing a run.
         let mut stderr = std::io::stderr().lock();
         let _ = if self.terminal { write!(stderr, "\r{line}\x1b[K") } else { writeln!(stderr, "{line}") };
         let _ = stderr.flush();

@@ -1,4 +1,4 @@
-//! `vestibule serve`: the gate, the purge and, on an address of its own, the backoffice in one process.
+//! `vestibule serve`: the gate, the purge and, on a separate address, the backoffice in one process.
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
@@ -24,38 +24,38 @@ use vestibule_metrics::RequestMetrics;
 
 use crate::admin;
 use crate::cli::ServeOptions;
-use crate::file_record::{Before, FileRecord};
 use crate::keys::{load_keys, state_folder};
+use crate::last_applied_settings::{LastAppliedSettings, PreviousSettings};
 use crate::limits::Limits;
 use crate::server::{Server, raise_descriptor_limit};
 use crate::settings_file::read_settings;
 use crate::state_file::{KnownQueues, StateFile};
 use crate::summary::Summary;
 
-/// Time between two rounds of the purge.
-const PURGE_EVERY: Duration = Duration::from_secs(5);
-/// How long one round of the purge may take.
+/// Interval between purge rounds.
+const PURGE_INTERVAL: Duration = Duration::from_secs(5);
+/// Time limit of a purge round.
 const PURGE_BUDGET: Duration = Duration::from_secs(4);
-/// How often a round that found nothing to do is recorded, so that it is seen that the purge runs.
-const IDLE_RECORD_EVERY: Duration = Duration::from_secs(30);
-/// The one queue that `--origin` makes, and its tenant.
-const ONE_QUEUE: &str = "default";
-/// Quota of the one queue that `--origin` makes.
+/// Interval at which idle rounds are recorded, so that monitoring sees that the purge runs.
+const IDLE_RECORD_INTERVAL: Duration = Duration::from_secs(30);
+/// ID of the queue that `--origin` creates, and of its tenant.
+const DEFAULT_QUEUE: &str = "default";
+/// Quota of the queue that `--origin` creates.
 const DEFAULT_QUOTA: u64 = 100;
 
-/// Runs until told to stop.
+/// Runs until SIGTERM or SIGINT.
 pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
-    // First of all: a hangup during the start is noted, and must not end the program.
+    // Registered first: a SIGHUP during startup must not end the program.
     let hangup = signal(SignalKind::hangup())?;
     init_telemetry(&options.log.levels, options.log.format).map_err(|reason| anyhow::anyhow!("--log {reason}"))?;
-    let document = first_settings(&options)?;
+    let document = initial_settings(&options)?;
     let timeout = Duration::from_millis(options.store_timeout_ms);
     let memory = (options.store == "memory").then(|| Arc::new(MemoryStore::new(SystemClock::new())));
     let (store, records): Stores = match &memory {
         Some(memory) => (memory.clone(), Arc::new(MemoryRecords::new(SystemClock::new()))),
         None => open_store_and_records("--store", &options.store, timeout)?,
     };
-    let kept = kept(&options, memory)?;
+    let recovery = recovery_data(&options, memory)?;
     let directory = Arc::new(Directory::new(store.clone(), document.tenants.clone(), document.queues.clone()));
     let requests = RequestMetrics::new();
     let gate = gate(&options, store.clone(), directory.clone())?;
@@ -63,7 +63,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let router = log_requests(requests.around(router));
     let limits = Limits::new(&options, raise_descriptor_limit());
     info!(connections = limits.gate.total, per_address = limits.gate.per_network, "limits");
-    let server = Server::bind(&options.listen).map_err(elsewhere("--listen"))?.with_limits(limits.gate);
+    let server = Server::bind(&options.listen).map_err(suggest_other_address("--listen"))?.with_limits(limits.gate);
     let parts = AdminParts {
         store: store.clone(),
         records: records.clone(),
@@ -77,11 +77,11 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     };
     let admin = admin::bind(&options, limits.admin, parts, requests)?;
 
-    // Before the first request, so that no gate takes a queue that is about to be written for one that was lost.
-    let record = FileRecord::new(store.clone(), records.clone());
-    let written = Written::new(store.clone(), directory, record, kept.known);
-    if let Err(error) = written.write(&document, &[]).await {
-        warn!(%error, "the settings could not be written to the store yet");
+    // Before the first request: a gate must not treat a queue that is about to be written as lost.
+    let last_applied = LastAppliedSettings::new(store.clone(), records.clone());
+    let writer = SettingsWriter::new(store.clone(), directory, last_applied, recovery.known);
+    if let Err(error) = writer.write(&document, &[]).await {
+        warn!(%error, "cannot write the settings to the store yet");
     }
     if std::io::stdout().is_terminal() {
         let dashboard = admin.as_ref().map(admin::Admin::address);
@@ -90,18 +90,18 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         let summary = Summary { visitors: &visitors, dashboard: dashboard.as_deref(), store, queues: &document.queues };
         print!("{}", summary.to_text());
     }
-    let settings = tokio::spawn(keep_settings(options.clone(), written, document, hangup));
-    let purge = tokio::spawn(keep_purging(store, records));
+    let settings = tokio::spawn(watch_settings(options.clone(), writer, document, hangup));
+    let purge = tokio::spawn(purge_loop(store, records));
     let watch = tokio::spawn(async move { gate.serve_all_the_time().await });
-    let writing = kept.state.clone().map(|state| tokio::spawn(state.keep_writing()));
+    let writing = recovery.state.clone().map(|state| tokio::spawn(state.write_loop()));
     let admin = admin.map(|admin| tokio::spawn(admin.serve()));
     info!(address = server.address(), store = store_kind(&options.store), "serving");
-    server.serve(router, stop_signal()?, Duration::from_secs(options.drain)).await;
+    server.serve(router, stop_signal()?, Duration::from_secs(options.shutdown_grace)).await;
     settings.abort();
     purge.abort();
     watch.abort();
     admin.inspect(tokio::task::JoinHandle::abort);
-    if let (Some(state), Some(writing)) = (kept.state, writing) {
+    if let (Some(state), Some(writing)) = (recovery.state, writing) {
         writing.abort();
         state.write().await;
     }
@@ -109,31 +109,31 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What outlasts the program. Without keys of its own or a folder that was given there is no state folder.
-struct Kept {
+/// Data in the state folder. If both keys are configured and `--state` is not, there is no state folder.
+struct RecoveryData {
     state: Option<StateFile>,
     known: Option<KnownQueues>,
 }
 
-/// Takes up what was kept. It is the memory store alone that needs its state kept.
-fn kept(options: &ServeOptions, memory: Option<Arc<MemoryStore>>) -> anyhow::Result<Kept> {
+/// Loads the recovery data. Only the memory store has a snapshot.
+fn recovery_data(options: &ServeOptions, memory: Option<Arc<MemoryStore>>) -> anyhow::Result<RecoveryData> {
     if options.state.is_none() && options.ticket_keys.is_some() && options.pass_keys.is_some() {
-        return Ok(Kept { state: None, known: None });
+        return Ok(RecoveryData { state: None, known: None });
     }
     let folder = state_folder(options.state.clone())?;
     let state = memory.map(|memory| StateFile::new(&folder, memory));
     if let Some(state) = &state {
-        state.take_up()?;
+        state.load()?;
     }
-    Ok(Kept { state, known: Some(KnownQueues::new(&folder)) })
+    Ok(RecoveryData { state, known: Some(KnownQueues::new(&folder)) })
 }
 
-/// Says what to do about an address that can't be had.
-pub(crate) fn elsewhere(flag: &str) -> impl Fn(anyhow::Error) -> anyhow::Error {
-    move |error| anyhow::anyhow!("{error:#}\nGive another address: {flag} 127.0.0.1:0 takes any port that is free")
+/// Adds to a bind error which flag takes another address.
+pub(crate) fn suggest_other_address(flag: &str) -> impl Fn(anyhow::Error) -> anyhow::Error {
+    move |error| anyhow::anyhow!("{error:#}; choose another with {flag} (port 0 picks a free port)")
 }
 
-/// The kind of store, without whatever its address holds.
+/// The scheme of the store URL, without credentials.
 fn store_kind(address: &str) -> &str {
     address.split("://").next().unwrap_or("memory")
 }
@@ -144,16 +144,16 @@ fn themes_config(options: &ServeOptions) -> ThemesConfig {
 }
 
 fn gate(options: &ServeOptions, store: Arc<dyn Store>, directory: Arc<Directory>) -> anyhow::Result<Gate> {
-    let (given_tickets, given_passes) = (options.ticket_keys.as_deref(), options.pass_keys.as_deref());
-    let folder = if given_tickets.is_some() && given_passes.is_some() {
+    let (ticket_keys, pass_keys) = (options.ticket_keys.as_deref(), options.pass_keys.as_deref());
+    let folder = if ticket_keys.is_some() && pass_keys.is_some() {
         std::path::PathBuf::new()
     } else {
         state_folder(options.state.clone())?
     };
-    let (tickets, own) = load_keys("--ticket-keys", given_tickets, &folder, "ticket.keys")?;
-    let (passes, _) = load_keys("--pass-keys", given_passes, &folder, "pass.keys")?;
-    if own && options.store != "memory" {
-        warn!("this host's own keys sign the tickets: other gates over the same store need the same --ticket-keys");
+    let (tickets, generated) = load_keys("--ticket-keys", ticket_keys, &folder, "ticket.keys")?;
+    let (passes, _) = load_keys("--pass-keys", pass_keys, &folder, "pass.keys")?;
+    if generated && options.store != "memory" {
+        warn!("tickets are signed with generated keys: all gates that share a store need the same --ticket-keys");
     }
     Ok(Gate::new(GateParts {
         store,
@@ -171,13 +171,13 @@ fn gate(options: &ServeOptions, store: Arc<dyn Store>, directory: Arc<Directory>
     }))
 }
 
-/// What the settings file says at the start, or the one queue that `--origin` makes. A wrong file is fatal here.
-fn first_settings(options: &ServeOptions) -> anyhow::Result<Document> {
+/// The settings file, or the queue that `--origin` creates. An invalid file is fatal at startup.
+fn initial_settings(options: &ServeOptions) -> anyhow::Result<Document> {
     if options.settings.is_some() && options.quota.is_some() {
-        bail!("--quota goes with --origin and no settings file; in a settings file every queue has its own quota");
+        bail!("--quota cannot be combined with --settings: set the quota of each queue in the settings file");
     }
     if options.settings.is_some() && options.name.is_some() {
-        bail!("--name goes with --origin and no settings file; in a settings file every queue has its own name");
+        bail!("--name cannot be combined with --settings: set the name of each queue in the settings file");
     }
     if let Some(path) = &options.settings {
         return Ok(read_settings(path, options.origin.as_ref())?);
@@ -185,99 +185,104 @@ fn first_settings(options: &ServeOptions) -> anyhow::Result<Document> {
     if let Some(origin) = &options.origin {
         let name = options.name.as_deref().unwrap_or(HOST_GAP);
         let queue = json!({
-            "id": ONE_QUEUE, "tenant": ONE_QUEUE, "name": name, "hosts": ["*"],
+            "id": DEFAULT_QUEUE, "tenant": DEFAULT_QUEUE, "name": name, "hosts": ["*"],
             "quota": options.quota.unwrap_or(DEFAULT_QUOTA),
             "handover": { "kind": "proxy", "origin": origin.to_string() },
         });
-        let tenant = json!({ "id": ONE_QUEUE, "name": name });
+        let tenant = json!({ "id": DEFAULT_QUEUE, "name": name });
         let document = json!({ "tenants": [tenant], "queues": [queue] });
         return parse_settings_document(&document).map_err(|errors| {
-            let named: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            anyhow::anyhow!("--origin, --quota, --name: {}", named.join("; "))
+            let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            anyhow::anyhow!("--origin, --quota, --name: {}", messages.join("; "))
         });
     }
     if options.store == "memory" {
-        bail!("nothing to serve: name the queues with --settings FILE, or one site with --origin URL");
+        bail!("no queues: pass --settings FILE or --origin URL");
     }
     Ok(Document::default())
 }
 
-/// Writes the settings to the store, again until it takes them, and anew on SIGHUP.
-async fn keep_settings(options: ServeOptions, written: Written, mut document: Document, mut hangup: Signal) {
-    // Queues that the file no longer names. Those with sessions stay, and go with a later reload.
-    let mut unnamed = Vec::new();
+/// Writes the settings to the store, with retries, and again on SIGHUP.
+async fn watch_settings(options: ServeOptions, writer: SettingsWriter, mut document: Document, mut hangup: Signal) {
+    // Queues that are no longer in the file. Those with sessions stay until a later reload.
+    let mut removed = Vec::new();
     loop {
-        unnamed = written.write_at_last(&document, &unnamed).await;
+        removed = writer.write_with_retries(&document, &removed).await;
         hangup.recv().await;
         let Some(path) = &options.settings else { continue };
         match read_settings(path, options.origin.as_ref()) {
-            // An editor that is in the middle of a write leaves such a file for a moment.
+            // Editors leave an empty file for a moment while they save.
             Ok(next) if next.queues.is_empty() && !document.queues.is_empty() => {
-                error!("the settings file names no queues, so the old settings stay in force: {}", path.display());
+                error!("the settings file has no queues; the current settings stay in effect: {}", path.display());
             }
             Ok(next) => {
-                let names = |id: &QueueId| next.queues.iter().any(|queue| queue.id == *id);
-                unnamed.extend(document.queues.iter().map(|queue| queue.id.clone()));
-                unnamed.retain(|id| !names(id));
+                let has = |id: &QueueId| next.queues.iter().any(|queue| queue.id == *id);
+                removed.extend(document.queues.iter().map(|queue| queue.id.clone()));
+                removed.retain(|id| !has(id));
                 document = next;
-                info!(queues = document.queues.len(), "settings read again");
+                info!(queues = document.queues.len(), "settings reloaded");
             }
-            Err(wrong) => error!("the settings are wrong, so the old ones stay in force:\n{wrong}"),
+            Err(invalid) => error!("the settings file is invalid; the current settings stay in effect:\n{invalid}"),
         }
     }
 }
 
-/// Where a settings file goes.
-struct Written {
+/// Writes the settings file to the store.
+struct SettingsWriter {
     store: Arc<dyn Store>,
     directory: Arc<Directory>,
-    record: FileRecord,
+    last_applied: LastAppliedSettings,
     known: Option<KnownQueues>,
-    /// What the store had before a write that has not ended.
-    before: Mutex<Option<Before>>,
+    /// What the store had before a write that failed, for the audit log.
+    previous: Mutex<Option<PreviousSettings>>,
 }
 
-impl Written {
-    fn new(store: Arc<dyn Store>, directory: Arc<Directory>, record: FileRecord, known: Option<KnownQueues>) -> Self {
-        Self { store, directory, record, known, before: Mutex::default() }
+impl SettingsWriter {
+    fn new(
+        store: Arc<dyn Store>,
+        directory: Arc<Directory>,
+        last_applied: LastAppliedSettings,
+        known: Option<KnownQueues>,
+    ) -> Self {
+        Self { store, directory, last_applied, known, previous: Mutex::default() }
     }
 
-    /// Returns those of the `unnamed` queues that stay, because they have sessions.
-    async fn write(&self, file: &Document, unnamed: &[QueueId]) -> Result<Vec<QueueId>, StoreError> {
+    /// Returns those of the `removed` queues that stay because they have sessions.
+    async fn write(&self, file: &Document, removed: &[QueueId]) -> Result<Vec<QueueId>, StoreError> {
         if let Some(known) = &self.known {
             known.restore(&*self.store, &file.queues).await?;
         }
-        let document = self.record.in_force(file).await?;
-        // A write that broke off is audited with what was there before the first try.
-        let mut kept = self.before.lock().await;
-        let before = match kept.take() {
-            Some(before) => before,
-            None => self.record.before(&document, unnamed).await?,
+        let document = self.last_applied.merge(file).await?;
+        // After a failed write, the audit events compare with what was there before the first attempt.
+        let mut pending = self.previous.lock().await;
+        let previous = match pending.take() {
+            Some(previous) => previous,
+            None => self.last_applied.previous(&document, removed).await?,
         };
-        let left = match self.directory.apply(&document.tenants, &document.queues, unnamed).await {
+        let left = match self.directory.apply(&document.tenants, &document.queues, removed).await {
             Ok(left) => left,
             Err(error) => {
-                *kept = Some(before);
+                *pending = Some(previous);
                 return Err(error);
             }
         };
         if let Some(known) = &self.known {
-            known.note(&file.queues);
+            known.save(&file.queues);
         }
-        self.record.audit(before, &document, &left).await;
-        self.record.keep(file).await?;
-        for removed in unnamed.iter().filter(|id| !left.contains(id)) {
-            self.record.forget(removed).await?;
+        self.last_applied.audit(previous, &document, &left).await;
+        self.last_applied.save(file).await?;
+        for id in removed.iter().filter(|id| !left.contains(id)) {
+            self.last_applied.forget(id).await?;
         }
         Ok(left)
     }
 
-    async fn write_at_last(&self, file: &Document, unnamed: &[QueueId]) -> Vec<QueueId> {
+    async fn write_with_retries(&self, file: &Document, removed: &[QueueId]) -> Vec<QueueId> {
         let mut pause = Duration::from_millis(100);
         loop {
-            match self.write(file, unnamed).await {
+            match self.write(file, removed).await {
                 Ok(left) => return left,
-                Err(error) => warn!(%error, "the settings could not be written to the store; trying again"),
+                Err(error) => warn!(%error, "cannot write the settings to the store; retrying"),
             }
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_secs(5));
@@ -285,9 +290,9 @@ impl Written {
     }
 }
 
-/// Purges every few seconds and notes every minute's numbers, for ever.
-pub(crate) async fn keep_purging(store: Arc<dyn Store>, records: Arc<dyn RecordStore>) {
-    let mut ticks = tokio::time::interval(PURGE_EVERY);
+/// Purges every few seconds and records history samples every minute, forever.
+pub(crate) async fn purge_loop(store: Arc<dyn Store>, records: Arc<dyn RecordStore>) {
+    let mut ticks = tokio::time::interval(PURGE_INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut recorded: Option<Instant> = None;
     loop {
@@ -295,17 +300,17 @@ pub(crate) async fn keep_purging(store: Arc<dyn Store>, records: Arc<dyn RecordS
         let round = vestibule_purge::run(store.as_ref(), PURGE_BUDGET).await;
         match tokio::time::timeout(PURGE_BUDGET, record_samples(&*store, &*records)).await {
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => debug!(%error, "this minute's numbers could not be noted"),
-            Err(_) => debug!("this minute's numbers were not noted for every queue: the time was over"),
+            Ok(Err(error)) => debug!(%error, "cannot record history samples"),
+            Err(_) => debug!("history samples were not recorded for every queue: timeout"),
         }
-        if round.was_idle() && recorded.is_some_and(|at| at.elapsed() < IDLE_RECORD_EVERY) {
+        if round.was_idle() && recorded.is_some_and(|at| at.elapsed() < IDLE_RECORD_INTERVAL) {
             continue;
         }
         recorded = Some(Instant::now());
         let record = round.record();
         debug!(?record, "purged");
         if let Err(error) = store.set_last_purge(&record).await {
-            debug!(%error, "the purge is done, but could not be recorded");
+            debug!(%error, "cannot record the purge");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Accepts connections and serves them until told to stop, then lets what is under way finish.
+//! Accepts connections and serves them until shutdown, then waits for requests in progress.
 //!
-//! Clients are strangers: how many connections they hold, and how long each of them may keep this process waiting, has
-//! limits. The head of a request has [`HEAD_TIMEOUT`], also before its first byte and between two requests; bodies have a
-//! least rate ([`patience`]), and connections a number ([`connections`]).
+//! Clients are untrusted, so their resources are limited: the head of a request must arrive within [`HEAD_TIMEOUT`] after
+//! the connection opened or the previous response ended, bodies have a minimum rate ([`client_timeout`]), and the number of
+//! connections is limited ([`connections`]).
 
+mod client_timeout;
 mod connections;
-mod patience;
 
 use std::convert::Infallible;
 use std::io::ErrorKind;
@@ -34,28 +34,28 @@ use tower::ServiceExt as _;
 use tracing::{debug, info, warn};
 use vestibule_gate::PeerAddress;
 
-use self::connections::{Connection, Connections, RequestUnderWay};
-use self::patience::{ClientBody, ClientStream};
+use self::client_timeout::{ClientBody, ClientStream};
+use self::connections::{ActiveRequest, Connection, Connections};
 use crate::cli::Listen;
 
 pub(crate) use self::connections::ConnectionLimits;
 
-/// How long a client may take to send the head of a request, from the moment it connected or was answered.
+/// Timeout for the head of a request, from the start of the connection or the end of the previous response.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
-/// Most bytes of a request's head: room for 16 KB of other people's cookies, and some.
+/// Maximum size of a request head, in bytes. Sites set up to 16 KB of cookies.
 const HEAD_MAX: usize = 128 * 1024;
-/// Pause after the system refused a connection, so that a lack of file descriptors is not made worse.
+/// Pause after `accept` failed, for example because of too few file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Connections that wait to be accepted; the system allows `net.core.somaxconn` at most.
+/// Backlog of connections to accept; the system limits it to `net.core.somaxconn`.
 const BACKLOG: u32 = 4096;
-/// How long a client may pause within a body that it sends or takes.
-const BODY_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a client may stall within a body that it sends or receives.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Where connections come from.
+/// A listener with its limits.
 pub(crate) struct Server {
     listener: Listener,
     limits: ConnectionLimits,
-    patience: Duration,
+    body_timeout: Duration,
 }
 
 enum Listener {
@@ -64,32 +64,32 @@ enum Listener {
 }
 
 impl Server {
-    /// Begins to listen.
+    /// Starts listening.
     pub(crate) fn bind(listen: &Listen) -> anyhow::Result<Self> {
         let failed = |error: std::io::Error| match error.kind() {
             ErrorKind::AddrInUse => {
-                anyhow::anyhow!("can't listen on {listen}: the address is in use by another program")
+                anyhow::anyhow!("cannot listen on {listen}: the port is in use")
             }
-            _ => anyhow::Error::new(error).context(format!("can't listen on {listen}")),
+            _ => anyhow::Error::new(error).context(format!("cannot listen on {listen}")),
         };
         let listener = match listen {
             Listen::Tcp(address) => Listener::Tcp(bind_tcp(*address).map_err(failed)?),
             Listen::Unix(path) => Listener::Unix(bind_unix(path).map_err(failed)?),
         };
-        Ok(Self { listener, limits: ConnectionLimits::LOCAL, patience: BODY_PATIENCE })
+        Ok(Self { listener, limits: ConnectionLimits::LOCAL, body_timeout: BODY_TIMEOUT })
     }
 
-    /// With these limits instead of [`ConnectionLimits::LOCAL`].
+    /// Sets the limits; [`ConnectionLimits::LOCAL`] by default.
     pub(crate) fn with_limits(self, limits: ConnectionLimits) -> Self {
         Self { limits, ..self }
     }
 
-    /// With this much patience within a body, instead of 30 seconds.
-    pub(crate) fn with_patience(self, patience: Duration) -> Self {
-        Self { patience, ..self }
+    /// Sets the body timeout; 30 seconds by default.
+    pub(crate) fn with_body_timeout(self, body_timeout: Duration) -> Self {
+        Self { body_timeout, ..self }
     }
 
-    /// The address, for people.
+    /// The address, for display.
     pub(crate) fn address(&self) -> String {
         match &self.listener {
             Listener::Tcp(listener) => {
@@ -103,7 +103,7 @@ impl Server {
         }
     }
 
-    /// The address as numbers; `None` for a socket file.
+    /// The socket address; `None` for a Unix socket.
     pub(crate) fn tcp_address(&self) -> Option<SocketAddr> {
         match &self.listener {
             Listener::Tcp(listener) => listener.local_addr().ok(),
@@ -111,8 +111,8 @@ impl Server {
         }
     }
 
-    /// Serves until `stop` resolves, then waits up to `drain` for requests under way.
-    pub(crate) async fn serve(self, router: Router, stop: impl Future<Output = ()>, drain: Duration) {
+    /// Serves until `stop` resolves, then waits up to `grace` for requests in progress.
+    pub(crate) async fn serve(self, router: Router, stop: impl Future<Output = ()>, grace: Duration) {
         let (connections, draining) = (Connections::new(self.limits), watch::Sender::new(()));
         let mut stop = pin!(stop);
         loop {
@@ -126,8 +126,8 @@ impl Server {
         drop(self);
         info!(connections = draining.receiver_count(), "draining");
         draining.send_replace(());
-        if tokio::time::timeout(drain, draining.closed()).await.is_err() {
-            warn!("requests under way were cut off: the time to drain is over");
+        if tokio::time::timeout(grace, draining.closed()).await.is_err() {
+            warn!("requests in progress were aborted: the shutdown grace period is over");
         }
     }
 
@@ -140,7 +140,7 @@ impl Server {
         match &self.listener {
             Listener::Tcp(listener) => {
                 let (stream, peer) = listener.accept().await?;
-                // Fails only where the client is gone already.
+                // Fails only if the client has disconnected.
                 let _ = stream.set_nodelay(true);
                 self.connect(stream, Some(peer.ip()), connections, router, draining);
             }
@@ -164,16 +164,16 @@ impl Server {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let Some(connection) = connections.admit(peer) else { return };
-        let stream = ClientStream::new(stream, connection.clone(), self.patience);
-        let handler = Handler { router: router.clone(), peer: PeerAddress(peer), patience: self.patience };
+        let stream = ClientStream::new(stream, connection.clone(), self.body_timeout);
+        let handler = Handler { router: router.clone(), peer: PeerAddress(peer), body_timeout: self.body_timeout };
         let task = tokio::spawn(serve_connection(stream, connection.clone(), handler, draining.subscribe()));
-        connection.is_served_by(task.abort_handle());
+        connection.set_task(task.abort_handle());
     }
 }
 
 async fn pause_after(error: &std::io::Error) {
     if !matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset | ErrorKind::Interrupted) {
-        warn!(%error, "a connection was not accepted");
+        warn!(%error, "cannot accept a connection");
         tokio::time::sleep(ACCEPT_PAUSE).await;
     }
 }
@@ -186,7 +186,7 @@ async fn serve_connection<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = hyper::service::service_fn(move |request| handler.clone().answer(request, connection.clone()));
+    let service = hyper::service::service_fn(move |request| handler.clone().handle(request, connection.clone()));
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(HEAD_MAX);
     let mut served = pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
@@ -202,45 +202,45 @@ async fn serve_connection<S>(
     }
 }
 
-/// What answers the requests of a connection.
+/// Handles the requests of a connection.
 #[derive(Clone)]
 struct Handler {
     router: Router,
     peer: PeerAddress,
-    patience: Duration,
+    body_timeout: Duration,
 }
 
 impl Handler {
-    async fn answer(
+    async fn handle(
         self,
         request: hyper::Request<Incoming>,
         connection: Connection,
-    ) -> Result<hyper::Response<AnswerBody>, Infallible> {
-        let under_way = connection.begin_request();
+    ) -> Result<hyper::Response<ResponseBody>, Infallible> {
+        let active = connection.begin_request();
         let was_too_slow = Arc::new(AtomicBool::new(false));
         let mut request =
-            request.map(|body| Body::new(ClientBody::new(body, connection, self.patience, was_too_slow.clone())));
+            request.map(|body| Body::new(ClientBody::new(body, connection, self.body_timeout, was_too_slow.clone())));
         request.extensions_mut().insert(self.peer);
-        let answer = self.router.oneshot(request).await.unwrap_or_else(|never| match never {});
-        let answer = if was_too_slow.load(Ordering::Relaxed) { request_timeout() } else { answer };
-        Ok(answer.map(|body| AnswerBody { body, _under_way: under_way }))
+        let response = self.router.oneshot(request).await.unwrap_or_else(|never| match never {});
+        let response = if was_too_slow.load(Ordering::Relaxed) { request_timeout() } else { response };
+        Ok(response.map(|body| ResponseBody { body, _active: active }))
     }
 }
 
-/// The answer to a client that did not send its body.
+/// The response to a client that did not send its body in time.
 fn request_timeout() -> Response {
-    let mut answer = StatusCode::REQUEST_TIMEOUT.into_response();
-    answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    answer
+    let mut response = StatusCode::REQUEST_TIMEOUT.into_response();
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
-/// An answer's body, with whose end the request ends.
-struct AnswerBody {
+/// A response body. The request ends when it is dropped.
+struct ResponseBody {
     body: Body,
-    _under_way: RequestUnderWay,
+    _active: ActiveRequest,
 }
 
-impl hyper::body::Body for AnswerBody {
+impl hyper::body::Body for ResponseBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -260,21 +260,19 @@ impl hyper::body::Body for AnswerBody {
     }
 }
 
-/// Raises the limit of file descriptors as far as the system allows, and returns it.
+/// Raises the file descriptor limit to the maximum and returns it.
 pub(crate) fn raise_descriptor_limit() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(u64::MAX);
     if limit.current.is_some_and(|current| current < most)
         && setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).is_err()
     {
-        warn!(?limit, "the limit of file descriptors could not be raised");
+        warn!(?limit, "cannot raise the file descriptor limit");
     }
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// Binds a socket file, in place of one that nobody listens on any more.
-/// As [`TcpListener::bind`], with room for more connections that wait to be accepted: what the system drops there is tried
-/// again only after seconds.
+/// Like [`TcpListener::bind`] with a longer backlog: clients retry a connection that the system drops only after seconds.
 fn bind_tcp(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_reuseaddr(true)?;
@@ -282,6 +280,7 @@ fn bind_tcp(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
+/// Binds a Unix socket and replaces a stale socket file.
 fn bind_unix(path: &Path) -> std::io::Result<UnixListener> {
     if std::os::unix::net::UnixStream::connect(path).is_err() && is_socket(path) {
         std::fs::remove_file(path)?;

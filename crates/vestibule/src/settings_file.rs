@@ -1,4 +1,4 @@
-//! Reads a settings file: TOML in, tenants and queues out, every mistake by line and field.
+//! Reads a settings file in TOML and reports every error by line and field.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,37 +8,37 @@ use serde_json::{Map, Value, json};
 use toml_edit::{Document as Toml, Item, TableLike};
 use vestibule_core::settings::{Document, FieldError, Origin, parse_settings_document};
 
-/// Largest settings file, in bytes.
+/// Maximum size of a settings file, in bytes.
 const FILE_MAX: u64 = 8 * 1024 * 1024;
 
-/// Why a settings file is not taken.
+/// Why a settings file is rejected.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SettingsFileError {
-    /// It can't be read.
+    /// The file cannot be read.
     #[error("{}: {reason}", path.display())]
     Unreadable { path: PathBuf, reason: String },
-    /// It is not TOML.
+    /// The file is not TOML.
     #[error("{}:{line}: {reason}", path.display())]
     Syntax { path: PathBuf, line: usize, reason: String },
-    /// Fields are wrong.
+    /// Fields are invalid.
     #[error("{0}")]
-    Fields(WrongFields),
+    Fields(InvalidFields),
 }
 
-/// All wrong fields of a file, in the order of its lines.
+/// All invalid fields of a file, in the order of its lines.
 #[derive(Debug)]
-pub(crate) struct WrongFields {
+pub(crate) struct InvalidFields {
     path: PathBuf,
     fields: Vec<(usize, FieldError)>,
 }
 
-impl fmt::Display for WrongFields {
+impl fmt::Display for InvalidFields {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
         for (line, error) in &self.fields {
             write!(f, "{separator}{}:{line}: {error}", self.path.display())?;
-            if let Some(meant) = meant(error) {
-                write!(f, "; did you mean {meant}?")?;
+            if let Some(suggestion) = suggestion(error) {
+                write!(f, "; did you mean {suggestion}?")?;
             }
             separator = "\n";
         }
@@ -46,28 +46,28 @@ impl fmt::Display for WrongFields {
     }
 }
 
-/// Least likeness of a field's name to one that may be meant, from 0 to 1.
-const LIKENESS_MIN: f64 = 0.8;
+/// Minimum similarity (0 to 1) of an unknown field's name to a known one that is suggested.
+const SIMILARITY_MIN: f64 = 0.8;
 
-/// The field that was meant by one that is unknown.
-fn meant(error: &FieldError) -> Option<String> {
+/// The known field that is most similar to an unknown one.
+fn suggestion(error: &FieldError) -> Option<String> {
     let params = error.fault.params();
     let name = error.field.rsplit('.').next()?;
-    let likeness = |field: &&str| strsim::jaro_winkler(name, field);
+    let similarity = |field: &&str| strsim::jaro_winkler(name, field);
     let fields = params.get("known")?.as_str()?.split(", ");
-    let best = fields.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-    (likeness(&best) >= LIKENESS_MIN).then(|| best.to_owned())
+    let best = fields.max_by(|a, b| similarity(a).total_cmp(&similarity(b)))?;
+    (similarity(&best) >= SIMILARITY_MIN).then(|| best.to_owned())
 }
 
-/// Reads a settings file. `origin` stands in for queues that name none.
+/// Reads a settings file. `origin` is used for queues without an origin.
 ///
 /// # Errors
-/// What is wrong, by line and field.
+/// The errors, by line and field.
 pub(crate) fn read_settings(path: &Path, origin: Option<&Origin>) -> Result<Document, SettingsFileError> {
     let unreadable = |reason: String| SettingsFileError::Unreadable { path: path.to_owned(), reason };
     let size = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?.len();
     if size > FILE_MAX {
-        return Err(unreadable(format!("has {size} bytes; a settings file takes at most {FILE_MAX}")));
+        return Err(unreadable(format!("has {size} bytes; the limit is {FILE_MAX}")));
     }
     let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
     parse_settings(path, &text, origin)
@@ -81,13 +81,13 @@ fn parse_settings(path: &Path, text: &str, origin: Option<&Origin>) -> Result<Do
     })?;
     let mut value = table_value(toml.as_table());
     if let Some(origin) = origin {
-        stand_in(&mut value, origin);
+        apply_default_origin(&mut value, origin);
     }
     parse_settings_document(&value).map_err(|errors| {
         let locate = |error: FieldError| (locate(toml.as_item(), &error.field).map_or(1, |s| line_of(text, &s)), error);
         let mut fields: Vec<_> = errors.into_iter().map(locate).collect();
         fields.sort_by_key(|(line, _)| *line);
-        SettingsFileError::Fields(WrongFields { path: path.to_owned(), fields })
+        SettingsFileError::Fields(InvalidFields { path: path.to_owned(), fields })
     })
 }
 
@@ -95,8 +95,8 @@ fn line_of(text: &str, span: &Range<usize>) -> usize {
     text.get(..span.start).unwrap_or(text).matches('\n').count() + 1
 }
 
-/// Puts the origin of the command line where a queue has none.
-fn stand_in(value: &mut Value, origin: &Origin) {
+/// Sets the origin of the command line on queues without an origin.
+fn apply_default_origin(value: &mut Value, origin: &Origin) {
     let queues = value.get_mut("queues").and_then(Value::as_array_mut);
     for queue in queues.into_iter().flatten().filter_map(Value::as_object_mut) {
         let handover = queue.entry("handover").or_insert_with(|| json!({ "kind": "proxy" }));
@@ -132,8 +132,7 @@ fn toml_value(value: &toml_edit::Value) -> Value {
     }
 }
 
-/// Where a field stands: `queues[1].rules[0].path`. The innermost part of the path that is there counts, so that a
-/// missing field is reported where its table begins.
+/// The location of a field such as `queues[1].rules[0].path`. A missing field is reported where its table begins.
 fn locate(root: &Item, field: &str) -> Option<Range<usize>> {
     let mut found = None;
     let mut place = Place::Item(root);
@@ -215,7 +214,7 @@ path = "/static/**"
     }
 
     #[test]
-    fn a_settings_file_becomes_tenants_and_queues() {
+    fn settings_file_has_tenants_and_queues() {
         let document = parse(GOOD).unwrap();
         assert_eq!(document.queues[0].line.quota, 500);
         assert_eq!(document.queues[0].line.waiting_ttl, 60);
@@ -224,7 +223,7 @@ path = "/static/**"
     }
 
     #[test]
-    fn all_wrong_fields_are_named_at_once_by_line() {
+    fn all_invalid_fields_are_reported_by_line() {
         let text = GOOD
             .replace("quota = 500", "quota = -1\nmode = \"opne\"\nqouta = 3")
             .replace("\"/static/**\"", "\"static\"")
@@ -241,19 +240,19 @@ path = "/static/**"
     }
 
     #[test]
-    fn a_missing_field_is_reported_where_its_table_begins() {
+    fn missing_field_is_reported_at_its_table() {
         let message = parse(&GOOD.replace("quota = 500", "")).unwrap_err();
         assert!(message.starts_with("f.toml:7: queues[0].quota: is missing"), "{message}");
     }
 
     #[test]
-    fn what_is_not_toml_is_reported_by_line() {
+    fn invalid_toml_is_reported_by_line() {
         let message = parse("[[queues]]\nid = \n").unwrap_err();
         assert!(message.starts_with("f.toml:2: "), "{message}");
     }
 
     #[test]
-    fn an_origin_stands_in_for_queues_that_name_none() {
+    fn default_origin_applies_to_queues_without_origin() {
         let text = GOOD.replace("handover = { kind = \"redirect\", origin = \"https://www.example.com\" }", "");
         let origin: Origin = "http://127.0.0.1:3000".parse().unwrap();
         let document = parse_settings(Path::new("f.toml"), &text, Some(&origin)).unwrap();

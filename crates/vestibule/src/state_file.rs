@@ -1,8 +1,8 @@
-//! What outlasts the program in its state folder: the state of the memory store, and which queues there were.
+//! Recovery data in the state folder: a snapshot of the memory store, and the list of queues.
 //!
-//! The memory store's state is written on an orderly stop and every few seconds, so a restart loses nothing, and a crash the
-//! last moments, which the tickets of those moments show (rule 7, recovery). A queue that was there before, but that the store
-//! does not hold now, was lost: it begins in recovery and not as a new one.
+//! The snapshot is written every few seconds and on shutdown. A restart loses nothing; after a crash, the tickets restore
+//! what the last snapshot does not have (rule 7, recovery). A listed queue that the store does not have was lost, so it
+//! starts in recovery and not as a new queue.
 
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
@@ -15,14 +15,14 @@ use tracing::{info, warn};
 use vestibule_core::settings::Settings;
 use vestibule_core::{MemorySnapshot, MemoryStore, PutMode, Store, StoreError};
 
-/// Name of the file with the memory store's state, as JSON.
-const STATE: &str = "memory-store.json";
-/// Name of the file with the queues that there were: one id a line.
-const QUEUES: &str = "queues";
-/// Time between two writes of the memory store's state: what a process that is killed has not written is at most this old.
-const EVERY: Duration = Duration::from_secs(3);
+/// File with the snapshot of the memory store, as JSON.
+const SNAPSHOT_FILE: &str = "memory-store.json";
+/// File with the IDs of the queues, one per line.
+const QUEUES_FILE: &str = "queues";
+/// Interval between snapshots; a killed process loses at most this much.
+const SNAPSHOT_INTERVAL: Duration = Duration::from_secs(3);
 
-/// The memory store's state on disk.
+/// The snapshot of the memory store on disk.
 #[derive(Clone)]
 pub(crate) struct StateFile {
     file: PathBuf,
@@ -31,56 +31,56 @@ pub(crate) struct StateFile {
 
 impl StateFile {
     pub(crate) fn new(folder: &Path, store: Arc<MemoryStore>) -> Self {
-        Self { file: folder.join(STATE), store }
+        Self { file: folder.join(SNAPSHOT_FILE), store }
     }
 
-    /// Puts the state that was written last into the store, if there is one.
+    /// Loads the last snapshot into the store, if there is one.
     ///
     /// # Errors
-    /// The file is there and can't be read: what to do about it is for the operator to say.
-    pub(crate) fn take_up(&self) -> anyhow::Result<()> {
+    /// The file exists but cannot be read; the operator must decide what to do.
+    pub(crate) fn load(&self) -> anyhow::Result<()> {
         let text = match fs::read(&self.file) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             read => read.map_err(|error| self.unreadable(&error))?,
         };
         let snapshot: MemorySnapshot = serde_json::from_slice(&text).map_err(|error| self.unreadable(&error))?;
         for settings in self.store.restore(snapshot) {
-            warn!(%settings, "a queue in the state folder has settings that can't be read, so it is left out");
+            warn!(%settings, "skipped a queue with invalid settings in the state folder");
         }
-        info!(file = %self.file.display(), "going on with the state in which the program ended");
+        info!(file = %self.file.display(), "restored the last snapshot of the memory store");
         Ok(())
     }
 
     fn unreadable(&self, error: &dyn std::fmt::Display) -> anyhow::Error {
         let file = self.file.display();
-        anyhow::anyhow!("the state in {file} can't be read: {error}; move the file away to begin without it")
+        anyhow::anyhow!("cannot read the snapshot in {file}: {error}; move the file away to start without it")
     }
 
-    /// Writes the state every few seconds, for ever.
-    pub(crate) async fn keep_writing(self) {
+    /// Writes snapshots forever.
+    pub(crate) async fn write_loop(self) {
         loop {
-            tokio::time::sleep(EVERY).await;
+            tokio::time::sleep(SNAPSHOT_INTERVAL).await;
             self.write().await;
         }
     }
 
-    /// Writes the state.
+    /// Writes a snapshot.
     pub(crate) async fn write(&self) {
         let this = self.clone();
         let written = tokio::task::spawn_blocking(move || {
             let text = serde_json::to_vec(&this.store.snapshot())?;
-            write_whole(&this.file, &text)
+            write_atomically(&this.file, &text)
         });
         match written.await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => warn!(%error, "the state can't be written to the state folder"),
-            Err(error) => warn!(%error, "writing the state to the state folder broke off"),
+            Ok(Err(error)) => warn!(%error, "cannot write the snapshot to the state folder"),
+            Err(error) => warn!(%error, "the snapshot task failed"),
         }
     }
 }
 
-/// Writes a file that is there as a whole or as it was before, for this user alone.
-fn write_whole(file: &Path, text: &[u8]) -> io::Result<()> {
+/// Replaces a file atomically, with mode 0600.
+fn write_atomically(file: &Path, text: &[u8]) -> io::Result<()> {
     fs::create_dir_all(file.parent().unwrap_or(Path::new(".")))?;
     let new = file.with_extension("new");
     let mut open = fs::OpenOptions::new();
@@ -90,17 +90,17 @@ fn write_whole(file: &Path, text: &[u8]) -> io::Result<()> {
     fs::rename(&new, file)
 }
 
-/// Which queues there were when the program ran last.
+/// The queues of the last run.
 pub(crate) struct KnownQueues {
     file: PathBuf,
 }
 
 impl KnownQueues {
     pub(crate) fn new(folder: &Path) -> Self {
-        Self { file: folder.join(QUEUES) }
+        Self { file: folder.join(QUEUES_FILE) }
     }
 
-    /// Restores those of the queues that were there before and that the store does not hold.
+    /// Starts recovery of the queues that existed in the last run and are missing in the store.
     ///
     /// # Errors
     /// The store's.
@@ -108,18 +108,18 @@ impl KnownQueues {
         let Ok(known) = fs::read_to_string(&self.file) else { return Ok(()) };
         for settings in queues.iter().filter(|queue| known.lines().any(|id| id == queue.id.as_str())) {
             if store.settings(&settings.id).await?.is_none() {
-                info!(queue = %settings.id, "the store has lost this queue; its tickets are taken back first");
+                info!(queue = %settings.id, "the store has lost this queue; sessions are restored from tickets first");
                 store.put_settings(settings, PutMode::Restore).await?;
             }
         }
         Ok(())
     }
 
-    /// Notes which queues there are.
-    pub(crate) fn note(&self, queues: &[Settings]) {
+    /// Saves the list of queues.
+    pub(crate) fn save(&self, queues: &[Settings]) {
         let ids: Vec<&str> = queues.iter().map(|queue| queue.id.as_str()).collect();
-        if let Err(error) = write_whole(&self.file, ids.join("\n").as_bytes()) {
-            warn!(%error, "the queues can't be noted in the state folder");
+        if let Err(error) = write_atomically(&self.file, ids.join("\n").as_bytes()) {
+            warn!(%error, "cannot write the list of queues to the state folder");
         }
     }
 }

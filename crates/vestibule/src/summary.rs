@@ -1,17 +1,17 @@
-//! What somebody who starts the program in a terminal needs first: where everything is, and what to put into the site.
+//! The summary that `serve` prints on a terminal: addresses, queues, and the script to embed in the site.
 
 use std::fmt::Write as _;
 
 use vestibule_core::settings::Settings;
 
-/// Most queues that are named.
-const NAMED_MAX: usize = 5;
+/// Maximum number of queues that are listed.
+const LISTED_MAX: usize = 5;
 
-/// Where a running program is reached, and what it protects.
+/// The addresses and queues of a running program.
 pub(crate) struct Summary<'a> {
     /// Address of the gate: `http://127.0.0.1:8080`.
     pub(crate) visitors: &'a str,
-    /// Address of the dashboard, if it is served.
+    /// Address of the dashboard, if it is on.
     pub(crate) dashboard: Option<&'a str>,
     /// Kind of the store.
     pub(crate) store: &'a str,
@@ -29,21 +29,21 @@ impl Summary<'_> {
         }
         let _ = writeln!(text, "  Store      {}", self.store);
         if self.queues.is_empty() {
-            text += "  Queues     those in the store; create one in the dashboard or with vestibule apply\n";
+            text += "  Queues     those in the store; create queues in the dashboard or with vestibule apply\n";
         }
-        for (number, queue) in self.queues.iter().take(NAMED_MAX).enumerate() {
+        for (number, queue) in self.queues.iter().take(LISTED_MAX).enumerate() {
             let label = if number == 0 { "Queues" } else { "" };
             let hosts: Vec<String> = queue.hosts.iter().map(ToString::to_string).collect();
             let hosts = if hosts == ["*"] { "all hosts".to_owned() } else { hosts.join(", ") };
             let _ = writeln!(text, "  {label:<9}  {}: quota {}, {hosts}", queue.id, queue.line.quota);
         }
-        if self.queues.len() > NAMED_MAX {
-            let _ = writeln!(text, "             and {} more", self.queues.len() - NAMED_MAX);
+        if self.queues.len() > LISTED_MAX {
+            let _ = writeln!(text, "             and {} more", self.queues.len() - LISTED_MAX);
         }
         if let Some(queue) = self.queues.first() {
             let _ = writeln!(
                 text,
-                "\n  Put this into the pages of your site, so that those who are admitted stay admitted:\n  \
+                "\n  Add this to the pages of your site; it renews the session of an admitted visitor:\n  \
                  <script src=\"/_vestibule/keepalive.js\" data-queue=\"{}\" defer></script>",
                 queue.id
             );
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_queues_and_the_script_are_told() {
+    fn summary_has_addresses_queues_and_script() {
         let queues = [queue("default", &["*"])];
         let summary = Summary {
             visitors: "http://127.0.0.1:8080",
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_queues_the_first_are_named() {
+    fn long_queue_lists_are_shortened() {
         let queues: Vec<Settings> =
             (0..7).map(|number| queue(&format!("tour-{number}"), &["a.example", "b.example"])).collect();
         let summary = Summary { visitors: "http://0.0.0.0:80", dashboard: None, store: "redis", queues: &queues };

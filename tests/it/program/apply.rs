@@ -44,7 +44,7 @@ fn tour() -> QueueId {
 }
 
 #[tokio::test]
-async fn a_new_queue_is_written_and_a_second_time_changes_nothing() {
+async fn applying_twice_changes_nothing() {
     let shared = Shared::with("quota = 500").await;
     let (status, said) = shared.apply(&["--yes"]).await;
     assert_eq!(status, 0, "{said}");
@@ -53,7 +53,7 @@ async fn a_new_queue_is_written_and_a_second_time_changes_nothing() {
     }
     assert_eq!(shared.tour().await.line.quota, 500);
     let (status, said) = shared.apply(&["--yes"]).await;
-    assert_eq!((status, said.contains("nothing to change")), (0, true), "{said}");
+    assert_eq!((status, said.contains("No changes.")), (0, true), "{said}");
     assert_eq!(shared.tour().await.line.revision, 1);
 }
 
@@ -74,7 +74,7 @@ async fn applied_changes_are_audited() {
 }
 
 #[tokio::test]
-async fn a_change_is_shown_before_and_after_and_keeps_the_line() {
+async fn dry_run_shows_changes_and_apply_keeps_the_line() {
     let shared = Shared::with("quota = 500").await;
     shared.apply(&["--yes"]).await;
     let visit = vestibule_core::line::Visit::joining(SessionId::random());
@@ -90,11 +90,11 @@ async fn a_change_is_shown_before_and_after_and_keeps_the_line() {
 
     let (status, said) = shared.apply(&["--yes"]).await;
     assert_eq!((status, shared.tour().await.line.quota), (0, 700), "{said}");
-    assert_eq!(shared.store.stats(&tour()).await.unwrap().active, 1, "who was in stays in");
+    assert_eq!(shared.store.stats(&tour()).await.unwrap().active, 1, "active visitors stay active");
 }
 
 #[tokio::test]
-async fn what_the_file_does_not_name_stays_unless_it_is_to_be_removed() {
+async fn queues_not_in_the_file_stay_unless_remove_is_given() {
     let shared = Shared::with("quota = 1").await;
     let mut other = vestibule_core::settings::parse_settings_document(&serde_json::json!({
         "tenants": [{ "id": "acme", "name": "Acme" }],
@@ -105,7 +105,7 @@ async fn what_the_file_does_not_name_stays_unless_it_is_to_be_removed() {
     let old: QueueId = "old".parse().unwrap();
 
     let (_, said) = shared.apply(&["--yes"]).await;
-    assert!(said.contains("queue old is not named in the file and stays"), "{said}");
+    assert!(said.contains("queue old is not in the file and stays"), "{said}");
     assert!(shared.store.settings(&old).await.unwrap().is_some());
     let (status, said) = shared.apply(&["--yes", "--remove"]).await;
     assert!(said.contains("queue old: removed"), "{said}");
@@ -114,7 +114,7 @@ async fn what_the_file_does_not_name_stays_unless_it_is_to_be_removed() {
 }
 
 #[tokio::test]
-async fn a_reset_since_is_not_undone() {
+async fn apply_keeps_the_epoch_of_a_reset() {
     let shared = Shared::with("quota = 1").await;
     shared.apply(&["--yes"]).await;
     let epoch = shared.store.reset(&tour()).await.unwrap();
@@ -124,7 +124,7 @@ async fn a_reset_since_is_not_undone() {
 }
 
 #[tokio::test]
-async fn nobody_to_ask_and_nowhere_to_write_are_told() {
+async fn apply_needs_a_terminal_and_a_valid_store() {
     let shared = Shared::with("quota = 1").await;
     let (status, said) = shared.apply(&[]).await;
     assert_eq!(status, 1, "{said}");
@@ -133,7 +133,7 @@ async fn nobody_to_ask_and_nowhere_to_write_are_told() {
 
     let shown = shared.file.shown();
     for (to, words) in
-        [("memory", "takes a Redis"), ("ftp://x", "redis://"), ("redis://:secret@127.0.0.1:1", "could not be read")]
+        [("memory", "must be a Redis URL"), ("ftp://x", "redis://"), ("redis://:secret@127.0.0.1:1", "cannot read")]
     {
         let mut program = Program::vestibule(&["apply", &shown, "--to", to, "--yes"]).start();
         assert_eq!(program.end().await.code(), Some(1), "{to}");
@@ -142,7 +142,7 @@ async fn nobody_to_ask_and_nowhere_to_write_are_told() {
 }
 
 #[tokio::test]
-async fn a_wrong_file_is_told_by_line_and_writes_nothing() {
+async fn invalid_file_is_rejected_by_line() {
     let shared = Shared::with("quota = \"many\"").await;
     let (status, said) = shared.apply(&["--yes"]).await;
     assert_eq!(status, 1, "{said}");

@@ -32,7 +32,7 @@ impl Desk {
         arguments.extend(more);
         let mut program = Program::vestibule(&arguments).env("VESTIBULE_ADMIN_TOKEN", token).start();
         let status = program.end().await;
-        assert!(!program.log().contains("vestibule_"), "a token is told to nobody: {}", program.log());
+        assert!(!program.log().contains("vestibule_"), "tokens are not printed: {}", program.log());
         (status.code().unwrap_or(-1), program.log())
     }
 
@@ -46,7 +46,7 @@ impl Desk {
 }
 
 #[tokio::test]
-async fn the_plan_is_shown_and_carried_out_and_a_second_time_changes_nothing() {
+async fn apply_shows_the_plan_and_writes_it_once() {
     let desk = Desk::with("quota = 500").await;
     for flag in ["--plan", "--dry-run"] {
         let (status, said) = desk.apply(&[flag]).await;
@@ -55,10 +55,10 @@ async fn the_plan_is_shown_and_carried_out_and_a_second_time_changes_nothing() {
         assert_eq!(desk.office.root().get("/queues/tour").await.status, 404, "{flag}");
     }
     let (status, said) = desk.apply(&["--yes"]).await;
-    assert_eq!((status, said.contains("queue tour: done")), (0, true), "{said}");
+    assert_eq!((status, said.contains("queue tour: written")), (0, true), "{said}");
     assert_eq!(desk.tour().await["quota"], 500);
     let (status, said) = desk.apply(&["--yes"]).await;
-    assert_eq!((status, said.contains("nothing to change")), (0, true), "{said}");
+    assert_eq!((status, said.contains("No changes.")), (0, true), "{said}");
 
     desk.change("quota = 700");
     let (status, said) = desk.apply(&["--yes"]).await;
@@ -70,27 +70,27 @@ async fn the_plan_is_shown_and_carried_out_and_a_second_time_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_queue_that_the_file_does_not_name_stays_unless_it_is_told_to_go() {
+async fn queues_not_in_the_file_stay_unless_remove_is_given() {
     let desk = Desk::with("quota = 1").await;
     desk.apply(&["--yes"]).await;
     desk.office.queue("old", "acme", json!({})).await;
     desk.change("quota = 2");
     let (_, said) = desk.apply(&["--yes"]).await;
-    assert!(said.contains("queue old is not named in the file and stays"), "{said}");
+    assert!(said.contains("queue old is not in the file and stays"), "{said}");
     assert_eq!(desk.office.root().get("/queues/old").await.status, 200);
     let (status, said) = desk.apply(&["--yes", "--remove"]).await;
     assert_eq!(status, 0, "{said}");
-    assert!(said.contains("- queue old, with everybody who waits there"), "{said}");
+    assert!(said.contains("- queue old, with all its visitors"), "{said}");
     assert_eq!(desk.office.root().get("/queues/old").await.status, 404);
 }
 
 #[tokio::test]
-async fn what_the_backoffice_refuses_is_told_and_nothing_is_written() {
+async fn rejected_import_writes_nothing() {
     let desk = Desk::with("quota = 1").await;
     let at = format!("http://{}", desk.office.admin.address());
     let (status, said) = desk.apply(&[]).await;
     assert_eq!(status, 1, "{said}");
-    assert!(said.contains("nobody is there to be asked"), "{said}");
+    assert!(said.contains("stdin is not a terminal"), "{said}");
 
     desk.office.tenant("blue").await;
     let mut zoe = desk.office.operator("zoe", "operator", &["blue"]).await;
@@ -100,9 +100,9 @@ async fn what_the_backoffice_refuses_is_told_and_nothing_is_written() {
         (at.as_str(), weak.as_str(), "this takes the role superuser"),
         (at.as_str(), "nonsense", "this sign-in or token is good no more"),
         (at.as_str(), "", "VESTIBULE_ADMIN_TOKEN is not set"),
-        ("http://127.0.0.1:9", "nonsense", "the backoffice can't be reached"),
-        ("http://admin.example.com", "nonsense", "--to takes https://admin.example.com"),
-        ("https://user:word@admin.example.com", "nonsense", "--to takes https://admin.example.com"),
+        ("http://127.0.0.1:9", "nonsense", "cannot reach the backoffice"),
+        ("http://admin.example.com", "nonsense", "--to must be an https:// URL"),
+        ("https://user:word@admin.example.com", "nonsense", "--to must be an https:// URL"),
     ] {
         let (status, said) = desk.apply_to(to, token, &["--yes"]).await;
         assert_eq!((status, said.contains(says)), (1, true), "{to}: {said}");
@@ -111,6 +111,6 @@ async fn what_the_backoffice_refuses_is_told_and_nothing_is_written() {
     desk.office.queue("a", "acme", json!({ "hosts": ["tickets.example.com"] })).await;
     let (status, said) = desk.apply(&["--yes"]).await;
     assert_eq!(status, 1, "{said}");
-    assert!(said.contains("the backoffice refused the file:\n  tour.hosts[0]: is never asked"), "{said}");
+    assert!(said.contains("the backoffice rejected the file:\n  tour.hosts[0]: is never asked"), "{said}");
     assert_eq!(desk.office.root().get("/queues/tour").await.status, 404);
 }

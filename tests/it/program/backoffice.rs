@@ -53,7 +53,7 @@ async fn signed_in(admin: &str) -> Desk {
 }
 
 /// Of two who came, the second waits until the quota is raised to 2 by `desk`.
-async fn a_raised_quota_rules_the_next_request(gate: &Both, desk: &mut Desk) {
+async fn assert_quota_change_applies(gate: &Both, desk: &mut Desk) {
     let (_first, mut second) = (gate.stands().await, gate.stands().await);
     assert_eq!(second.status("default").await.json()["state"], "waiting");
     let answer = desk.patch("/queues/default", json!({ "quota": 2 })).await;
@@ -62,26 +62,26 @@ async fn a_raised_quota_rules_the_next_request(gate: &Both, desk: &mut Desk) {
 }
 
 #[tokio::test]
-async fn the_backoffice_rules_the_gate_beside_it() {
+async fn backoffice_changes_apply_to_its_gate() {
     let origin = Origin::start();
     let both = Both::start("memory", &origin, Some(FIRST)).await;
     let mut desk = signed_in(&both.admin).await;
-    a_raised_quota_rules_the_next_request(&both, &mut desk).await;
-    assert!(both.program.log().contains("last until this program ends"), "{}", both.program.log());
+    assert_quota_change_applies(&both, &mut desk).await;
+    assert!(both.program.log().contains("when this process ends"), "{}", both.program.log());
     assert!(!both.program.log().contains("correct horse"), "{}", both.program.log());
 }
 
 #[tokio::test]
-async fn the_backoffice_of_one_process_rules_the_gate_of_another() {
+async fn backoffice_changes_apply_to_other_processes() {
     let (origin, redis) = (Origin::start(), Redis::start().await);
     let one = Both::start(&redis.url(), &origin, Some(FIRST)).await;
     let other = Both::start(&redis.url(), &origin, None).await;
     let mut desk = signed_in(&one.admin).await;
-    a_raised_quota_rules_the_next_request(&other, &mut desk).await;
+    assert_quota_change_applies(&other, &mut desk).await;
 }
 
 #[tokio::test]
-async fn where_nobody_can_sign_in_the_log_says_what_to_do() {
+async fn missing_superuser_is_logged() {
     let (origin, redis) = (Origin::start(), Redis::start().await);
     let mut both = Both::start(&redis.url(), &origin, None).await;
     both.program.until_logged("vestibule admin create-user").await;
@@ -90,7 +90,7 @@ async fn where_nobody_can_sign_in_the_log_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_first_superuser_of_a_wrong_form_stops_the_start_without_being_told() {
+async fn invalid_bootstrap_stops_startup_without_printing_it() {
     let arguments = ["serve", "--origin", "http://127.0.0.1:1", "--listen", "127.0.0.1:0", "--state", "state"];
     let bootstrap = ["--admin-listen", "127.0.0.1:0", "--admin-bootstrap", "root:short"];
     let (status, said) = run(&[&arguments[..], &bootstrap].concat()).await;
@@ -100,7 +100,7 @@ async fn a_first_superuser_of_a_wrong_form_stops_the_start_without_being_told() 
 }
 
 #[tokio::test]
-async fn the_gate_s_proxies_are_not_believed_by_the_backoffice() {
+async fn gate_proxies_are_not_trusted_by_the_backoffice() {
     let (gate, admin) = (format!("127.0.0.1:{}", free_port()), format!("127.0.0.1:{}", free_port()));
     let arguments =
         ["serve", "--listen", &gate, "--admin-listen", &admin, "--state", "state", "--trusted-proxies", "1"];
@@ -130,9 +130,9 @@ async fn create(redis: &Redis, password: &str, more: &[&str]) -> (bool, String) 
 }
 
 #[tokio::test]
-async fn somebody_made_by_the_program_signs_in_and_a_lost_password_is_replaced() {
+async fn create_user_creates_and_replaces_operators() {
     let (origin, redis) = (Origin::start(), Redis::start().await);
-    assert_eq!(create(&redis, "a first long password", &["zoe"]).await, (true, "zoe: made, a superuser\n".into()));
+    assert_eq!(create(&redis, "a first long password", &["zoe"]).await, (true, "Created superuser zoe\n".into()));
     let (made, said) = create(&redis, "a second long password", &["zoe"]).await;
     assert!(!made && said.contains("--replace"), "{said}");
     let both = Both::start(&redis.url(), &origin, None).await;
@@ -148,13 +148,13 @@ async fn somebody_made_by_the_program_signs_in_and_a_lost_password_is_replaced()
 }
 
 #[tokio::test]
-async fn an_operator_that_can_not_be_made_is_refused_by_what_is_wrong() {
+async fn create_user_reports_invalid_input() {
     let redis = Redis::start().await;
     for (arguments, password, why) in [
         (&["Zoe"][..], "a long enough password", "the name takes"),
         (&["zoe"], "short", "the password takes 12 to 256"),
         (&["zoe", "--role", "viewer"], "a long enough password", "name a tenant"),
-        (&["zoe", "--tenant", "acme"], "a long enough password", "a superuser has all"),
+        (&["zoe", "--tenant", "acme"], "a long enough password", "a superuser has access to all"),
         (&["zoe", "--role", "king"], "a long enough password", "superuser, operator, viewer"),
     ] {
         let (made, said) = create(&redis, password, arguments).await;
@@ -164,7 +164,7 @@ async fn an_operator_that_can_not_be_made_is_refused_by_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn what_the_backoffice_changed_outlives_a_restart_until_the_file_says_something_else() {
+async fn backoffice_changes_survive_a_restart_with_the_same_file() {
     let redis = Redis::start().await;
     let (url, admin) = (redis.url(), format!("127.0.0.1:{}", free_port()));
     let more = ["--store", &url, "--admin-listen", &admin];
@@ -176,7 +176,7 @@ async fn what_the_backoffice_changed_outlives_a_restart_until_the_file_says_some
 
     served.program.restart();
     served.program.until_healthy(&served.address).await;
-    served.program.until_logged("kept as the backoffice changed it").await;
+    served.program.until_logged("kept the changes of the backoffice").await;
     assert_eq!(desk.get("/queues/tour").await.json()["quota"], 7);
     assert_eq!(desk.get("/tenants/acme").await.json()["name"], "Acme Live");
 
@@ -212,7 +212,7 @@ async fn through(provider: &IdentityProvider, desk: &mut Desk) -> String {
 }
 
 #[tokio::test]
-async fn flags_name_a_provider_of_a_private_authority() {
+async fn oidc_provider_with_a_private_ca() {
     let (origin, people) = (Origin::start(), [json!({ "sub": "1", "preferred_username": "zoe" })]);
     let provider = IdentityProvider::start(&people).await;
     let (issuer, ca) = (provider.tls_issuer(), provider.authority());
@@ -233,7 +233,7 @@ async fn flags_name_a_provider_of_a_private_authority() {
 }
 
 #[tokio::test]
-async fn a_flag_of_the_provider_that_is_wrong_is_named() {
+async fn invalid_oidc_flags_are_reported() {
     let (origin, issuer) = (Origin::start(), ["--oidc-issuer", "https://id.example.com"]);
     for (flags, said) in [
         (&["--oidc-ca", "/nothing.pem"][..], "VESTIBULE_OIDC_CA can't be read"),

@@ -3,14 +3,14 @@
 use super::{SettingsFile, run, settings};
 
 #[tokio::test]
-async fn a_good_file_is_described() {
+async fn valid_file_is_summarized() {
     let file = SettingsFile::of(&settings("https://www.example.com", "quota = 500\nadmissions_per_minute = 60"));
     let (status, said) = run(&["check", &file.shown()]).await;
     assert_eq!(status, 0, "{said}");
     for words in [
         "tour: tickets.example.com",
-        "500 places",
-        "60 a minute",
+        "quota 500",
+        "60 admissions per minute",
         "https://www.example.com",
         "is valid: 1 tenant, 1 queue",
     ] {
@@ -20,7 +20,7 @@ async fn a_good_file_is_described() {
 }
 
 #[tokio::test]
-async fn all_mistakes_are_told_at_once_by_line_and_field() {
+async fn all_errors_are_reported_by_line_and_field() {
     let lines = "quota = -1\nmode = \"opne\"\nqouta = 5\nwaiting_ttl = \"long\"\n[[queues.rules]]\naction = \"bypass\"\npath = \"static\"";
     let file = SettingsFile::of(&settings("ftp://x", lines));
     let (status, said) = run(&["check", &file.shown()]).await;
@@ -50,13 +50,13 @@ async fn all_mistakes_are_told_at_once_by_line_and_field() {
 }
 
 #[tokio::test]
-async fn what_looks_as_if_it_were_not_meant_is_a_warning() {
+async fn suspicious_modes_and_quotas_are_warnings() {
     for (lines, words) in [
-        ("quota = 0", "quota is 0, so nobody is ever admitted"),
+        ("quota = 0", "quota is 0: nobody is admitted"),
         ("quota = 5\nmode = \"paused\"", "nobody is admitted"),
         ("quota = 5\nmode = \"closed\"", "nobody joins"),
         ("quota = 5\nmode = \"draining\"", "the queue closes"),
-        ("quota = 5\nmode = \"bypass\"", "everyone passes"),
+        ("quota = 5\nmode = \"bypass\"", "all visitors continue"),
     ] {
         let file = SettingsFile::of(&settings("https://www.example.com", lines));
         let (status, said) = run(&["check", &file.shown()]).await;
@@ -66,17 +66,17 @@ async fn what_looks_as_if_it_were_not_meant_is_a_warning() {
 }
 
 #[tokio::test]
-async fn a_queue_that_is_never_asked_is_a_warning() {
+async fn shadowed_queue_is_a_warning() {
     let second = "quota = 5\n[[queues]]\nid = \"zebra\"\ntenant = \"acme\"\nhosts = [\"tickets.example.com\"]\nquota = 1\n\
                   handover = { kind = \"check\" }";
     let file = SettingsFile::of(&settings("https://www.example.com", second));
     let (status, said) = run(&["check", &file.shown()]).await;
     assert_eq!(status, 0, "{said}");
-    assert!(said.contains("never asked on tickets.example.com: \"tour\""), "{said}");
+    assert!(said.contains("never applies on tickets.example.com: \"tour\""), "{said}");
 }
 
 #[tokio::test]
-async fn a_broken_theme_is_an_error() {
+async fn broken_theme_is_an_error() {
     let file = SettingsFile::of(&settings("https://www.example.com", "quota = 5\ntheme = \"acme\""));
     let themes = tempfile::tempdir().unwrap();
     std::fs::create_dir(themes.path().join("acme")).unwrap();
@@ -87,7 +87,7 @@ async fn a_broken_theme_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_not_there_or_no_toml_is_named() {
+async fn missing_file_and_invalid_toml_are_errors() {
     let (status, said) = run(&["check", "nowhere.toml"]).await;
     assert_eq!(status, 1);
     assert!(said.contains("nowhere.toml"), "{said}");

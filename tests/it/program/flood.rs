@@ -78,7 +78,7 @@ async fn polls(mut visitor: Visitor) -> Duration {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hostile_connections_keep_no_visitor_waiting() {
+async fn hostile_connections_do_not_delay_visitors() {
     raise_own_limit();
     let served = Served::launched("quota = 1", &[], |launch| launch.descriptors(DESCRIPTORS)).await;
     let mut visitors = JoinSet::new();
@@ -106,7 +106,7 @@ async fn hostile_connections_keep_no_visitor_waiting() {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_come_ends_the_connection() {
+async fn missing_request_body_closes_the_connection() {
     let (gate, admin) = (format!("127.0.0.1:{}", free_port()), format!("127.0.0.1:{}", free_port()));
     let arguments = ["serve", "--origin", "http://127.0.0.1:1", "--state", "state", "--listen", &gate];
     let mut program = Program::vestibule(&[&arguments[..], &["--admin-listen", &admin]].concat()).start();

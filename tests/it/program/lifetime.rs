@@ -9,34 +9,34 @@ use super::{COOKIE, HOST, Served, session, settings};
 use crate::scene::{PATIENCE, navigation};
 
 #[tokio::test]
-async fn a_hangup_reads_the_settings_again() {
+async fn sighup_reloads_the_settings() {
     let mut served = Served::with("quota = 0").await;
     let mut visitor = served.visitor();
     assert!(visitor.navigate("/").await.text().contains("Acme tour"));
     served.file.write(&settings(&served.origin.url(), "quota = 1"));
     served.program.signal("HUP");
-    served.program.until_logged("settings read again").await;
-    wait_until("the visitor is let in", PATIENCE, async || visitor.navigate("/").await.text().contains("origin /"))
+    served.program.until_logged("settings reloaded").await;
+    wait_until("the visitor is admitted", PATIENCE, async || visitor.navigate("/").await.text().contains("origin /"))
         .await;
 }
 
 #[tokio::test]
-async fn a_wrong_file_keeps_the_old_settings_in_force() {
+async fn invalid_file_keeps_the_current_settings() {
     let mut served = Served::with("quota = 1").await;
     let mut visitor = served.visitor();
     visitor.navigate("/").await;
     served.file.write(&settings(&served.origin.url(), "quota = \"none\""));
     served.program.signal("HUP");
     served.program.until_logged("queues[0].quota: takes").await;
-    assert!(served.program.log().contains("the old ones stay in force"));
+    assert!(served.program.log().contains("the current settings stay in effect"));
     assert!(visitor.navigate("/").await.text().contains("origin /"));
     served.file.write(&settings(&served.origin.url(), "quota = 2"));
     served.program.signal("HUP");
-    served.program.until_logged("settings read again").await;
+    served.program.until_logged("settings reloaded").await;
 }
 
 #[tokio::test]
-async fn a_request_under_way_is_finished_before_the_end() {
+async fn shutdown_waits_for_requests_in_progress() {
     let mut served = Served::with("quota = 5").await;
     let mut visitor = served.visitor();
     visitor.navigate("/").await;
@@ -54,8 +54,8 @@ async fn a_request_under_way_is_finished_before_the_end() {
 }
 
 #[tokio::test]
-async fn a_drain_has_an_end() {
-    let mut served = Served::launched("quota = 5", &["--drain", "1"], |launch| launch).await;
+async fn shutdown_grace_period_ends() {
+    let mut served = Served::launched("quota = 5", &["--shutdown-grace", "1"], |launch| launch).await;
     let mut visitor = served.visitor();
     visitor.navigate("/").await;
     let slow = tokio::spawn(async move { visitor.try_get("/slow?60000").await.is_err() });
@@ -65,11 +65,11 @@ async fn a_drain_has_an_end() {
     .await;
     assert!(served.program.terminate().await.success());
     assert!(slow.await.unwrap(), "the connection was cut");
-    assert!(served.program.log().contains("cut off"));
+    assert!(served.program.log().contains("were aborted"));
 }
 
 #[tokio::test]
-async fn a_restart_costs_nobody_their_place() {
+async fn restart_keeps_all_positions() {
     let mut served = Served::with("quota = 1\nrecheck_after = 0\nwaiting_ttl = 3\nclaim_ttl = 3").await;
     let (mut inside, mut first, mut second) = (served.visitor(), served.visitor(), served.visitor());
     assert!(inside.navigate("/").await.text().contains("origin /"));
@@ -89,10 +89,10 @@ async fn a_restart_costs_nobody_their_place() {
     assert_eq!(session(&second.fetch("/").await.json()), sessions[1]);
     newcomer.navigate("/").await;
     assert_eq!(session(&first.fetch("/").await.json()), sessions[0]);
-    assert!(inside.navigate("/").await.text().contains("origin /"), "an admitted ticket is still good");
+    assert!(inside.navigate("/").await.text().contains("origin /"), "an admitted ticket is still valid");
     inside.leave("tour").await;
     let mut order = Vec::new();
-    wait_until("all are let in, one after the other", PATIENCE, async || {
+    wait_until("all are admitted one after the other", PATIENCE, async || {
         for (name, visitor) in [("newcomer", &mut newcomer), ("second", &mut second), ("first", &mut first)] {
             if !order.contains(&name) && visitor.status("tour").await.json()["state"] == "admitted" {
                 order.push(name);
@@ -106,7 +106,7 @@ async fn a_restart_costs_nobody_their_place() {
 }
 
 #[tokio::test]
-async fn after_a_restart_a_newcomer_who_asks_first_waits_behind_the_line() {
+async fn after_a_restart_new_visitors_wait_behind_the_line() {
     let mut served = Served::with("quota = 2\nrecheck_after = 0\nwaiting_ttl = 4\nclaim_ttl = 4").await;
     let (mut inside, mut other, mut waiting) = (served.visitor(), served.visitor(), served.visitor());
     for visitor in [&mut inside, &mut other] {
@@ -119,10 +119,10 @@ async fn after_a_restart_a_newcomer_who_asks_first_waits_behind_the_line() {
 
     let mut newcomer = served.visitor();
     newcomer.navigate("/").await;
-    assert_eq!(newcomer.status("tour").await.json()["state"], "waiting", "two places look free, and are not");
+    assert_eq!(newcomer.status("tour").await.json()["state"], "waiting", "two slots look free but are not");
     assert!(inside.navigate("/").await.text().contains("origin /"));
     let mut order = Vec::new();
-    wait_until("both are let in", PATIENCE, async || {
+    wait_until("both are admitted", PATIENCE, async || {
         for (name, visitor) in [("newcomer", &mut newcomer), ("waiting", &mut waiting)] {
             if !order.contains(&name) && visitor.status("tour").await.json()["state"] == "admitted" {
                 order.push(name);
@@ -136,7 +136,7 @@ async fn after_a_restart_a_newcomer_who_asks_first_waits_behind_the_line() {
 }
 
 #[tokio::test]
-async fn a_socket_file_serves_too_and_an_old_one_is_replaced() {
+async fn unix_socket_works_and_replaces_a_stale_file() {
     let origin = Origin::start();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("gate.sock");
@@ -157,11 +157,11 @@ async fn a_socket_file_serves_too_and_an_old_one_is_replaced() {
     }
     let (status, said) = super::run(&arguments).await;
     assert_eq!(status, 1, "a socket that somebody serves is not taken away");
-    assert!(said.contains("can't listen on unix:"), "{said}");
+    assert!(said.contains("cannot listen on unix:"), "{said}");
 }
 
 #[tokio::test]
-async fn two_programs_serve_one_line() {
+async fn two_processes_share_one_line() {
     let redis = vestibule_tests::Redis::start().await;
     let keys = ["--ticket-keys", "k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc", "--store", &redis.url()];
     let one = Served::launched("quota = 1", &keys, |launch| launch).await;
@@ -181,6 +181,6 @@ async fn two_programs_serve_one_line() {
     assert_eq!(session(&moved.fetch("/").await.json()), session(&first));
     one.file.write(&settings(&one.origin.url(), "quota = 2"));
     one.program.signal("HUP");
-    wait_until("the other program lets in", PATIENCE, async || visitor.navigate("/").await.text().contains("origin /"))
+    wait_until("the other process admits", PATIENCE, async || visitor.navigate("/").await.text().contains("origin /"))
         .await;
 }

@@ -34,7 +34,7 @@ async fn be_busy(served: &Served) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn no_ticket_cookie_address_or_secret_is_logged_at_any_level() {
+async fn secrets_and_addresses_are_never_logged() {
     for level in ["debug", "trace"] {
         let mut served =
             Served::launched("quota = 1", &["--log", level, "--trusted-proxies", "1"], |launch| launch).await;
@@ -49,13 +49,13 @@ async fn no_ticket_cookie_address_or_secret_is_logged_at_any_level() {
 }
 
 #[tokio::test]
-async fn a_json_log_is_one_object_a_line() {
+async fn json_log_has_one_object_per_line() {
     let more = ["--log", "debug", "--log-format", "json"];
     let mut served = Served::launched("quota = 1", &more, |launch| launch).await;
     be_busy(&served).await;
     served.file.write("broken = ");
     served.program.signal("HUP");
-    served.program.until_logged("stay in force").await;
+    served.program.until_logged("stay in effect").await;
     served.program.terminate().await;
     let log = served.program.log();
     let lines: Vec<Value> =

@@ -36,20 +36,20 @@ fn other(text: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_empty_settings_file_removes_nothing() {
+async fn empty_settings_file_removes_nothing() {
     let mut served = Served::with("quota = 0").await;
     let mut visitor = served.visitor();
     visitor.navigate("/").await;
     let before = visitor.status("tour").await.json();
-    served.reload("", "names no queues, so the old settings stay in force").await;
+    served.reload("", "has no queues; the current settings stay in effect").await;
     assert_eq!(session(&visitor.status("tour").await.json()), session(&before));
     let whole = served.settings("quota = 1");
-    served.reload(&whole, "settings read again").await;
+    served.reload(&whole, "settings reloaded").await;
     wait_until("the visitor is admitted", PATIENCE, async || served.state(&mut visitor).await == "admitted").await;
 }
 
 #[tokio::test]
-async fn a_queue_with_sessions_stays_until_it_has_none() {
+async fn removed_queue_stays_while_it_has_sessions() {
     let mut served = Served::with("quota = 1").await;
     let (mut active, mut waiting) = (served.visitor(), served.visitor());
     active.navigate("/").await;
@@ -72,7 +72,7 @@ async fn a_queue_with_sessions_stays_until_it_has_none() {
 }
 
 #[tokio::test]
-async fn a_queue_that_is_named_again_exists_again() {
+async fn removed_queue_can_be_added_again() {
     for store in ["memory", "redis"] {
         let redis = Redis::start().await;
         let url = if store == "redis" { redis.url() } else { store.to_owned() };
@@ -96,7 +96,7 @@ async fn a_queue_that_is_named_again_exists_again() {
 }
 
 #[tokio::test]
-async fn values_that_the_file_replaces_are_logged() {
+async fn replaced_values_are_logged() {
     let redis = Redis::start().await;
     let store = RedisStore::connect(&redis.url(), RedisOptions::default()).unwrap();
     let mut document = parse_settings_document(&serde_json::json!({
@@ -111,7 +111,7 @@ async fn values_that_the_file_replaces_are_logged() {
 }
 
 #[tokio::test]
-async fn a_hangup_during_the_start_does_no_harm() {
+async fn sighup_during_startup_is_harmless() {
     // A store that accepts connections and never answers: the start waits for it.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let store = format!("redis://{}", silent.local_addr().unwrap());
@@ -136,6 +136,6 @@ async fn a_hangup_during_the_start_does_no_harm() {
         program.signal("HUP");
         sleep(Duration::from_millis(100)).await;
     }
-    program.until_logged("could not be written to the store yet").await;
+    program.until_logged("cannot write the settings to the store yet").await;
     program.until_logged("serving").await;
 }

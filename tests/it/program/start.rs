@@ -1,4 +1,4 @@
-//! What `vestibule serve` refuses, and what it says to do.
+//! Startup of `vestibule serve`, and the errors of invalid options.
 
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
@@ -8,14 +8,14 @@ use vestibule_tests::{Origin, Program, Redis, Visitor, free_port};
 use super::{Served, SettingsFile, run, settings};
 
 #[tokio::test]
-async fn nothing_to_serve_says_what_to_give() {
+async fn serve_without_queues_names_the_flags() {
     let (status, said) = run(&["serve"]).await;
     assert_eq!(status, 1, "{said}");
     assert!(said.contains("--settings FILE") && said.contains("--origin URL"), "{said}");
 }
 
 #[tokio::test]
-async fn a_wrong_file_is_refused_by_line_and_field() {
+async fn invalid_settings_file_is_reported_by_line_and_field() {
     let file = SettingsFile::of(&settings("https://www.example.com", "quota = \"many\""));
     let (status, said) = run(&["serve", "--settings", &file.shown(), "--state", "state"]).await;
     assert_eq!(status, 1, "{said}");
@@ -23,18 +23,18 @@ async fn a_wrong_file_is_refused_by_line_and_field() {
 }
 
 #[tokio::test]
-async fn a_port_that_is_taken_is_named() {
+async fn port_in_use_is_reported() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let (status, said) =
         run(&["serve", "--listen", &address, "--origin", "http://127.0.0.1:1", "--state", "state"]).await;
     assert_eq!(status, 1, "{said}");
-    assert!(said.contains(&format!("can't listen on http://{address}")) && said.contains("in use"), "{said}");
+    assert!(said.contains(&format!("cannot listen on http://{address}")) && said.contains("in use"), "{said}");
     assert!(said.contains("--listen") && !said.contains("os error"), "{said}");
 }
 
 #[tokio::test]
-async fn wrong_options_say_what_they_take() {
+async fn invalid_options_state_what_is_valid() {
     let with = |option: &'static str, value: &'static str| {
         vec!["serve", "--origin", "http://127.0.0.1:1", "--state", "state", option, value]
     };
@@ -45,12 +45,12 @@ async fn wrong_options_say_what_they_take() {
         (with("--ticket-keys", "k1:c2hvcnQ"), "wrong length"),
         (with("--themes", "/nowhere/at/all"), "is no folder; themes are in a folder"),
         (with("--trusted-proxies", "17"), "0 to 16"),
-        (with("--threads", "0"), "takes a whole number from 1 to 1024"),
-        (with("--quota", "many"), "takes a whole number from 0"),
-        (with("--drain", "soon"), "takes a whole number from 0 to 3600"),
+        (with("--threads", "0"), "must be a whole number from 1 to 1024"),
+        (with("--quota", "many"), "must be a whole number, at least 0"),
+        (with("--shutdown-grace", "soon"), "must be a whole number from 0 to 3600"),
         (with("--log", "=loud="), "levels per module"),
         (vec!["serve", "--origin", "http://x/path"], "a scheme, a host and a port only"),
-        (vec!["serve", "--settings", "f.toml", "--quota", "5"], "--quota goes with --origin"),
+        (vec!["serve", "--settings", "f.toml", "--quota", "5"], "--quota cannot be combined with --settings"),
     ] {
         let (status, said) = run(&arguments).await;
         assert_ne!(status, 0, "{arguments:?}: {said}");
@@ -60,7 +60,7 @@ async fn wrong_options_say_what_they_take() {
 }
 
 #[tokio::test]
-async fn one_site_needs_no_file() {
+async fn origin_flag_creates_one_queue() {
     let origin = Origin::start();
     let address = format!("127.0.0.1:{}", free_port());
     let arguments = ["serve", "--listen", &address, "--origin", &origin.url(), "--quota", "1", "--state", "state"];
@@ -71,11 +71,11 @@ async fn one_site_needs_no_file() {
     assert!(first.navigate("/tour").await.text().contains("origin /tour"));
     let page = second.navigate("/tour").await;
     assert!(page.text().contains("data-vestibule") && page.text().contains("anything.example"), "{}", page.text());
-    assert!(!page.text().contains("127.0.0.1"), "the address of the site is nobody's business: {}", page.text());
+    assert!(!page.text().contains("127.0.0.1"), "the address of the origin is not shown: {}", page.text());
 }
 
 #[tokio::test]
-async fn one_site_may_have_a_name() {
+async fn name_flag_sets_the_site_name() {
     let address = format!("127.0.0.1:{}", free_port());
     let arguments =
         ["serve", "--listen", &address, "--origin", "http://127.0.0.1:1", "--quota", "0", "--state", "state"];
@@ -87,7 +87,7 @@ async fn one_site_may_have_a_name() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn it_works_on_as_many_threads_as_it_is_told() {
+async fn threads_flag_sets_the_worker_threads() {
     let origin = Origin::start();
     for threads in [1, 32] {
         let (address, threads) = (format!("127.0.0.1:{}", free_port()), threads.to_string());
@@ -101,7 +101,7 @@ async fn it_works_on_as_many_threads_as_it_is_told() {
 }
 
 #[tokio::test]
-async fn keys_are_made_once_and_nobody_else_may_read_them() {
+async fn generated_keys_have_mode_0600() {
     let served = Served::with("quota = 1").await;
     let state = served.program.folder().join("state");
     for file in ["ticket.keys", "pass.keys"] {
@@ -114,7 +114,7 @@ async fn keys_are_made_once_and_nobody_else_may_read_them() {
 }
 
 #[tokio::test]
-async fn the_password_of_a_store_is_never_told() {
+async fn store_password_is_never_printed() {
     let redis = Redis::start().await;
     redis.command(&["CONFIG", "SET", "requirepass", "hunter2secret"]).await;
     for (url, healthy) in [
@@ -138,7 +138,7 @@ async fn the_password_of_a_store_is_never_told() {
         if healthy {
             program.until_healthy(&address).await;
         } else {
-            program.until_logged("could not be written").await;
+            program.until_logged("cannot write the settings").await;
         }
         assert!(!program.log().contains("hunter2"), "{}", program.log());
     }

@@ -1,4 +1,4 @@
-//! What applying a settings file would change: computed before anything is written, so that it can be read first.
+//! What applying a settings file would change, computed before anything is written.
 
 use std::fmt;
 
@@ -115,9 +115,9 @@ impl fmt::Display for Plan {
         }
         for id in &self.unnamed {
             if self.removes {
-                writeln!(f, "  - queue {id}, with everybody who waits there")?;
+                writeln!(f, "  - queue {id}, with all its visitors")?;
             } else {
-                writeln!(f, "    queue {id} is not named in the file and stays; --remove takes such queues away")?;
+                writeln!(f, "    queue {id} is not in the file and stays; --remove removes such queues")?;
             }
         }
         Ok(())

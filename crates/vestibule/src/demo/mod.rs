@@ -26,7 +26,7 @@ use vestibule_http::{Directory, LogFormat, ThemesConfig, init_telemetry, open_pu
 use self::habits::Habits;
 use crate::admin::backoffice;
 use crate::cli::{DemoOptions, Listen};
-use crate::serve::{elsewhere, keep_purging, stop_signal};
+use crate::serve::{purge_loop, stop_signal, suggest_other_address};
 use crate::server::Server;
 
 /// How long requests under way may take to end once the demo is told to stop.
@@ -38,7 +38,7 @@ const SUPERUSER: &str = "admin";
 pub(crate) async fn demo(options: DemoOptions) -> anyhow::Result<ExitCode> {
     init_telemetry(&options.log, LogFormat::Text).map_err(|reason| anyhow::anyhow!("VESTIBULE_LOG {reason}"))?;
     let stop = stop_signal()?;
-    let gate = Server::bind(&Listen::Tcp(options.listen)).map_err(elsewhere("--listen"))?;
+    let gate = Server::bind(&Listen::Tcp(options.listen)).map_err(suggest_other_address("--listen"))?;
     let address = reachable(gate.tcp_address().context("a socket file is no address for the demo")?);
     let habits = Habits::default();
     let mut demo = Demo::open(options.quota, |shop| queue::document(options.quota, shop)).await?;
@@ -46,7 +46,7 @@ pub(crate) async fn demo(options: DemoOptions) -> anyhow::Result<ExitCode> {
     report::introduce(&options, &habits, address, &keys);
 
     demo.tasks.spawn(report::keep_reporting(demo.store.clone()));
-    demo.tasks.spawn(crowd::gather(address, options.crowd, options.quota, options.seed, habits));
+    demo.tasks.spawn(crowd::gather(address, u64::from(options.visitors), options.quota, options.seed, habits));
     gate.serve(demo.router.clone(), stop, DRAIN).await;
     demo.tasks.shutdown().await;
     report::end();
@@ -86,7 +86,7 @@ impl Demo {
         let router = vestibule_gate::router(gate);
         let mut tasks = JoinSet::new();
         tasks.spawn(shop.serve(shop::shop(quota), std::future::pending(), DRAIN));
-        tasks.spawn(keep_purging(store.clone(), records.clone()));
+        tasks.spawn(purge_loop(store.clone(), records.clone()));
         let backoffice = AdminParts {
             store: store.clone(),
             records,

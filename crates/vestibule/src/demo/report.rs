@@ -29,12 +29,12 @@ fn write(text: &str) {
 
 /// Says where to look and what one sees there.
 pub(super) fn introduce(options: &DemoOptions, habits: &Habits, address: SocketAddr, keys: &Keys) {
-    let wait = habits.expected_wait(options.crowd, options.quota, ACTIVE_TTL as f64);
+    let wait = habits.expected_wait(u64::from(options.visitors), options.quota, ACTIVE_TTL as f64);
     write(&introduction(options, wait, address, keys));
 }
 
 fn introduction(options: &DemoOptions, wait: Duration, address: SocketAddr, keys: &Keys) -> String {
-    let (quota, crowd) = (options.quota, options.crowd);
+    let (quota, crowd) = (options.quota, u64::from(options.visitors));
     let mut text = format!("\n  Open  http://{address}/\n\n");
     let people = if crowd == 0 { "nobody else wants in".to_owned() } else { format!("a crowd of {crowd} wants in") };
     let _ = writeln!(text, "A ticket shop that can serve {quota} at once, and {people}.");
@@ -101,7 +101,8 @@ mod tests {
 
     fn told(quota: u64, crowd: u64) -> String {
         let any = ([127, 0, 0, 1], 0).into();
-        let options = DemoOptions { listen: any, admin_listen: any, quota, crowd, seed: 1, log: "warn".into() };
+        let options =
+            DemoOptions { listen: any, admin_listen: any, quota, visitors: crowd as u32, seed: 1, log: "warn".into() };
         let wait = Habits::default().expected_wait(crowd, quota, ACTIVE_TTL as f64);
         let keys = Keys { address: ([127, 0, 0, 1], 8081).into(), name: "admin", password: "0123456789abcdef".into() };
         introduction(&options, wait, ([127, 0, 0, 1], 8080).into(), &keys)

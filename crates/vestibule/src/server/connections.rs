@@ -1,5 +1,5 @@
-//! The open connections of one listener. When there are too many, the one that has waited for its client for longest is
-//! closed, so that silent clients cannot keep others out.
+//! The open connections of a listener. At the limit, the connection that has been idle for longest is closed, so that idle
+//! clients cannot block others.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -12,35 +12,35 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout};
 use tracing::warn;
 
-/// How long a client that has a request under way must have kept its connection waiting before others may replace it.
+/// How long a client must have stalled within a request before its connection may be closed for another.
 const BLOCKED_AFTER: Duration = Duration::from_secs(1);
-/// One scan closes this share of the connections that may be closed, so that a flood does not cost a scan a connection.
-const CLOSED_AT_ONCE: usize = 100;
-/// Longest time that is waited for a connection to close.
-const CLOSE_MAX: Duration = Duration::from_millis(100);
-/// Time between two log lines about closed or refused connections.
-const LOG_EVERY: Duration = Duration::from_secs(10);
+/// One scan closes one in this many candidates, so that a flood does not cause a scan per connection.
+const CLOSE_SHARE: usize = 100;
+/// Maximum wait for a connection to close.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(100);
+/// Interval between log lines about closed or refused connections.
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Most open connections.
+/// Maximum number of open connections.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectionLimits {
-    /// Of all clients.
+    /// From all clients.
     pub(crate) total: usize,
-    /// Of one client network ([`client_network`]); `None` behind a proxy, where all connections come from one address.
+    /// From one client network ([`client_network`]); `None` behind a proxy, where all connections come from one address.
     pub(crate) per_network: Option<usize>,
 }
 
 impl ConnectionLimits {
-    /// For listeners that nobody else reaches.
+    /// For listeners on this machine.
     pub(crate) const LOCAL: Self = Self { total: 10_000, per_network: None };
 }
 
-/// The connections that are open now.
+/// The open connections.
 pub(super) struct Connections {
     limits: ConnectionLimits,
     began: Instant,
     open: Mutex<Open>,
-    /// Connections that have a descriptor still, those included that were told to close.
+    /// Connections that still have a descriptor, including those that are closing.
     alive: AtomicUsize,
     ended: Notify,
 }
@@ -56,9 +56,9 @@ struct Open {
 struct State {
     network: Option<IpAddr>,
     task: OnceLock<AbortHandle>,
-    /// Whether a request is under way.
+    /// Whether a request is in progress.
     is_busy: AtomicBool,
-    /// Since when the client is waited for, in microseconds since the listener began; [`NOT_WAITING`] otherwise.
+    /// Since when the connection waits for its client, in microseconds since the listener started; or [`NOT_WAITING`].
     waits_since: AtomicU64,
 }
 
@@ -75,21 +75,21 @@ impl Connections {
         })
     }
 
-    /// Waits until connections that were closed to make room have given their descriptors back.
+    /// Waits until closing connections have released their descriptors.
     pub(super) async fn closed(&self) {
         while self.alive.load(Ordering::Relaxed) > self.limits.total {
-            if timeout(CLOSE_MAX, self.ended.notified()).await.is_err() {
+            if timeout(CLOSE_TIMEOUT, self.ended.notified()).await.is_err() {
                 return;
             }
         }
     }
 
-    /// Counts a new connection, and closes others if there are too many; `None` if none of them may be closed.
+    /// Registers a connection and closes others if there are too many; `None` if none of them may be closed.
     pub(super) fn admit(self: &Arc<Self>, peer: Option<IpAddr>) -> Option<Connection> {
         let network = self.limits.per_network.and(peer).and_then(client_network);
         let mut open = self.lock();
         let count = network.and_then(|network| open.of_network.get(&network)).copied().unwrap_or_default();
-        let is_network_full = self.limits.per_network.is_some_and(|most| count >= most);
+        let is_network_full = self.limits.per_network.is_some_and(|limit| count >= limit);
         if is_network_full && !self.make_room(&mut open, network) {
             return None;
         }
@@ -112,18 +112,18 @@ impl Connections {
         Some(Connection(Arc::new(Counted { id, state, all: self.clone() })))
     }
 
-    /// Closes the connections that have waited for their clients for longest, idle ones first; of one network, or of all.
+    /// Closes the connections that have waited for longest, idle ones first; of one network, or of all.
     fn make_room(&self, open: &mut Open, network: Option<IpAddr>) -> bool {
         let now = self.now();
         let candidates = open.connections.iter().filter(|(_, state)| network.is_none() || state.network == network);
         let mut candidates: Vec<_> = candidates.filter_map(|(id, state)| Some((state.closable(now)?, *id))).collect();
-        let count = (candidates.len() / CLOSED_AT_ONCE).max(1).min(candidates.len());
-        if open.logged.is_none_or(|at| at.elapsed() >= LOG_EVERY) {
+        let count = (candidates.len() / CLOSE_SHARE).max(1).min(candidates.len());
+        if open.logged.is_none_or(|at| at.elapsed() >= LOG_INTERVAL) {
             open.logged = Some(Instant::now());
             let connections = open.connections.len();
             match network {
-                _ if count == 0 => warn!(connections, "too many connections, all of them busy; refusing new ones"),
-                Some(_) => warn!(connections, "too many connections of one address; closing its oldest idle ones"),
+                _ if count == 0 => warn!(connections, "too many connections, all busy; refusing new ones"),
+                Some(_) => warn!(connections, "too many connections from one address; closing its oldest idle ones"),
                 None => warn!(connections, "too many connections; closing the oldest idle ones"),
             }
         }
@@ -164,8 +164,8 @@ impl Open {
 }
 
 impl State {
-    /// When this connection's turn to be closed is, idle ones before others; `None` if it may not be closed. One that was
-    /// upgraded has no task any more.
+    /// The key by which connections are closed, idle ones first; `None` if this one may not be closed. An upgraded
+    /// connection has no task.
     fn closable(&self, now: u64) -> Option<(bool, u64)> {
         let (is_busy, since) = (self.is_busy.load(Ordering::Relaxed), self.waits_since.load(Ordering::Relaxed));
         let is_blocked = now.saturating_sub(since) >= BLOCKED_AFTER.as_micros() as u64;
@@ -174,7 +174,7 @@ impl State {
     }
 }
 
-/// An open connection. It counts until the last clone is dropped.
+/// An open connection, counted until the last clone is dropped.
 #[derive(Clone)]
 pub(super) struct Connection(Arc<Counted>);
 
@@ -185,25 +185,25 @@ struct Counted {
 }
 
 impl Connection {
-    /// The task that serves it: whoever aborts that closes the connection.
-    pub(super) fn is_served_by(&self, task: AbortHandle) {
+    /// Sets the task that serves the connection; aborting it closes the connection.
+    pub(super) fn set_task(&self, task: AbortHandle) {
         let _ = self.0.state.task.set(task);
     }
 
-    /// A request has begun. It ends when what is returned is dropped.
-    pub(super) fn begin_request(&self) -> RequestUnderWay {
+    /// Marks the start of a request, which ends when the returned value is dropped.
+    pub(super) fn begin_request(&self) -> ActiveRequest {
         self.0.state.is_busy.store(true, Ordering::Relaxed);
         self.0.state.waits_since.store(NOT_WAITING, Ordering::Relaxed);
-        RequestUnderWay(self.clone())
+        ActiveRequest(self.clone())
     }
 
-    /// The client sends nothing, or takes nothing.
+    /// The client has stalled.
     pub(super) fn blocked(&self) {
         let (now, order) = (self.0.all.now(), Ordering::Relaxed);
         let _ = self.0.state.waits_since.compare_exchange(NOT_WAITING, now, order, order);
     }
 
-    /// The client sent or took something.
+    /// The client sent or received data.
     pub(super) fn moved(&self) {
         if self.0.state.is_busy.load(Ordering::Relaxed) {
             self.0.state.waits_since.store(NOT_WAITING, Ordering::Relaxed);
@@ -219,10 +219,10 @@ impl Drop for Counted {
     }
 }
 
-/// A request between its head and the end of the answer.
-pub(super) struct RequestUnderWay(Connection);
+/// A request from its head to the end of the response.
+pub(super) struct ActiveRequest(Connection);
 
-impl Drop for RequestUnderWay {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         let Counted { state, all, .. } = &*self.0.0;
         state.is_busy.store(false, Ordering::Relaxed);
@@ -230,8 +230,8 @@ impl Drop for RequestUnderWay {
     }
 }
 
-/// What counts as one client: an IPv4 address, or an IPv6 network of 64 bits. `None` for this machine itself, where the
-/// web server or a load test in front of the gate has one address for many clients.
+/// The network that counts as one client: an IPv4 address or an IPv6 /64 network. `None` for this machine, where a web
+/// server or load test has one address for many clients.
 fn client_network(peer: IpAddr) -> Option<IpAddr> {
     let peer = peer.to_canonical();
     (!peer.is_loopback()).then(|| match peer {
@@ -273,16 +273,16 @@ mod tests {
         advance(Duration::from_millis(1)).await;
         let connection = connections.admit(peer.parse().ok())?;
         let task = tokio::spawn(std::future::pending());
-        connection.is_served_by(task.abort_handle());
+        connection.set_task(task.abort_handle());
         Some(Client { connection: Some(connection), task })
     }
 
-    fn request(client: &Client) -> RequestUnderWay {
+    fn request(client: &Client) -> ActiveRequest {
         client.connection.as_ref().unwrap().begin_request()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_oldest_idle_connection_makes_room() {
+    async fn oldest_idle_connection_is_closed_first() {
         let connections = limits(3, 3);
         let mut first = connect(&connections, A).await.unwrap();
         let mut second = connect(&connections, A).await.unwrap();
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn busy_connections_are_closed_only_if_their_clients_block_them() {
+    async fn busy_connections_are_closed_only_if_stalled() {
         let connections = limits(2, 2);
         let mut reader = connect(&connections, A).await.unwrap();
         let mut slow_site = connect(&connections, A).await.unwrap();
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_address_replaces_its_own_connections_only() {
+    async fn address_limit_closes_only_its_own_connections() {
         let connections = limits(10, 2);
         let mut other = connect(&connections, B).await.unwrap();
         let mut first = connect(&connections, A).await.unwrap();
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_flood_closes_one_percent_at_once() {
+    async fn flood_closes_one_percent_at_once() {
         let connections = limits(1000, 1000);
         let mut clients = Vec::new();
         for _ in 0..1001 {
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv6_client_is_its_network() {
+    fn ipv6_client_is_its_64_bit_network() {
         let network = |peer: &str| client_network(peer.parse().unwrap()).map(|network| network.to_string());
         assert_eq!(network("2001:db8:1:2:3::4").as_deref(), Some("2001:db8:1:2::"));
         assert_eq!(network("::ffff:192.0.2.1").as_deref(), Some(A));

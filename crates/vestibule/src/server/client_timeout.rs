@@ -1,4 +1,4 @@
-//! How long a client may keep this process waiting: for more of a request's body, or to take more of an answer.
+//! Timeouts for clients that stall while they send a request body or receive a response.
 
 use std::io;
 use std::pin::Pin;
@@ -14,23 +14,23 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::connections::Connection;
 
-/// Least rate of a client that sends or takes a body, in bytes a second.
-const LEAST_RATE: u64 = 1024;
+/// Minimum transfer rate of a body, in bytes per second.
+const RATE_MIN: u64 = 1024;
 
-/// Time that a client may let pass. What it sends or takes earns time back at [`LEAST_RATE`], up to the first amount.
-struct Patience {
-    most: Duration,
+/// The time that a client may stall. Each byte sent or received restores time at [`RATE_MIN`], up to the initial amount.
+struct StallTimeout {
+    limit: Duration,
     left: Duration,
     since: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl Patience {
-    fn new(most: Duration) -> Self {
-        Self { most, left: most, since: None, timer: None }
+impl StallTimeout {
+    fn new(limit: Duration) -> Self {
+        Self { limit, left: limit, since: None, timer: None }
     }
 
-    /// Waits for the client; ready when the patience is at its end.
+    /// Waits for the client; ready when the time is up.
     fn poll_wait(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.since.is_none() {
             let now = Instant::now();
@@ -43,13 +43,13 @@ impl Patience {
         self.timer.as_mut().map_or(Poll::Pending, |timer| timer.as_mut().poll(context))
     }
 
-    /// The client sent or took this many bytes.
+    /// The client sent or received this many bytes.
     fn moved(&mut self, bytes: usize) {
         if let Some(since) = self.since.take() {
             self.left = self.left.saturating_sub(since.elapsed());
         }
-        let earned = Duration::from_micros((bytes as u64).saturating_mul(1_000_000) / LEAST_RATE);
-        self.left = self.left.saturating_add(earned).min(self.most);
+        let earned = Duration::from_micros((bytes as u64).saturating_mul(1_000_000) / RATE_MIN);
+        self.left = self.left.saturating_add(earned).min(self.limit);
     }
 }
 
@@ -57,16 +57,16 @@ fn too_slow() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "the client was too slow")
 }
 
-/// A client's connection, which ends if the client does not take what it is sent.
+/// A client's connection, which fails if the client does not receive the response.
 pub(super) struct ClientStream<S> {
     stream: S,
     connection: Connection,
-    patience: Patience,
+    timeout: StallTimeout,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ClientStream<S> {
-    pub(super) fn new(stream: S, connection: Connection, patience: Duration) -> Self {
-        Self { stream, connection, patience: Patience::new(patience) }
+    pub(super) fn new(stream: S, connection: Connection, timeout: Duration) -> Self {
+        Self { stream, connection, timeout: StallTimeout::new(timeout) }
     }
 
     fn poll_sent(
@@ -76,10 +76,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ClientStream<S> {
     ) -> Poll<io::Result<usize>> {
         let Poll::Ready(outcome) = sent(Pin::new(&mut self.stream), context) else {
             self.connection.blocked();
-            ready!(self.patience.poll_wait(context));
+            ready!(self.timeout.poll_wait(context));
             return Poll::Ready(Err(too_slow()));
         };
-        self.patience.moved(*outcome.as_ref().unwrap_or(&0));
+        self.timeout.moved(*outcome.as_ref().unwrap_or(&0));
         self.connection.moved();
         Poll::Ready(outcome)
     }
@@ -121,23 +121,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientStream<S> {
     }
 }
 
-/// A request's body, which ends with an error if the client does not send it.
+/// A request body, which fails if the client does not send it.
 pub(super) struct ClientBody {
     body: Incoming,
     connection: Connection,
-    patience: Patience,
+    timeout: StallTimeout,
     was_too_slow: Arc<AtomicBool>,
 }
 
 impl ClientBody {
-    /// `was_too_slow` becomes true with the error.
+    /// `was_too_slow` is set when the body fails.
     pub(super) fn new(
         body: Incoming,
         connection: Connection,
-        patience: Duration,
+        timeout: Duration,
         was_too_slow: Arc<AtomicBool>,
     ) -> Self {
-        Self { body, connection, patience: Patience::new(patience), was_too_slow }
+        Self { body, connection, timeout: StallTimeout::new(timeout), was_too_slow }
     }
 }
 
@@ -151,12 +151,12 @@ impl Body for ClientBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) else {
             self.connection.blocked();
-            ready!(self.patience.poll_wait(context));
+            ready!(self.timeout.poll_wait(context));
             self.was_too_slow.store(true, Ordering::Relaxed);
             return Poll::Ready(Some(Err(too_slow().into())));
         };
         let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
-        self.patience.moved(data.map_or(0, Bytes::len));
+        self.timeout.moved(data.map_or(0, Bytes::len));
         self.connection.moved();
         Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
     }
@@ -174,55 +174,57 @@ impl Body for ClientBody {
 mod tests {
     use std::future::poll_fn;
 
-    use tokio::time::{advance, timeout};
+    use tokio::time::advance;
 
     use super::*;
 
-    const MOST: Duration = Duration::from_secs(30);
+    const LIMIT: Duration = Duration::from_secs(30);
 
-    /// Seconds that a client's silence is borne from now on.
-    async fn borne(patience: &mut Patience) -> u64 {
+    /// Seconds until the timeout of a silent client.
+    async fn seconds_until_timeout(timeout: &mut StallTimeout) -> u64 {
         let began = Instant::now();
-        poll_fn(|context| patience.poll_wait(context)).await;
+        poll_fn(|context| timeout.poll_wait(context)).await;
         began.elapsed().as_secs()
     }
 
-    /// The client sends this after so many seconds; `false` if that is too late.
-    async fn sends(patience: &mut Patience, after: u64, bytes: usize) -> bool {
-        let is_late = timeout(Duration::from_secs(after), poll_fn(|context| patience.poll_wait(context))).await.is_ok();
-        patience.moved(bytes);
+    /// The client sends bytes after some seconds; `false` if that is too late.
+    async fn sends(timeout: &mut StallTimeout, after: u64, bytes: usize) -> bool {
+        let is_late = tokio::time::timeout(Duration::from_secs(after), poll_fn(|context| timeout.poll_wait(context)))
+            .await
+            .is_ok();
+        timeout.moved(bytes);
         !is_late
     }
 
     #[tokio::test(start_paused = true)]
-    async fn silence_has_an_end() {
-        assert_eq!(borne(&mut Patience::new(MOST)).await, 30);
+    async fn silent_client_times_out() {
+        assert_eq!(seconds_until_timeout(&mut StallTimeout::new(LIMIT)).await, 30);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_drip_ends_as_silence_does() {
-        let mut patience = Patience::new(MOST);
+    async fn slow_drip_times_out_like_silence() {
+        let mut timeout = StallTimeout::new(LIMIT);
         let mut seconds = 0;
-        while sends(&mut patience, 1, 1).await {
+        while sends(&mut timeout, 1, 1).await {
             seconds += 1;
         }
         assert!((29..=31).contains(&seconds), "{seconds}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_least_rate_goes_on_for_ever() {
-        let mut patience = Patience::new(MOST);
+    async fn minimum_rate_never_times_out() {
+        let mut timeout = StallTimeout::new(LIMIT);
         for _ in 0..1000 {
-            assert!(sends(&mut patience, 10, 10 * LEAST_RATE as usize + 1).await);
+            assert!(sends(&mut timeout, 10, 10 * RATE_MIN as usize + 1).await);
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_waiting_counts_and_speed_saves_no_time_up() {
-        let mut patience = Patience::new(MOST);
-        patience.moved(1 << 30);
+    async fn only_stalled_time_counts_and_credit_is_capped() {
+        let mut timeout = StallTimeout::new(LIMIT);
+        timeout.moved(1 << 30);
         advance(Duration::from_hours(1)).await;
-        assert!(sends(&mut patience, 20, 0).await);
-        assert_eq!(borne(&mut patience).await, 10);
+        assert!(sends(&mut timeout, 20, 0).await);
+        assert_eq!(seconds_until_timeout(&mut timeout).await, 10);
     }
 }

@@ -226,7 +226,7 @@ impl Answer {
     /// The code of an error.
     #[must_use]
     pub fn code(&self) -> String {
-        self.json()["error"]["code"].as_str().unwrap_or_default().to_owned()
+        self.json()["code"].as_str().unwrap_or_default().to_owned()
     }
 
     /// The fields that an error names, with their messages.
@@ -235,6 +235,6 @@ impl Answer {
         let body = self.json();
         let errors = body["errors"].as_array().cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        errors.iter().map(|error| format!("{}: {}", text(&error["field"]), text(&error["message"]))).collect()
+        errors.iter().map(|error| format!("{}: {}", text(&error["field"]), text(&error["detail"]))).collect()
     }
 }

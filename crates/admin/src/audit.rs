@@ -14,7 +14,7 @@ use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId};
 
 use crate::access::Caller;
-use crate::change::{FieldChange, differences};
+use crate::merge_patch::{FieldChange, differences};
 use crate::problem::Problem;
 use crate::secret::hash;
 use crate::state::Admin;
@@ -33,7 +33,7 @@ const CHANGES_WITHIN: u64 = 86_400;
 
 /// An entry of the audit log.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-pub(crate) struct AuditEntry {
+pub(crate) struct AuditEvent {
     /// Its id, which grows along the log.
     #[serde(default)]
     pub(crate) id: String,
@@ -46,7 +46,7 @@ pub(crate) struct AuditEntry {
     pub(crate) token: Option<String>,
     /// Id of the request.
     pub(crate) request: String,
-    /// What was done: `queue.change`.
+    /// What was done: `queue.update`.
     pub(crate) action: String,
     /// The tenant that it is about.
     #[schema(value_type = Option<String>)]
@@ -95,12 +95,12 @@ pub(crate) enum AuditOutcome {
 }
 
 /// An entry in the making.
-pub(crate) struct Deed(AuditEntry, LogName);
+pub(crate) struct AuditEventBuilder(AuditEvent, LogName);
 
-impl Deed {
+impl AuditEventBuilder {
     /// Somebody did this.
     pub(crate) fn of(caller: &Caller, action: &str) -> Self {
-        let entry = AuditEntry {
+        let entry = AuditEvent {
             operator: Some(caller.operator.to_string()),
             token: caller.token.clone(),
             ..blank(action, &caller.request.0)
@@ -111,7 +111,7 @@ impl Deed {
 
     /// Something happened before it was known who asked.
     pub(crate) fn unknown(action: &str, request: &str, operator: Option<String>) -> Self {
-        Self(AuditEntry { operator, ..blank(action, request) }, LogName::AccountAudit)
+        Self(AuditEvent { operator, ..blank(action, request) }, LogName::AccountAudit)
     }
 
     pub(crate) fn tenant(mut self, tenant: &TenantId) -> Self {
@@ -129,11 +129,11 @@ impl Deed {
     }
 
     pub(crate) fn theme(self, theme: &OwnedTheme) -> Self {
-        let deed = match theme.tenant_id() {
+        let event = match theme.tenant_id() {
             Some(tenant) => self.tenant(tenant),
             None => self,
         };
-        deed.subject(&theme.id)
+        event.subject(&theme.id)
     }
 
     pub(crate) fn subject(mut self, subject: &impl ToString) -> Self {
@@ -214,9 +214,9 @@ fn changes_of(operator: &str) -> EphemeralKey {
     EphemeralKey::new(EphemeralKind::Changes, hash(operator))
 }
 
-async fn append(records: &dyn RecordStore, stream: &LogName, entry: &AuditEntry) {
+async fn append(records: &dyn RecordStore, stream: &LogName, entry: &AuditEvent) {
     let text = json!(entry).to_string();
-    let AuditEntry { operator, action, request, queue, subject, outcome, via, .. } = entry;
+    let AuditEvent { operator, action, request, queue, subject, outcome, via, .. } = entry;
     let (operator, queue) = (operator.as_deref(), queue.as_ref().map(tracing::field::display));
     info!(operator, action, request, queue, subject, ?outcome, ?via, entry = text, "audit event");
     if let Err(error) = records.append(stream, &text).await {
@@ -229,7 +229,7 @@ pub async fn audit_queue(records: &dyn RecordStore, via: Via, before: Option<&Se
     let Some(queue) = after.or(before) else { return };
     let value = |settings: Option<&Settings>| settings.map_or(Value::Null, Settings::to_value);
     let revision = after.map(|after| after.line.revision);
-    let entry = AuditEntry { queue: Some(queue.id.clone()), revision, ..blank("", "") };
+    let entry = AuditEvent { queue: Some(queue.id.clone()), revision, ..blank("", "") };
     beside(records, via, "queue", &queue.tenant, entry, &value(before), &value(after)).await;
 }
 
@@ -245,7 +245,7 @@ async fn beside(
     via: Via,
     kind: &str,
     tenant: &TenantId,
-    entry: AuditEntry,
+    entry: AuditEvent,
     before: &Value,
     after: &Value,
 ) {
@@ -259,18 +259,18 @@ async fn beside(
         return;
     }
     let changes = changes.into_iter().map(cut).collect();
-    let entry = AuditEntry { action: format!("{kind}.{verb}"), tenant: Some(tenant.clone()), changes, via, ..entry };
+    let entry = AuditEvent { action: format!("{kind}.{verb}"), tenant: Some(tenant.clone()), changes, via, ..entry };
     append(records, &LogName::Audit, &entry).await;
 }
 
 /// Audits that an operator was made beside the API.
 pub(crate) async fn audit_operator(records: &dyn RecordStore, action: &str, name: &str, changes: Vec<FieldChange>) {
-    let entry = AuditEntry { subject: Some(name.to_owned()), changes, via: Via::CommandLine, ..blank(action, "") };
+    let entry = AuditEvent { subject: Some(name.to_owned()), changes, via: Via::CommandLine, ..blank(action, "") };
     append(records, &LogName::Audit, &entry).await;
 }
 
-fn blank(action: &str, request: &str) -> AuditEntry {
-    AuditEntry {
+fn blank(action: &str, request: &str) -> AuditEvent {
+    AuditEvent {
         id: String::new(),
         at: 0,
         operator: None,

@@ -9,7 +9,7 @@ use vestibule_core::records::{ENTRIES_MAX, Entry, EntryId, LogName};
 use vestibule_core::{StoreError, TenantId};
 
 use crate::access::{Caller, Tenants};
-use crate::audit::{AuditEntry, before};
+use crate::audit::{AuditEvent, before};
 use crate::state::Admin;
 
 /// Least events of a stream that are read at once.
@@ -125,7 +125,7 @@ impl AuditReader {
     }
 
     /// The next event, which is older than the one before; `None` at the end.
-    pub(crate) async fn next(&mut self) -> Result<Option<(AuditId, AuditEntry)>, StoreError> {
+    pub(crate) async fn next(&mut self) -> Result<Option<(AuditId, AuditEvent)>, StoreError> {
         loop {
             self.fill().await?;
             let newest = self.sources.iter_mut().filter(|source| !source.read.is_empty());
@@ -139,7 +139,7 @@ impl AuditReader {
                 return Ok(None);
             }
             let id = AuditId { entry: entry.id, stream: source.name.clone() };
-            if let Ok(mut parsed) = serde_json::from_str::<AuditEntry>(&entry.text) {
+            if let Ok(mut parsed) = serde_json::from_str::<AuditEvent>(&entry.text) {
                 (parsed.id, parsed.at) = (id.to_string(), entry.id.at_ms / 1000);
                 return Ok(Some((id, parsed)));
             }

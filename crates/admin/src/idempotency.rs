@@ -10,10 +10,10 @@ use vestibule_core::settings::FieldWording;
 
 use crate::access::Caller;
 use crate::body::wrong;
+use crate::codes::Code;
 use crate::problem::Problem;
 use crate::secret::hash;
 use crate::state::Admin;
-use crate::wording::Wording;
 
 /// Header that carries the key.
 pub(crate) const IDEMPOTENCY_HEADER: &str = "idempotency-key";
@@ -36,7 +36,7 @@ impl Idempotency {
         let key = key.to_str().unwrap_or_default();
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         if key.is_empty() || key.len() > LONGEST || !key.bytes().all(plain) {
-            return Err(wrong("Idempotency-Key", FieldWording::Takes.with("what", Wording::IdempotencyKey)));
+            return Err(wrong("Idempotency-Key", FieldWording::Takes.with("what", Code::IdempotencyKey)));
         }
         let id = hash(&format!("{} {key}", caller.operator));
         Ok(Some(Self { note: EphemeralKey::new(EphemeralKind::Idempotency, id), request: hash(request) }))
@@ -48,7 +48,7 @@ impl Idempotency {
         let Some(text) = admin.records.note(&self.note).await? else { return Ok(None) };
         let (request, answer) = text.split_once(' ').unwrap_or((&text, ""));
         if request != self.request {
-            return Err(wrong("Idempotency-Key", Wording::KeyUsed));
+            return Err(wrong("Idempotency-Key", Code::KeyUsed));
         }
         match serde_json::from_str(answer) {
             Ok(answer) => Ok(Some(answer)),

@@ -10,8 +10,8 @@ use vestibule_http::Directory;
 use vestibule_themes::Publisher;
 
 use crate::access::{Passwords, RequireTotp};
-use crate::live::Live;
-use crate::provider::{Provider, ProviderConfig};
+use crate::oidc::{Provider, ProviderConfig};
+use crate::stats_stream::Live;
 use crate::themes::{Drawing, Previews, Unpacking};
 
 /// What the backoffice is made of.

@@ -83,7 +83,7 @@ async fn a_session_is_ended_once_that_is_confirmed(office: Office) {
     let mut root = office.root();
     let path = format!("/queues/tour/sessions/{}/end", sessions[0].support_code());
     root.send(Method::POST, &path, &[], None).await.assert_code("confirmation_required");
-    assert_eq!(root.confirmed(Method::POST, &path, None).await.json(), json!({ "was": "admitted" }));
+    assert_eq!(root.confirmed(Method::POST, &path, None).await.json(), json!({ "previous_state": "active" }));
     let ended = root.get(&format!("/queues/tour/sessions/{}", sessions[0])).await.json();
     assert_eq!((&ended["state"], &ended["last_seen"]), (&json!("ended"), &json!(null)));
     let next = root.get(&format!("/queues/tour/sessions/{}", sessions[1])).await.json();

@@ -48,11 +48,11 @@ impl Workshop {
     }
 
     pub(super) async fn publish(&mut self, version: &str) -> Answer {
-        self.zoe.send(Method::POST, &format!("{THEME}/versions/{version}/publish"), &[], None).await
+        self.zoe.send(Method::POST, &format!("{THEME}/versions/{version}/activate"), &[], None).await
     }
 
     pub(super) async fn unpublish(&mut self) -> Answer {
-        self.zoe.send(Method::POST, &format!("{THEME}/unpublish"), &[], None).await
+        self.zoe.send(Method::POST, &format!("{THEME}/deactivate"), &[], None).await
     }
 
     /// The versions, newest first: who made each, and whether it is live.
@@ -78,7 +78,7 @@ impl Workshop {
     /// What was written into the audit log on themes, newest first.
     pub(super) async fn deeds(&mut self) -> Vec<Value> {
         let log = self.zoe.get("/audit?action=theme.").await.json();
-        log["entries"].as_array().unwrap().iter().map(|entry| entry["action"].clone()).collect()
+        log["events"].as_array().unwrap().iter().map(|entry| entry["action"].clone()).collect()
     }
 }
 

@@ -68,7 +68,7 @@ async fn applied_changes_are_audited() {
     let told: Vec<_> =
         events.iter().map(|event| (event["action"].as_str().unwrap(), event["via"].as_str().unwrap())).collect();
     let by_command = |action| (action, "command_line");
-    assert_eq!(told, ["tenant.create", "queue.create", "queue.change"].map(by_command));
+    assert_eq!(told, ["tenant.create", "queue.create", "queue.update"].map(by_command));
     assert_eq!(events[2]["changes"], json!([{ "field": "quota", "from": 500, "to": 700 }]));
     assert_eq!((&events[2]["queue"], &events[2]["revision"]), (&json!("tour"), &json!(2)));
 }

@@ -10,7 +10,7 @@ use vestibule_core::{StoreError, TenantId};
 
 use crate::access::{NAME_TAKES, Operator, OperatorName, PASSWORD_TAKES, Passwords, Role, Scope, is_password};
 use crate::audit::audit_operator;
-use crate::change::differences;
+use crate::merge_patch::differences;
 use crate::problem::Problem;
 
 /// An operator to be made. Prints its name only.
@@ -70,7 +70,7 @@ impl NewOperator {
         };
         operator.store(records, &self.name, over).await?;
         let told = json!({ "role": self.scope.role, "tenants": self.scope.tenants, "password": "set" });
-        let action = if over == 0 { "operator.create" } else { "operator.change" };
+        let action = if over == 0 { "operator.create" } else { "operator.update" };
         audit_operator(records, action, self.name.as_str(), differences(&Value::Null, &told)).await;
         Ok(())
     }

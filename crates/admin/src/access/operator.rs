@@ -8,8 +8,8 @@ use vestibule_core::records::{DOCUMENTS_MAX, DocumentChange, DocumentKind, Docum
 use vestibule_core::{Micros, StoreError};
 
 use crate::access::{OperatorTotp, RequireTotp, Role, Scope, SignInMethod, TotpStatus};
+use crate::codes::Code;
 use crate::problem::Problem;
-use crate::wording::Wording;
 
 /// Longest name.
 const NAME_MAX: usize = 63;
@@ -150,9 +150,9 @@ async fn written(records: &dyn RecordStore, name: &OperatorName, change: Documen
     let outcome = records.change_document(DocumentKind::Operators, name.as_str(), change).await;
     match outcome.map_err(Problem::of_write)? {
         DocumentOutcome::Stored(revision) => Ok(revision),
-        DocumentOutcome::Conflict(_) if change.over == 0 => Err(Problem::Taken(Wording::AnOperator)),
-        DocumentOutcome::Conflict(_) => Err(Problem::Busy),
-        DocumentOutcome::Full => Err(Problem::Full(DOCUMENTS_MAX)),
+        DocumentOutcome::Conflict(_) if change.over == 0 => Err(Problem::AlreadyExists(Code::AnOperator)),
+        DocumentOutcome::Conflict(_) => Err(Problem::ConcurrentChange),
+        DocumentOutcome::Full => Err(Problem::LimitReached(DOCUMENTS_MAX)),
         DocumentOutcome::NoOther => Err(Problem::LastSuperuser(name.to_string())),
     }
 }

@@ -58,8 +58,8 @@ impl Token {
         let text = serde_json::to_string(&token).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         match records.put_document(DocumentKind::Tokens, &id, &text, 0).await.map_err(Problem::of_write)? {
             DocumentOutcome::Stored(_) => Ok((id.clone(), format!("{PREFIX}{id}_{secret}"), token)),
-            DocumentOutcome::Conflict(_) | DocumentOutcome::NoOther => Err(Problem::Busy),
-            DocumentOutcome::Full => Err(Problem::Full(DOCUMENTS_MAX)),
+            DocumentOutcome::Conflict(_) | DocumentOutcome::NoOther => Err(Problem::ConcurrentChange),
+            DocumentOutcome::Full => Err(Problem::LimitReached(DOCUMENTS_MAX)),
         }
     }
 

@@ -94,17 +94,17 @@ pub(crate) async fn preview_file(
     Segments((token, path)): Segments<(String, String)>,
 ) -> Result<Response, Problem> {
     let id = hash(&token);
-    let Some(text) = admin.records.note(&note(&token)).await? else { return Err(Problem::NotFound) };
+    let Some(text) = admin.records.note(&note(&token)).await? else { return Err(Problem::RouteNotFound) };
     let draft = if let Some(draft) = admin.previews.find(&id) {
         draft
     } else {
         // Another process showed the page.
         let shown: Shown = serde_json::from_str(&text).map_err(|error| StoreError::Corrupt(error.to_string()))?;
-        let draft = Arc::new(draft(&admin, &shown).await?.ok_or(Problem::NotFound)?);
+        let draft = Arc::new(draft(&admin, &shown).await?.ok_or(Problem::RouteNotFound)?);
         admin.previews.keep(id, Arc::clone(&draft));
         draft
     };
-    let asset = draft.asset(&path).ok_or(Problem::NotFound)?;
+    let asset = draft.asset(&path).ok_or(Problem::RouteNotFound)?;
     let head = [
         (CONTENT_TYPE, asset.content_type),
         (CONTENT_SECURITY_POLICY, FILE),

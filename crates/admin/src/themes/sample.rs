@@ -75,7 +75,7 @@ async fn name_of_queue(admin: &Admin, theme: &OwnedTheme) -> Result<String, Prob
 /// Somebody in the middle of a line, or whose turn it is.
 fn visitor_status(state: VisitorState) -> Result<VisitorStatus, Problem> {
     let in_line = !matches!(state, VisitorState::Admitted | VisitorState::Closed);
-    let queue: QueueId = "sample".parse().map_err(|_| Problem::NotFound)?;
+    let queue: QueueId = "sample".parse().map_err(|_| Problem::RouteNotFound)?;
     Ok(VisitorStatus {
         queue,
         session: Some(SessionId::from_bytes([0x5a; 14])),

@@ -6,7 +6,7 @@ use vestibule_core::VisitorState;
 use vestibule_themes::Language;
 
 use crate::access::Caller;
-use crate::problem::{ErrorBody, Problem};
+use crate::problem::Problem;
 use crate::state::Admin;
 use crate::themes::all_seen;
 
@@ -44,13 +44,13 @@ pub(crate) struct ThemeView {
     live: bool,
 }
 
-/// Lists themes
+/// List themes
 ///
 /// The themes that there are and that the caller may see, by id. `default` is for queues without one.
 #[utoipa::path(get, path = "/themes", tag = "themes",
     responses(
         (status = 200, description = "The themes", body = ThemeList),
-        (status = 409, description = "Themes are kept nowhere", body = ErrorBody),
+        (status = 409, description = "Theme storage is not configured"),
     ))]
 pub(crate) async fn list_themes(State(admin): State<Admin>, caller: Caller) -> Result<Json<ThemeList>, Problem> {
     let owned = all_seen(&admin, &caller).await?;

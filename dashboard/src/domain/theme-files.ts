@@ -7,7 +7,8 @@ const TEXTS = /\.(html|css|js|mjs|json|txt|svg)$/
 const IMAGES = /\.(svg|png|jpe?g|webp|avif|gif)$/
 /** What systems put into archives by themselves; the same that the API leaves out. */
 const LITTER = /(^__MACOSX\/|(^|\/)(\.DS_Store|Thumbs\.db|desktop\.ini)$)/
-const PAGES = ['queue.html', 'closed.html']
+/** The pages that a theme can replace. */
+export const PAGES = ['queue.html', 'closed.html']
 
 /** Whether a file can be edited as text. */
 export const isText = (path: string) => TEXTS.test(path)
@@ -32,14 +33,6 @@ export function themeIn(archive: ThemeFiles): Map<string, Uint8Array<ArrayBuffer
   const folder = [...files.keys()][0]?.match(/^[^/]+\//)?.[0]
   const isAround = folder && [...files.keys()].every((path) => path.startsWith(folder)) && PAGES.some((page) => files.has(folder + page))
   return isAround ? new Map([...files].map(([path, content]) => [path.slice(folder.length), content])) : files
-}
-
-/** A name that changes with the content, so that browsers may keep the file for good: `logo.3f2a9c1b.svg`. */
-export async function hashedName(path: string, content: Uint8Array<ArrayBuffer>): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', content))
-  const hash = [...digest.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-  const [, stem = 'file', ending = ''] = /^(.*)(\.[^.]+)$/.exec(path.toLowerCase()) ?? []
-  return `${stem.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '') || 'file'}.${hash}${ending}`
 }
 
 /** Whether two sets of files are the same. */

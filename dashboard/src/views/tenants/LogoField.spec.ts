@@ -2,7 +2,7 @@ import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test, vi } from 'vitest'
 
 import { bytesOf } from '@/domain/theme-files'
-import * as zip from '@/domain/zip'
+import * as archive from '@/domain/archive'
 import { found, put } from '@/testing/mounted'
 import { refusal, serve, type Asked } from '@/testing/server'
 
@@ -15,7 +15,7 @@ const SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 const options = () => [...document.querySelectorAll('option')].map((option) => option.textContent?.trim())
 
 async function open(logo: string, svg = SVG): Promise<Asked[]> {
-  vi.spyOn(zip, 'unzip').mockResolvedValue(new Map([['queue.html', bytesOf('x')], ['logo.svg', bytesOf(svg)]]))
+  vi.spyOn(archive, 'unzip').mockResolvedValue(new Map([['queue.html', bytesOf('x')], ['logo.svg', bytesOf(svg)]]))
   const asked = serve({
     'GET /api/v1/themes': { themes: [theme('acme', true), theme('acme-draft', false), theme('coral', true, 'coral')], states: [], languages: [] },
     'GET /api/v1/themes/acme/archive': {},

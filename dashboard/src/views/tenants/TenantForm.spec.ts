@@ -55,13 +55,6 @@ test('what the server finds wrong stands at its field', async () => {
   expect(found('.field .error').textContent).toContain('Takes a colour')
 })
 
-test('the colour says what pages make of it', async () => {
-  await open({ tenant })
-  expect(found('[role=dialog]').textContent).toContain('On dark pages texts get a lighter shade of it')
-  await write('Colour', '#ffd400')
-  expect(found('[role=dialog]').textContent).toContain('On light pages texts get a darker shade of it')
-})
-
 test('a superuser edits domains and origins', async () => {
   const asked = serve({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
   await open({ tenant })

@@ -6,7 +6,6 @@ import { useConfirmation } from '@/stores/confirmation'
 import { useNotices } from '@/stores/notices'
 import type { ThemeVersionView } from '@/services/types'
 
-import type { Guided } from './guided'
 import { useThemeTexts } from './texts'
 import type { Work } from './work'
 
@@ -17,7 +16,6 @@ export interface Steps {
   /** Resolves to whether it was published. */
   publish(version: ThemeVersionView): Promise<boolean>
   open(version: ThemeVersionView): Promise<void>
-  startOver(guided: Guided): Promise<void>
   unpublish(): Promise<void>
   /** Removes the theme, and leaves its page. */
   remove(): Promise<boolean>
@@ -49,11 +47,6 @@ export function useSteps(work: Work, theme: string): Steps {
     if (!work.isChanged.value || (await confirmation.ask(question))) await work.open(version)
   }
 
-  async function startOver(guided: Guided): Promise<void> {
-    const question = { title: t.value.startOver, body: t.value.startOverBody, action: t.value.startOver, isDangerous: true }
-    if (await confirmation.ask(question)) work.choose(guided)
-  }
-
   async function unpublish(): Promise<void> {
     const question = { title: t.value.unpublishTitle, body: t.value.unpublishBody, action: t.value.unpublish, isDangerous: true }
     if ((await confirmation.ask(question)) && (await work.unpublish())) notices.done(t.value.unpublished)
@@ -67,5 +60,5 @@ export function useSteps(work: Work, theme: string): Steps {
     await router.push({ name: 'themes' })
   }, true)
 
-  return { check, save, publish, open, startOver, unpublish, remove }
+  return { check, save, publish, open, unpublish, remove }
 }

@@ -1,5 +1,5 @@
+import { unzip } from '@/domain/archive'
 import { themeIn, type ThemeFiles } from '@/domain/theme-files'
-import { unzip } from '@/domain/zip'
 
 /** What was chosen or dropped to be uploaded. */
 export type Chosen =

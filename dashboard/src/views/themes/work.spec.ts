@@ -2,17 +2,16 @@ import { flushPromises } from '@vue/test-utils'
 import { effectScope } from 'vue'
 import { expect, test, vi } from 'vitest'
 
+import * as archive from '@/domain/archive'
 import { bytesOf, textOf } from '@/domain/theme-files'
-import * as zip from '@/domain/zip'
 import { refusal, serve } from '@/testing/server'
 
 import { faultsOf } from './faults'
-import { nothing, pagesOf } from './guided'
 import { useWork, type Work } from './work'
 
 const version = (id: string, live = false) => ({ id, at: 1, operator: 'otto', files: 1, bytes: 9, live })
 const begin = (isLive = false) => effectScope().run(() => useWork('acme', isLive)) as Work
-const archived = (text: string) => vi.spyOn(zip, 'unzip').mockResolvedValue(new Map([['queue.html', bytesOf(text)]]))
+const archived = (text: string) => vi.spyOn(archive, 'unzip').mockResolvedValue(new Map([['queue.html', bytesOf(text)]]))
 const VERSIONS = 'GET /api/v1/themes/acme/versions'
 const UPLOAD = 'POST /api/v1/themes/acme/versions'
 
@@ -24,7 +23,6 @@ test('work goes on with the newest version', async () => {
   expect(asked.map(({ line }) => line)).toContain('GET /api/v1/themes/acme/versions/2-b/archive')
   expect(work.base.value?.id).toBe('2-b')
   expect(work.isChanged.value).toBe(false)
-  expect(work.guided.value).toBeUndefined()
 })
 
 test('what is saved is the base of what comes', async () => {
@@ -55,20 +53,6 @@ test('what is broken is not saved, and its faults are told until something else 
   isBroken = false
   expect(await work.check()).toBe(true)
   expect(work.problem.value).toBeUndefined()
-})
-
-test('what is chosen replaces the pages and leaves the other files alone', async () => {
-  serve({ [VERSIONS]: { versions: [] } })
-  const work = begin()
-  await flushPromises()
-  const guided = { ...nothing(), colour: '#c2185b' }
-  work.write('extra.css', bytesOf('x'))
-  work.choose(guided)
-  expect([...work.files.value.keys()].toSorted()).toEqual(['closed.html', 'extra.css', 'queue.html'])
-  expect(textOf(work.files.value.get('queue.html'))).toBe(pagesOf(guided).get('queue.html'))
-  expect(work.guided.value).toEqual(guided)
-  work.choose(nothing())
-  expect([...work.files.value.keys()]).toEqual(['extra.css'])
 })
 
 test('what was saved stays the base though the versions can’t be read', async () => {

@@ -2,13 +2,11 @@ import { computed, shallowRef, watch, type ComputedRef, type Ref, type ShallowRe
 
 import { useLoaded, type Loaded } from '@/composables/loaded'
 import { useTask } from '@/composables/task'
-import { areSame, base64, bytesOf, textOf, themeIn, type ThemeFiles } from '@/domain/theme-files'
-import { unzip } from '@/domain/zip'
+import { unzip } from '@/domain/archive'
+import { areSame, base64, themeIn, type ThemeFiles } from '@/domain/theme-files'
 import type { Problem } from '@/services/problem'
 import { checkTheme, listVersions, publishVersion, readArchive, readLive, unpublishTheme, uploadTheme } from '@/services/themes'
 import type { ThemeVersionView } from '@/services/types'
-
-import { guidedOf, pagesOf, PAGES, type Guided } from './guided'
 
 /** A theme that somebody works on: files in this page, over a version that is kept. */
 export interface Work {
@@ -18,8 +16,6 @@ export interface Work {
   base: ShallowRef<ThemeVersionView | undefined>
   /** Whether the files differ from it. */
   isChanged: ComputedRef<boolean>
-  /** What was chosen for the pages; `undefined` where they were written by hand. */
-  guided: ComputedRef<Guided | undefined>
   /** What the server found wrong the last time. */
   problem: ComputedRef<Problem | undefined>
   /** Whether the server found the files as they are now to work. */
@@ -29,7 +25,6 @@ export interface Work {
   open(version: ThemeVersionView): Promise<boolean>
   write(path: string, content: Uint8Array<ArrayBuffer> | undefined): void
   writeAll(files: ThemeFiles): void
-  choose(guided: Guided): void
   /** Asks the server whether it works. */
   check(): Promise<boolean>
   /** Keeps the files as a version, which visitors do not see yet. */
@@ -49,7 +44,6 @@ export function useWork(theme: string, isLive = false): Work {
   const base = shallowRef<ThemeVersionView>()
   const isChecked = shallowRef(false)
   const isChanged = computed(() => !areSame(files.value, begun.value))
-  const guided = computed(() => guidedOf(new Map(PAGES.flatMap((page) => (files.value.has(page) ? [[page, textOf(files.value.get(page))]] : [])))))
 
   const versions = useLoaded(async () => {
     const found = (await listVersions(theme)).versions
@@ -102,12 +96,6 @@ export function useWork(theme: string, isLive = false): Work {
     files.value = now
   }
 
-  function choose(chosen: Guided): void {
-    const pages = pagesOf(chosen)
-    const rest = [...files.value].filter(([path]) => !(PAGES as readonly string[]).includes(path))
-    files.value = new Map([...[...pages].map(([page, text]) => [page as string, bytesOf(text)] as const), ...rest])
-  }
-
   watch(files, () => (isChecked.value = false))
   /** A task clears what the others said. */
   const run = <A extends unknown[]>(task: { run(...given: A): Promise<boolean> }) => (...given: A) => {
@@ -120,14 +108,12 @@ export function useWork(theme: string, isLive = false): Work {
     files,
     base,
     isChanged,
-    guided,
     isChecked,
     problem: computed(() => tasks.find(({ problem }) => problem.value)?.problem.value),
     isBusy: computed(() => tasks.some(({ isBusy }) => isBusy.value)),
     open: run(opening),
     write,
     writeAll: (all) => (files.value = new Map(all)),
-    choose,
     check: run(checking),
     save: run(saving),
     publish: run(publishing),

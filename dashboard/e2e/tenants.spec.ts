@@ -23,14 +23,14 @@ test('a tenant is created, changed and removed', async ({ page, office }) => {
 
   await test.step('the id follows the name, and the server says at the fields what is wrong', async () => {
     await dialog(page).getByLabel('Name', { exact: true }).fill('Große Bühne')
-    await expect(dialog(page).getByLabel('Id', { exact: true })).toHaveValue('grosse-buehne')
-    await dialog(page).getByLabel('Colour', { exact: true }).fill('red')
+    await expect(dialog(page).getByLabel('ID', { exact: true })).toHaveValue('grosse-buehne')
+    await dialog(page).getByLabel('Color', { exact: true }).fill('red')
     await dialog(page).getByRole('button', { name: 'Create a tenant' }).click()
-    await expect(dialog(page).getByLabel('Colour', { exact: true })).toHaveAttribute('aria-invalid', 'true')
+    await expect(dialog(page).getByLabel('Color', { exact: true })).toHaveAttribute('aria-invalid', 'true')
     await accessible(page, 'wrong fields')
   })
   await test.step('the colour says how it can be read', async () => {
-    await dialog(page).getByLabel('Colour', { exact: true }).fill('#ffd400')
+    await dialog(page).getByLabel('Color', { exact: true }).fill('#ffd400')
     await expect(dialog(page)).toContainText('On light pages texts get a darker shade of it')
     await dialog(page).getByRole('button', { name: 'Create a tenant' }).click()
     await expect(dialog(page)).toBeHidden()
@@ -40,15 +40,15 @@ test('a tenant is created, changed and removed', async ({ page, office }) => {
     await page.getByRole('button', { name: 'Create a tenant' }).click()
     await dialog(page).getByLabel('Name', { exact: true }).fill('Große Bühne')
     await dialog(page).getByRole('button', { name: 'Create a tenant' }).click()
-    await expect(dialog(page).getByLabel('Id', { exact: true })).toHaveAttribute('aria-invalid', 'true')
+    await expect(dialog(page).getByLabel('ID', { exact: true })).toHaveAttribute('aria-invalid', 'true')
     await page.keyboard.press('Escape')
   })
   await test.step('it is changed', async () => {
     await page.getByRole('button', { name: 'Change Große Bühne' }).click()
-    await dialog(page).getByLabel('Colour', { exact: true }).fill('')
+    await dialog(page).getByLabel('Color', { exact: true }).fill('')
     await dialog(page).getByLabel('Name', { exact: true }).fill('Kleine Bühne')
     await page.keyboard.press('Enter')
-    await expect(row(page, 'Kleine Bühne')).toContainText('The theme’s own')
+    await expect(row(page, 'Kleine Bühne')).toContainText('Theme color')
   })
   await test.step('it is removed, once its id was typed', async () => {
     await page.getByRole('button', { name: 'Remove Kleine Bühne' }).click()

@@ -5,6 +5,7 @@ import { createPinia } from 'pinia'
 import { createApp } from 'vue'
 
 import App from './App.vue'
+import { i18n, loadLocale } from './i18n'
 import { router } from './router'
 import { watch } from './services/http'
 import type { Problem } from './services/problem'
@@ -25,4 +26,5 @@ function answered(problem?: Problem): void {
 
 watch({ answered, failed: connection.failed, expired: () => useSession().expired() })
 
-app.use(router).mount('#app')
+await loadLocale()
+app.use(i18n).use(router).mount('#app')

@@ -1,11 +1,9 @@
 import { nextTick } from 'vue'
 import { createRouter, createWebHistory, type RouteLocationNormalized } from 'vue-router'
 
-import { defineTexts } from './locale'
+import { t } from './i18n'
 import { useSession } from './stores/session'
 import { views } from './views/view'
-
-const t = defineTexts({ en: { notFound: 'Not found' }, de: { notFound: 'Nicht gefunden' } })()
 
 export const router = createRouter({
   history: createWebHistory(),
@@ -15,7 +13,7 @@ export const router = createRouter({
       path: '/:rest(.*)*',
       name: 'not-found',
       component: () => import('./shell/NotFound.vue'),
-      meta: { title: () => t.value.notFound },
+      meta: { title: () => t('layout.notFound') },
     },
   ],
   scrollBehavior: (to, from, before) => before ?? (to.path === from.path ? false : { top: 0 }),

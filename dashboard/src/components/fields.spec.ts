@@ -7,11 +7,11 @@ import VSelect from './VSelect.vue'
 import VText from './VText.vue'
 
 test('a field is named by its label, and described by what is wrong and by its hint', () => {
-  const field = mount(VText, { props: { label: 'Name', hint: 'What visitors read.', error: 'takes a text', modelValue: '' } })
+  const field = mount(VText, { props: { label: 'Name', hint: 'Visitors see this name.', error: 'takes a text', modelValue: '' } })
   const input = field.find('input')
   expect(field.find('label').attributes('for')).toBe(input.attributes('id'))
   const described = input.attributes('aria-describedby')!.split(' ').map((id) => field.find(`[id="${id}"]`).text())
-  expect(described).toEqual(['takes a text', 'What visitors read.'])
+  expect(described).toEqual(['takes a text', 'Visitors see this name.'])
   expect(input.attributes('aria-invalid')).toBe('true')
 })
 

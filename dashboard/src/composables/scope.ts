@@ -1,33 +1,43 @@
 import { computed, ref, type ComputedRef, type Ref } from 'vue'
 
+import { ROLES } from '@/domain/roles'
+import { t } from '@/i18n'
 import type { Role } from '@/services/types'
 import { useTenants } from '@/stores/tenants'
 
-/** A role and its tenants, as a form chooses them. */
+/** Roles of API tokens with their permissions. */
+export const tokenRoleOptions = computed(() => ROLES.map((value) => ({ value, label: t(`roles.names.${value}`), note: t(`roles.permissions.${value}`) })))
+
+/** Roles of operators. Unlike tokens, operators can also create API tokens. */
+export const roleOptions = computed(() =>
+  tokenRoleOptions.value.map((role) => (role.value === 'operator' ? { ...role, note: `${role.note} ${t('roles.tokens')}` } : role)),
+)
+
+/** A role and its tenants, as chosen in a form. */
 export interface Scope {
   role: Ref<Role>
-  /** The tenants that are ticked. */
-  chosen: Ref<string[]>
+  /** The selected tenants. */
+  selected: Ref<string[]>
   /** The tenants to choose from. */
   options: ComputedRef<{ value: string; label: string; note: string }[]>
-  /** What is chosen, as the API takes it: a superuser names no tenants. */
-  given: ComputedRef<{ role: Role; tenants: string[] }>
-  /** Begins anew, with what somebody has or with a role: then the only tenant that there is need not be chosen. */
-  begin(from: Role | { role: Role; tenants: readonly string[] }): void
+  /** The selection as the API expects it: a superuser has no list of tenants. */
+  value: ComputedRef<{ role: Role; tenants: string[] }>
+  /** Starts with an existing scope, or with a role; the only tenant is then preselected. */
+  reset(from: Role | { role: Role; tenants: readonly string[] }): void
 }
 
 export function useScope(): Scope {
   const store = useTenants()
   const role = ref<Role>('viewer')
-  const chosen = ref<string[]>([])
+  const selected = ref<string[]>([])
   const options = computed(() => store.tenants.map(({ id, name }) => ({ value: id, label: name, note: id })))
-  const given = computed(() => ({ role: role.value, tenants: role.value === 'superuser' ? [] : chosen.value }))
+  const value = computed(() => ({ role: role.value, tenants: role.value === 'superuser' ? [] : selected.value }))
 
-  function begin(from: Role | { role: Role; tenants: readonly string[] }): void {
+  function reset(from: Role | { role: Role; tenants: readonly string[] }): void {
     const only = store.tenants.length === 1 ? store.tenants.map(({ id }) => id) : []
     role.value = typeof from === 'string' ? from : from.role
-    chosen.value = typeof from === 'string' ? only : [...from.tenants]
+    selected.value = typeof from === 'string' ? only : [...from.tenants]
   }
 
-  return { role, chosen, options, given, begin }
+  return { role, selected, options, value, reset }
 }

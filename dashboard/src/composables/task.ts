@@ -1,6 +1,6 @@
 import { ref, shallowRef, type Ref, type ShallowRef } from 'vue'
 
-import { describe } from '@/locale/problems'
+import { problemText } from '@/i18n/server-text'
 import { problemOf, type Problem } from '@/services/problem'
 import { useNotices } from '@/stores/notices'
 
@@ -29,7 +29,7 @@ export function useTask<A extends unknown[]>(action: (...given: A) => Promise<un
       return true
     } catch (error) {
       problem.value = problemOf(error)
-      if (isSaid && !problem.value.isExpired) useNotices().failed(describe(problem.value))
+      if (isSaid && !problem.value.isExpired) useNotices().failed(problemText(problem.value))
       return false
     } finally {
       isBusy.value = false

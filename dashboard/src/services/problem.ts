@@ -1,4 +1,3 @@
-import { sentence, type Phrase } from '@/locale/phrases'
 
 import type { components } from './schema'
 
@@ -12,7 +11,7 @@ export class Problem extends Error {
   /** A word for programs: that of the API, or `unreachable` or `unexpected`. */
   readonly code: string
   /** What stands in the gaps of its sentence. */
-  readonly params: Phrase['params']
+  readonly params?: ErrorDetail['params']
   /** Every field that is wrong. */
   readonly errors: readonly ErrorDetail[]
   /** What somebody else changed meanwhile. */
@@ -46,10 +45,9 @@ export class Problem extends Error {
     return this.status <= 0 || this.code === 'outcome_unknown' || this.code === 'unexpected'
   }
 
-  /** What is wrong with a field, or with something inside of it. */
-  wrong(field: string): string | undefined {
-    const found = this.errors.find((error) => error.field === field || error.field?.match(/^[^.[]+/)?.[0] === field)
-    return found && sentence(found, found.message)
+  /** The error of a field, or of a part of it. */
+  errorOf(field: string): ErrorDetail | undefined {
+    return this.errors.find((error) => error.field === field || error.field?.match(/^[^.[]+/)?.[0] === field)
   }
 }
 

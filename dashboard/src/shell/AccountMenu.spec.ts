@@ -1,7 +1,7 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
-import { locale } from '@/locale'
+import { locale } from '@/i18n'
 import { usePreferences } from '@/stores/preferences'
 import { found, put, signedIn } from '@/testing/mounted'
 import { serve } from '@/testing/server'

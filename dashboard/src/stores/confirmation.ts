@@ -1,7 +1,7 @@
 import { shallowRef } from 'vue'
 import { defineStore } from 'pinia'
 
-import { sentence } from '@/locale/phrases'
+import { serverSentence } from '@/i18n/server-text'
 import { Problem } from '@/services/problem'
 
 /** What is asked before something is done that can't be undone. */
@@ -52,7 +52,7 @@ export const useConfirmation = defineStore('confirmation', () => {
       } catch (error) {
         if (!(error instanceof Problem) || !error.confirmation) throw error
         const { phrase, effect, token: given } = error.confirmation
-        if (!(await ask({ ...question, effect: sentence(phrase, effect) }))) return undefined
+        if (!(await ask({ ...question, effect: serverSentence(phrase, effect) }))) return undefined
         token = given
       }
     }

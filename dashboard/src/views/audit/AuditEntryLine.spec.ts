@@ -30,7 +30,7 @@ test('a queue that is gone, or whose page this is, has no link', () => {
 
 test('what nobody has words for is told by its code', () => {
   expect(said(shown({ action: 'queue.paint', tenant: 'acme' }))).toBe('otto queue.paint Acme Live')
-  expect(said(shown({ operator: null, action: 'account.sign_in_refused', subject: 'who' }))).toBe('Somebody unknown was refused at sign-in who')
+  expect(said(shown({ operator: null, action: 'account.sign_in_refused', subject: 'who' }))).toBe('Unknown user was denied sign-in who')
 })
 
 test('many changes are to be opened, and fields without a value are left out', () => {
@@ -46,7 +46,7 @@ test('a token that was used leads to all that it did', () => {
 
 test('an event of unknown outcome says so', () => {
   const line = shown({ action: 'queue.release', queue: 'acme-tour', outcome: 'unknown' })
-  expect(line.text()).toContain('It may or may not have been applied.')
+  expect(line.text()).toContain('may or may not have been applied')
 })
 
 test('a change by the settings file says so', () => {

@@ -1,8 +1,6 @@
+import { t } from '@/i18n'
 import type { View } from '@/views/view'
 
-import { useNewQueueTexts } from './texts'
-
-const t = useNewQueueTexts()
 
 export default {
   routes: [
@@ -12,7 +10,7 @@ export default {
       path: '/new-queue',
       name: 'new-queue',
       component: () => import('./NewQueueView.vue'),
-      meta: { title: () => t.value.title, needs: 'operator', under: 'overview' },
+      meta: { title: () => t('newQueue.title'), needs: 'operator', under: 'overview' },
     },
   ],
 } satisfies View

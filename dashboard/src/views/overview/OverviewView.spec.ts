@@ -63,7 +63,7 @@ test('queues are found by every word, and those of one tenant by themselves', as
   await flushPromises()
   expect(page!.findAll('tbody tr')).toHaveLength(1)
   await page!.find('input[type="search"]').setValue('club')
-  expect(page!.text()).toContain('No queue is like that')
+  expect(page!.text()).toContain('No queues match')
   await page!.find('.empty button').trigger('click')
   expect(page!.findAll('tbody tr')).toHaveLength(3)
 })
@@ -75,7 +75,7 @@ test('an empty page says what to do to those who can, and whom to wait for to ot
   page!.unmount()
   signedIn('viewer')
   page = put(OverviewView)
-  expect(page.find('.empty').text()).toContain('has yet to do so')
+  expect(page.find('.empty').text()).toContain('Ask an operator')
   expect(page.find('.empty a').exists()).toBe(false)
 })
 

@@ -26,6 +26,6 @@ test('a row that does not fit shows on which side there is more', async () => {
 test('every page is a link that the keyboard reaches', () => {
   put(QueueTabs, { queue: 'acme-tour' })
   const links = [...document.querySelectorAll('nav a')]
-  expect(links.map((link) => link.textContent?.trim())).toEqual(['Live', 'Settings', 'Rules', 'Visitors', 'Log', 'Connect the site'])
+  expect(links.map((link) => link.textContent?.trim())).toEqual(['Live', 'Settings', 'Rules', 'Visitors', 'Log', 'Integration'])
   expect(links.every((link) => link.hasAttribute('href') && link.getAttribute('tabindex') === null)).toBe(true)
 })

@@ -28,6 +28,6 @@ test('without a provider there is nothing', async () => {
 
 test('who comes back with nothing is told why', async () => {
   const page = await shown({ password: true, provider: null }, '?problem=unknown_operator')
-  expect(page.get('[role=alert]').text()).toContain('nobody made you an operator here')
-  expect((await shown({ password: true, provider: null }, '?problem=x')).get('[role=alert]').text()).toContain('came to nothing')
+  expect(page.get('[role=alert]').text()).toContain('no operator account')
+  expect((await shown({ password: true, provider: null }, '?problem=x')).get('[role=alert]').text()).toContain('Sign-in failed')
 })

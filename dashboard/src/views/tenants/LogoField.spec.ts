@@ -27,7 +27,7 @@ async function open(logo: string, svg = SVG): Promise<Asked[]> {
 
 test('images of the live themes of the tenant are offered, and the chosen one is shown', async () => {
   const asked = await open('logo.svg')
-  expect(options()).toEqual(['None: the name is shown', 'logo.svg (acme)'])
+  expect(options()).toEqual(['None (shows the name)', 'logo.svg (acme)'])
   expect(asked.filter(({ line }) => line.endsWith('/archive'))).toHaveLength(1)
   expect(found('iframe').getAttribute('title')).toBe('Preview of logo.svg')
   expect(found('a', 'Upload').getAttribute('href')).toBe('/themes/acme')
@@ -36,7 +36,7 @@ test('images of the live themes of the tenant are offered, and the chosen one is
 test('an image that can’t be drawn is hidden', async () => {
   await open('logo.svg', 'no image')
   expect(document.querySelector('iframe')).toBeNull()
-  expect(document.body.textContent).toContain('The browser can’t display logo.svg.')
+  expect(document.body.textContent).toContain('cannot display logo.svg')
 })
 
 test('a logo that no live theme has stays chosen', async () => {

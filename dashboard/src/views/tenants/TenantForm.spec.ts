@@ -31,7 +31,7 @@ const send = () => found('[role=dialog] form').dispatchEvent(new Event('submit')
 test('only what was changed is sent', async () => {
   const asked = serve({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
   await open({ tenant })
-  await write('Colour', '')
+  await write('Color', '')
   send()
   await vi.waitFor(() => expect(sent(asked)).toEqual({ colour: null }))
 })
@@ -39,19 +39,19 @@ test('only what was changed is sent', async () => {
 test('the id follows the name until it is typed', async () => {
   await open()
   await write('Name', 'Acme Live')
-  expect(field('Id').value).toBe('acme-live')
-  await write('Id', 'acme')
+  expect(field('ID').value).toBe('acme-live')
+  await write('ID', 'acme')
   await write('Name', 'Acme Live 2027')
-  expect(field('Id').value).toBe('acme')
+  expect(field('ID').value).toBe('acme')
 })
 
 test('what the server finds wrong stands at its field', async () => {
   const errors = [{ code: 'takes', field: 'colour', message: 'takes a colour such as "#0a7d5a"' }]
   serve({ 'POST /api/v1/tenants': refusal(422, 'wrong_fields', { errors }) })
   await open()
-  await write('Colour', 'red')
+  await write('Color', 'red')
   send()
-  await vi.waitFor(() => expect(field('Colour').getAttribute('aria-invalid')).toBe('true'))
+  await vi.waitFor(() => expect(field('Color').getAttribute('aria-invalid')).toBe('true'))
   expect(found('.field .error').textContent).toContain('Takes a colour')
 })
 

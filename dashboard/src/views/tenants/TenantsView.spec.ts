@@ -61,7 +61,7 @@ test('where tenants can’t be read, the page says so and asks again', async () 
   let isThere = false
   serve({ 'GET /api/v1/tenants': () => (isThere ? { tenants } : refusal(503, 'store_unavailable')) })
   await open('viewer')
-  expect(found('[role=alert]').textContent).toContain('The store does not respond')
+  expect(found('[role=alert]').textContent).toContain('The store is unavailable')
   isThere = true
   found('button', 'Try again').click()
   await flushPromises()

@@ -75,8 +75,8 @@ test('a conflict and an unknown outcome are told, with the current values', asyn
   }
   await save()
   const told = found('[role=dialog] [role=alert]').textContent
-  expect(told).toContain('one: Somebody else changed this meanwhile.')
-  expect(told).toContain('two: The store did not respond in time, so the change may or may not have been applied.')
+  expect(told).toContain('one: Changed by someone else.')
+  expect(told).toContain('two: The store did not respond. The change may or may not have been applied.')
   expect(boxes()[0]?.closest('label')?.textContent).toContain('acme-new')
   expect(boxes().every(({ checked }) => checked)).toBe(true)
 })

@@ -48,14 +48,14 @@ test('whoever may not make one is not offered it', async () => {
 test('a new theme is named after its tenant', async () => {
   serve({ 'GET /api/v1/themes': list })
   await open()
-  found('button', 'Make a theme').click()
+  found('button', 'Create a theme').click()
   await flushPromises()
-  expect(found('[role=dialog]').textContent).toContain('Its id will be acme.')
+  expect(found('[role=dialog]').textContent).toContain('Theme ID: acme')
   const name = found<HTMLInputElement>('[role=dialog] input')
   name.value = 'summer'
   name.dispatchEvent(new Event('input'))
   await flushPromises()
-  expect(found('[role=dialog]').textContent).toContain('Its id will be acme-summer.')
+  expect(found('[role=dialog]').textContent).toContain('Theme ID: acme-summer')
   name.value = 'Sommer!'
   name.dispatchEvent(new Event('input'))
   await flushPromises()

@@ -1,4 +1,4 @@
-import { say } from '@/locale/phrases'
+import { serverText } from '@/i18n/server-text'
 import type { Problem } from '@/services/problem'
 
 /** Something wrong with a theme, and where. */
@@ -22,7 +22,7 @@ export function faultsOf(problem: Problem | undefined): Fault[] {
     const { field } = error
     const [, path, line] = /^(.*?)(?::(\d+))?$/.exec(field ?? '') ?? []
     const place = { ...(path && path !== '.' && { path }), ...(line && { line: Number(line) }) }
-    return { ...place, message: say(error, error.message), ...(FOREIGN.includes(error.code) && { lang: 'en' }) }
+    return { ...place, message: serverText(error, error.message), ...(FOREIGN.includes(error.code) && { lang: 'en' }) }
   })
 }
 

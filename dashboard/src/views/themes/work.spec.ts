@@ -67,7 +67,7 @@ test('what was saved stays the base though the versions can’t be read', async 
   expect(work.isChanged.value).toBe(false)
 })
 
-test('what was put there by hand is what work begins with, and the first version that is saved', async () => {
+test('what was not uploaded here is what work begins with, and the first version that is saved', async () => {
   archived('by hand')
   const versions: object[] = []
   const asked = serve({

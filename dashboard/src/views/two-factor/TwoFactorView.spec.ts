@@ -47,7 +47,7 @@ test('setup shows the secret and takes the first code with the password', async 
   expect(asked[1]?.body).toEqual({ code: '123456', password: 'a long password' })
   expect(document.body.textContent).toContain(CODES.join('\n'))
   expect(found<HTMLAnchorElement>('a[download]').href).toContain(encodeURIComponent(CODES.join('\n')))
-  await press('I have saved the codes')
+  await press('I’ve saved the codes')
   expect(document.body.textContent).not.toContain(CODES[0])
   expect(document.body.textContent).toContain('Two-factor authentication is on.')
 })
@@ -85,6 +85,6 @@ test('turning it off asks for the password again', async () => {
 
 test('without a password there is nothing to set up', async () => {
   await open('unavailable')
-  expect(document.body.textContent).toContain('You have no password')
+  expect(document.body.textContent).toContain('has no password')
   expect(document.querySelector('.two-factor button')).toBeNull()
 })

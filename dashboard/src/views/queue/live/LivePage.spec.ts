@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { locale } from '@/locale'
+import { locale } from '@/i18n'
 import { put } from '@/testing/mounted'
 import { settings, stats } from '@/testing/queues'
 
@@ -22,9 +22,9 @@ test('a wait whose ends are told alike is said once', () => {
 
 test('a drain says how far it is and what ends it', () => {
   expect(drain({ waiting: 120, active: 1, drained_in_seconds: { p50: 300, p90: 310 } })).toMatch(
-    /120 people still wait, 1 person is in.*empty in about 5 min\. 10 min later.*closes by itself/,
+    /120 waiting, 1 active.*empty in about 5 min\..*closes 10 min later/,
   )
-  expect(drain({ waiting: 0, active: 3, drained_in_seconds: { p50: 0, p90: 0 } })).toMatch(/once nobody has come back to the line for 10 min/)
-  expect(drain({ waiting: 5, active: 0, drained_in_seconds: null })).toMatch(/can’t be said when/)
+  expect(drain({ waiting: 0, active: 3, drained_in_seconds: { p50: 0, p90: 0 } })).toMatch(/has been empty for 10 min/)
+  expect(drain({ waiting: 5, active: 0, drained_in_seconds: null })).toMatch(/no estimate/)
   expect(drain({ mode: 'open' })).toBe('')
 })

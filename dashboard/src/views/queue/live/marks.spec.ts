@@ -1,14 +1,14 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
-import { locale } from '@/locale'
+import { locale } from '@/i18n'
 import type { AuditEntry } from '@/services/types'
 import { useNumbers } from '@/stores/numbers'
 import { found, put } from '@/testing/mounted'
 import { stats } from '@/testing/queues'
 import { serve } from '@/testing/server'
 
-import HistoryPanel from './HistoryPanel.vue'
+import HistoryChart from './HistoryChart.vue'
 import { marksOf } from './marks'
 
 enableAutoUnmount(afterEach)
@@ -26,7 +26,7 @@ test('a mark says who changed what, the oldest first', () => {
   ])
   expect(marks.map(({ at, text }) => [at, text])).toEqual([
     [10, 'The settings file: handover.kind proxy → check'],
-    [20, 'otto: visitors released'],
+    [20, 'otto: visitors admitted'],
     [30, 'otto: Quota 100 → 150'],
   ])
 })
@@ -43,9 +43,9 @@ test('changes of the span are listed below the chart', async () => {
   })
   const now = stats({ at: NOW })
   useNumbers().takeOne(now)
-  put(HistoryPanel, { stats: now })
+  put(HistoryChart, { stats: now })
   await flushPromises()
   expect(asked.map(({ line }) => line)).toContain(`GET /api/v1/audit?queue=acme-tour&action=queue.&from=${NOW - 3600}&limit=200`)
-  expect(found('details summary').textContent).toBe('1 settings change in this time')
+  expect(found('details summary').textContent).toBe('1 settings change')
   expect(found('details li').textContent).toContain('otto: Quota 100 → 150')
 })

@@ -1,10 +1,9 @@
 import { flat } from '@/domain/changes'
-import { NONE } from '@/locale'
+import { NONE, t, te } from '@/i18n'
+import { fieldName } from '@/i18n/names'
 import { searchAudit } from '@/services/audit'
 import type { AuditEntry } from '@/services/types'
-import { useAuditTexts } from '@/views/audit/texts'
 
-import { fieldName } from '../fields'
 
 /** A change of a queue's settings, as a mark on its history. */
 export interface Mark {
@@ -37,12 +36,11 @@ export function marksOf(entries: readonly AuditEntry[]): Mark[] {
 }
 
 function textOf({ action, operator, via, changes, outcome }: AuditEntry): string {
-  const t = useAuditTexts().value
-  const all = flat(changes)
+    const all = flat(changes)
   const fields = all.slice(0, FIELDS_MAX).map(({ field, from, to }) => `${fieldName(field)} ${written(from)} → ${written(to)}`)
-  const what = fields.length > 0 ? fields.join(', ') + (all.length > FIELDS_MAX ? ', …' : '') : (t.marks[action] ?? action)
-  const doubt = outcome && outcome !== 'done' ? ` (${t.outcomes[outcome]})` : ''
-  return `${operator ?? t.via[via ?? 'api']}: ${what}${doubt}`
+  const what = fields.length > 0 ? fields.join(', ') + (all.length > FIELDS_MAX ? ', …' : '') : (te(`audit.changes.${action}`) ? t(`audit.changes.${action}`) : action)
+  const doubt = outcome && outcome !== 'done' ? ` (${t(`audit.outcomes.${outcome}`)})` : ''
+  return `${operator ?? t(`audit.via.${via ?? 'api'}`)}: ${what}${doubt}`
 }
 
 function written(value: unknown): string {

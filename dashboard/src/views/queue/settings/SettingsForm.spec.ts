@@ -59,9 +59,9 @@ test('what would change is shown before it is saved, over the revision that was 
 test('what the server finds wrong stands at its field', async () => {
   const errors = [{ code: 'takes', field: 'waiting_ttl', message: 'takes 3 to 3600' }, { code: 'takes', field: 'epoch', message: 'is odd' }]
   await open({ [`PATCH ${QUEUE}?validate=true`]: refusal(422, 'wrong_fields', { errors }) })
-  await field('Presence in line').find('input').setValue('1')
+  await field('Waiting timeout').find('input').setValue('1')
   await review()
-  expect(field('Presence in line').find('.error').text()).toBe('Takes 3 to 3600.')
+  expect(field('Waiting timeout').find('.error').text()).toBe('Takes 3 to 3600.')
   // One that the form has no field for is told all the same.
   expect(form!.find('[role="alert"]').text()).toContain('epoch is odd')
 })
@@ -79,7 +79,7 @@ test('what changed meanwhile is kept unless the operator says otherwise', async 
     },
   })
   await field('Name').find('input').setValue('Grand tour')
-  await field('Longest stay').find('input').setValue('3600')
+  await field('Maximum session length').find('input').setValue('3600')
   await review()
   const go = found<HTMLButtonElement>('[role="dialog"] button', 'Continue')
   expect(go.disabled).toBe(true)
@@ -89,7 +89,7 @@ test('what changed meanwhile is kept unless the operator says otherwise', async 
   await press('Continue')
   expect(writes(asked).at(-1)).toMatchObject({ body: { max_session: 3600 } })
   expect(field('Name').find('input').element.value).toBe('Farewell tour')
-  expect(found('[role="dialog"] tr', 'Longest stay').textContent).toContain('3600')
+  expect(found('[role="dialog"] tr', 'Maximum session length').textContent).toContain('3600')
 })
 
 test('a viewer can read every field and change none', async () => {

@@ -3,7 +3,7 @@ import { defineConfigWithVueTs, vueTsConfigs } from '@vue/eslint-config-typescri
 import vue from 'eslint-plugin-vue'
 import accessibility from 'eslint-plugin-vuejs-accessibility'
 
-const http = 'HTTP is spoken in src/services alone.'
+const http = 'Call the API through src/api.'
 
 /** Messages whose keys end in a code of the API, or in a value of a type. */
 const DYNAMIC_KEYS = [
@@ -15,7 +15,7 @@ const DYNAMIC_KEYS = [
 ].map((key) => `/^${key.replaceAll('.', '\\.')}\\./`)
 
 export default defineConfigWithVueTs(
-  { ignores: ['dist/**', 'package*.json', 'tsconfig*.json', 'src/services/schema.d.ts', 'e2e/results/**'] },
+  { ignores: ['dist/**', 'package*.json', 'tsconfig*.json', 'src/api/schema.d.ts', 'e2e/results/**'] },
   ...vue.configs['flat/recommended'],
   ...accessibility.configs['flat/recommended'],
   vueTsConfigs.strict,
@@ -42,7 +42,7 @@ export default defineConfigWithVueTs(
   },
   {
     files: ['src/**'],
-    ignores: ['src/services/**', 'src/testing/**'],
+    ignores: ['src/api/**', 'src/testing/**'],
     rules: {
       'no-restricted-globals': ['error', ...['fetch', 'EventSource', 'XMLHttpRequest'].map((name) => ({ name, message: http }))],
     },

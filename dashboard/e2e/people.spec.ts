@@ -87,7 +87,7 @@ test('a viewer sees the numbers and nothing to pull', async ({ page, office }) =
   await page.getByRole('button', { name: 'Test' }).click()
   await expect(page.getByText('Goes to this queue.')).toBeVisible()
 
-  for (const path of ['/new-queue', '/queues/coral-tour', '/operators']) {
+  for (const path of ['/queues/new', '/queues/coral-tour', '/operators']) {
     await page.goto(office.url + path)
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(/There is nothing here|Queue not found/)
   }

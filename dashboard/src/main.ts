@@ -7,24 +7,24 @@ import { createApp } from 'vue'
 import App from './App.vue'
 import { i18n, loadLocale } from './i18n'
 import { router } from './router'
-import { watch } from './services/http'
-import type { Problem } from './services/problem'
-import { useConnection } from './stores/connection'
-import { usePreferences } from './stores/preferences'
-import { useSession } from './stores/session'
+import { watch } from './api/http'
+import type { Problem } from './api/problem'
+import { useConnectionStore } from './stores/connection'
+import { usePreferencesStore } from './stores/preferences'
+import { usePrincipalStore } from './stores/principal'
 
 const app = createApp(App).use(createPinia())
 
-usePreferences()
-const connection = useConnection()
+usePreferencesStore()
+const connection = useConnectionStore()
 
 function answered(problem?: Problem): void {
   connection.answered(problem)
-  const session = useSession()
-  if (problem?.code === 'totp_setup_required' && !session.mustSetUpTotp) void session.refresh().catch(() => undefined)
+  const principal = usePrincipalStore()
+  if (problem?.code === 'totp_setup_required' && !principal.mustSetUpTotp) void principal.refresh().catch(() => undefined)
 }
 
-watch({ answered, failed: connection.failed, expired: () => useSession().expired() })
+watch({ answered, failed: connection.failed, expired: () => usePrincipalStore().expired() })
 
 await loadLocale()
 app.use(i18n).use(router).mount('#app')

@@ -1,7 +1,7 @@
 import type { Component } from 'vue'
 import { CircleSlash, DoorOpen, FastForward, Hourglass, Pause } from '@lucide/vue'
 
-import type { Mode } from '@/services/types'
+import type { Mode } from '@/api/types'
 
 /** Tone and icon of each mode. */
 export const MODE_STYLES: Record<Mode, { tone: 'good' | 'warn' | 'bad' | 'plain'; icon: Component }> = {

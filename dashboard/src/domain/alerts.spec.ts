@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import { stats } from '@/testing/queues'
+import { stats } from '@/testing/fixtures'
 
 import { byAlert, alertFor } from './alerts'
 
@@ -10,7 +10,7 @@ test('a queue that runs well needs nobody', () => {
   expect(alertFor(stats({ mode: 'bypass', active: 500, quota: 100 }))).toBeUndefined()
 })
 
-test('each need is told by its numbers', () => {
+test('each need is received by its numbers', () => {
   expect(alertFor(stats({ recovering: true }))).toBe('recovering')
   expect(alertFor(stats({ waiting: 5, admitted_per_minute: 0 }))).toBe('stalled')
   expect(alertFor(stats({ waiting: 5, admitted_per_minute: 0, mode: 'draining' }))).toBe('stalled')

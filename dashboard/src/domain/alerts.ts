@@ -1,4 +1,4 @@
-import type { QueueStats } from '@/services/types'
+import type { QueueStats } from '@/api/types'
 
 import { admits } from './modes'
 

@@ -1,4 +1,4 @@
-import type { Mode } from '@/services/types'
+import type { Mode } from '@/api/types'
 
 /** The modes in the order in which they are offered. */
 export const MODES = ['open', 'paused', 'draining', 'closed', 'bypass'] as const satisfies readonly Mode[]

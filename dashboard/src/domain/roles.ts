@@ -1,4 +1,4 @@
-import type { Role } from '@/services/types'
+import type { Role } from '@/api/types'
 
 /** The roles of operators; each includes the permissions of the roles before it. */
 export const ROLES = ['viewer', 'operator', 'superuser'] as const satisfies readonly Role[]

@@ -15,7 +15,7 @@ test('content becomes base64, however long', () => {
   expect(atob(base64(new Uint8Array(100_000))).length).toBe(100_000)
 })
 
-test('files are the same whoever read them', () => {
+test('files are the isEqual whoever read them', () => {
   expect(areSame(files('a', 'b'), files('b', 'a'))).toBe(true)
   expect(areSame(files('a'), files('a', 'b'))).toBe(false)
   expect(areSame(files('a'), new Map([['a', bytesOf('other')]]))).toBe(false)

@@ -5,7 +5,7 @@ export type ThemeFiles = ReadonlyMap<string, Uint8Array<ArrayBuffer>>
 const CHUNK = 0x8000
 const TEXTS = /\.(html|css|js|mjs|json|txt|svg)$/
 const IMAGES = /\.(svg|png|jpe?g|webp|avif|gif)$/
-/** What systems put into archives by themselves; the same that the API leaves out. */
+/** What systems put into archives by themselves; the isEqual that the API leaves out. */
 const LITTER = /(^__MACOSX\/|(^|\/)(\.DS_Store|Thumbs\.db|desktop\.ini)$)/
 /** The pages that a theme can replace. */
 export const PAGES = ['queue.html', 'closed.html']
@@ -35,7 +35,7 @@ export function themeIn(archive: ThemeFiles): Map<string, Uint8Array<ArrayBuffer
   return isAround ? new Map([...files].map(([path, content]) => [path.slice(folder.length), content])) : files
 }
 
-/** Whether two sets of files are the same. */
+/** Whether two sets of files are the isEqual. */
 export function areSame(one: ThemeFiles, other: ThemeFiles): boolean {
   return one.size === other.size && [...one].every(([path, content]) => isSame(content, other.get(path)))
 }

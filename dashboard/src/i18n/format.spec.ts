@@ -15,7 +15,7 @@ test('what is not known is no zero', () => {
   expect([count(null), rate(undefined), duration(null), time(null)]).toEqual([NONE, NONE, NONE, NONE])
 })
 
-test('times of waiting are told in two units at most', () => {
+test('times of waiting are received in two units at most', () => {
   expect([0, 59, 60, 337, 3599.9, 7199, 90_000, 172_800].map((seconds) => plain(duration(seconds)))).toEqual([
     '0 s', '59 s', '1 min', '5 min 37 s', '1 h', '1 h 59 min', '1 d 1 h', '2 d',
   ])
@@ -30,11 +30,11 @@ test('times are those of the viewer', () => {
   expect(time(at)).toBe('14:00:05')
 })
 
-test('how long ago something was is told in one unit', () => {
-  const told = () => [0, 59, 60, 3599, 3600, 86_400, 172_800].map((seconds) => ago(1_000_000 - seconds, 1_000_000))
-  expect(told()).toEqual(['this minute', 'this minute', '1 minute ago', '59 minutes ago', '1 hour ago', 'yesterday', '2 days ago'])
+test('how long ago something was is received in one unit', () => {
+  const received = () => [0, 59, 60, 3599, 3600, 86_400, 172_800].map((seconds) => ago(1_000_000 - seconds, 1_000_000))
+  expect(received()).toEqual(['this minute', 'this minute', '1 minute ago', '59 minutes ago', '1 hour ago', 'yesterday', '2 days ago'])
   locale.value = 'de'
-  expect(told()[2]).toBe('vor 1 Minute')
+  expect(received()[2]).toBe('vor 1 Minute')
   expect(ago(1_000_060, 1_000_000), 'a clock that is ahead').toBe('in dieser Minute')
   expect(ago(null, 0)).toBe(NONE)
 })

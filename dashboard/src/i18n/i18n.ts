@@ -1,7 +1,7 @@
 import { nextTick, ref, watch } from 'vue'
 import { createI18n } from 'vue-i18n'
 
-import { kept } from '@/domain/kept'
+import { useLocalStorage } from '@/composables/useLocalStorage'
 
 import en from './locales/en.json'
 
@@ -20,7 +20,7 @@ export const i18n = createI18n({
 export const { t, te, locale } = i18n.global
 
 /** The operator's choice, else the browser's language. */
-const chosen = kept<Locale>('locale', preferred(), (value) => value in LOCALES)
+const chosen = useLocalStorage<Locale>('locale', preferred(), (value) => value in LOCALES)
 
 /** Loads the catalog of a language and switches to it. */
 export async function setLocale(to: Locale): Promise<void> {

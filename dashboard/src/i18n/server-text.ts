@@ -1,4 +1,4 @@
-import type { Problem } from '@/services/problem'
+import type { Problem } from '@/api/problem'
 
 import { count, duration } from './format'
 import { locale, t, te } from './i18n'

@@ -2,7 +2,7 @@ import { shallowRef } from 'vue'
 import { defineStore } from 'pinia'
 
 import { serverSentence } from '@/i18n/server-text'
-import { Problem } from '@/services/problem'
+import { Problem } from '@/api/problem'
 
 /** What is asked before something is done that can't be undone. */
 export interface Question {
@@ -23,7 +23,7 @@ interface Pending extends Question {
 }
 
 /** The one question that is open. */
-export const useConfirmation = defineStore('confirmation', () => {
+export const useConfirmationStore = defineStore('confirmation', () => {
   const pending = shallowRef<Pending>()
 
   /** Asks, and returns whether the answer was yes. */

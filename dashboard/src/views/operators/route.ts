@@ -3,7 +3,6 @@ import { Users } from '@lucide/vue'
 import { t } from '@/i18n'
 import type { View } from '@/views/view'
 
-
 export default {
   routes: [
     {

@@ -3,7 +3,6 @@ import { LayoutDashboard } from '@lucide/vue'
 import { t } from '@/i18n'
 import type { View } from '@/views/view'
 
-
 export default {
   routes: [
     {

@@ -3,7 +3,6 @@ import type { RouteRecordRaw } from 'vue-router'
 import { t } from '@/i18n'
 import type { View } from '@/views/view'
 
-
 const page = (path: string, name: string, title: () => string, component: RouteRecordRaw['component']): RouteRecordRaw =>
   ({ path, name, component, meta: { title, under: 'overview' } }) as RouteRecordRaw
 
@@ -20,7 +19,7 @@ export default {
         page('sessions', 'queue-sessions', () => t('queue.sessions'), () => import('./sessions/SessionsPage.vue')),
         page('log', 'queue-log', () => t('queue.log'), () => import('./log/LogPage.vue')),
         page('setup', 'queue-setup', () => t('queue.setup'), () => import('./setup/SetupPage.vue')),
-        page('site', 'queue-site', () => t('queue.integration'), () => import('./site/SitePage.vue')),
+        page('integration', 'queue-integration', () => t('queue.integration'), () => import('./integration/IntegrationPage.vue')),
       ],
     },
   ],

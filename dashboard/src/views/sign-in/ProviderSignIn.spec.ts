@@ -2,8 +2,8 @@ import { flushPromises, mount } from '@vue/test-utils'
 import { expect, test, vi } from 'vitest'
 import { createMemoryHistory, createRouter } from 'vue-router'
 
-import * as account from '@/services/account'
-import type { SignInWays } from '@/services/types'
+import * as account from '@/api/account'
+import type { SignInWays } from '@/api/types'
 
 import ProviderSignIn from './ProviderSignIn.vue'
 
@@ -26,7 +26,7 @@ test('without a provider there is nothing', async () => {
   expect((await shown({ password: true, provider: null })).find('section').exists()).toBe(false)
 })
 
-test('who comes back with nothing is told why', async () => {
+test('who comes back with nothing is received why', async () => {
   const page = await shown({ password: true, provider: null }, '?problem=unknown_operator')
   expect(page.get('[role=alert]').text()).toContain('no operator account')
   expect((await shown({ password: true, provider: null }, '?problem=x')).get('[role=alert]').text()).toContain('Sign-in failed')

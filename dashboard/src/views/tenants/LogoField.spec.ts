@@ -3,8 +3,8 @@ import { afterEach, expect, test, vi } from 'vitest'
 
 import { bytesOf } from '@/domain/theme-files'
 import * as archive from '@/domain/archive'
-import { found, put } from '@/testing/mounted'
-import { refusal, serve, type Asked } from '@/testing/server'
+import { found, mountApp } from '@/testing/mount'
+import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
 import LogoField from './LogoField.vue'
 
@@ -14,13 +14,13 @@ const theme = (id: string, live: boolean, tenant = 'acme') => ({ id, tenant, liv
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 const options = () => [...document.querySelectorAll('option')].map((option) => option.textContent?.trim())
 
-async function open(logo: string, svg = SVG): Promise<Asked[]> {
+async function open(logo: string, svg = SVG): Promise<ApiRequest[]> {
   vi.spyOn(archive, 'unzip').mockResolvedValue(new Map([['queue.html', bytesOf('x')], ['logo.svg', bytesOf(svg)]]))
-  const asked = serve({
+  const asked = mockApi({
     'GET /api/v1/themes': { themes: [theme('acme', true), theme('acme-draft', false), theme('coral', true, 'coral')], states: [], languages: [] },
     'GET /api/v1/themes/acme/archive': {},
   })
-  put(LogoField, { tenant: 'acme', modelValue: logo })
+  mountApp(LogoField, { tenant: 'acme', modelValue: logo })
   await flushPromises()
   return asked
 }
@@ -47,8 +47,8 @@ test('a logo that no live theme has stays chosen', async () => {
 })
 
 test('where themes can’t be read the file is typed', async () => {
-  serve({ 'GET /api/v1/themes': refusal(409, 'no_themes') })
-  put(LogoField, { tenant: 'acme', modelValue: 'logo.svg' })
+  mockApi({ 'GET /api/v1/themes': problemResponse(409, 'no_themes') })
+  mountApp(LogoField, { tenant: 'acme', modelValue: 'logo.svg' })
   await flushPromises()
   expect(found<HTMLInputElement>('input').value).toBe('logo.svg')
 })

@@ -1,11 +1,11 @@
 import { computed, onScopeDispose, ref, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
 
 import { textOf, type ThemeFiles } from '@/domain/theme-files'
-import { problemOf, type Problem } from '@/services/problem'
-import { drawSketch, type Sketch } from '@/services/themes'
-import type { DrawnTheme, ThemeState } from '@/services/types'
+import { problemOf, type Problem } from '@/api/problem'
+import { drawSketch, type Sketch } from '@/api/themes'
+import type { DrawnTheme, ThemeState } from '@/api/types'
 
-import { faultsOf, type Fault } from './faults'
+import { themeErrors, type ThemeError } from './errors'
 
 /** Pause in typing after which a preview is asked for, and longest time without one while somebody types on, in milliseconds. */
 export const PAUSE = 250
@@ -23,7 +23,7 @@ export interface Preview {
   /** The pages as they last worked. */
   drawn: ShallowRef<DrawnTheme | undefined>
   /** Why the files as they are now do not work. */
-  faults: ComputedRef<Fault[]>
+  errors: ComputedRef<ThemeError[]>
   /** Why there is no answer. */
   problem: ShallowRef<Problem | undefined>
   /** Whether the pages are those of the files as they are now. */
@@ -83,7 +83,7 @@ export function usePreview(theme: string, looked: () => Looked | undefined): Pre
     asking.abort()
   })
 
-  return { drawn, faults: computed(() => faultsOf(problem.value)), problem, isCurrent }
+  return { drawn, errors: computed(() => themeErrors(problem.value)), problem, isCurrent }
 }
 
 /** Files that are no templates are not sent: the page has them. */

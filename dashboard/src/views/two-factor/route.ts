@@ -1,7 +1,6 @@
 import { t } from '@/i18n'
 import type { View } from '@/views/view'
 
-
 export default {
   routes: [
     {

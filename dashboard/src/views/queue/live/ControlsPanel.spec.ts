@@ -1,12 +1,12 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
-import { useNumbers } from '@/stores/numbers'
-import { found, put, signedIn } from '@/testing/mounted'
-import { settings, stats } from '@/testing/queues'
-import { refusal, serve, type Asked } from '@/testing/server'
+import { useStatsStore } from '@/stores/stats'
+import { found, mountApp, signInAs } from '@/testing/mount'
+import { settings, stats } from '@/testing/fixtures'
+import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
-import { provideQueue } from '../queue'
+import { provideQueue } from '../useQueue'
 import ControlsPanel from './ControlsPanel.vue'
 
 let panel: VueWrapper | undefined
@@ -14,12 +14,12 @@ let panel: VueWrapper | undefined
 afterEach(() => panel?.unmount())
 
 /** The controls of a queue in front of which 1,200 people wait. */
-async function controls(answers: Parameters<typeof serve>[0]): Promise<Asked[]> {
+async function controls(answers: Parameters<typeof mockApi>[0]): Promise<ApiRequest[]> {
   const now = stats({ waiting: 1200, active: 100 })
-  const asked = serve({ 'GET /api/v1/queues/acme-tour': settings(), 'GET /api/v1/queues/acme-tour/stats': now, ...answers })
-  signedIn()
-  useNumbers().takeOne(now)
-  panel = put(ControlsPanel, { settings: settings(), stats: now }, () => provideQueue(() => 'acme-tour'))
+  const asked = mockApi({ 'GET /api/v1/queues/acme-tour': settings(), 'GET /api/v1/queues/acme-tour/stats': now, ...answers })
+  signInAs()
+  useStatsStore().setQueue(now)
+  panel = mountApp(ControlsPanel, { settings: settings(), stats: now }, () => provideQueue(() => 'acme-tour'))
   await flushPromises()
   return asked
 }
@@ -31,7 +31,7 @@ async function type(label: string, value: string): Promise<void> {
   await flushPromises()
 }
 
-const changes = (asked: Asked[]) => asked.filter(({ line }) => !line.startsWith('GET')).map(({ line, body, headers }) => [line, body, headers.get('x-vestibule-confirm')])
+const changes = (asked: ApiRequest[]) => asked.filter(({ line }) => !line.startsWith('GET')).map(({ line, body, headers }) => [line, body, headers.get('x-vestibule-confirm')])
 
 test('nothing is changed before it was said what it will do', async () => {
   const asked = await controls({ 'PATCH /api/v1/queues/acme-tour/levers': settings({ quota: 150, revision: 8 }) })
@@ -62,7 +62,7 @@ test('a large release is shown once more in the words of the server, and done wi
   const confirmation = { token: 'once', expires_in: 120, effect: '200 people will be let in now' }
   const asked = await controls({
     'POST /api/v1/queues/acme-tour/release': ({ headers }) =>
-      headers.has('x-vestibule-confirm') ? { released: 200, complete: true } : refusal(428, 'confirmation_required', { confirmation }),
+      headers.has('x-vestibule-confirm') ? { released: 200, complete: true } : problemResponse(428, 'confirmation_required', { confirmation }),
   })
   await type('Admit visitors', '200')
   const submit = async () => {
@@ -86,10 +86,10 @@ async function pause(): Promise<void> {
 
 test('a change of unknown outcome can be repeated once the values were read again', async () => {
   let reads = 0
-  const read = () => (++reads === 2 ? refusal(503, 'store_unavailable') : settings())
+  const read = () => (++reads === 2 ? problemResponse(503, 'store_unavailable') : settings())
   await controls({
     'GET /api/v1/queues/acme-tour': read,
-    'PATCH /api/v1/queues/acme-tour/levers': refusal(504, 'outcome_unknown'),
+    'PATCH /api/v1/queues/acme-tour/levers': problemResponse(504, 'outcome_unknown'),
   })
   await pause()
   const dialog = () => found('[role="dialog"]').textContent
@@ -102,7 +102,7 @@ test('a change of unknown outcome can be repeated once the values were read agai
 })
 
 test('a release that is repeated has the same idempotency key', async () => {
-  const asked = await controls({ 'POST /api/v1/queues/acme-tour/release': refusal(504, 'outcome_unknown') })
+  const asked = await controls({ 'POST /api/v1/queues/acme-tour/release': problemResponse(504, 'outcome_unknown') })
   await type('Admit visitors', '5')
   for (let i = 0; i < 2; i++) {
     found<HTMLButtonElement>('[role="dialog"] button', 'Admit 5 visitors').closest('form')!.requestSubmit()

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 
 import { locale } from '@/i18n'
-import { put } from '@/testing/mounted'
-import { settings, stats } from '@/testing/queues'
+import { mountApp } from '@/testing/mount'
+import { settings, stats } from '@/testing/fixtures'
 
 import DrainNotice from './DrainNotice.vue'
 import StatTiles from './StatTiles.vue'
 
 const plain = (text: string) => text.replace(/[\s\u00a0]+/g, ' ')
-const tiles = (wait_seconds: { p50: number; p90: number } | null) => plain(put(StatTiles, { stats: stats({ wait_seconds }) }).text())
+const tiles = (wait_seconds: { p50: number; p90: number } | null) => plain(mountApp(StatTiles, { stats: stats({ wait_seconds }) }).text())
 const drain = (changes: Parameters<typeof stats>[0]) =>
-  plain(put(DrainNotice, { stats: stats({ mode: 'draining', wait_seconds: null, ...changes }), settings: settings({ hold_ttl: 600 }) }).text())
+  plain(mountApp(DrainNotice, { stats: stats({ mode: 'draining', wait_seconds: null, ...changes }), settings: settings({ hold_ttl: 600 }) }).text())
 
-test('a wait whose ends are told alike is said once', () => {
+test('a wait whose ends are received alike is said once', () => {
   expect(tiles({ p50: 55, p90: 150 })).toContain('55 s up to 3 min')
   expect(tiles({ p50: 61, p90: 80 })).toMatch(/about 1 min(?! up)/)
   expect(tiles({ p50: 0, p90: 0 })).toContain('no wait')

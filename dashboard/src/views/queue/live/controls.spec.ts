@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { locale } from '@/i18n'
-import { stats } from '@/testing/queues'
+import { stats } from '@/testing/fixtures'
 
 import { controlTexts, effects, isDangerous, type Line } from './controls'
 

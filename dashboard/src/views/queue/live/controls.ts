@@ -1,7 +1,7 @@
 import { admits } from '@/domain/modes'
 import { count, duration, t, wait } from '@/i18n'
 import { modeName } from '@/i18n/names'
-import type { Mode, QueueStats } from '@/services/types'
+import type { Mode, QueueStats } from '@/api/types'
 
 /** A change that an operator is about to make. */
 export type Control =

@@ -1,0 +1,93 @@
+import { computed, inject, onScopeDispose, provide, shallowRef, watch, type ComputedRef, type InjectionKey, type ShallowRef } from 'vue'
+
+import { problemOf, type Problem } from '@/api/problem'
+import { readStats } from '@/api/numbers'
+import { readQueue } from '@/api/queues'
+import type { QueueSettings, QueueStats } from '@/api/types'
+import { useStatsStore } from '@/stores/stats'
+import { usePrincipalStore } from '@/stores/principal'
+
+/** What the parts of a queue's page share. */
+export interface QueueContext {
+  id: ComputedRef<string>
+  /** The settings as they were last read; they are read again when the statsStore tell of a newer revision. */
+  settings: ShallowRef<QueueSettings | undefined>
+  stats: ComputedRef<QueueStats | undefined>
+  /** Whether the operator may change it. */
+  canEdit: ComputedRef<boolean>
+  problem: ShallowRef<Problem | undefined>
+  /** Takes the settings that a change answered with, and asks for the statsStore that came of it. */
+  changed(settings: QueueSettings): Promise<void>
+  /** Asks for the statsStore at once. */
+  look(): Promise<void>
+  /** Reads settings and statsStore again. Throws where they can't be read. */
+  reread(): Promise<void>
+}
+
+const KEY: InjectionKey<QueueContext> = Symbol('queue')
+
+/** Reads a queue and hands it down to the parts of its page. */
+export function provideQueue(queue: () => string): QueueContext {
+  const statsStore = useStatsStore()
+  const principal = usePrincipalStore()
+  const id = computed(queue)
+  const settings = shallowRef<QueueSettings>()
+  const problem = shallowRef<Problem>()
+  const stats = computed(() => statsStore.byId.get(id.value))
+  const canEdit = computed(() => settings.value !== undefined && principal.canEdit(settings.value.tenant))
+  let controller = new AbortController()
+
+  async function read(): Promise<void> {
+    controller.abort()
+    const { signal } = (controller = new AbortController())
+    try {
+      settings.value = await readQueue(id.value, signal)
+      problem.value = undefined
+    } catch (error) {
+      if (!signal.aborted) problem.value = problemOf(error)
+    }
+  }
+
+  async function look(): Promise<void> {
+    try {
+      statsStore.setQueue(await readStats(id.value))
+    } catch {
+      // They come by themselves a moment later.
+    }
+  }
+
+  async function reread(): Promise<void> {
+    const [now, then] = await Promise.all([readQueue(id.value), readStats(id.value)])
+    settings.value = now
+    statsStore.setQueue(then)
+  }
+
+  async function changed(now: QueueSettings): Promise<void> {
+    settings.value = now
+    await look()
+  }
+
+  watch(id, () => {
+    settings.value = undefined
+    problem.value = undefined
+    void read()
+  }, { immediate: true })
+  watch(
+    () => (stats.value?.revision ?? 0) > (settings.value?.revision ?? Infinity),
+    (isNewer) => isNewer && void read(),
+  )
+  // What could not be read is read once the statsStore come again.
+  watch(() => statsStore.at, () => problem.value?.status === 0 && void read())
+  onScopeDispose(() => controller.abort())
+
+  const context = { id, settings, stats, canEdit, problem, changed, look, reread }
+  provide(KEY, context)
+  return context
+}
+
+/** The queue of the page. */
+export function useQueue(): QueueContext {
+  const context = inject(KEY)
+  if (!context) throw new Error('there is no queue around this component')
+  return context
+}

@@ -7,8 +7,10 @@ import { createApp } from 'vue'
 import App from './App.vue'
 import { i18n, loadLocale } from './i18n'
 import { router } from './router'
-import { watch } from './api/http'
-import type { Problem } from './api/problem'
+import { VueQueryPlugin } from '@tanstack/vue-query'
+import { observeRequests } from './api/client'
+import { queryClient } from './api/queries'
+import { CODES, type Problem } from './api/problem'
 import { useConnectionStore } from './stores/connection'
 import { usePreferencesStore } from './stores/preferences'
 import { usePrincipalStore } from './stores/principal'
@@ -21,10 +23,10 @@ const connection = useConnectionStore()
 function answered(problem?: Problem): void {
   connection.answered(problem)
   const principal = usePrincipalStore()
-  if (problem?.code === 'totp_setup_required' && !principal.mustSetUpTotp) void principal.refresh().catch(() => undefined)
+  if (problem?.code === CODES.totpSetupRequired && !principal.mustSetUpTotp) void principal.refresh().catch(() => undefined)
 }
 
-watch({ answered, failed: connection.failed, expired: () => usePrincipalStore().expired() })
+observeRequests({ answered, failed: connection.failed, expired: () => usePrincipalStore().expired() })
 
 await loadLocale()
-app.use(i18n).use(router).mount('#app')
+app.use(i18n).use(VueQueryPlugin, { queryClient }).use(router).mount('#app')

@@ -1,29 +1,28 @@
-import { send } from './http'
-import type { Account } from './types'
+import { body, client } from './client'
+import type { Principal } from './types'
 
-/** Who is signed in; `null` for nobody. */
-export const whoAmI = () => send('get', '/api/v1/sign-in') as Promise<Account | null>
+/** The signed-in operator; `null` if nobody is signed in. */
+export const getPrincipal = () => body(client.GET('/api/v1/sign-in')) as Promise<Principal | null>
 
-/** Signs in. An operator with two-factor authentication needs a code as well. */
+/** Signs in. An operator with two-factor authentication needs a code too. */
 export const signIn = (name: string, password: string, code?: string) =>
-  send('post', '/api/v1/sign-in', { body: { name, password, ...(code !== undefined && { code }) } })
+  body(client.POST('/api/v1/sign-in', { body: { name, password, ...(code !== undefined && { code }) } }))
 
-/** Gives the password again; for a few minutes operators can be managed then. */
-export const provePassword = (password: string) => send('post', '/api/v1/sign-in/proof', { body: { password } })
+export const signOut = () => body(client.DELETE('/api/v1/sign-in'))
 
-/** Makes a secret for an authenticator app. */
-export const beginTotpSetup = () => send('post', '/api/v1/sign-in/totp')
+/** Confirms the password, which allows managing operators for a few minutes. */
+export const confirmPassword = (password: string) => body(client.POST('/api/v1/sign-in/proof', { body: { password } }))
 
-/** Turns two-factor authentication on, with a first code of the app. */
-export const confirmTotpSetup = (password: string, code: string) => send('put', '/api/v1/sign-in/totp', { body: { password, code } })
+/** Creates a secret for an authenticator app. */
+export const startTotpSetup = () => body(client.POST('/api/v1/sign-in/totp'))
+
+/** Turns two-factor authentication on with the first code of the app. */
+export const confirmTotpSetup = (password: string, code: string) => body(client.PUT('/api/v1/sign-in/totp', { body: { password, code } }))
 
 /** Turns two-factor authentication off. */
-export const removeOwnTotp = () => send('delete', '/api/v1/sign-in/totp')
+export const removeOwnTotp = () => body(client.DELETE('/api/v1/sign-in/totp'))
 
-/** What a sign-in page is to offer. */
-export const listSignInWays = () => send('get', '/api/v1/sign-in/ways')
-
-export const signOut = () => send('delete', '/api/v1/sign-in')
+export const listSignInMethods = () => body(client.GET('/api/v1/sign-in/ways'))
 
 export const changePassword = (current: string, next: string) =>
-  send('put', '/api/v1/sign-in/password', { body: { current, new: next } })
+  body(client.PUT('/api/v1/sign-in/password', { body: { current, new: next } }))

@@ -1,11 +1,11 @@
-import { address, send, type Request } from './http'
+import { apiUrl, body, client } from './client'
 import type { paths } from './schema'
 
-/** What to look for in the audit log. */
-export type AuditSearch = NonNullable<Request<paths['/api/v1/audit']['get']>['query']>
+/** Filters of the audit log. */
+export type AuditSearch = NonNullable<paths['/api/v1/audit']['get']['parameters']['query']>
 
-export const searchAudit = (query: AuditSearch) => send('get', '/api/v1/audit', { query })
+export const searchAudit = (query: AuditSearch) => body(client.GET('/api/v1/audit', { params: { query } }))
 
-/** Where all entries that a search finds are, as a table or as lines of JSON. */
-export const auditExport = (query: Omit<AuditSearch, 'limit' | 'before'>, format: 'csv' | 'ndjson') =>
-  address('/api/v1/audit/export', { query: { ...query, format } })
+/** The URL of all matching entries as CSV or JSON lines. */
+export const auditExportUrl = (query: Omit<AuditSearch, 'limit' | 'before'>, format: 'csv' | 'ndjson') =>
+  apiUrl('/api/v1/audit/export', { query: { ...query, format } })

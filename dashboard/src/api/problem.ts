@@ -1,28 +1,27 @@
-
 import type { components } from './schema'
 
-export type ErrorBody = components['schemas']['ErrorBody']
-export type ErrorDetail = components['schemas']['ErrorDetail']
+export type ProblemBody = components['schemas']['ErrorBody']
+export type FieldError = components['schemas']['ErrorDetail']
 export type Conflict = components['schemas']['Conflict']
 export type Confirmation = components['schemas']['Confirmation']
 
-/** Why something was not done. */
+/** A request that was not successful. */
 export class Problem extends Error {
-  /** A word for programs: that of the API, or `unreachable` or `unexpected`. */
+  /** The code of the API, or `unreachable` or `unexpected`. */
   readonly code: string
-  /** What stands in the gaps of its sentence. */
-  readonly params?: ErrorDetail['params']
-  /** Every field that is wrong. */
-  readonly errors: readonly ErrorDetail[]
-  /** What somebody else changed meanwhile. */
+  /** Parameters of the message. */
+  readonly params?: FieldError['params']
+  /** The invalid fields. */
+  readonly errors: readonly FieldError[]
+  /** The current state, where someone else changed it. */
   readonly conflict?: Conflict
-  /** What is to be confirmed. */
+  /** The consequences to confirm. */
   readonly confirmation?: Confirmation
 
   constructor(
-    /** Status of the answer; 0 if there was none. */
+    /** Status of the response; 0 if there was none. */
     readonly status: number,
-    body?: ErrorBody,
+    body?: ProblemBody,
     /** Seconds after which to try again. */
     readonly retryAfter?: number,
   ) {
@@ -35,28 +34,45 @@ export class Problem extends Error {
     this.confirmation = body?.confirmation
   }
 
-  /** Whether the operator is to sign in again. */
+  /** Whether the operator must sign in again. */
   get isExpired(): boolean {
-    return this.code === 'not_signed_in' || this.code === 'good_no_more'
+    return this.code === CODES.notSignedIn || this.code === CODES.credentialInvalid
   }
 
-  /** Whether what was asked for may have been done all the same. */
+  /** Whether the change may have been applied nevertheless. */
   get isUncertain(): boolean {
-    return this.status <= 0 || this.code === 'outcome_unknown' || this.code === 'unexpected'
+    return this.status <= 0 || this.code === CODES.outcomeUnknown || this.code === 'unexpected'
   }
 
   /** The error of a field, or of a part of it. */
-  errorOf(field: string): ErrorDetail | undefined {
+  errorOf(field: string): FieldError | undefined {
     return this.errors.find((error) => error.field === field || error.field?.match(/^[^.[]+/)?.[0] === field)
   }
 }
 
-/** The problem of a request that got no answer. */
+/** The codes of the API that the dashboard reacts to. */
+export const CODES = {
+  notSignedIn: 'not_signed_in',
+  credentialInvalid: 'good_no_more',
+  codeRequired: 'code_required',
+  passwordRequired: 'password_required',
+  totpSetupRequired: 'totp_setup_required',
+  outcomeUnknown: 'outcome_unknown',
+  storeUnavailable: 'store_unavailable',
+  notFound: 'unknown',
+  alreadyExists: 'taken',
+  streamingUnavailable: 'no_streams',
+  tooManyStreams: 'crowded',
+  themeInvalid: 'broken_theme',
+  themeStorageNotConfigured: 'no_themes',
+} as const
+
+/** The problem of a request without a response. */
 export function unreachable(): Problem {
   return new Problem(0)
 }
 
-/** Whatever was thrown, as a problem. */
+/** Anything that was thrown, as a problem. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
   console.error(error)

@@ -1,64 +1,63 @@
-import { send } from './http'
-import type { Levers, QueueClone, QueueDraft, QueuePatch, QueueSettings, UrlTest, Validated } from './types'
+import { body, client, confirmation, ifMatch } from './client'
+import type { Controls, QueueClone, QueueDraft, QueuePatch, QueueSettings, UrlTest, Validated } from './types'
 
-/** Queues that are asked for at once. */
-const QUEUES_PAGE = 500
+/** Queues per page of a list. */
+const PAGE_SIZE = 500
 
-export const readQueue = (queue: string, signal?: AbortSignal) =>
-  send('get', '/api/v1/queues/{queue}', { path: { queue }, signal })
+export const getQueue = (queue: string, signal?: AbortSignal) =>
+  body(client.GET('/api/v1/queues/{queue}', { params: { path: { queue } }, signal }))
 
-/** All queues of a tenant, with their settings. */
-export async function queuesOf(tenant: string): Promise<QueueSettings[]> {
+/** All queues of a tenant with their settings. */
+export async function listQueues(tenant: string): Promise<QueueSettings[]> {
   const queues: QueueSettings[] = []
   let after: string | undefined
   do {
-    const page = await send('get', '/api/v1/queues', { query: { tenant, after, limit: QUEUES_PAGE } })
+    const page = await body(client.GET('/api/v1/queues', { params: { query: { tenant, after, limit: PAGE_SIZE } } }))
     queues.push(...page.queues)
     after = page.next ?? undefined
   } while (after !== undefined)
   return queues
 }
 
-export const createQueue = (draft: QueueDraft) =>
-  send('post', '/api/v1/queues', { body: draft }) as Promise<QueueSettings>
+export const createQueue = (draft: QueueDraft) => body(client.POST('/api/v1/queues', { body: draft })) as Promise<QueueSettings>
 
 export const cloneQueue = (queue: string, clone: QueueClone) =>
-  send('post', '/api/v1/queues/{queue}/clone', { path: { queue }, body: clone }) as Promise<QueueSettings>
+  body(client.POST('/api/v1/queues/{queue}/clone', { params: { path: { queue } }, body: clone })) as Promise<QueueSettings>
 
-export const changeQueue = (queue: string, revision: number, patch: QueuePatch) =>
-  send('patch', '/api/v1/queues/{queue}', change(queue, revision, patch)) as Promise<QueueSettings>
+export const updateQueue = (queue: string, revision: number, patch: QueuePatch) =>
+  body(client.PATCH('/api/v1/queues/{queue}', { params: { path: { queue }, header: ifMatch(revision) }, body: patch })) as Promise<QueueSettings>
 
-/** What `changeQueue` would write. */
-export const tryChange = (queue: string, revision: number, patch: QueuePatch) =>
-  send('patch', '/api/v1/queues/{queue}', {
-    ...change(queue, revision, patch),
-    query: { validate: true },
-  }) as Promise<Validated>
+/** What `updateQueue` would change. */
+export const validateQueue = (queue: string, revision: number, patch: QueuePatch) =>
+  body(
+    client.PATCH('/api/v1/queues/{queue}', { params: { path: { queue }, header: ifMatch(revision), query: { validate: true } }, body: patch }),
+  ) as Promise<Validated>
 
-export const removeQueue = (queue: string, confirm?: string) =>
-  send('delete', '/api/v1/queues/{queue}', { path: { queue }, confirm })
+export const removeQueue = (queue: string, token?: string) =>
+  body(client.DELETE('/api/v1/queues/{queue}', { params: { path: { queue }, header: confirmation(token) } }))
 
-export const setLevers = (queue: string, levers: Levers) =>
-  send('patch', '/api/v1/queues/{queue}/levers', { path: { queue }, body: levers })
+export const updateControls = (queue: string, controls: Controls) =>
+  body(client.PATCH('/api/v1/queues/{queue}/levers', { params: { path: { queue } }, body: controls }))
 
-/** Ends a sale in good order: nobody joins, who waits is let in, then the queue closes by itself. */
-export const drainQueue = (queue: string) => send('post', '/api/v1/queues/{queue}/drain', { path: { queue } })
+/** Admits the waiting visitors and nobody new, then closes the queue. */
+export const drainQueue = (queue: string) => body(client.POST('/api/v1/queues/{queue}/drain', { params: { path: { queue } } }))
 
-/** Admits the next visitors. Sent again with the same key, it admits nobody again. */
-export const release = (queue: string, count: number, idempotencyKey: string, confirm?: string) =>
-  send('post', '/api/v1/queues/{queue}/release', { path: { queue }, body: { count }, confirm, idempotencyKey })
+/** Admits the next visitors. A request that is repeated with the same key has no further effect. */
+export const releaseVisitors = (queue: string, count: number, idempotencyKey: string, token?: string) =>
+  body(
+    client.POST('/api/v1/queues/{queue}/release', {
+      params: { path: { queue }, header: { 'Idempotency-Key': idempotencyKey, ...confirmation(token) } },
+      body: { count },
+    }),
+  )
 
 /** A new idempotency key. */
 export function newIdempotencyKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-export const resetQueue = (queue: string, confirm?: string) =>
-  send('post', '/api/v1/queues/{queue}/reset', { path: { queue }, confirm })
+export const resetQueue = (queue: string, token?: string) =>
+  body(client.POST('/api/v1/queues/{queue}/reset', { params: { path: { queue }, header: confirmation(token) } }))
 
-/** Which queue a request would meet, and why. */
-export const testUrl = (test: UrlTest) => send('post', '/api/v1/url-test', { body: test })
-
-function change(queue: string, revision: number, body: QueuePatch) {
-  return { path: { queue }, revision, body }
-}
+/** The queue that a request goes to, and why. */
+export const testUrl = (test: UrlTest) => body(client.POST('/api/v1/url-test', { body: test }))

@@ -1,14 +1,14 @@
-import { send } from './http'
+import { body, client, confirmation } from './client'
 
 export const listSessions = (queue: string, from?: string, limit = 50) =>
-  send('get', '/api/v1/queues/{queue}/sessions', { path: { queue }, query: { from, limit } })
+  body(client.GET('/api/v1/queues/{queue}/sessions', { params: { path: { queue }, query: { from, limit } } }))
 
-/** By its id, or by the support code that its visitor reads out. */
+/** Finds a session by ID or support code. */
 export const findSession = (queue: string, session: string) =>
-  send('get', '/api/v1/queues/{queue}/sessions/{session}', { path: { queue, session } })
+  body(client.GET('/api/v1/queues/{queue}/sessions/{session}', { params: { path: { queue, session } } }))
 
 export const admitSession = (queue: string, session: string) =>
-  send('post', '/api/v1/queues/{queue}/sessions/{session}/admit', { path: { queue, session } })
+  body(client.POST('/api/v1/queues/{queue}/sessions/{session}/admit', { params: { path: { queue, session } } }))
 
-export const endSession = (queue: string, session: string, confirm?: string) =>
-  send('post', '/api/v1/queues/{queue}/sessions/{session}/end', { path: { queue, session }, confirm })
+export const endSession = (queue: string, session: string, token?: string) =>
+  body(client.POST('/api/v1/queues/{queue}/sessions/{session}/end', { params: { path: { queue, session }, header: confirmation(token) } }))

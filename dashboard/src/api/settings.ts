@@ -1,13 +1,13 @@
-import { address, send } from './http'
+import { apiUrl, body, client, confirmation } from './client'
 import type { Imported, SettingsDraft } from './types'
 
-/** Where all settings that the operator may see are, as one document. */
-export const settingsDocument = (format: 'json' | 'toml') => address('/api/v1/settings', { query: { format } })
+/** The URL of all visible settings as one document. */
+export const settingsUrl = (format: 'json' | 'toml') => apiUrl('/api/v1/settings', { query: { format } })
 
-/** What importing a document would do. */
+/** What importing a document would change. */
 export const planImport = (document: SettingsDraft, remove: boolean): Promise<Imported> =>
-  send('post', '/api/v1/settings', { body: document, query: { validate: true, remove } })
+  body(client.POST('/api/v1/settings', { params: { query: { validate: true, ...(remove && { remove }) } }, body: document }))
 
-/** Makes tenants and queues what a document says; with `remove` queues that it does not name are removed. */
-export const importSettings = (document: SettingsDraft, remove: boolean, confirm?: string): Promise<Imported> =>
-  send('post', '/api/v1/settings', { body: document, query: { remove }, confirm })
+/** Applies a document to tenants and queues; with `remove`, queues that are not in it are removed. */
+export const importSettings = (document: SettingsDraft, remove: boolean, token?: string): Promise<Imported> =>
+  body(client.POST('/api/v1/settings', { params: { query: { ...(remove && { remove }) }, header: confirmation(token) }, body: document }))

@@ -1,14 +1,14 @@
-import { address, bytes, send } from './http'
+import { apiUrl, body, client, confirmation } from './client'
 import type { ThemeState, ThemeVersionView } from './types'
 
-/** A file of a theme as it is uploaded. */
+/** A file of a theme in an upload. */
 export interface ThemeFile {
   path: string
   base64: string
 }
 
-/** What is drawn of files that are not kept. */
-export interface Sketch {
+/** Files of a theme that are rendered without being stored. */
+export interface ThemeDraftPreview {
   templates: { path: string; text: string }[]
   /** Paths of the other files. */
   assets: string[]
@@ -16,47 +16,42 @@ export interface Sketch {
   language: string
 }
 
-export const listThemes = () => send('get', '/api/v1/themes')
+export const listThemes = () => body(client.GET('/api/v1/themes'))
 
-/** The versions of a theme, the newest first. */
-export const listVersions = (theme: string) => send('get', '/api/v1/themes/{theme}/versions', { path: { theme } })
+/** The versions of a theme, newest first. */
+export const listVersions = (theme: string) => body(client.GET('/api/v1/themes/{theme}/versions', { params: { path: { theme } } }))
 
 /** A version as a ZIP archive. */
-export const readArchive = (theme: string, version: string) =>
-  bytes('/api/v1/themes/{theme}/versions/{version}/archive', { path: { theme, version } })
+export const downloadVersion = (theme: string, version: string) =>
+  body(client.GET('/api/v1/themes/{theme}/versions/{version}/archive', { params: { path: { theme, version } }, parseAs: 'arrayBuffer' }))
 
-/** What visitors see as a ZIP archive, published here or put there by hand. */
-export const readLive = (theme: string) => bytes('/api/v1/themes/{theme}/archive', { path: { theme } })
+/** The live files as a ZIP archive. */
+export const downloadLive = (theme: string) => body(client.GET('/api/v1/themes/{theme}/archive', { params: { path: { theme } }, parseAs: 'arrayBuffer' }))
 
-/** Where that archive is, to download it. */
-export const liveArchiveAddress = (theme: string) => address('/api/v1/themes/{theme}/archive', { path: { theme } })
+export const liveUrl = (theme: string) => apiUrl('/api/v1/themes/{theme}/archive', { path: { theme } })
 
-/** Where the archive of a version is, to download it. */
-export const archiveAddress = (theme: string, version: string) =>
-  address('/api/v1/themes/{theme}/versions/{version}/archive', { path: { theme, version } })
+export const versionUrl = (theme: string, version: string) => apiUrl('/api/v1/themes/{theme}/versions/{version}/archive', { path: { theme, version } })
 
-/** Says whether files work as a theme, and keeps nothing. */
-export const checkTheme = (theme: string, files: ThemeFile[]) =>
-  send('post', '/api/v1/themes/{theme}/versions', { path: { theme }, query: { validate: true }, body: { files } })
+/** Validates files without storing them. */
+export const validateTheme = (theme: string, files: ThemeFile[]) =>
+  body(client.POST('/api/v1/themes/{theme}/versions', { params: { path: { theme }, query: { validate: true } }, body: { files } }))
 
-/** Keeps files as the newest version, which visitors see once it is published. */
-export const uploadTheme = (theme: string, files: ThemeFile[]) =>
-  send('post', '/api/v1/themes/{theme}/versions', { path: { theme }, body: { files } }) as Promise<ThemeVersionView>
+/** Stores files as the newest version. */
+export const createVersion = (theme: string, files: ThemeFile[]) =>
+  body(client.POST('/api/v1/themes/{theme}/versions', { params: { path: { theme } }, body: { files } })) as Promise<ThemeVersionView>
 
-/** Makes a version what visitors see. */
-export const publishVersion = (theme: string, version: string) =>
-  send('post', '/api/v1/themes/{theme}/versions/{version}/publish', { path: { theme, version } })
+export const activateVersion = (theme: string, version: string) =>
+  body(client.POST('/api/v1/themes/{theme}/versions/{version}/publish', { params: { path: { theme, version } } }))
 
-/** Takes what visitors see of a theme away. */
-export const unpublishTheme = (theme: string) => send('post', '/api/v1/themes/{theme}/unpublish', { path: { theme } })
+export const deactivateTheme = (theme: string) => body(client.POST('/api/v1/themes/{theme}/unpublish', { params: { path: { theme } } }))
 
 /** Removes a theme with all its versions. */
-export const removeTheme = (theme: string, confirm?: string) =>
-  send('delete', '/api/v1/themes/{theme}', { path: { theme }, confirm })
+export const removeTheme = (theme: string, token?: string) =>
+  body(client.DELETE('/api/v1/themes/{theme}', { params: { path: { theme }, header: confirmation(token) } }))
 
-/** The pages of files as they are written so far; nothing of them is kept. */
-export const drawSketch = (theme: string, sketch: Sketch, signal: AbortSignal) =>
-  send('post', '/api/v1/themes/{theme}/preview', { path: { theme }, body: sketch, signal })
+/** Renders the pages of a draft. */
+export const previewDraft = (theme: string, draft: ThemeDraftPreview, signal: AbortSignal) =>
+  body(client.POST('/api/v1/themes/{theme}/preview', { params: { path: { theme } }, body: draft, signal }))
 
-/** Where the page is that draws previews in a frame. It is no operation: a program has no use for it. */
+/** The page that shows previews in a frame. It is not part of the API document. */
 export const PREVIEW_FRAME = '/api/v1/preview-frame'

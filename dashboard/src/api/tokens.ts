@@ -1,8 +1,8 @@
-import { send } from './http'
+import { body, client } from './client'
 import type { TokenDraft } from './types'
 
-export const listTokens = () => send('get', '/api/v1/tokens')
+export const listTokens = () => body(client.GET('/api/v1/tokens'))
 
-export const createToken = (draft: TokenDraft) => send('post', '/api/v1/tokens', { body: draft })
+export const createToken = (draft: TokenDraft) => body(client.POST('/api/v1/tokens', { body: draft }))
 
-export const revokeToken = (token: string) => send('delete', '/api/v1/tokens/{token}', { path: { token } })
+export const revokeToken = (token: string) => body(client.DELETE('/api/v1/tokens/{token}', { params: { path: { token } } }))

@@ -1,7 +1,7 @@
 import { ref } from 'vue'
 import { defineStore } from 'pinia'
 
-import type { Problem } from '@/api/problem'
+import { CODES, type Problem } from '@/api/problem'
 
 /** Whether the server is there, and whether its store is. */
 export const useConnectionStore = defineStore('connection', () => {
@@ -12,7 +12,7 @@ export const useConnectionStore = defineStore('connection', () => {
 
   function answered(problem?: Problem): void {
     isOffline.value = false
-    isStoreUnavailable.value = problem?.code === 'store_unavailable' || problem?.code === 'outcome_unknown'
+    isStoreUnavailable.value = problem?.code === CODES.storeUnavailable || problem?.code === CODES.outcomeUnknown
   }
 
   function failed(): void {

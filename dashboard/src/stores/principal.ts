@@ -3,14 +3,14 @@ import { defineStore } from 'pinia'
 
 import * as service from '@/api/account'
 import { problemOf } from '@/api/problem'
-import type { Account, Role } from '@/api/types'
+import type { Principal, Role } from '@/api/types'
 
 const RANK: Record<Role, number> = { viewer: 0, operator: 1, superuser: 2 }
 
 /** Who is signed in, and what they may. */
 export const usePrincipalStore = defineStore('session', () => {
   /** `undefined` while that is not known, `null` for nobody. */
-  const account = ref<Account | null>()
+  const account = ref<Principal | null>()
   /** Whether the sign-in ended by itself, so that the page for the next one says so. */
   const signInExpired = ref(false)
 
@@ -33,7 +33,7 @@ export const usePrincipalStore = defineStore('session', () => {
   async function load(): Promise<void> {
     if (account.value !== undefined) return
     try {
-      account.value = await service.whoAmI()
+      account.value = await service.getPrincipal()
     } catch (error) {
       const problem = problemOf(error)
       if (!problem.isExpired) throw problem
@@ -45,7 +45,7 @@ export const usePrincipalStore = defineStore('session', () => {
 
   /** Asks anew: a role may have changed, or somebody else have signed in on another page. */
   async function refresh(): Promise<void> {
-    const now = await service.whoAmI()
+    const now = await service.getPrincipal()
     if (now) account.value = now
     else expired()
   }

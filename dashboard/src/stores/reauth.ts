@@ -1,7 +1,7 @@
 import { shallowRef } from 'vue'
 import { defineStore } from 'pinia'
 
-import { Problem } from '@/api/problem'
+import { CODES, Problem } from '@/api/problem'
 
 /** Asks for the operator's password again, where the API wants it: before operators are managed or two-factor authentication is turned off. */
 export const useReauthStore = defineStore('proof', () => {
@@ -23,7 +23,7 @@ export const useReauthStore = defineStore('proof', () => {
     try {
       return await call()
     } catch (error) {
-      if (!(error instanceof Problem) || error.code !== 'password_required' || !(await ask())) throw error
+      if (!(error instanceof Problem) || error.code !== CODES.passwordRequired || !(await ask())) throw error
       return await call()
     }
   }

@@ -1,9 +1,9 @@
 import { computed, ref, shallowRef } from 'vue'
 import { defineStore } from 'pinia'
 
-import { followNumbers, readOverview } from '@/api/numbers'
-import { Problem } from '@/api/problem'
-import type { OverviewQueue, QueueStats } from '@/api/types'
+import { streamStats, listQueueStats } from '@/api/stats'
+import { CODES, Problem } from '@/api/problem'
+import type { QueueStatsWithRecent, QueueStats } from '@/api/types'
 
 /** Minutes that sparklines show. */
 export const RECENT_MINUTES = 30
@@ -37,7 +37,7 @@ export const useStatsStore = defineStore('numbers', () => {
 
   /** Looks back: asks for the numbers with those of the last minutes. */
   async function loadRecent(signal: AbortSignal): Promise<void> {
-    const overview = await readOverview(RECENT_MINUTES, signal)
+    const overview = await listQueueStats(RECENT_MINUTES, signal)
     recent.value = new Map(overview.queues.map((queue) => [queue.queue, queue.recent as unknown as Waited[]]))
     take(overview.queues.map(withoutRecent))
   }
@@ -46,13 +46,13 @@ export const useStatsStore = defineStore('numbers', () => {
   async function follow(signal: AbortSignal): Promise<void> {
     if (canStream) {
       try {
-        return await followNumbers(signal, take)
+        return await streamStats(signal, take)
       } catch (error) {
-        if (!(error instanceof Problem) || !['no_streams', 'crowded'].includes(error.code)) throw error
-        canStream = error.code === 'crowded'
+        if (!(error instanceof Problem) || (error.code !== CODES.streamingUnavailable && error.code !== CODES.tooManyStreams)) throw error
+        canStream = error.code === CODES.tooManyStreams
       }
     }
-    take((await readOverview(0, signal)).queues.map(withoutRecent))
+    take((await listQueueStats(0, signal)).queues.map(withoutRecent))
   }
 
   /** Takes the numbers of one queue that were asked for after it was changed. */
@@ -74,8 +74,8 @@ export const useStatsStore = defineStore('numbers', () => {
   return { queues, recent, at, receivedAt, isLoaded, byId, loadRecent, follow, setQueue, forget, clear }
 })
 
-function withoutRecent(queue: OverviewQueue): QueueStats {
-  const stats: Partial<OverviewQueue> = { ...queue }
+function withoutRecent(queue: QueueStatsWithRecent): QueueStats {
+  const stats: Partial<QueueStatsWithRecent> = { ...queue }
   delete stats.recent
   return stats as QueueStats
 }

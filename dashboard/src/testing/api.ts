@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 
-/** A request that reached the pretended server. */
+/** A request to the mocked API. */
 export interface ApiRequest {
   /** `GET /api/v1/queues?limit=500`. */
   line: string
@@ -9,26 +9,28 @@ export interface ApiRequest {
 }
 
 type Answer = Response | object | number
-type Answers = Record<string, Answer | ((asked: ApiRequest) => Answer)>
+type Answers = Record<string, Answer | ((request: ApiRequest) => Answer)>
 
 /**
- * Pretends to be the API: answers by method and path, with or without its query. A number is a status without a body; what
- * nobody answers is a server that can't be reached. Returns what was asked, in order.
+ * Mocks the API by method and path, with or without query. A number is a status without a body; a request without an answer
+ * fails like an unreachable server. Returns the requests in order.
  */
 export function mockApi(answers: Answers): ApiRequest[] {
-  const asked: ApiRequest[] = []
-  vi.stubGlobal('fetch', (address: string, init: RequestInit) => {
-    const line = `${init.method} ${address}`
-    const request = { line, headers: new Headers(init.headers), body: init.body ? JSON.parse(init.body as string) : undefined }
-    asked.push(request)
-    const found = answers[line] ?? answers[line.split('?')[0] ?? '']
-    if (found === undefined) return Promise.reject(new TypeError('nobody answers'))
-    return Promise.resolve(response(typeof found === 'function' ? found(request) : found))
+  const requests: ApiRequest[] = []
+  vi.stubGlobal('fetch', async (input: Request) => {
+    const { pathname, search } = new URL(input.url)
+    const request: ApiRequest = { line: `${input.method} ${pathname}${search}`, headers: new Headers(input.headers), body: undefined }
+    requests.push(request)
+    const text = await input.text()
+    if (text) request.body = JSON.parse(text)
+    const found = answers[request.line] ?? answers[`${input.method} ${pathname}`]
+    if (found === undefined) throw new TypeError('unreachable')
+    return response(typeof found === 'function' ? found(request) : found)
   })
-  return asked
+  return requests
 }
 
-/** An answer that is none of the wanted. */
+/** The response of a request that was refused. */
 export function problemResponse(status: number, code: string, more: object = {}): Response {
   return Response.json({ error: { code, message: code, field: null }, ...more }, { status })
 }

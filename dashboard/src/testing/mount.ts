@@ -2,12 +2,12 @@ import { mount } from '@vue/test-utils'
 import { defineComponent, h, type Component } from 'vue'
 import { createMemoryHistory, createRouter, matchedRouteKey, type RouteRecordRaw } from 'vue-router'
 
-import type { Account } from '@/api/types'
+import type { Principal } from '@/api/types'
 import { usePrincipalStore } from '@/stores/principal'
 import { views } from '@/views/view'
 
 /** Signs somebody in, without asking anybody. */
-export function signInAs(role: Account['role'] = 'operator', tenants: string[] | null = ['acme']): void {
+export function signInAs(role: Principal['role'] = 'operator', tenants: string[] | null = ['acme']): void {
   usePrincipalStore().account = { operator: 'otto', role, tenants, token: null, ends_at: null, totp: 'off' }
 }
 

@@ -1,7 +1,9 @@
+import { VueQueryPlugin } from '@tanstack/vue-query'
 import { config } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { beforeEach, vi } from 'vitest'
 
+import { queryClient } from '@/api/queries'
 import { i18n, locale, zone } from '@/i18n'
 import { browserLanguages } from '@/i18n/i18n'
 import de from '@/i18n/locales/de.json'
@@ -11,13 +13,14 @@ vi.stubGlobal('matchMedia', (media: string) => ({ media, matches: false, addEven
 vi.stubGlobal('scrollTo', vi.fn())
 
 i18n.global.setLocaleMessage('de', de)
-config.global.plugins = [i18n]
+config.global.plugins = [i18n, [VueQueryPlugin, { queryClient }]]
 
 // The same language and time zone on every machine, and fresh stores.
 beforeEach(() => {
   locale.value = 'en'
   zone.value = 'UTC'
   browserLanguages.value = ['en-GB']
+  queryClient.clear()
   localStorage.clear()
   setActivePinia(createPinia())
 })

@@ -1,7 +1,7 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
-import { readOverview } from '@/api/numbers'
+import { listQueueStats } from '@/api/stats'
 import type { QueueStats } from '@/api/types'
 import { useStatsStore } from '@/stores/stats'
 import { usePreferencesStore } from '@/stores/preferences'
@@ -26,7 +26,7 @@ async function overview(...queues: QueueStats[]): Promise<void> {
 
 async function numbers(...queues: QueueStats[]): Promise<void> {
   mockApi({ 'GET /api/v1/stats': { queues: queues.map((queue) => ({ ...queue, recent: [] })) } })
-  expect((await readOverview(30)).queues).toHaveLength(queues.length)
+  expect((await listQueueStats(30)).queues).toHaveLength(queues.length)
   await useStatsStore().loadRecent(signal)
   await flushPromises()
 }

@@ -4,7 +4,7 @@ import { useAction } from '@/composables/useAction'
 import { conflicts, type ConflictingField } from '@/domain/conflict'
 import { deepCopy, isEqual } from '@/domain/json'
 import { Problem } from '@/api/problem'
-import { changeQueue, tryChange } from '@/api/queues'
+import { updateQueue, validateQueue } from '@/api/queues'
 import type { FieldChange, QueuePatch, QueueSettings } from '@/api/types'
 
 import { useQueue } from './useQueue'
@@ -51,11 +51,11 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
 
   const { run: ask, isBusy: isAsking, problem: asked } = useAction(async () => {
     review.value = undefined
-    await orConflict(async () => (review.value = (await tryChange(base.value.id, base.value.revision, patch.value)).changes))
+    await orConflict(async () => (review.value = (await validateQueue(base.value.id, base.value.revision, patch.value)).changes))
   })
   const { run: save, isBusy: isSaving, problem } = useAction(async () => {
     await orConflict(async () => {
-      const now = await changeQueue(base.value.id, base.value.revision, patch.value)
+      const now = await updateQueue(base.value.id, base.value.revision, patch.value)
       rebase(now)
       await changed(now)
       saved()

@@ -1,8 +1,10 @@
-import { computed, inject, onScopeDispose, provide, shallowRef, watch, type ComputedRef, type InjectionKey, type ShallowRef } from 'vue'
+import { computed, inject, provide, watch, type ComputedRef, type InjectionKey, type Ref } from 'vue'
+import { useQuery } from '@tanstack/vue-query'
 
+import { queryClient, queryKeys } from '@/api/queries'
 import { problemOf, type Problem } from '@/api/problem'
-import { readStats } from '@/api/numbers'
-import { readQueue } from '@/api/queues'
+import { getQueueStats } from '@/api/stats'
+import { getQueue } from '@/api/queues'
 import type { QueueSettings, QueueStats } from '@/api/types'
 import { useStatsStore } from '@/stores/stats'
 import { usePrincipalStore } from '@/stores/principal'
@@ -11,11 +13,11 @@ import { usePrincipalStore } from '@/stores/principal'
 export interface QueueContext {
   id: ComputedRef<string>
   /** The settings as they were last read; they are read again when the statsStore tell of a newer revision. */
-  settings: ShallowRef<QueueSettings | undefined>
+  settings: Readonly<Ref<QueueSettings | undefined>>
   stats: ComputedRef<QueueStats | undefined>
   /** Whether the operator may change it. */
   canEdit: ComputedRef<boolean>
-  problem: ShallowRef<Problem | undefined>
+  problem: ComputedRef<Problem | undefined>
   /** Takes the settings that a change answered with, and asks for the statsStore that came of it. */
   changed(settings: QueueSettings): Promise<void>
   /** Asks for the statsStore at once. */
@@ -31,54 +33,37 @@ export function provideQueue(queue: () => string): QueueContext {
   const statsStore = useStatsStore()
   const principal = usePrincipalStore()
   const id = computed(queue)
-  const settings = shallowRef<QueueSettings>()
-  const problem = shallowRef<Problem>()
+  const key = computed(() => queryKeys.queue(id.value))
+  const { data: settings, error, refetch } = useQuery({ queryKey: key, queryFn: ({ signal }) => getQueue(id.value, signal) })
+  const problem = computed(() => (error.value ? problemOf(error.value) : undefined))
   const stats = computed(() => statsStore.byId.get(id.value))
   const canEdit = computed(() => settings.value !== undefined && principal.canEdit(settings.value.tenant))
-  let controller = new AbortController()
-
-  async function read(): Promise<void> {
-    controller.abort()
-    const { signal } = (controller = new AbortController())
-    try {
-      settings.value = await readQueue(id.value, signal)
-      problem.value = undefined
-    } catch (error) {
-      if (!signal.aborted) problem.value = problemOf(error)
-    }
-  }
 
   async function look(): Promise<void> {
     try {
-      statsStore.setQueue(await readStats(id.value))
+      statsStore.setQueue(await getQueueStats(id.value))
     } catch {
       // They come by themselves a moment later.
     }
   }
 
   async function reread(): Promise<void> {
-    const [now, then] = await Promise.all([readQueue(id.value), readStats(id.value)])
-    settings.value = now
+    const [now, then] = await Promise.all([getQueue(id.value), getQueueStats(id.value)])
+    queryClient.setQueryData(key.value, now)
     statsStore.setQueue(then)
   }
 
   async function changed(now: QueueSettings): Promise<void> {
-    settings.value = now
+    queryClient.setQueryData(key.value, now)
     await look()
   }
 
-  watch(id, () => {
-    settings.value = undefined
-    problem.value = undefined
-    void read()
-  }, { immediate: true })
   watch(
     () => (stats.value?.revision ?? 0) > (settings.value?.revision ?? Infinity),
-    (isNewer) => isNewer && void read(),
+    (isNewer) => isNewer && void refetch(),
   )
   // What could not be read is read once the statsStore come again.
-  watch(() => statsStore.at, () => problem.value?.status === 0 && void read())
-  onScopeDispose(() => controller.abort())
+  watch(() => statsStore.at, () => problem.value?.status === 0 && void refetch())
 
   const context = { id, settings, stats, canEdit, problem, changed, look, reread }
   provide(KEY, context)

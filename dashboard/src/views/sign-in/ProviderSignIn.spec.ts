@@ -3,12 +3,12 @@ import { expect, test, vi } from 'vitest'
 import { createMemoryHistory, createRouter } from 'vue-router'
 
 import * as account from '@/api/account'
-import type { SignInWays } from '@/api/types'
+import type { SignInMethods } from '@/api/types'
 
 import ProviderSignIn from './ProviderSignIn.vue'
 
-async function shown(ways: SignInWays, query = ''): Promise<ReturnType<typeof mount>> {
-  vi.spyOn(account, 'listSignInWays').mockResolvedValue(ways)
+async function shown(ways: SignInMethods, query = ''): Promise<ReturnType<typeof mount>> {
+  vi.spyOn(account, 'listSignInMethods').mockResolvedValue(ways)
   const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/sign-in', component: ProviderSignIn }] })
   await router.push(`/sign-in${query}`)
   const wrapper = mount(ProviderSignIn, { global: { plugins: [router] } })

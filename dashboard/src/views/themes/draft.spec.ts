@@ -83,7 +83,7 @@ test('what was not uploaded here is what work begins with, and the first version
   work.write('extra.css', bytesOf('x'))
   await work.save()
   expect(asked.find(({ line }) => line === UPLOAD)?.body).toMatchObject({ files: [{ path: 'queue.html', base64: btoa('by hand') }, { path: 'extra.css' }] })
-  expect(work.versions.value.value).toHaveLength(2)
+  expect(work.versions.data.value).toHaveLength(2)
 })
 
 test('a theme that is not there begins with nothing', async () => {

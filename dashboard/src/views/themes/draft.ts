@@ -1,16 +1,17 @@
 import { computed, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
+import { useQuery, type UseQueryReturnType } from '@tanstack/vue-query'
 
-import { useAsyncData, type AsyncData } from '@/composables/useAsyncData'
+import { queryClient, queryKeys } from '@/api/queries'
 import { useAction } from '@/composables/useAction'
 import { unzip } from '@/domain/archive'
 import { areSame, base64, themeIn, type ThemeFiles } from '@/domain/theme-files'
 import type { Problem } from '@/api/problem'
-import { checkTheme, listVersions, publishVersion, readArchive, readLive, unpublishTheme, uploadTheme } from '@/api/themes'
+import { validateTheme, listVersions, activateVersion, downloadVersion, downloadLive, deactivateTheme, createVersion } from '@/api/themes'
 import type { ThemeVersionView } from '@/api/types'
 
 /** A theme that somebody works on: files in this page, over a version that is kept. */
 export interface ThemeDraft {
-  versions: AsyncData<ThemeVersionView[]>
+  versions: UseQueryReturnType<ThemeVersionView[], Error>
   files: ShallowRef<ThemeFiles>
   /** The version that the files began with; none where nothing was uploaded yet, though files may be there by hand. */
   base: ShallowRef<ThemeVersionView | undefined>
@@ -45,16 +46,23 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
   const isChecked = shallowRef(false)
   const isChanged = computed(() => !areSame(files.value, initial.value))
 
-  const versions = useAsyncData(async () => {
-    const found = (await listVersions(theme)).versions
-    base.value = found.find(({ id }) => id === base.value?.id) ?? base.value
-    const first = found[0]
-    if (!base.value && !isChanged.value) {
-      if (first) await read(first)
-      else if (isLive) await begin(await readLive(theme))
-    }
-    return found
-  })
+  const versions = useQuery(
+    {
+      queryKey: queryKeys.themeVersions(theme),
+      queryFn: async () => {
+        const found = (await listVersions(theme)).versions
+        base.value = found.find(({ id }) => id === base.value?.id) ?? base.value
+        const first = found[0]
+        if (!base.value && !isChanged.value) {
+          if (first) await read(first)
+          else if (isLive) await begin(await downloadLive(theme))
+        }
+        return found
+      },
+      gcTime: 0,
+    },
+    queryClient,
+  )
 
   async function begin(archive: ArrayBuffer): Promise<void> {
     initial.value = themeIn(await unzip(archive))
@@ -62,30 +70,30 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
   }
 
   async function read(version: ThemeVersionView): Promise<void> {
-    await begin(await readArchive(theme, version.id))
+    await begin(await downloadVersion(theme, version.id))
     base.value = version
   }
 
   const opening = useAction(read)
   const checking = useAction(async () => {
-    await checkTheme(theme, uploaded(files.value))
+    await validateTheme(theme, uploaded(files.value))
     isChecked.value = true
   })
   const saving = useAction(async () => {
     const kept = files.value
-    base.value = await uploadTheme(theme, uploaded(kept))
+    base.value = await createVersion(theme, uploaded(kept))
     initial.value = kept
     isChecked.value = true
-    await versions.load()
+    await versions.refetch()
   })
   const publishing = useAction(async (version: ThemeVersionView) => {
-    const live = await publishVersion(theme, version.id)
+    const live = await activateVersion(theme, version.id)
     if (base.value?.id === live.id) base.value = live
-    await versions.load()
+    await versions.refetch()
   })
   const unpublishing = useAction(async () => {
-    await unpublishTheme(theme)
-    await versions.load()
+    await deactivateTheme(theme)
+    await versions.refetch()
   })
   const tasks = [opening, checking, saving, publishing, unpublishing]
 

@@ -1,5 +1,5 @@
 import { serverText } from '@/i18n/server-text'
-import type { Problem } from '@/api/problem'
+import { CODES, type Problem } from '@/api/problem'
 
 /** Something wrong with a theme, and where. */
 export interface ThemeError {
@@ -17,7 +17,7 @@ const FOREIGN: readonly string[] = ['template_fault', 'theme_unreadable']
 
 /** What the server found wrong with a theme: it names a place as `queue.html:12`, and all of it as `.`. */
 export function themeErrors(problem: Problem | undefined): ThemeError[] {
-  if (problem?.code !== 'broken_theme') return []
+  if (problem?.code !== CODES.themeInvalid) return []
   return problem.errors.map((error) => {
     const { field } = error
     const [, path, line] = /^(.*?)(?::(\d+))?$/.exec(field ?? '') ?? []

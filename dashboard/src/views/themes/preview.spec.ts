@@ -85,9 +85,9 @@ test('another state or language is shown without a pause', async () => {
   const { states, language } = begin()
   await flushPromises()
   language.value = 'de'
-  await nextTick()
+  await flushPromises()
   states.value = ['closed']
-  await nextTick()
+  await flushPromises()
   expect(asked.map(({ body }) => body)).toMatchObject([{ language: 'en' }, { language: 'de' }, { states: ['closed'] }])
 })
 

@@ -2,8 +2,8 @@ import { computed, onScopeDispose, ref, shallowRef, watch, type ComputedRef, typ
 
 import { textOf, type ThemeFiles } from '@/domain/theme-files'
 import { problemOf, type Problem } from '@/api/problem'
-import { drawSketch, type Sketch } from '@/api/themes'
-import type { DrawnTheme, ThemeState } from '@/api/types'
+import { previewDraft, type ThemeDraftPreview } from '@/api/themes'
+import type { ThemePages, ThemeState } from '@/api/types'
 
 import { themeErrors, type ThemeError } from './errors'
 
@@ -21,7 +21,7 @@ export interface Looked {
 /** The pages of files that are being worked on. */
 export interface Preview {
   /** The pages as they last worked. */
-  drawn: ShallowRef<DrawnTheme | undefined>
+  drawn: ShallowRef<ThemePages | undefined>
   /** Why the files as they are now do not work. */
   errors: ComputedRef<ThemeError[]>
   /** Why there is no answer. */
@@ -35,7 +35,7 @@ export interface Preview {
  * in a pause while somebody types. One question is under way at a time; its answer is dropped if there is a newer one.
  */
 export function usePreview(theme: string, looked: () => Looked | undefined): Preview {
-  const drawn = shallowRef<DrawnTheme>()
+  const drawn = shallowRef<ThemePages>()
   const problem = shallowRef<Problem>()
   const isCurrent = ref(false)
   const sketch = computed(() => {
@@ -54,7 +54,7 @@ export function usePreview(theme: string, looked: () => Looked | undefined): Pre
     if (!asked) return
     const { signal } = (asking = new AbortController())
     try {
-      const answer = await drawSketch(theme, asked, signal)
+      const answer = await previewDraft(theme, asked, signal)
       if (signal.aborted) return
       drawn.value = answer
       problem.value = undefined
@@ -87,7 +87,7 @@ export function usePreview(theme: string, looked: () => Looked | undefined): Pre
 }
 
 /** Files that are no templates are not sent: the page has them. */
-function sketchOf({ files, states, language }: Looked): Sketch {
+function sketchOf({ files, states, language }: Looked): ThemeDraftPreview {
   const isTemplate = (path: string) => /^[^/]+\.html$/.test(path)
   const all = [...files]
   return {
@@ -98,4 +98,4 @@ function sketchOf({ files, states, language }: Looked): Sketch {
   }
 }
 
-const isElsewhere = (now: Sketch, before: Sketch) => now.language !== before.language || now.states.join() !== before.states.join()
+const isElsewhere = (now: ThemeDraftPreview, before: ThemeDraftPreview) => now.language !== before.language || now.states.join() !== before.states.join()

@@ -42,7 +42,7 @@ test('dialogs and menus can be used by everybody, and by keyboard alone', async 
   await signIn(page, office, undefined, '/queues/acme-tour')
   await page.getByLabel('Quota').fill('500')
   await page.keyboard.press('Enter')
-  await check(page, 'a lever')
+  await check(page, 'a control')
   await page.keyboard.press('Escape')
   await expect(page.getByRole('dialog')).toBeHidden()
   // Back where it was.
@@ -79,7 +79,7 @@ test('on a phone the numbers of a queue are on the first screen, and the tabs ca
   await tabs.getByRole('link', { name: 'Integration' }).focus()
   await expect(tabs.getByRole('link', { name: 'Integration' })).toBeInViewport({ ratio: 0.9 })
   await page.keyboard.press('Enter')
-  await expect(page).toHaveURL(/\/site$/)
+  await expect(page).toHaveURL(/\/integration$/)
   await expect(tabs.locator('.scroller')).toHaveClass(/before/)
 })
 

@@ -25,7 +25,6 @@ test('an operator is created, given more, and removed', async ({ page, office, b
     await dialog(page).getByRole('button', { name: 'Create an operator' }).click()
     await expect(dialog(page).getByLabel('Name', { exact: true })).toHaveAttribute('aria-invalid', 'true')
     await expect(dialog(page).getByLabel('Password', { exact: true })).toHaveAttribute('aria-invalid', 'true')
-    await expect(dialog(page)).toContainText('Must name a tenant')
     await accessible(page, 'wrong fields')
   })
   await test.step('a password is suggested', async () => {
@@ -57,11 +56,10 @@ test('an operator is created, given more, and removed', async ({ page, office, b
     await act(page, 'zoe', 'Set password')
     await dialog(page).getByRole('button', { name: 'Generate' }).click()
     await dialog(page).getByRole('button', { name: 'Set password' }).click()
-    await expect(page.getByText('The password of zoe is set.')).toBeVisible()
+    await expect(page.getByText('Password of zoe set.')).toBeVisible()
   })
   await test.step('and they are removed', async () => {
     await act(page, 'zoe', 'Remove')
-    await expect(dialog(page)).toContainText('with 0 API tokens')
     await dialog(page).getByLabel('Type zoe to confirm').fill('zoe')
     await page.keyboard.press('Enter')
     await expect(row(page, 'zoe')).toHaveCount(0)
@@ -75,7 +73,7 @@ test('the last superuser can’t be taken away', async ({ page, office }) => {
   await expect(page.getByRole('menuitem', { name: 'Remove' })).toHaveCount(0)
   await page.getByRole('menuitem', { name: 'Edit' }).click()
   await expect(dialog(page).getByRole('radio', { name: 'Viewer' })).toBeDisabled()
-  await expect(dialog(page)).toContainText('The last superuser')
+  await expect(dialog(page)).toContainText('last superuser')
 })
 
 test('a superuser who takes less is shown what is left', async ({ page, office }) => {
@@ -85,7 +83,7 @@ test('a superuser who takes less is shown what is left', async ({ page, office }
   await act(page, ADA.name, 'Edit')
   await dialog(page).getByRole('radio', { name: 'Viewer' }).check()
   await dialog(page).getByRole('checkbox', { name: 'Acme Live' }).check()
-  await expect(dialog(page)).toContainText('you will no longer see this page')
+  await expect(dialog(page)).toContainText('You will lose access to this page.')
   await dialog(page).getByRole('button', { name: 'Save' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
   await expect(page.getByRole('link', { name: 'Operators' })).toHaveCount(0)

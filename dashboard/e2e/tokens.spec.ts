@@ -28,7 +28,7 @@ test('a token is made, works, shows what it did, and works no more once it is re
     await dialog(page).getByRole('radio', { name: 'Operator' }).check()
     await dialog(page).getByLabel('Valid for').selectOption('7 days')
     await dialog(page).getByRole('button', { name: 'Create a token' }).click()
-    await expect(dialog(page)).toContainText('This is the only time it is shown.')
+    await expect(dialog(page)).toContainText('The token is shown only once.')
     const copy = dialog(page).getByRole('button', { name: 'Copy: Token' })
     await page.setViewportSize({ width: 390, height: 844 })
     await expect(copy).toBeInViewport({ ratio: 1 })
@@ -46,7 +46,7 @@ test('a token is made, works, shows what it did, and works no more once it is re
   })
   await test.step('it works, and the log says what it did', async () => {
     expect((await ask('PATCH', '/queues/acme-tour/levers', '{"quota":33}')).status).toBe(200)
-    await page.getByRole('link', { name: 'What deploy script did' }).click()
+    await page.getByRole('link', { name: 'Activity of deploy script' }).click()
     await expect(page.getByText('otto by an API token changed controls of acme-tour')).toBeVisible()
     await page.goBack()
   })

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use vestibule_core::settings::parse_document;
+use vestibule_core::settings::parse_settings_document;
 use vestibule_core::{PutMode, Store};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Deployment, Function, GateOptions, Redis, Wire};
@@ -58,7 +58,7 @@ async fn settle(redis: &Redis) {
         "tenants": [{ "id": "acme", "name": "Acme" }],
         "queues": [{ "id": "tour", "tenant": "acme", "hosts": [HOST], "quota": 0, "handover": { "kind": "check" } }],
     });
-    let document = parse_document(&document).unwrap();
+    let document = parse_settings_document(&document).unwrap();
     store.put_tenant(&document.tenants[0]).await.unwrap();
     store.put_settings(&document.queues[0], PutMode::Always).await.unwrap();
 }

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use vestibule_core::line::Visit;
 use vestibule_core::settings::Settings;
-use vestibule_core::{KeyList, PutMode, QueueId, SessionId, Store, TicketSigner, VerifiedTicket};
+use vestibule_core::{KeyList, PutMode, QueueId, SessionId, Store, Ticket, TicketSigner};
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::{Redis, Value};
 
@@ -59,7 +59,7 @@ async fn fill(redis: &Redis, store: &RedisStore) {
 }
 
 /// A queue in which people wait, and the ticket of one of them.
-async fn a_line(store: &RedisStore) -> (QueueId, VerifiedTicket) {
+async fn a_line(store: &RedisStore) -> (QueueId, Ticket) {
     let settings = settings("waiting", 0);
     store.put_settings(&settings, PutMode::Always).await.unwrap();
     let visits = stream::iter(0..WAITING)
@@ -72,12 +72,7 @@ async fn a_line(store: &RedisStore) -> (QueueId, VerifiedTicket) {
 }
 
 /// Polls until told to stop; returns how long each poll took, the shortest first.
-async fn poll(
-    store: Arc<RedisStore>,
-    queue: QueueId,
-    ticket: VerifiedTicket,
-    stop: watch::Receiver<bool>,
-) -> Vec<Duration> {
+async fn poll(store: Arc<RedisStore>, queue: QueueId, ticket: Ticket, stop: watch::Receiver<bool>) -> Vec<Duration> {
     let mut times = Vec::new();
     while !*stop.borrow() {
         let began = Instant::now();
@@ -108,7 +103,7 @@ async fn longest_script(redis: &Redis) -> f64 {
 }
 
 async fn beside<T>(
-    visitor: (&Arc<RedisStore>, &QueueId, &VerifiedTicket),
+    visitor: (&Arc<RedisStore>, &QueueId, &Ticket),
     doing: impl Future<Output = T>,
 ) -> (T, Vec<Duration>) {
     let (tell, stop) = watch::channel(false);

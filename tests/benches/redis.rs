@@ -14,7 +14,7 @@ use rand::seq::SliceRandom as _;
 use serde_json::json;
 use vestibule_core::line::{Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
-use vestibule_core::{KeyList, PutMode, QueueId, SessionId, Store, TicketSigner, VerifiedTicket};
+use vestibule_core::{KeyList, PutMode, QueueId, SessionId, Store, Ticket, TicketSigner};
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::Redis;
 
@@ -58,7 +58,7 @@ impl Bench {
         Self { redis, store, apart, signer, queue: settings().id }
     }
 
-    async fn join(&self, count: usize) -> Vec<VerifiedTicket> {
+    async fn join(&self, count: usize) -> Vec<Ticket> {
         let visits = stream::iter(0..count).map(|_| async {
             let visit = Visit::joining(SessionId::random());
             self.ticket_of(&self.store.visit(&self.queue, visit).await.unwrap())
@@ -67,7 +67,7 @@ impl Bench {
     }
 
     /// Returns the tickets that they are given.
-    async fn poll(&self, store: &RedisStore, tickets: &[VerifiedTicket]) -> Vec<VerifiedTicket> {
+    async fn poll(&self, store: &RedisStore, tickets: &[Ticket]) -> Vec<Ticket> {
         let visits = stream::iter(tickets.to_vec()).map(|ticket| async {
             let visit = Visit::keeping(ticket);
             self.ticket_of(&store.visit(&self.queue, visit).await.unwrap())
@@ -75,9 +75,9 @@ impl Bench {
         visits.buffer_unordered(IN_FLIGHT).collect().await
     }
 
-    fn ticket_of(&self, answer: &VisitAnswer) -> VerifiedTicket {
+    fn ticket_of(&self, answer: &VisitAnswer) -> Ticket {
         let place = answer.place.unwrap();
-        let token = self.signer.sign(&self.queue, answer.epoch, answer.now, &place, Some(place.rank)).unwrap();
+        let token = self.signer.sign(&self.queue, answer.epoch, answer.now, &place, Some(place.position)).unwrap();
         self.signer.verify(&self.queue, token.as_bytes()).unwrap()
     }
 
@@ -157,7 +157,7 @@ async fn main() {
         // Visitors of a long line come in no order that a cache would like.
         sample.shuffle(&mut SmallRng::seed_from_u64(1));
         sample.truncate(SAMPLE);
-        let sessions: Vec<SessionId> = sample.iter().cycle().take(SAMPLE).map(VerifiedTicket::session).collect();
+        let sessions: Vec<SessionId> = sample.iter().cycle().take(SAMPLE).map(Ticket::session).collect();
 
         // The yardstick's set is a copy of the pool, so that it is as large.
         let keys = Keys::of(&bench.queue);
@@ -168,7 +168,7 @@ async fn main() {
         bench.redis.command(&["UNLINK", "yardstick"]).await;
 
         // The first visit after joining moves the expiry from claim_ttl to waiting_ttl; the next leave it where it is.
-        let repeated = |tickets: &[VerifiedTicket]| tickets.iter().cycle().take(SAMPLE).cloned().collect::<Vec<_>>();
+        let repeated = |tickets: &[Ticket]| tickets.iter().cycle().take(SAMPLE).cloned().collect::<Vec<_>>();
         let (first, tickets) = bench.work(bench.poll(&bench.store, &sample), sample.len()).await;
         row(waiting, "first poll, which moves its expiry", &first, &yard);
         let (together, _) = bench.work(bench.poll(&bench.store, &repeated(&tickets)), SAMPLE).await;

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vestibule_admin::{AdminParts, NewOperator, ProviderConfig, ProviderTexts, RequireTotp, bootstrap};
 use vestibule_core::Store;
-use vestibule_core::records::Records;
+use vestibule_core::records::RecordStore;
 use vestibule_http::Directory;
 use vestibule_themes::Publisher;
 
@@ -20,25 +20,25 @@ const ROOT: (&str, &str) = ("root", "correct horse battery");
 /// A backoffice in the test's own process, at a free port of loopback, over any store.
 pub struct AdminUnderTest {
     address: String,
-    records: Arc<dyn Records>,
+    records: Arc<dyn RecordStore>,
     server: JoinHandle<std::io::Result<()>>,
 }
 
 impl AdminUnderTest {
     /// Starts one with a superuser in it.
-    pub async fn start(store: Arc<dyn Store>, records: Arc<dyn Records>) -> Self {
+    pub async fn start(store: Arc<dyn Store>, records: Arc<dyn RecordStore>) -> Self {
         Self::start_with(store, records, |_| None, None, RequireTotp::Nobody).await
     }
 
     /// Starts one whose operators may sign in through an identity provider.
-    pub async fn start_with_provider(store: Arc<dyn Store>, records: Arc<dyn Records>, issuer: &str) -> Self {
+    pub async fn start_with_provider(store: Arc<dyn Store>, records: Arc<dyn RecordStore>, issuer: &str) -> Self {
         Self::start_with_provider_and_totp(store, records, issuer, RequireTotp::Nobody).await
     }
 
     /// Starts one with an identity provider, where these operators need TOTP to sign in with a password.
     pub async fn start_with_provider_and_totp(
         store: Arc<dyn Store>,
-        records: Arc<dyn Records>,
+        records: Arc<dyn RecordStore>,
         issuer: &str,
         require_totp: RequireTotp,
     ) -> Self {
@@ -53,18 +53,22 @@ impl AdminUnderTest {
     }
 
     /// Starts one where these operators need TOTP to sign in with a password.
-    pub async fn start_with_totp(store: Arc<dyn Store>, records: Arc<dyn Records>, require_totp: RequireTotp) -> Self {
+    pub async fn start_with_totp(
+        store: Arc<dyn Store>,
+        records: Arc<dyn RecordStore>,
+        require_totp: RequireTotp,
+    ) -> Self {
         Self::start_with(store, records, |_| None, None, require_totp).await
     }
 
     /// Starts one that publishes themes.
-    pub async fn start_with_themes(store: Arc<dyn Store>, records: Arc<dyn Records>, themes: Publisher) -> Self {
+    pub async fn start_with_themes(store: Arc<dyn Store>, records: Arc<dyn RecordStore>, themes: Publisher) -> Self {
         Self::start_with(store, records, |_| None, Some(themes), RequireTotp::Nobody).await
     }
 
     async fn start_with(
         store: Arc<dyn Store>,
-        records: Arc<dyn Records>,
+        records: Arc<dyn RecordStore>,
         provider: impl FnOnce(&str) -> Option<ProviderConfig>,
         themes: Option<Publisher>,
         require_totp: RequireTotp,
@@ -98,7 +102,7 @@ impl AdminUnderTest {
 
     /// What the backoffice keeps.
     #[must_use]
-    pub fn records(&self) -> &Arc<dyn Records> {
+    pub fn records(&self) -> &Arc<dyn RecordStore> {
         &self.records
     }
 
@@ -222,7 +226,7 @@ impl Answer {
     /// The code of an error.
     #[must_use]
     pub fn code(&self) -> String {
-        self.json()["error"]["code"].as_str().unwrap_or_default().to_owned()
+        self.json()["code"].as_str().unwrap_or_default().to_owned()
     }
 
     /// The fields that an error names, with their messages.
@@ -231,6 +235,6 @@ impl Answer {
         let body = self.json();
         let errors = body["errors"].as_array().cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        errors.iter().map(|error| format!("{}: {}", text(&error["field"]), text(&error["message"]))).collect()
+        errors.iter().map(|error| format!("{}: {}", text(&error["field"]), text(&error["detail"]))).collect()
     }
 }

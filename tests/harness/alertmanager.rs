@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// An Alertmanager that tells the test at once of every alert that fires or resolves.
 pub struct Alertmanager {
     address: String,
-    told: Arc<Mutex<Vec<Told>>>,
+    told: Arc<Mutex<Vec<ReceivedAlert>>>,
     receiver: JoinHandle<std::io::Result<()>>,
     _folder: TempDir,
     _process: Process,
@@ -27,7 +27,7 @@ pub struct Alertmanager {
 
 /// What a receiver is told of one alert.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct ReceivedAlert {
     /// Name of the alert.
     pub alert: String,
     /// Label `queue`, empty without one.
@@ -43,7 +43,7 @@ pub struct Told {
 impl Alertmanager {
     /// Starts the server, which the system may call either name.
     pub async fn start() -> Self {
-        let told: Arc<Mutex<Vec<Told>>> = Arc::default();
+        let told: Arc<Mutex<Vec<ReceivedAlert>>> = Arc::default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let webhook = listener.local_addr().unwrap();
         let router = Router::new().route("/alerts", post(take)).with_state(Arc::clone(&told));
@@ -77,7 +77,7 @@ impl Alertmanager {
 
     /// All that the receiver was told so far, in order.
     #[must_use]
-    pub fn told(&self) -> Vec<Told> {
+    pub fn told(&self) -> Vec<ReceivedAlert> {
         self.told.lock().unwrap().clone()
     }
 }
@@ -88,10 +88,10 @@ impl Drop for Alertmanager {
     }
 }
 
-async fn take(State(told): State<Arc<Mutex<Vec<Told>>>>, Json(news): Json<Value>) {
+async fn take(State(told): State<Arc<Mutex<Vec<ReceivedAlert>>>>, Json(news): Json<Value>) {
     let alerts = news["alerts"].as_array().unwrap().iter().map(|alert| {
         let label = |name: &str| alert["labels"][name].as_str().unwrap_or_default().to_owned();
-        Told {
+        ReceivedAlert {
             alert: label("alertname"),
             queue: label("queue"),
             instance: label("instance"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use vestibule_core::settings::{Document, parse_document};
+use vestibule_core::settings::{Document, parse_settings_document};
 use vestibule_core::{KeyList, PassSigner, Store, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
 use vestibule_http::{Directory, STORE_TIMEOUT};
@@ -182,7 +182,7 @@ async fn upload(s3: &S3, folder: &Path, prefix: &str) {
 
 /// What the settings say, known here and written to the store if they shall be.
 async fn directory(store: &Arc<dyn Store>, document: &Value, written: bool) -> Arc<Directory> {
-    let Document { tenants, queues } = parse_document(document).unwrap_or_else(|wrong| panic!("{wrong:?}"));
+    let Document { tenants, queues } = parse_settings_document(document).unwrap_or_else(|wrong| panic!("{wrong:?}"));
     let directory = Arc::new(Directory::new(Arc::clone(store), tenants.clone(), queues.clone()));
     if written {
         directory.apply(&tenants, &queues, &[]).await.unwrap();

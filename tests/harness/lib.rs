@@ -31,7 +31,7 @@ mod wait;
 mod wire;
 
 pub use admin::{AdminUnderTest, Desk};
-pub use alertmanager::{Alertmanager, Told};
+pub use alertmanager::{Alertmanager, ReceivedAlert};
 pub use balancer::{Balancer, BalancerOptions, LARGEST_ANSWER, LARGEST_REQUEST};
 pub use cluster::Cluster;
 pub use compose::{Composition, Dockerfile, yaml};

@@ -83,7 +83,7 @@ impl Visitor {
         self.request(script(Method::POST, path), "").await
     }
 
-    /// Asks for the visitor's standing in a queue.
+    /// Asks for the visitor's visitor status in a queue.
     pub async fn status(&mut self, queue: &str) -> Answer {
         self.fetch(&format!("/_vestibule/status?queue={queue}")).await
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::sleep;
-use vestibule_core::line::FoundState;
+use vestibule_core::line::SessionLocation;
 use vestibule_core::settings::Settings;
 use vestibule_core::{Micros, PutMode, QueueId, SessionId, Store};
 use vestibule_http::Directory;
@@ -45,18 +45,18 @@ async fn wait_for_the_turn(
     loop {
         let answer = visitor.status(queue.as_str()).await;
         assert!(answer.status.is_success(), "{}", answer.status);
-        let standing = answer.json();
-        if standing["state"] == "admitted" {
-            let session = standing["session"].as_str().unwrap().parse().unwrap();
+        let visitor_status = answer.json();
+        if visitor_status["state"] == "admitted" {
+            let session = visitor_status["session"].as_str().unwrap().parse().unwrap();
             if let Ok(Some(found)) = store.find(&queue, session).await
-                && let FoundState::Admitted { admitted_at } = found.state
+                && let SessionLocation::Active { admitted_at } = found.state
             {
                 admissions.0.lock().unwrap().push((admitted_at, number, session));
                 visitor.leave(queue.as_str()).await;
                 return;
             }
         }
-        sleep(Duration::from_millis(standing["poll_after"].as_u64().unwrap().min(2) * 900)).await;
+        sleep(Duration::from_millis(visitor_status["poll_after"].as_u64().unwrap().min(2) * 900)).await;
     }
 }
 
@@ -89,8 +89,8 @@ async fn a_redis_that_comes_back_empty_costs_nobody_their_place() {
     let mut sessions = Vec::new();
     for _ in 0..PEOPLE {
         let mut visitor = Visitor::new(gate.address(), &host);
-        let standing = visitor.status(&id).await.json();
-        sessions.push(standing["session"].as_str().unwrap().parse::<SessionId>().unwrap());
+        let visitor_status = visitor.status(&id).await.json();
+        sessions.push(visitor_status["session"].as_str().unwrap().parse::<SessionId>().unwrap());
         people.push(visitor);
     }
     let mut changed = store.settings(&queue).await.unwrap().unwrap();
@@ -119,8 +119,8 @@ async fn a_redis_that_comes_back_empty_costs_nobody_their_place() {
     assert!(most <= QUOTA, "{most} were in at once");
     let admissions = admissions.all();
     // Who was let in and had not heard of it when the state was lost is let in again, ahead of all who were behind.
-    let began = store.stats(&queue).await.unwrap().began;
-    let (before, after): (Vec<_>, Vec<_>) = admissions.iter().copied().partition(|(at, _, _)| *at < began);
+    let state_since = store.stats(&queue).await.unwrap().state_since;
+    let (before, after): (Vec<_>, Vec<_>) = admissions.iter().copied().partition(|(at, _, _)| *at < state_since);
     assert!(before.len() >= THROUGH && !after.is_empty(), "{} and {}", before.len(), after.len());
     assert_in_order(before);
     assert_in_order(after);

@@ -15,7 +15,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-use vestibule_core::settings::parse_document;
+use vestibule_core::settings::parse_settings_document;
 use vestibule_core::{KeyList, PassSigner, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
 use vestibule_http::{Directory, Function, Invocation, STORE_TIMEOUT};
@@ -33,7 +33,7 @@ struct Doors {
 
 impl Doors {
     async fn open(keeper: &Keeper, document: &Value) -> Self {
-        let document = parse_document(document).unwrap_or_else(|wrong| panic!("{wrong:?}"));
+        let document = parse_settings_document(document).unwrap_or_else(|wrong| panic!("{wrong:?}"));
         let directory = Directory::new(keeper.store.clone(), document.tenants.clone(), document.queues.clone());
         directory.apply(&document.tenants, &document.queues, &[]).await.unwrap();
         let gate = Gate::new(GateParts {

@@ -31,7 +31,8 @@ pub(crate) async fn gate(redis: &Redis, more: &[(&str, &str)]) -> Function {
 pub(crate) async fn open_queue(redis: &Redis, origin: &str, changes: &Value) {
     let store = over(redis, Duration::from_secs(20));
     let document = document_of("tour", HOST, origin, changes);
-    let document = vestibule_core::settings::parse_document(&document).unwrap_or_else(|wrong| panic!("{wrong:?}"));
+    let document =
+        vestibule_core::settings::parse_settings_document(&document).unwrap_or_else(|wrong| panic!("{wrong:?}"));
     let directory = Directory::new(store.clone(), document.tenants.clone(), document.queues.clone());
     directory.apply(&document.tenants, &document.queues, &[]).await.unwrap();
 }

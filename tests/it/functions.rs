@@ -11,7 +11,7 @@ mod same_answer;
 use std::sync::Arc;
 
 use serde_json::Value;
-use vestibule_core::settings::parse_document;
+use vestibule_core::settings::parse_settings_document;
 use vestibule_core::{PutMode, QueueId, Store};
 use vestibule_tests::{Balancer, BalancerOptions, GateOptions, Instance, Origin, Redis, Visitor};
 
@@ -44,7 +44,7 @@ impl Site {
     /// Writes the settings, as an operator does.
     async fn settle(&self, changes: &Value) {
         let document = document_of(self.queue.as_str(), &self.host, &self.origin.url(), changes);
-        let document = parse_document(&document).unwrap();
+        let document = parse_settings_document(&document).unwrap();
         for tenant in &document.tenants {
             self.store.put_tenant(tenant).await.unwrap();
         }

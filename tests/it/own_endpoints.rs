@@ -4,4 +4,4 @@ mod assets;
 mod check;
 mod cors;
 mod presence;
-mod standing;
+mod visitor_status;

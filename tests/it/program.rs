@@ -90,6 +90,6 @@ impl Served {
     }
 }
 
-fn session(standing: &Value) -> &str {
-    standing["session"].as_str().unwrap_or_else(|| panic!("no session: {standing}"))
+fn session(visitor_status: &Value) -> &str {
+    visitor_status["session"].as_str().unwrap_or_else(|| panic!("no session: {visitor_status}"))
 }

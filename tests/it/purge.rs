@@ -86,7 +86,7 @@ impl Lapsed {
     async fn assert_all_lapsed(&self) {
         assert_eq!(self.left().await, 0);
         let counted = self.counted().await;
-        assert_eq!(counted.expired_in_line + counted.expired_in_places, self.sessions, "each is counted once");
+        assert_eq!(counted.expired_waiting + counted.expired_active, self.sessions, "each is counted once");
         assert_eq!(counted.admitted, 0, "nobody who lapsed is let in");
     }
 }

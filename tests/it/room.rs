@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
-use vestibule_core::line::{FoundState, LineEntry, Removal, Stats, Visit, VisitAnswer};
+use vestibule_core::line::{LineEntry, Removed, SessionLocation, Stats, Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
 use vestibule_core::{
-    Clock, KeyList, ManualClock, MemoryStore, Micros, PutMode, PutOutcome, QueueId, SessionId, Store, TicketSigner,
-    Told, VerifiedTicket,
+    Clock, KeyList, ManualClock, MemoryStore, Micros, PutMode, PutOutcome, QueueId, SessionId, ShownEstimate, Store,
+    Ticket, TicketSigner,
 };
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::{Cluster, Redis};
@@ -113,10 +113,11 @@ impl Bench {
     }
 
     /// The ticket that the gate would set after this answer, if it holds a place.
-    pub(crate) fn ticket(&self, queue: &QueueId, answer: &VisitAnswer) -> Option<VerifiedTicket> {
+    pub(crate) fn ticket(&self, queue: &QueueId, answer: &VisitAnswer) -> Option<Ticket> {
         let place = answer.place?;
-        let told = Told { position: Some(place.rank), census: Some(answer.census()), ..Told::default() };
-        let signed = self.signer.sign_told(queue, answer.epoch, answer.now, &place, told).unwrap();
+        let told =
+            ShownEstimate { position: Some(place.position), census: Some(answer.census()), ..ShownEstimate::default() };
+        let signed = self.signer.sign_with_estimate(queue, answer.epoch, answer.now, &place, told).unwrap();
         Some(self.signer.verify(queue, signed.as_bytes()).unwrap())
     }
 
@@ -178,7 +179,7 @@ pub(crate) struct Room<'a> {
 pub(crate) struct Guest {
     pub(crate) session: SessionId,
     pub(crate) arrival: Micros,
-    pub(crate) ticket: VerifiedTicket,
+    pub(crate) ticket: Ticket,
 }
 
 impl Room<'_> {
@@ -200,7 +201,7 @@ impl Room<'_> {
         self.bench.clock.advance(micros);
     }
 
-    pub(crate) async fn ask(&self, ticket: Option<VerifiedTicket>, join: Option<SessionId>) -> VisitAnswer {
+    pub(crate) async fn ask(&self, ticket: Option<Ticket>, join: Option<SessionId>) -> VisitAnswer {
         self.store().visit(&self.queue, Visit { ticket, join, ..Visit::default() }).await.unwrap()
     }
 
@@ -264,15 +265,15 @@ impl Room<'_> {
         self.ask(Some(guest.ticket.clone()), None).await
     }
 
-    pub(crate) async fn away(&self, guest: &Guest) -> Removal {
+    pub(crate) async fn away(&self, guest: &Guest) -> Removed {
         self.store().away(&self.queue, guest.ticket.clone()).await.unwrap()
     }
 
-    pub(crate) async fn leave(&self, guest: &Guest) -> Removal {
+    pub(crate) async fn leave(&self, guest: &Guest) -> Removed {
         self.store().leave(&self.queue, guest.ticket.clone()).await.unwrap()
     }
 
-    pub(crate) async fn end(&self, guest: &Guest) -> Removal {
+    pub(crate) async fn end(&self, guest: &Guest) -> Removed {
         self.store().end(&self.queue, guest.session).await.unwrap()
     }
 
@@ -295,7 +296,7 @@ impl Room<'_> {
         (stats.waiting, stats.active)
     }
 
-    pub(crate) async fn state(&self, guest: &Guest) -> Option<FoundState> {
+    pub(crate) async fn state(&self, guest: &Guest) -> Option<SessionLocation> {
         self.store().find(&self.queue, guest.session).await.unwrap().map(|found| found.state)
     }
 
@@ -305,13 +306,13 @@ impl Room<'_> {
     }
 
     pub(crate) async fn is_in(&self, guest: &Guest) -> bool {
-        matches!(self.state(guest).await, Some(FoundState::Admitted { .. }))
+        matches!(self.state(guest).await, Some(SessionLocation::Active { .. }))
     }
 
     /// The rank in line; `None` if not in line.
-    pub(crate) async fn rank(&self, guest: &Guest) -> Option<u64> {
+    pub(crate) async fn position(&self, guest: &Guest) -> Option<u64> {
         match self.state(guest).await? {
-            FoundState::Waiting { rank, .. } => Some(rank),
+            SessionLocation::Waiting { position, .. } => Some(position),
             _ => None,
         }
     }

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use vestibule_core::line::Stats;
 use vestibule_core::settings::Settings;
 use vestibule_core::{
-    Clock, ManualClock, MemoryStore, PutMode, QueueId, SessionId, Standing, StandingState, Store, SystemClock,
+    Clock, ManualClock, MemoryStore, PutMode, QueueId, SessionId, Store, SystemClock, VisitorState, VisitorStatus,
 };
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Answer, BalancerOptions, GateOptions, GateUnderTest, Origin, Redis, StandingTime, Visitor};
@@ -100,18 +100,18 @@ pub(crate) struct Keeper {
 pub(crate) struct Time {
     clock: Arc<ManualClock>,
     /// What the Redis of functions takes for the machine's clock.
-    standing: Option<Arc<StandingTime>>,
+    visitor_status: Option<Arc<StandingTime>>,
 }
 
 impl Time {
     fn standing_still() -> Self {
-        Self { clock: Arc::new(ManualClock::at(SystemClock::new().now())), standing: None }
+        Self { clock: Arc::new(ManualClock::at(SystemClock::new().now())), visitor_status: None }
     }
 
     pub(crate) fn advance(&self, micros: u64) {
         self.clock.advance(micros);
-        if let Some(standing) = &self.standing {
-            standing.set(self.clock.now());
+        if let Some(visitor_status) = &self.visitor_status {
+            visitor_status.set(self.clock.now());
         }
     }
 }
@@ -141,9 +141,9 @@ impl Keeper {
     /// Nobody tells a function the time: it goes by Redis' own clock, and that one is moved.
     pub(crate) async fn function() -> Self {
         let mut time = Time::standing_still();
-        let standing = Arc::new(StandingTime::at(time.clock.now()));
-        time.standing = Some(Arc::clone(&standing));
-        let redis = Redis::start_at(standing).await;
+        let visitor_status = Arc::new(StandingTime::at(time.clock.now()));
+        time.visitor_status = Some(Arc::clone(&visitor_status));
+        let redis = Redis::start_at(visitor_status).await;
         let (store, listener) = (connected(&redis, None), Some(BalancerOptions::default()));
         Self { store, clock: Arc::new(time), redis: Some(Arc::new(redis)), listener }
     }
@@ -261,8 +261,8 @@ impl Scene {
 
 /// A session as an answer names it.
 pub(crate) fn session_in(answer: &Answer) -> SessionId {
-    let standing = answer.json();
-    standing["session"].as_str().unwrap_or_else(|| panic!("no session: {standing}")).parse().unwrap()
+    let visitor_status = answer.json();
+    visitor_status["session"].as_str().unwrap_or_else(|| panic!("no session: {visitor_status}")).parse().unwrap()
 }
 
 /// The cookie of this name that an answer sets, with its attributes. By https its name begins with `__Host-`.
@@ -302,11 +302,11 @@ pub(crate) fn over(redis: &Redis, timeout: Duration) -> Arc<dyn Store> {
 }
 
 /// Where somebody stands whose queue page is drawn.
-pub(crate) fn standing() -> Standing {
-    Standing {
+pub(crate) fn visitor_status() -> VisitorStatus {
+    VisitorStatus {
         queue: "acme-tour".parse().unwrap(),
         session: None,
-        state: StandingState::Waiting,
+        state: VisitorState::Waiting,
         reason: None,
         position: Some(7),
         waiting: Some(9),
@@ -320,10 +320,10 @@ pub(crate) fn standing() -> Standing {
     }
 }
 
-/// The page that this standing is shown on.
-pub(crate) fn view(standing: &Standing) -> PageView<'_> {
+/// The page that this visitor status is shown on.
+pub(crate) fn view(visitor_status: &VisitorStatus) -> PageView<'_> {
     PageView {
-        standing,
+        visitor_status,
         queue_name: "World tour",
         brand_name: "Acme",
         colour: None,

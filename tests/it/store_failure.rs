@@ -207,9 +207,9 @@ async fn admitted_tickets_pass_and_others_see_that_their_place_is_safe(failure: 
         assert!(page.text().contains("Reconnecting"), "{}", page.text());
         assert_eq!(page.header("cache-control"), Some("no-store"));
         assert!(page.header("retry-after").is_some());
-        let standing = failing.data(&mut visitor).await;
-        assert_eq!((&standing["state"], &standing["position"]), (&json!("unavailable"), &json!(index + 1)));
-        assert!(standing["session"].is_string(), "{standing}");
+        let visitor_status = failing.data(&mut visitor).await;
+        assert_eq!((&visitor_status["state"], &visitor_status["position"]), (&json!("unavailable"), &json!(index + 1)));
+        assert!(visitor_status["session"].is_string(), "{visitor_status}");
     }
     let stranger = failing.page(&mut failing.stranger()).await;
     assert!(stranger.text().contains("data-vestibule"), "a newcomer sees the page too");

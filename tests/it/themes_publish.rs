@@ -12,7 +12,7 @@ use vestibule_core::{Micros, ThemeId};
 use vestibule_tests::S3;
 use vestibule_themes::{Draft, Publisher, ThemeFiles, Themes, ThemesAddress};
 
-use crate::scene::{standing, view};
+use crate::scene::{view, visitor_status};
 
 /// Every request looks again.
 const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
@@ -86,7 +86,7 @@ fn acme() -> ThemeId {
 
 /// A second of the day on which all of this happens.
 fn at(second: u64) -> Micros {
-    Micros(1_800_000_000_000_000).plus_seconds(second)
+    Micros(1_800_000_000_000_000).add_seconds(second)
 }
 
 fn files<const N: usize>(files: [(&str, &str); N]) -> ThemeFiles {
@@ -108,8 +108,8 @@ async fn draft(files: ThemeFiles) -> Draft {
 
 /// What visitors see of the theme.
 async fn page(themes: &Themes) -> String {
-    let standing = standing();
-    let page = themes.queue_page(Some(&acme()), &view(&standing)).await;
+    let visitor_status = visitor_status();
+    let page = themes.queue_page(Some(&acme()), &view(&visitor_status)).await;
     if page.contains("<main class=\"card\">") {
         "built-in".to_owned()
     } else {

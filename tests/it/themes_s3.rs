@@ -14,7 +14,7 @@ use vestibule_core::ThemeId;
 use vestibule_tests::{S3, wait_until};
 use vestibule_themes::{Asset, BucketAddress, Themes};
 
-use crate::scene::{PATIENCE, standing, view};
+use crate::scene::{PATIENCE, view, visitor_status};
 
 /// Every request looks again, unless a look is under way: no test waits for a time to pass.
 const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
@@ -41,11 +41,11 @@ fn theme(name: &str) -> ThemeId {
 
 /// The page of one who waits: what stands before its script, and `built-in` for the built-in one.
 async fn page(themes: &Themes, name: &str) -> String {
-    said(&themes.queue_page(Some(&theme(name)), &view(&standing())).await)
+    said(&themes.queue_page(Some(&theme(name)), &view(&visitor_status())).await)
 }
 
 async fn closed_page(themes: &Themes, name: &str) -> String {
-    said(&themes.closed_page(Some(&theme(name)), &view(&standing())).await)
+    said(&themes.closed_page(Some(&theme(name)), &view(&visitor_status())).await)
 }
 
 fn said(page: &str) -> String {

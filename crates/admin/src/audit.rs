@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tracing::{debug, error, info};
 use utoipa::ToSchema;
-use vestibule_core::records::{Note, NoteKind, Records, Stream};
+use vestibule_core::records::{EphemeralKey, EphemeralKind, LogName, RecordStore};
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId};
 
 use crate::access::Caller;
-use crate::change::{FieldChange, differences};
+use crate::merge_patch::{FieldChange, differences};
 use crate::problem::Problem;
 use crate::secret::hash;
 use crate::state::Admin;
@@ -33,7 +33,7 @@ const CHANGES_WITHIN: u64 = 86_400;
 
 /// An entry of the audit log.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-pub(crate) struct AuditEntry {
+pub(crate) struct AuditEvent {
     /// Its id, which grows along the log.
     #[serde(default)]
     pub(crate) id: String,
@@ -46,7 +46,7 @@ pub(crate) struct AuditEntry {
     pub(crate) token: Option<String>,
     /// Id of the request.
     pub(crate) request: String,
-    /// What was done: `queue.change`.
+    /// What was done: `queue.update`.
     pub(crate) action: String,
     /// The tenant that it is about.
     #[schema(value_type = Option<String>)]
@@ -95,29 +95,29 @@ pub(crate) enum AuditOutcome {
 }
 
 /// An entry in the making.
-pub(crate) struct Deed(AuditEntry, Stream);
+pub(crate) struct AuditEventBuilder(AuditEvent, LogName);
 
-impl Deed {
+impl AuditEventBuilder {
     /// Somebody did this.
     pub(crate) fn of(caller: &Caller, action: &str) -> Self {
-        let entry = AuditEntry {
+        let entry = AuditEvent {
             operator: Some(caller.operator.to_string()),
             token: caller.token.clone(),
             ..blank(action, &caller.request.0)
         };
         let by_superuser = caller.is_superuser() && !action.starts_with(OF_ACCOUNTS);
-        Self(entry, if by_superuser { Stream::Audit } else { Stream::AccountAudit })
+        Self(entry, if by_superuser { LogName::Audit } else { LogName::AccountAudit })
     }
 
     /// Something happened before it was known who asked.
     pub(crate) fn unknown(action: &str, request: &str, operator: Option<String>) -> Self {
-        Self(AuditEntry { operator, ..blank(action, request) }, Stream::AccountAudit)
+        Self(AuditEvent { operator, ..blank(action, request) }, LogName::AccountAudit)
     }
 
     pub(crate) fn tenant(mut self, tenant: &TenantId) -> Self {
         self.0.tenant = Some(tenant.clone());
-        if self.1 != Stream::Audit {
-            self.1 = Stream::TenantAudit(tenant.clone());
+        if self.1 != LogName::Audit {
+            self.1 = LogName::TenantAudit(tenant.clone());
         }
         self
     }
@@ -129,11 +129,11 @@ impl Deed {
     }
 
     pub(crate) fn theme(self, theme: &OwnedTheme) -> Self {
-        let deed = match theme.tenant_id() {
+        let event = match theme.tenant_id() {
             Some(tenant) => self.tenant(tenant),
             None => self,
         };
-        deed.subject(&theme.id)
+        event.subject(&theme.id)
     }
 
     pub(crate) fn subject(mut self, subject: &impl ToString) -> Self {
@@ -205,18 +205,18 @@ pub(crate) const fn before(now: Micros, days: u64) -> Micros {
 }
 
 /// Refuses whoever made as many changes today as the log takes from one operator.
-pub(crate) async fn may_change(records: &dyn Records, operator: &str) -> Result<(), Problem> {
+pub(crate) async fn may_change(records: &dyn RecordStore, operator: &str) -> Result<(), Problem> {
     let made = records.note(&changes_of(operator)).await?.and_then(|text| text.parse().ok()).unwrap_or(0_u64);
     if made < CHANGES_MAX { Ok(()) } else { Err(Problem::TooManyChanges) }
 }
 
-fn changes_of(operator: &str) -> Note {
-    Note::new(NoteKind::Changes, hash(operator))
+fn changes_of(operator: &str) -> EphemeralKey {
+    EphemeralKey::new(EphemeralKind::Changes, hash(operator))
 }
 
-async fn append(records: &dyn Records, stream: &Stream, entry: &AuditEntry) {
+async fn append(records: &dyn RecordStore, stream: &LogName, entry: &AuditEvent) {
     let text = json!(entry).to_string();
-    let AuditEntry { operator, action, request, queue, subject, outcome, via, .. } = entry;
+    let AuditEvent { operator, action, request, queue, subject, outcome, via, .. } = entry;
     let (operator, queue) = (operator.as_deref(), queue.as_ref().map(tracing::field::display));
     info!(operator, action, request, queue, subject, ?outcome, ?via, entry = text, "audit event");
     if let Err(error) = records.append(stream, &text).await {
@@ -225,27 +225,27 @@ async fn append(records: &dyn Records, stream: &Stream, entry: &AuditEntry) {
 }
 
 /// Audits that a queue was created, changed or removed beside the API; `None` where there was or is none.
-pub async fn audit_queue(records: &dyn Records, via: Via, before: Option<&Settings>, after: Option<&Settings>) {
+pub async fn audit_queue(records: &dyn RecordStore, via: Via, before: Option<&Settings>, after: Option<&Settings>) {
     let Some(queue) = after.or(before) else { return };
     let value = |settings: Option<&Settings>| settings.map_or(Value::Null, Settings::to_value);
     let revision = after.map(|after| after.line.revision);
-    let entry = AuditEntry { queue: Some(queue.id.clone()), revision, ..blank("", "") };
+    let entry = AuditEvent { queue: Some(queue.id.clone()), revision, ..blank("", "") };
     beside(records, via, "queue", &queue.tenant, entry, &value(before), &value(after)).await;
 }
 
 /// Audits that a tenant was created, changed or removed beside the API; `None` where there was or is none.
-pub async fn audit_tenant(records: &dyn Records, via: Via, before: Option<&Tenant>, after: Option<&Tenant>) {
+pub async fn audit_tenant(records: &dyn RecordStore, via: Via, before: Option<&Tenant>, after: Option<&Tenant>) {
     let Some(tenant) = after.or(before) else { return };
     let value = |tenant: Option<&Tenant>| tenant.map_or(Value::Null, |tenant| json!(tenant));
     beside(records, via, "tenant", &tenant.id, blank("", ""), &value(before), &value(after)).await;
 }
 
 async fn beside(
-    records: &dyn Records,
+    records: &dyn RecordStore,
     via: Via,
     kind: &str,
     tenant: &TenantId,
-    entry: AuditEntry,
+    entry: AuditEvent,
     before: &Value,
     after: &Value,
 ) {
@@ -259,18 +259,18 @@ async fn beside(
         return;
     }
     let changes = changes.into_iter().map(cut).collect();
-    let entry = AuditEntry { action: format!("{kind}.{verb}"), tenant: Some(tenant.clone()), changes, via, ..entry };
-    append(records, &Stream::Audit, &entry).await;
+    let entry = AuditEvent { action: format!("{kind}.{verb}"), tenant: Some(tenant.clone()), changes, via, ..entry };
+    append(records, &LogName::Audit, &entry).await;
 }
 
 /// Audits that an operator was made beside the API.
-pub(crate) async fn audit_operator(records: &dyn Records, action: &str, name: &str, changes: Vec<FieldChange>) {
-    let entry = AuditEntry { subject: Some(name.to_owned()), changes, via: Via::CommandLine, ..blank(action, "") };
-    append(records, &Stream::Audit, &entry).await;
+pub(crate) async fn audit_operator(records: &dyn RecordStore, action: &str, name: &str, changes: Vec<FieldChange>) {
+    let entry = AuditEvent { subject: Some(name.to_owned()), changes, via: Via::CommandLine, ..blank(action, "") };
+    append(records, &LogName::Audit, &entry).await;
 }
 
-fn blank(action: &str, request: &str) -> AuditEntry {
-    AuditEntry {
+fn blank(action: &str, request: &str) -> AuditEvent {
+    AuditEvent {
         id: String::new(),
         at: 0,
         operator: None,

@@ -5,11 +5,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use futures_util::{StreamExt as _, stream};
-use vestibule_core::records::{ENTRIES_MAX, Entry, EntryId, Stream};
+use vestibule_core::records::{ENTRIES_MAX, Entry, EntryId, LogName};
 use vestibule_core::{StoreError, TenantId};
 
 use crate::access::{Caller, Tenants};
-use crate::audit::{AuditEntry, before};
+use crate::audit::{AuditEvent, before};
 use crate::state::Admin;
 
 /// Least events of a stream that are read at once.
@@ -49,7 +49,7 @@ impl FromStr for AuditId {
 
 /// A stream that is being read.
 struct Source {
-    stream: Stream,
+    stream: LogName,
     name: String,
     before: Option<EntryId>,
     read: VecDeque<Entry>,
@@ -57,10 +57,10 @@ struct Source {
 }
 
 impl Source {
-    fn new(stream: Stream, from: Option<&AuditId>) -> Self {
+    fn new(stream: LogName, from: Option<&AuditId>) -> Self {
         let name = match &stream {
-            Stream::TenantAudit(tenant) => format!("@{tenant}"),
-            Stream::AccountAudit => OF_ACCOUNTS.to_owned(),
+            LogName::TenantAudit(tenant) => format!("@{tenant}"),
+            LogName::AccountAudit => OF_ACCOUNTS.to_owned(),
             _ => String::new(),
         };
         // Of events of the same instant those of streams with a lower name are still to come.
@@ -103,7 +103,7 @@ impl AuditReader {
             (Tenants::These(these), None) => these.clone(),
             (Tenants::All, None) => admin.store.tenants().await?.into_iter().map(|tenant| tenant.id).collect(),
         };
-        let streams = tenants.into_iter().map(Stream::TenantAudit).chain([Stream::Audit, Stream::AccountAudit]);
+        let streams = tenants.into_iter().map(LogName::TenantAudit).chain([LogName::Audit, LogName::AccountAudit]);
         let sources: Vec<_> = streams.map(|stream| Source::new(stream, from)).collect();
         let chunk = (ENTRIES_MAX / sources.len()).max(CHUNK_MIN);
         let from = before(admin.now().await?, admin.audit_days).seconds();
@@ -125,7 +125,7 @@ impl AuditReader {
     }
 
     /// The next event, which is older than the one before; `None` at the end.
-    pub(crate) async fn next(&mut self) -> Result<Option<(AuditId, AuditEntry)>, StoreError> {
+    pub(crate) async fn next(&mut self) -> Result<Option<(AuditId, AuditEvent)>, StoreError> {
         loop {
             self.fill().await?;
             let newest = self.sources.iter_mut().filter(|source| !source.read.is_empty());
@@ -139,7 +139,7 @@ impl AuditReader {
                 return Ok(None);
             }
             let id = AuditId { entry: entry.id, stream: source.name.clone() };
-            if let Ok(mut parsed) = serde_json::from_str::<AuditEntry>(&entry.text) {
+            if let Ok(mut parsed) = serde_json::from_str::<AuditEvent>(&entry.text) {
                 (parsed.id, parsed.at) = (id.to_string(), entry.id.at_ms / 1000);
                 return Ok(Some((id, parsed)));
             }

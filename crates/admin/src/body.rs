@@ -3,11 +3,11 @@
 use axum::extract::{FromRequest, Request};
 use http::{HeaderMap, header};
 use serde_json::{Map, Value};
-use vestibule_core::Phrase;
+use vestibule_core::Message;
 use vestibule_core::settings::{FieldError, Fields};
 
+use crate::codes::Code;
 use crate::problem::Problem;
-use crate::wording::Wording;
 
 /// Most bytes of a body.
 pub(crate) const BODY_MAX: usize = 256 * 1024;
@@ -28,8 +28,8 @@ impl<S: Send + Sync, const MAX: usize> FromRequest<S> for JsonBody<MAX> {
         let bytes = axum::body::to_bytes(request.into_body(), MAX).await.map_err(|_| Problem::TooLarge(MAX))?;
         match serde_json::from_slice(&bytes) {
             Ok(Value::Object(map)) => Ok(Self(map)),
-            Ok(_) => Err(Problem::BadBody(Wording::NoObject.into())),
-            Err(error) => Err(Problem::BadBody(Wording::NoJson.with("cause", error.to_string()))),
+            Ok(_) => Err(Problem::InvalidBody(Code::NotAnObject.into())),
+            Err(error) => Err(Problem::InvalidBody(Code::NotJson.with("cause", error.to_string()))),
         }
     }
 }
@@ -46,10 +46,10 @@ pub(crate) fn read<T>(map: &Map<String, Value>, read: impl FnOnce(&mut Fields<'_
     let mut fields = Fields::new(map, "");
     let found = read(&mut fields);
     let errors = fields.finish();
-    if errors.is_empty() { Ok(found) } else { Err(Problem::WrongFields(errors)) }
+    if errors.is_empty() { Ok(found) } else { Err(Problem::ValidationFailed(errors)) }
 }
 
 /// The one error that a field is wrong.
-pub(crate) fn wrong(field: &str, fault: impl Into<Phrase>) -> Problem {
-    Problem::WrongFields(vec![FieldError::new(field, fault)])
+pub(crate) fn wrong(field: &str, fault: impl Into<Message>) -> Problem {
+    Problem::ValidationFailed(vec![FieldError::new(field, fault)])
 }

@@ -10,7 +10,7 @@ use vestibule_http::{
 };
 
 use crate::access::{NewOperator, RequireTotp, bootstrap};
-use crate::provider::{ProviderConfig, ProviderConfigError};
+use crate::oidc::{ProviderConfig, ProviderConfigError};
 use crate::state::AdminParts;
 
 /// Proxies in front of a function unless `VESTIBULE_TRUSTED_PROXIES` says otherwise: the load balancer, the API gateway

@@ -45,7 +45,7 @@ pub(crate) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Respo
 fn answer<Files: Embed>(method: &Method, uri: &Uri, headers: &HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
     if path == "api" || path.starts_with("api/") {
-        return Problem::NotFound.into_response();
+        return Problem::RouteNotFound.into_response();
     }
     if method != Method::GET && method != Method::HEAD {
         return Problem::MethodNotAllowed.into_response();
@@ -58,7 +58,7 @@ fn answer<Files: Embed>(method: &Method, uri: &Uri, headers: &HeaderMap) -> Resp
             let policy = [(CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'")];
             (StatusCode::NOT_FOUND, policy, Html(NOT_BUILT)).into_response()
         }
-        None => Problem::NotFound.into_response(),
+        None => Problem::RouteNotFound.into_response(),
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
         {
             let refused = get::<Built>(path, None);
             assert_eq!(refused.status(), StatusCode::NOT_FOUND, "{path}");
-            assert_eq!(header(&refused, CONTENT_TYPE), "application/json", "{path}");
+            assert_eq!(header(&refused, CONTENT_TYPE), "application/problem+json", "{path}");
         }
         let posted = answer::<Built>(&Method::POST, &"/queues".parse().unwrap(), &HeaderMap::new());
         assert_eq!(posted.status(), StatusCode::METHOD_NOT_ALLOWED);

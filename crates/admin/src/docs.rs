@@ -85,8 +85,9 @@ fn described(document: &Value, path: &str, method: &str, operation: &Value) -> S
     for (_, content) in operation["requestBody"]["content"].as_object().into_iter().flatten() {
         let _ = writeln!(html, "<h3>Body</h3>{}", fields(document, &content["schema"]));
     }
-    html.push_str("<h3>Answers</h3><table>");
+    html.push_str("<h3>Responses</h3><table>");
     for (status, answer) in operation["responses"].as_object().into_iter().flatten() {
+        let answer = named(document, "responses", answer);
         let schema = &answer["content"]["application/json"]["schema"];
         let body = if status.starts_with('2') { fields(document, schema) } else { String::new() };
         let _ = writeln!(html, "<tr><td>{status}</td><td>{}{body}</td></tr>", text(&answer["description"]));
@@ -95,10 +96,15 @@ fn described(document: &Value, path: &str, method: &str, operation: &Value) -> S
     html
 }
 
+/// The component that a value refers to, or the value itself.
+fn named<'a>(document: &'a Value, kind: &str, value: &'a Value) -> &'a Value {
+    let name = value["$ref"].as_str().and_then(|name| name.rsplit('/').next());
+    name.map_or(value, |name| &document["components"][kind][name])
+}
+
 /// The members of a schema, one level deep.
 fn fields(document: &Value, schema: &Value) -> String {
-    let named = schema["$ref"].as_str().and_then(|name| name.rsplit('/').next());
-    let schema = named.map_or(schema, |name| &document["components"]["schemas"][name]);
+    let schema = named(document, "schemas", schema);
     let mut rows = String::new();
     for (name, member) in schema["properties"].as_object().into_iter().flatten() {
         let kind = match &member["type"] {

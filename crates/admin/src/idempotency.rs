@@ -5,15 +5,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::warn;
 use vestibule_core::StoreError;
-use vestibule_core::records::{Note, NoteKind};
+use vestibule_core::records::{EphemeralKey, EphemeralKind};
 use vestibule_core::settings::FieldWording;
 
 use crate::access::Caller;
 use crate::body::wrong;
+use crate::codes::Code;
 use crate::problem::Problem;
 use crate::secret::hash;
 use crate::state::Admin;
-use crate::wording::Wording;
 
 /// Header that carries the key.
 pub(crate) const IDEMPOTENCY_HEADER: &str = "idempotency-key";
@@ -24,7 +24,7 @@ const LONGEST: usize = 128;
 
 /// A request that names a key.
 pub(crate) struct Idempotency {
-    note: Note,
+    note: EphemeralKey,
     /// Hash of what is asked for: a key is not reused for something else.
     request: String,
 }
@@ -36,10 +36,10 @@ impl Idempotency {
         let key = key.to_str().unwrap_or_default();
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         if key.is_empty() || key.len() > LONGEST || !key.bytes().all(plain) {
-            return Err(wrong("Idempotency-Key", FieldWording::Takes.with("what", Wording::IdempotencyKey)));
+            return Err(wrong("Idempotency-Key", FieldWording::Takes.with("what", Code::IdempotencyKey)));
         }
         let id = hash(&format!("{} {key}", caller.operator));
-        Ok(Some(Self { note: Note::new(NoteKind::Idempotency, id), request: hash(request) }))
+        Ok(Some(Self { note: EphemeralKey::new(EphemeralKind::Idempotency, id), request: hash(request) }))
     }
 
     /// What the first request with this key was answered; `None` if there was none. One that is under way, or that broke
@@ -48,7 +48,7 @@ impl Idempotency {
         let Some(text) = admin.records.note(&self.note).await? else { return Ok(None) };
         let (request, answer) = text.split_once(' ').unwrap_or((&text, ""));
         if request != self.request {
-            return Err(wrong("Idempotency-Key", Wording::KeyUsed));
+            return Err(wrong("Idempotency-Key", Code::KeyUsed));
         }
         match serde_json::from_str(answer) {
             Ok(answer) => Ok(Some(answer)),
@@ -66,7 +66,7 @@ impl Idempotency {
     /// Keeps the answer for those who repeat the request.
     pub(crate) async fn end(&self, admin: &Admin, answer: &impl Serialize) {
         let text = format!("{} {}", self.request, serde_json::json!(answer));
-        if let Err(error) = admin.records.put_note(&self.note, &text, KEPT).await {
+        if let Err(error) = admin.records.set_ephemeral(&self.note, &text, KEPT).await {
             warn!(%error, "the answer to a request with an idempotency key could not be kept");
         }
     }

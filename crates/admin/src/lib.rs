@@ -21,30 +21,30 @@ mod api;
 mod audit;
 mod audit_reader;
 mod body;
-mod change;
+mod codes;
 mod compress;
 mod config;
 mod confirmation;
-mod contradictions;
+mod conflicts;
 mod dashboard;
 mod docs;
 mod idempotency;
-mod live;
-mod numbers;
+mod merge_patch;
+mod message;
+mod oidc;
 mod openapi;
 mod peer;
-mod phrase;
 mod problem;
-mod provider;
 mod query;
 mod queues;
-mod request_id;
+mod response_headers;
 mod schema;
 mod secret;
 mod state;
+mod stats;
+mod stats_stream;
 mod themes;
 mod toml;
-mod wording;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -56,9 +56,9 @@ pub use access::{
 pub use audit::{Via, audit_queue, audit_tenant};
 pub use config::{AUDIT_DAYS, AUDIT_DAYS_MAX, AdminConfig, AdminConfigError};
 pub use dashboard::has_dashboard;
+pub use oidc::{ProviderConfig, ProviderConfigError, ProviderTexts};
 pub use openapi::openapi_json;
 pub use peer::PeerAddress;
-pub use provider::{ProviderConfig, ProviderConfigError, ProviderTexts};
 pub use state::AdminParts;
 
 use problem::Problem;
@@ -75,6 +75,6 @@ pub fn router(parts: AdminParts) -> Router {
         .fallback(dashboard::serve)
         .method_not_allowed_fallback(async || Problem::MethodNotAllowed)
         .layer(from_fn(compress::compress))
-        .layer(from_fn_with_state(admin.clone(), request_id::dress))
+        .layer(from_fn_with_state(admin.clone(), response_headers::set_security_headers))
         .with_state(admin)
 }

@@ -1,4 +1,4 @@
-//! The document of the API: made from the operations, completed with what all of them share.
+//! The OpenAPI document, generated from the operations.
 
 use serde_json::json;
 use utoipa::openapi::path::Operation;
@@ -6,33 +6,35 @@ use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
 };
 use utoipa::openapi::{
-    Components, Content, Info, InfoBuilder, License, OpenApi, OpenApiBuilder, Ref, RefOr, Response, ResponseBuilder,
-    Tag, tag::TagBuilder,
+    Components, Content, Info, InfoBuilder, License, OpenApi, OpenApiBuilder, Ref, RefOr, ResponseBuilder, Tag,
+    tag::TagBuilder,
 };
 use utoipa_axum::router::OpenApiRouter;
 
 use crate::access::COOKIE;
 use crate::api;
-use crate::problem::ErrorBody;
+use crate::problem::{PROBLEM_JSON, ProblemDetails};
 use crate::state::Admin;
 
 /// Where the operations are.
 pub(crate) const PREFIX: &str = "/api/v1";
 
-/// What failures every operation may answer with, beside its own: status, description.
-const ALWAYS: [(&str, &str); 2] = [
-    ("422", "A parameter or a field is wrong; `errors` names all of them"),
-    ("503", "The store does not respond; try again"),
+/// An error response that operations share: its name, status and description.
+type SharedError = (&'static str, &'static str, &'static str);
+
+const ALWAYS: [SharedError; 2] = [
+    ("ValidationFailed", "422", "A parameter or field is invalid; `errors` lists all of them"),
+    ("StoreUnavailable", "503", "The store is unavailable; try again"),
 ];
-const CHANGES: [(&str, &str); 1] =
-    [("504", "The store did not respond in time: the change may or may not have been applied")];
-const SIGNED_IN: [(&str, &str); 2] =
-    [("401", "Nobody, or by what is good no more"), ("403", "Somebody who may not do that")];
-const WITH_PATH: [(&str, &str); 1] = [("404", "There is none of this name that the caller may see")];
-const WITH_BODY: [(&str, &str); 3] = [
-    ("400", "The body is no JSON object"),
-    ("413", "The body is too large"),
-    ("415", "The body is not declared as JSON"),
+const WRITES: [SharedError; 1] =
+    [("OutcomeUnknown", "504", "The store did not respond; the change may or may not have been applied")];
+const SIGNED_IN: [SharedError; 2] =
+    [("NotAuthenticated", "401", "Not authenticated"), ("PermissionDenied", "403", "Permission denied")];
+const WITH_PATH: [SharedError; 1] = [("NotFound", "404", "Not found, or no access to it")];
+const WITH_BODY: [SharedError; 3] = [
+    ("InvalidBody", "400", "The body is not a JSON object"),
+    ("BodyTooLarge", "413", "The body is too large"),
+    ("WrongContentType", "415", "The body does not have an accepted content type"),
 ];
 
 /// The operations with their document.
@@ -43,10 +45,10 @@ pub(crate) fn operations() -> OpenApiRouter<Admin> {
 }
 
 fn base() -> OpenApi {
-    let description = "What the dashboard is made of: queues, their settings and their levers, who waits, who may do \
-        what, and who did what. Errors are `{\"error\":{\"code\",\"message\",\"params\",\"field\"}}`: \
-        what is said to people is English, and told by `code` and `params` as well, to be said in other languages. A \
-        change that is made with the sign-in cookie needs the header `X-Vestibule-Request`.";
+    let description = "The API of the backoffice: queues with their settings and controls, sessions, statistics, \
+        operators, API tokens and the audit log. Errors are problem details (RFC 9457) with the media type \
+        `application/problem+json`: `code` and `params` identify the problem, `detail` describes it in English. A request \
+        that changes data with the sign-in cookie needs the header `X-Vestibule-Request: 1`.";
     let info: Info = InfoBuilder::new()
         .title("Vestibule")
         .version("1")
@@ -67,60 +69,72 @@ fn base() -> OpenApi {
 
 fn tags() -> Vec<Tag> {
     [
-        ("account", "Signing in and out"),
-        ("tenants", "The client brands"),
-        ("queues", "The waiting rooms and their settings"),
-        ("actions", "What operators do while a sale runs"),
-        ("sessions", "Who stands where"),
-        ("numbers", "How it goes and how it went"),
-        ("operators", "Who may sign in"),
+        ("account", "Sign-in and the current operator"),
+        ("tenants", "Client brands"),
+        ("queues", "Queues and their settings"),
+        ("actions", "Controls during a sale"),
+        ("sessions", "Visitor sessions"),
+        ("stats", "Statistics"),
+        ("operators", "Operators"),
         ("tokens", "API tokens"),
-        ("audit", "Who changed what"),
-        ("settings", "All settings as one document"),
-        ("themes", "What visitors see"),
+        ("audit", "Audit log"),
+        ("settings", "Export and import of all settings"),
+        ("themes", "Themes of the queue page"),
     ]
     .into_iter()
     .map(|(name, description)| TagBuilder::new().name(name).description(Some(description)).build())
     .collect()
 }
 
-/// Adds what the operations leave unsaid because all of them have it.
+/// Completes the document with what the operations share: schemas and error responses.
 fn complete(document: &mut OpenApi) {
-    let schemas = &mut document.components.get_or_insert_default().schemas;
+    let components = document.components.get_or_insert_default();
     let mut found = Vec::new();
-    <ErrorBody as utoipa::ToSchema>::schemas(&mut found);
-    schemas.extend(found);
-    schemas.insert("ErrorBody".to_owned(), <ErrorBody as utoipa::PartialSchema>::schema());
-    crate::phrase::describe(document);
+    <ProblemDetails as utoipa::ToSchema>::schemas(&mut found);
+    components.schemas.extend(found);
+    components.schemas.insert("ProblemDetails".to_owned(), <ProblemDetails as utoipa::PartialSchema>::schema());
+    let shared = ALWAYS.iter().chain(&WRITES).chain(&SIGNED_IN).chain(&WITH_PATH).chain(&WITH_BODY);
+    components.responses.extend(shared.map(|(name, _, description)| {
+        let response = ResponseBuilder::new().description(*description).content(PROBLEM_JSON, problem());
+        ((*name).to_owned(), RefOr::T(response.build()))
+    }));
+    crate::message::describe(document);
     for (path, item) in &mut document.paths.paths {
         let in_path = path.contains('{');
-        let changes = [&mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
-        for operation in changes.into_iter().flatten() {
-            add_failures(operation, in_path, &CHANGES);
+        let writes = [&mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
+        for operation in writes.into_iter().flatten() {
+            add_errors(operation, in_path, &WRITES);
         }
         if let Some(operation) = &mut item.get {
-            add_failures(operation, in_path, &[]);
+            add_errors(operation, in_path, &[]);
         }
     }
 }
 
-fn add_failures(operation: &mut Operation, in_path: bool, more: &[(&str, &str)]) {
+fn add_errors(operation: &mut Operation, in_path: bool, more: &[SharedError]) {
     let signed_in = operation.security.is_none();
     let with_body = operation.request_body.is_some();
-    let all = ALWAYS.iter().chain(more);
-    let all = all.chain(SIGNED_IN.iter().filter(|_| signed_in)).chain(WITH_PATH.iter().filter(|_| in_path));
-    for (status, description) in all.chain(WITH_BODY.iter().filter(|_| with_body)) {
-        let responses = &mut operation.responses.responses;
-        responses.entry((*status).to_owned()).or_insert_with(|| RefOr::T(failure(description)));
+    let responses = &mut operation.responses.responses;
+    // Errors that an operation describes itself have the same body.
+    for (status, response) in responses.iter_mut().filter(|(status, _)| status.starts_with(['4', '5'])) {
+        if let RefOr::T(response) = response {
+            debug_assert!(response.content.is_empty(), "{status}");
+            response.content.insert(PROBLEM_JSON.to_owned(), RefOr::T(problem()));
+        }
+    }
+    let all = ALWAYS.iter().chain(more).chain(SIGNED_IN.iter().filter(|_| signed_in));
+    let all = all.chain(WITH_PATH.iter().filter(|_| in_path)).chain(WITH_BODY.iter().filter(|_| with_body));
+    for (name, status, _) in all {
+        let reference = || RefOr::Ref(Ref::from_response_name(*name));
+        responses.entry((*status).to_owned()).or_insert_with(reference);
     }
 }
 
-fn failure(description: &str) -> Response {
-    let content = Content::new(Some(RefOr::<utoipa::openapi::Schema>::Ref(Ref::from_schema_name("ErrorBody"))));
-    ResponseBuilder::new().description(description).content("application/json", content).build()
+fn problem() -> Content {
+    Content::new(Some(RefOr::<utoipa::openapi::Schema>::Ref(Ref::from_schema_name("ProblemDetails"))))
 }
 
-/// The document as it stands in the repository.
+/// The OpenAPI document as `openapi.json` in the repository.
 #[must_use]
 pub fn openapi_json() -> String {
     text(&operations().into_openapi())

@@ -1,4 +1,4 @@
-//! How an error becomes an answer: one table of status, code and field.
+//! Errors as responses: the status, code and text of each.
 
 use std::fmt;
 
@@ -10,77 +10,79 @@ use serde_json::{Map, Value};
 use tracing::warn;
 use utoipa::ToSchema;
 use vestibule_core::settings::FieldError;
-use vestibule_core::{Phrase, StoreError};
+use vestibule_core::{Message, StoreError};
 
 use crate::audit::CHANGES_MAX;
+use crate::codes::Code;
 use crate::confirmation::Confirmation;
-use crate::phrase;
-use crate::queues::Conflict;
-use crate::wording::{Wording, Wording as W};
+use crate::message;
+use crate::queues::RevisionConflict;
 
-/// Seconds after which to try again while the store is away.
+/// Media type of error responses.
+pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
+/// Seconds after which to try again while a service is unavailable.
 const STORE_RETRY: u64 = 1;
 
-/// Why something was not done.
+/// Why a request failed.
 #[derive(Debug)]
 pub(crate) enum Problem {
     NotSignedIn,
-    GoodNoMore,
+    CredentialInvalid,
     WrongPassword,
-    /// The password is to be given again.
+    /// The password must be confirmed.
     PasswordRequired,
-    /// The password was right; the operator has TOTP.
+    /// The password was correct; the operator has TOTP.
     CodeRequired,
     WrongCode,
-    /// This sign-in may set up TOTP, and nothing else.
+    /// This sign-in may only set up TOTP.
     TotpSetupRequired,
     TotpExists,
     NoTotpSetup,
-    /// The seconds after which the next sign-in is taken.
-    Slowed(u64),
-    /// An operator has made as many changes within a day as one may.
+    /// Seconds until the next attempt is accepted.
+    RateLimited(u64),
+    /// An operator reached the limit of changes in a day.
     TooManyChanges,
-    /// Who may.
-    NotAllowed(Wording),
+    /// What the request requires.
+    PermissionDenied(Code),
     NoRequestHeader,
-    /// What there is none of.
-    Unknown(Wording),
-    NotFound,
+    /// The kind of the missing object.
+    NotFound(Code),
+    RouteNotFound,
     MethodNotAllowed,
-    BadBody(Phrase),
-    /// The most bytes.
+    InvalidBody(Message),
+    /// The limit in bytes.
     TooLarge(usize),
     WrongContentType(&'static str),
-    WrongFields(Vec<FieldError>),
-    Contradiction(Vec<FieldError>),
-    /// What queues of a tenant use that its new lists leave out, by queue and field.
+    ValidationFailed(Vec<FieldError>),
+    RoutingConflict(Vec<FieldError>),
+    /// Values of a tenant's queues that its new lists do not allow, by queue and field.
     QueuesOutside(Vec<FieldError>),
-    /// What there is already.
-    Taken(Wording),
+    /// The kind of the existing object.
+    AlreadyExists(Code),
     /// The queues that a tenant still has.
     NotEmpty(String),
-    /// The queues that have a theme.
+    /// The queues that use a theme.
     ThemeInUse(String),
     LastSuperuser(String),
-    Full(usize),
-    Busy,
-    ChangedMeanwhile(Box<Conflict>),
+    LimitReached(usize),
+    ConcurrentChange,
+    RevisionConflict(Box<RevisionConflict>),
     RevisionRequired,
     ConfirmationRequired(Box<Confirmation>),
-    NoStreams,
-    Crowded,
-    NoThemes,
-    BrokenTheme(Vec<FieldError>),
-    ThemesAway(String),
+    StreamingUnavailable,
+    TooManyStreams,
+    ThemeStorageNotConfigured,
+    ThemeInvalid(Vec<FieldError>),
+    ThemeStorageUnavailable(String),
     Store(StoreError),
-    /// A write, during which the store stopped responding: it may have been applied.
+    /// The store stopped responding during a write, which may have been applied.
     OutcomeUnknown(StoreError),
 }
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::UnknownQueue(_) => Self::Unknown(W::AQueue),
+            StoreError::UnknownQueue(_) => Self::NotFound(Code::AQueue),
             other => Self::Store(other),
         }
     }
@@ -88,45 +90,64 @@ impl From<StoreError> for Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.wrong() {
-            [] => self.phrase().fmt(f),
+        match self.field_errors() {
+            [] => self.message().fmt(f),
             [one] => one.fmt(f),
             [first, rest @ ..] => write!(f, "{first} (and {} more)", rest.len()),
         }
     }
 }
 
-/// The body of every answer that is none of the wanted.
+/// The body of every error response: problem details (RFC 9457).
 #[derive(Serialize, ToSchema)]
-pub(crate) struct ErrorBody {
-    /// What went wrong.
-    error: ErrorDetail,
-    /// Every wrong field, where fields are wrong.
+pub(crate) struct ProblemDetails {
+    /// Always `about:blank`; `code` identifies the problem.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// The name of the HTTP status.
+    title: &'static str,
+    /// The HTTP status code.
+    status: u16,
+    /// What happened and what to do, in English.
+    detail: String,
+    #[schema(schema_with = message::code)]
+    code: &'static str,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    #[schema(schema_with = message::params, required = false)]
+    params: Map<String, Value>,
+    /// All invalid fields.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
-    errors: Vec<ErrorDetail>,
-    /// What changed meanwhile, for the code `changed_meanwhile`.
+    errors: Vec<FieldProblem>,
+    /// The current settings, for the code `revision_conflict`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    conflict: Option<Box<Conflict>>,
-    /// What is to be confirmed, for the code `confirmation_required`.
+    conflict: Option<Box<RevisionConflict>>,
+    /// What to confirm, for the code `confirmation_required`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     confirmation: Option<Box<Confirmation>>,
 }
 
-/// One error.
+/// An invalid field.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct ErrorDetail {
-    #[schema(schema_with = phrase::code)]
+pub(crate) struct FieldProblem {
+    /// Path of the field, such as `rules[1].path`, a query parameter, a header, or file and line of a theme.
+    field: String,
+    #[schema(schema_with = message::code)]
     code: &'static str,
-    /// A sentence for people.
-    message: String,
+    /// What is wrong, as the rest of a sentence that begins with the field.
+    detail: String,
     #[serde(skip_serializing_if = "Map::is_empty")]
-    #[schema(schema_with = phrase::params, required = false)]
+    #[schema(schema_with = message::params, required = false)]
     params: Map<String, Value>,
-    /// Path of the field that is wrong, if it is one.
-    field: Option<String>,
+}
+
+impl FieldProblem {
+    fn of(error: &FieldError) -> Self {
+        let FieldError { field, fault } = error;
+        Self { field: field.clone(), code: fault.code(), detail: fault.to_string(), params: fault.params() }
+    }
 }
 
 impl Problem {
@@ -140,134 +161,142 @@ impl Problem {
 
     const fn status(&self) -> StatusCode {
         match self {
-            Self::BadBody(_) => StatusCode::BAD_REQUEST,
-            Self::NotSignedIn | Self::GoodNoMore | Self::WrongPassword | Self::CodeRequired | Self::WrongCode => {
-                StatusCode::UNAUTHORIZED
-            }
-            Self::NotAllowed(_) | Self::NoRequestHeader | Self::PasswordRequired | Self::TotpSetupRequired => {
+            Self::InvalidBody(_) => StatusCode::BAD_REQUEST,
+            Self::NotSignedIn
+            | Self::CredentialInvalid
+            | Self::WrongPassword
+            | Self::CodeRequired
+            | Self::WrongCode => StatusCode::UNAUTHORIZED,
+            Self::PermissionDenied(_) | Self::NoRequestHeader | Self::PasswordRequired | Self::TotpSetupRequired => {
                 StatusCode::FORBIDDEN
             }
-            Self::Unknown(_) | Self::NotFound | Self::NoStreams => StatusCode::NOT_FOUND,
+            Self::NotFound(_) | Self::RouteNotFound | Self::StreamingUnavailable => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::Contradiction(_)
+            Self::RoutingConflict(_)
             | Self::QueuesOutside(_)
-            | Self::Taken(_)
+            | Self::AlreadyExists(_)
             | Self::NotEmpty(_)
             | Self::ThemeInUse(_)
             | Self::LastSuperuser(_)
-            | Self::Full(_)
-            | Self::Busy
+            | Self::LimitReached(_)
+            | Self::ConcurrentChange
             | Self::TotpExists
             | Self::NoTotpSetup
-            | Self::NoThemes => StatusCode::CONFLICT,
-            Self::ChangedMeanwhile(_) => StatusCode::PRECONDITION_FAILED,
+            | Self::ThemeStorageNotConfigured => StatusCode::CONFLICT,
+            Self::RevisionConflict(_) => StatusCode::PRECONDITION_FAILED,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::WrongContentType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::WrongFields(_) | Self::BrokenTheme(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::ValidationFailed(_) | Self::ThemeInvalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Self::RevisionRequired | Self::ConfirmationRequired(_) => StatusCode::PRECONDITION_REQUIRED,
-            Self::Slowed(_) | Self::TooManyChanges => StatusCode::TOO_MANY_REQUESTS,
-            Self::Crowded | Self::ThemesAway(_) | Self::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::RateLimited(_) | Self::TooManyChanges => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooManyStreams | Self::ThemeStorageUnavailable(_) | Self::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
             // Clients that repeat a request by themselves do so after 503, and this one must not be repeated unseen.
             Self::OutcomeUnknown(_) => StatusCode::GATEWAY_TIMEOUT,
         }
     }
 
     /// The sentence, whose code is the problem's.
-    fn phrase(&self) -> Phrase {
+    fn message(&self) -> Message {
         match self {
-            Self::NotSignedIn => W::NotSignedIn.into(),
-            Self::GoodNoMore => W::GoodNoMore.into(),
-            Self::WrongPassword => W::WrongPassword.into(),
-            Self::PasswordRequired => W::PasswordRequired.into(),
-            Self::CodeRequired => W::CodeRequired.into(),
-            Self::WrongCode => W::WrongCode.into(),
-            Self::TotpSetupRequired => W::TotpSetupRequired.into(),
-            Self::TotpExists => W::TotpExists.into(),
-            Self::NoTotpSetup => W::NoTotpSetup.into(),
-            Self::Slowed(seconds) => W::Slowed.with("seconds", *seconds),
-            Self::TooManyChanges => W::TooManyChanges.with("most", CHANGES_MAX),
-            Self::NotAllowed(who) => W::NotAllowed.with("who", *who),
-            Self::NoRequestHeader => W::NoRequestHeader.into(),
-            Self::Unknown(what) => W::Unknown.with("what", *what),
-            Self::NotFound => W::NotFound.into(),
-            Self::MethodNotAllowed => W::MethodNotAllowed.into(),
-            Self::BadBody(cause) => W::BadBody.with("cause", cause.clone()),
-            Self::TooLarge(most) => W::TooLarge.with("most", *most),
-            Self::WrongContentType(takes) => W::WrongContentType.with("takes", *takes),
-            Self::WrongFields(_) => W::WrongFields.into(),
-            Self::Contradiction(_) => W::Contradiction.into(),
-            Self::QueuesOutside(_) => W::QueuesOutside.into(),
-            Self::Taken(what) => W::Taken.with("what", *what),
-            Self::NotEmpty(queues) => W::NotEmpty.with("queues", queues.as_str()),
-            Self::ThemeInUse(queues) => W::ThemeInUse.with("queues", queues.as_str()),
-            Self::LastSuperuser(name) => W::LastSuperuser.with("name", name.as_str()),
-            Self::Full(most) => W::Full.with("most", *most),
-            Self::Busy => W::Busy.into(),
-            Self::ChangedMeanwhile(found) => W::ChangedMeanwhile.with("revision", found.revision),
-            Self::RevisionRequired => W::RevisionRequired.into(),
-            Self::ConfirmationRequired(wanted) => W::ConfirmationRequired.with("effect", wanted.phrase.0.clone()),
-            Self::NoStreams => W::NoStreams.into(),
-            Self::Crowded => W::Crowded.into(),
-            Self::NoThemes => W::NoThemes.into(),
-            Self::BrokenTheme(_) => W::BrokenTheme.into(),
-            Self::ThemesAway(_) => W::ThemesUnavailable.into(),
-            Self::Store(_) => W::StoreUnavailable.into(),
-            Self::OutcomeUnknown(_) => W::OutcomeUnknown.into(),
+            Self::NotSignedIn => Code::NotSignedIn.into(),
+            Self::CredentialInvalid => Code::CredentialInvalid.into(),
+            Self::WrongPassword => Code::WrongPassword.into(),
+            Self::PasswordRequired => Code::PasswordRequired.into(),
+            Self::CodeRequired => Code::CodeRequired.into(),
+            Self::WrongCode => Code::WrongCode.into(),
+            Self::TotpSetupRequired => Code::TotpSetupRequired.into(),
+            Self::TotpExists => Code::TotpExists.into(),
+            Self::NoTotpSetup => Code::NoTotpSetup.into(),
+            Self::RateLimited(seconds) => Code::RateLimited.with("seconds", *seconds),
+            Self::TooManyChanges => Code::TooManyChanges.with("most", CHANGES_MAX),
+            Self::PermissionDenied(who) => Code::PermissionDenied.with("who", *who),
+            Self::NoRequestHeader => Code::NoRequestHeader.into(),
+            Self::NotFound(what) => Code::NotFound.with("what", *what),
+            Self::RouteNotFound => Code::RouteNotFound.into(),
+            Self::MethodNotAllowed => Code::MethodNotAllowed.into(),
+            Self::InvalidBody(cause) => Code::InvalidBody.with("cause", cause.clone()),
+            Self::TooLarge(most) => Code::TooLarge.with("most", *most),
+            Self::WrongContentType(takes) => Code::WrongContentType.with("takes", *takes),
+            Self::ValidationFailed(_) => Code::ValidationFailed.into(),
+            Self::RoutingConflict(_) => Code::RoutingConflict.into(),
+            Self::QueuesOutside(_) => Code::QueuesOutside.into(),
+            Self::AlreadyExists(what) => Code::AlreadyExists.with("what", *what),
+            Self::NotEmpty(queues) => Code::NotEmpty.with("queues", queues.as_str()),
+            Self::ThemeInUse(queues) => Code::ThemeInUse.with("queues", queues.as_str()),
+            Self::LastSuperuser(name) => Code::LastSuperuser.with("name", name.as_str()),
+            Self::LimitReached(most) => Code::LimitReached.with("most", *most),
+            Self::ConcurrentChange => Code::ConcurrentChange.into(),
+            Self::RevisionConflict(found) => Code::RevisionConflict.with("revision", found.revision),
+            Self::RevisionRequired => Code::RevisionRequired.into(),
+            Self::ConfirmationRequired(wanted) => {
+                Code::ConfirmationRequired.with("consequence", wanted.message.0.clone())
+            }
+            Self::StreamingUnavailable => Code::StreamingUnavailable.into(),
+            Self::TooManyStreams => Code::TooManyStreams.into(),
+            Self::ThemeStorageNotConfigured => Code::ThemeStorageNotConfigured.into(),
+            Self::ThemeInvalid(_) => Code::ThemeInvalid.into(),
+            Self::ThemeStorageUnavailable(_) => Code::ThemeStorageUnavailable.into(),
+            Self::Store(_) => Code::StoreUnavailable.into(),
+            Self::OutcomeUnknown(_) => Code::OutcomeUnknown.into(),
         }
     }
 
     /// Every wrong field, where fields are wrong.
-    fn wrong(&self) -> &[FieldError] {
+    fn field_errors(&self) -> &[FieldError] {
         match self {
-            Self::WrongFields(wrong)
-            | Self::Contradiction(wrong)
+            Self::ValidationFailed(wrong)
+            | Self::RoutingConflict(wrong)
             | Self::QueuesOutside(wrong)
-            | Self::BrokenTheme(wrong) => wrong,
+            | Self::ThemeInvalid(wrong) => wrong,
             _ => &[],
         }
     }
 
     fn retry_after(&self) -> Option<u64> {
         match self {
-            Self::Slowed(seconds) => Some(*seconds),
-            Self::Store(_) | Self::ThemesAway(_) | Self::Crowded => Some(STORE_RETRY),
+            Self::RateLimited(seconds) => Some(*seconds),
+            Self::Store(_) | Self::ThemeStorageUnavailable(_) | Self::TooManyStreams => Some(STORE_RETRY),
             _ => None,
         }
     }
 
-    fn body(self) -> (StatusCode, ErrorBody) {
-        let field = self.wrong().first().map(|error| error.field.clone());
-        let error = detail(&self.phrase(), self.to_string(), field);
-        let told = |it: &FieldError| detail(&it.fault, it.fault.to_string(), Some(it.field.clone()));
-        let errors = self.wrong().iter().map(told).collect();
-        let (status, mut conflict, mut confirmation) = (self.status(), None, None);
+    fn details(self) -> ProblemDetails {
+        let (status, message, detail) = (self.status(), self.message(), self.to_string());
+        let errors = self.field_errors().iter().map(FieldProblem::of).collect();
+        let (mut conflict, mut confirmation) = (None, None);
         match self {
-            Self::ChangedMeanwhile(found) => conflict = Some(found),
+            Self::RevisionConflict(found) => conflict = Some(found),
             Self::ConfirmationRequired(wanted) => confirmation = Some(wanted),
             _ => {}
         }
-        (status, ErrorBody { error, errors, conflict, confirmation })
+        ProblemDetails {
+            kind: "about:blank",
+            title: status.canonical_reason().unwrap_or_default(),
+            status: status.as_u16(),
+            detail,
+            code: message.code(),
+            params: message.params(),
+            errors,
+            conflict,
+            confirmation,
+        }
     }
-}
-
-fn detail(phrase: &Phrase, message: String, field: Option<String>) -> ErrorDetail {
-    ErrorDetail { code: phrase.code(), message, params: phrase.params(), field }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         if let Self::Store(error) = &self {
-            warn!(%error, "the backoffice could not ask the store");
+            warn!(%error, "the store is unavailable");
         }
         if let Self::OutcomeUnknown(error) = &self {
-            warn!(%error, "the store did not respond to a write in time; it may or may not have been applied");
+            warn!(%error, "the store did not respond to a write; it may or may not have been applied");
         }
-        if let Self::ThemesAway(cause) = &self {
-            warn!(cause, "the backoffice could not read or write themes");
+        if let Self::ThemeStorageUnavailable(cause) = &self {
+            warn!(cause, "theme storage is unavailable");
         }
         let retry_after = self.retry_after();
-        let (status, body) = self.body();
-        let mut response = (status, Json(body)).into_response();
+        let status = self.status();
+        let mut response = (status, [(header::CONTENT_TYPE, PROBLEM_JSON)], Json(self.details())).into_response();
         if let Some(seconds) = retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }

@@ -5,12 +5,12 @@ use axum::extract::{FromRequestParts, Path};
 use http::request::Parts;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use vestibule_core::Phrase;
+use vestibule_core::Message;
 use vestibule_core::settings::{FieldWording, Fields};
 
 use crate::body::{read, wrong};
+use crate::codes::Code;
 use crate::problem::Problem;
-use crate::wording::Wording;
 
 /// The parameters of a query, each at most once.
 pub(crate) struct Query(Map<String, Value>);
@@ -20,11 +20,11 @@ impl<S: Send + Sync> FromRequestParts<S> for Query {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
-        let pairs = pairs.map_err(|_| wrong("query", Wording::Unreadable))?;
+        let pairs = pairs.map_err(|_| wrong("query", Code::Unreadable))?;
         let mut map = Map::new();
         for (name, value) in pairs.0 {
             if map.insert(name.clone(), Value::String(value)).is_some() {
-                return Err(wrong(&name, Wording::Once));
+                return Err(wrong(&name, Code::RepeatedParameter));
             }
         }
         Ok(Self(map))
@@ -56,7 +56,7 @@ pub(crate) fn format(fields: &mut Fields<'_>, forms: [&'static str; 2]) -> &'sta
 }
 
 /// What a field takes that takes one of a few words.
-pub(crate) fn one_of(words: &[&str]) -> Phrase {
+pub(crate) fn one_of(words: &[&str]) -> Message {
     FieldWording::OneOf.with("words", words.join(", "))
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn one_of(words: &[&str]) -> Phrase {
 pub(crate) fn parsed<T: std::str::FromStr>(
     fields: &mut Fields<'_>,
     name: &'static str,
-    takes: impl Into<Phrase>,
+    takes: impl Into<Message>,
 ) -> Option<T> {
     fields.optional(name, takes, |value| value.as_str()?.parse().ok())
 }
@@ -77,6 +77,6 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Segment
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let found: Result<Path<T>, PathRejection> = Path::from_request_parts(parts, state).await;
-        found.map(|Path(segments)| Self(segments)).map_err(|_| Problem::NotFound)
+        found.map(|Path(segments)| Self(segments)).map_err(|_| Problem::RouteNotFound)
     }
 }

@@ -5,20 +5,20 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tracing::debug;
 use utoipa::ToSchema;
-use vestibule_core::records::{Note, NoteKind};
+use vestibule_core::records::{EphemeralKey, EphemeralKind};
 use vestibule_core::settings::{FieldWording, Settings};
 use vestibule_core::{PutMode, PutOutcome, QueueId, TenantId};
 
 use crate::access::{Caller, Role};
-use crate::audit::Deed;
+use crate::audit::AuditEventBuilder;
 use crate::body::wrong;
-use crate::change::{FieldChange, differences, merge};
-use crate::contradictions::contradictions;
+use crate::codes::Code;
+use crate::conflicts::contradictions;
+use crate::merge_patch::{FieldChange, differences, merge};
 use crate::problem::Problem;
 use crate::schema::QueueSettings;
 use crate::state::Admin;
 use crate::themes::theme_refusal;
-use crate::wording::Wording;
 
 /// How often a change without a revision is laid over what somebody else wrote in between.
 const ATTEMPTS: usize = 5;
@@ -27,7 +27,7 @@ const CREATION: u64 = 10;
 
 /// The settings of a queue that the caller may see.
 pub(crate) async fn seen(admin: &Admin, caller: &Caller, id: &str) -> Result<Settings, Problem> {
-    let unknown = || Problem::Unknown(Wording::AQueue);
+    let unknown = || Problem::NotFound(Code::AQueue);
     let id: QueueId = id.parse().map_err(|_| unknown())?;
     admin.store.settings(&id).await?.filter(|settings| caller.sees(&settings.tenant)).ok_or_else(unknown)
 }
@@ -57,7 +57,7 @@ impl Meant {
         match number {
             Ok(revision) => Ok(Self::Revision(revision)),
             Err(_) if text == "*" => Ok(Self::Any),
-            Err(_) => Err(wrong("If-Match", FieldWording::Takes.with("what", Wording::Revision))),
+            Err(_) => Err(wrong("If-Match", FieldWording::Takes.with("what", Code::Revision))),
         }
     }
 }
@@ -65,7 +65,7 @@ impl Meant {
 /// What is there instead of the revision that a change was meant for. Whoever made the change knows what it began with, and
 /// compares all three.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Conflict {
+pub(crate) struct RevisionConflict {
     /// The revision that is there now.
     pub(crate) revision: u64,
     /// The settings as they are now.
@@ -73,7 +73,7 @@ pub(crate) struct Conflict {
     current: Value,
 }
 
-impl Conflict {
+impl RevisionConflict {
     pub(crate) fn with(current: &Settings) -> Self {
         Self { revision: current.line.revision, current: current.to_value() }
     }
@@ -90,7 +90,7 @@ pub(crate) async fn consistent(admin: &Admin, caller: &Caller, candidate: &Setti
     let all = admin.directory.queues();
     let knows = |other: &Settings| caller.sees(&other.tenant);
     let found = contradictions(candidate, &all, caller.is_superuser(), knows);
-    if found.is_empty() { Ok(()) } else { Err(Problem::Contradiction(found)) }
+    if found.is_empty() { Ok(()) } else { Err(Problem::RoutingConflict(found)) }
 }
 
 /// Refuses what the queue's tenant, or whoever asks, may not use: hosts, origin, cookie domain and theme. Values that
@@ -108,7 +108,7 @@ async fn allowed(
     if before.is_none_or(|before| before.theme != settings.theme) {
         refused.extend(theme_refusal(settings, &tenants, caller.is_superuser()));
     }
-    if refused.is_empty() { Ok(()) } else { Err(Problem::WrongFields(refused)) }
+    if refused.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(refused)) }
 }
 
 /// Reads the settings of a new queue, whose tenant there must be. Of `original`, which it may be a clone of, it may have
@@ -124,47 +124,47 @@ pub(crate) async fn draft(
         // An epoch that no ticket has seen, should there have been a queue of this name before.
         body.insert("epoch".to_owned(), admin.now().await?.seconds().into());
     }
-    let settings = Settings::from_value(&Value::Object(body)).map_err(Problem::WrongFields)?;
+    let settings = Settings::from_value(&Value::Object(body)).map_err(Problem::ValidationFailed)?;
     caller.operates(&settings.tenant).map_err(|problem| match problem {
-        Problem::Unknown(_) => no_tenant(&settings.tenant),
+        Problem::NotFound(_) => no_tenant(&settings.tenant),
         other => other,
     })?;
     // A clone for another tenant has nothing that is its own yet.
     let original = original.filter(|original| original.tenant == settings.tenant);
     allowed(admin, caller, &settings, original).await?;
     if admin.store.settings(&settings.id).await?.is_some() {
-        return Err(Problem::Taken(Wording::AQueue));
+        return Err(Problem::AlreadyExists(Code::AQueue));
     }
     consistent(admin, caller, &settings).await?;
     Ok(settings)
 }
 
 fn no_tenant(tenant: &TenantId) -> Problem {
-    wrong("tenant", Wording::TenantNotYours.with("tenant", tenant.as_str()))
+    wrong("tenant", Code::TenantNotAccessible.with("tenant", tenant.as_str()))
 }
 
 /// Writes a new queue.
-pub(crate) async fn create(admin: &Admin, deed: Deed, settings: Settings) -> Result<Settings, Problem> {
-    let note = Note::new(NoteKind::Creation, settings.id.as_str());
+pub(crate) async fn create(admin: &Admin, event: AuditEventBuilder, settings: Settings) -> Result<Settings, Problem> {
+    let note = EphemeralKey::new(EphemeralKind::Creation, settings.id.as_str());
     if !admin.records.claim(&note, "", CREATION).await? {
-        return Err(Problem::Busy);
+        return Err(Problem::ConcurrentChange);
     }
     if admin.store.settings(&settings.id).await?.is_some() {
-        return Err(Problem::Taken(Wording::AQueue));
+        return Err(Problem::AlreadyExists(Code::AQueue));
     }
-    let deed = deed.queue(&settings).changes(differences(&Value::Null, &settings.to_value()));
+    let event = event.queue(&settings).changes(differences(&Value::Null, &settings.to_value()));
     let written = admin.store.put_settings(&settings, PutMode::Always).await;
     let created = match written {
         Ok(PutOutcome::Stored(revision)) => {
             let settings = with_revision(settings, revision);
-            deed.queue(&settings).log(admin).await;
+            event.queue(&settings).log(admin).await;
             admin.changed(&settings.id).await;
             Ok(settings)
         }
-        Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) => Err(Problem::Busy),
-        Err(error) => Err(deed.failed(admin, Problem::of_write(error)).await),
+        Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) => Err(Problem::ConcurrentChange),
+        Err(error) => Err(event.failed(admin, Problem::of_write(error)).await),
     };
-    if let Err(error) = admin.records.take_note(&note).await {
+    if let Err(error) = admin.records.take_ephemeral(&note).await {
         debug!(%error, "an id stays reserved until its note expires");
     }
     created
@@ -192,7 +192,7 @@ pub(crate) async fn patched(
     let mut after = before.clone();
     merge(&mut after, patch);
     for (field, fault) in
-        [("id", Wording::FixedByClone), ("tenant", Wording::FixedByClone), ("epoch", Wording::FixedByReset)]
+        [("id", Code::ImmutableClone), ("tenant", Code::ImmutableClone), ("epoch", Code::ImmutableReset)]
     {
         if after.get(field) != before.get(field) {
             return Err(wrong(field, fault));
@@ -201,7 +201,7 @@ pub(crate) async fn patched(
     if let Some(map) = after.as_object_mut() {
         map.insert("revision".to_owned(), current.line.revision.into());
     }
-    let mut settings = Settings::from_value(&after).map_err(Problem::WrongFields)?;
+    let mut settings = Settings::from_value(&after).map_err(Problem::ValidationFailed)?;
     settings.unknown_fields.clone_from(&current.unknown_fields);
     let changes = differences(&before, &settings.to_value());
     let delegated = ["hosts", "handover", "cookie_domain", "theme"];
@@ -229,25 +229,25 @@ pub(crate) async fn change(
         if let Meant::Revision(known) = meant
             && known != current.line.revision
         {
-            return Err(Problem::ChangedMeanwhile(Box::new(Conflict::with(&current))));
+            return Err(Problem::RevisionConflict(Box::new(RevisionConflict::with(&current))));
         }
         let Patched { settings, changes } = patched(admin, caller, &current, patch).await?;
         if changes.is_empty() {
             return Ok(current);
         }
-        let deed = Deed::of(caller, action).queue(&settings).changes(changes);
+        let event = AuditEventBuilder::of(caller, action).queue(&settings).changes(changes);
         match admin.store.put_settings(&settings, PutMode::IfRevision(current.line.revision)).await {
             Ok(PutOutcome::Stored(revision)) => {
                 let settings = with_revision(settings, revision);
-                deed.queue(&settings).log(admin).await;
+                event.queue(&settings).log(admin).await;
                 admin.changed(&settings.id).await;
                 return Ok(settings);
             }
             Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) => {
                 current = seen(admin, caller, current.id.as_str()).await?;
             }
-            Err(error) => return Err(deed.failed(admin, Problem::of_write(error)).await),
+            Err(error) => return Err(event.failed(admin, Problem::of_write(error)).await),
         }
     }
-    Err(Problem::Busy)
+    Err(Problem::ConcurrentChange)
 }

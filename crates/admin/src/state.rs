@@ -4,14 +4,14 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use tracing::warn;
-use vestibule_core::records::Records;
+use vestibule_core::records::RecordStore;
 use vestibule_core::{Micros, QueueId, Store, StoreError};
 use vestibule_http::Directory;
 use vestibule_themes::Publisher;
 
 use crate::access::{Passwords, RequireTotp};
-use crate::live::Live;
-use crate::provider::{Provider, ProviderConfig};
+use crate::oidc::{Provider, ProviderConfig};
+use crate::stats_stream::Live;
 use crate::themes::{Drawing, Previews, Unpacking};
 
 /// What the backoffice is made of.
@@ -19,7 +19,7 @@ pub struct AdminParts {
     /// Keeps the lines, the queues and the tenants.
     pub store: Arc<dyn Store>,
     /// Keeps operators, tokens, sign-ins, the audit log and the history.
-    pub records: Arc<dyn Records>,
+    pub records: Arc<dyn RecordStore>,
     /// Which queues stand in front of a host: of a gate in the same process, or one of its own.
     pub directory: Arc<Directory>,
     /// How many proxies in front are believed when they say where a request came from.

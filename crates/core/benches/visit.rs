@@ -9,7 +9,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use serde_json::json;
 use vestibule_core::line::{Line, Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
-use vestibule_core::{KeyList, Micros, SessionId, TicketSigner, VerifiedTicket};
+use vestibule_core::{KeyList, Micros, SessionId, Ticket, TicketSigner};
 
 const WAITING: [u64; 3] = [1_000, 100_000, 1_000_000];
 const START: Micros = Micros(1_700_000_000_000_000);
@@ -54,7 +54,7 @@ impl Bench {
         bench
     }
 
-    fn ticket(&self, answer: &VisitAnswer) -> VerifiedTicket {
+    fn ticket(&self, answer: &VisitAnswer) -> Ticket {
         let place = answer.place.unwrap();
         let token = self.signer.sign(&self.settings.id, answer.epoch, answer.now, &place, None).unwrap();
         self.signer.verify(&self.settings.id, token.as_bytes()).unwrap()

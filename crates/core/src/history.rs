@@ -6,11 +6,11 @@
 use futures_util::{StreamExt as _, stream};
 
 use crate::line::Stats;
-use crate::records::{ENTRIES_MAX, EntryId, Note, NoteKind, Records, Stream};
+use crate::records::{ENTRIES_MAX, EntryId, EphemeralKey, EphemeralKind, LogName, RecordStore};
 use crate::{MICROS_PER_SECOND, Micros, QueueId, Store, StoreError};
 
 /// Seconds for which a minute counts as noticed.
-const NOTICED: u64 = 900;
+const SAMPLE_CLAIM_TTL: u64 = 900;
 /// How many queues are sampled at once: one connection carries them all.
 const AT_ONCE: usize = 64;
 
@@ -36,10 +36,10 @@ impl Step {
         }
     }
 
-    fn stream(self, queue: &QueueId) -> Stream {
+    fn stream(self, queue: &QueueId) -> LogName {
         match self {
-            Self::Minute => Stream::Minutes(queue.clone()),
-            Self::FiveMinutes => Stream::FiveMinutes(queue.clone()),
+            Self::Minute => LogName::Minutes(queue.clone()),
+            Self::FiveMinutes => LogName::FiveMinutes(queue.clone()),
         }
     }
 }
@@ -70,7 +70,7 @@ struct Point {
     quota: u64,
     joined: u64,
     admitted: u64,
-    began: u64,
+    state_since: u64,
 }
 
 impl Point {
@@ -82,27 +82,27 @@ impl Point {
             quota: stats.rules.quota,
             joined: stats.counters.joined,
             admitted: stats.counters.admitted + stats.counters.released,
-            began: stats.began.seconds(),
+            state_since: stats.state_since.seconds(),
         }
     }
 
     fn to_text(self) -> String {
-        let Self { at, waiting, active, quota, joined, admitted, began } = self;
-        format!("{at} {waiting} {active} {quota} {joined} {admitted} {began}")
+        let Self { at, waiting, active, quota, joined, admitted, state_since } = self;
+        format!("{at} {waiting} {active} {quota} {joined} {admitted} {state_since}")
     }
 
     fn parse(text: &str) -> Option<Self> {
         let numbers: Vec<u64> = text.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
-        let [at, waiting, active, quota, joined, admitted, began] = numbers.try_into().ok()?;
-        Some(Self { at, waiting, active, quota, joined, admitted, began })
+        let [at, waiting, active, quota, joined, admitted, state_since] = numbers.try_into().ok()?;
+        Some(Self { at, waiting, active, quota, joined, admitted, state_since })
     }
 
     fn since(&self, before: Option<&Self>, step: Step) -> Sample {
         let grown = |count: fn(&Self) -> u64| match before {
-            Some(before) if before.began == self.began => count(self).checked_sub(count(before)),
+            Some(before) if before.state_since == self.state_since => count(self).checked_sub(count(before)),
             // A state that began since then counted from 0.
             Some(_) => Some(count(self)),
-            None => (self.began + step.seconds() >= self.at).then(|| count(self)),
+            None => (self.state_since + step.seconds() >= self.at).then(|| count(self)),
         };
         Sample {
             at: self.at,
@@ -121,13 +121,13 @@ impl Point {
 ///
 /// # Errors
 /// The store's. The points that were not written then are missing for good.
-pub async fn notice_minute(store: &dyn Store, records: &dyn Records) -> Result<usize, StoreError> {
+pub async fn record_samples(store: &dyn Store, records: &dyn RecordStore) -> Result<usize, StoreError> {
     let now = records.now().await?.seconds();
     let mut due = Vec::new();
     for step in Step::ALL {
         let number = now / step.seconds();
-        let note = Note::new(NoteKind::Minute, format!("{}-{number}", step.seconds()));
-        if records.claim(&note, "", NOTICED).await? {
+        let note = EphemeralKey::new(EphemeralKind::Minute, format!("{}-{number}", step.seconds()));
+        if records.claim(&note, "", SAMPLE_CLAIM_TTL).await? {
             due.push((step, number * step.seconds()));
         }
     }
@@ -147,7 +147,7 @@ pub async fn notice_minute(store: &dyn Store, records: &dyn Records) -> Result<u
 /// Writes a queue's points of these steps; returns how many.
 async fn sample(
     store: &dyn Store,
-    records: &dyn Records,
+    records: &dyn RecordStore,
     queue: QueueId,
     due: &[(Step, u64)],
 ) -> Result<usize, StoreError> {
@@ -168,7 +168,7 @@ async fn sample(
 /// # Errors
 /// The store's.
 pub async fn samples(
-    records: &dyn Records,
+    records: &dyn RecordStore,
     queue: &QueueId,
     step: Step,
     from: Micros,
@@ -195,8 +195,8 @@ pub async fn samples(
 ///
 /// # Errors
 /// The store's.
-pub async fn rates(records: &dyn Records, queue: &QueueId, stats: &Stats) -> Result<Option<Rates>, StoreError> {
-    let entries = records.entries(&Stream::Minutes(queue.clone()), None, 2).await?;
+pub async fn rates(records: &dyn RecordStore, queue: &QueueId, stats: &Stats) -> Result<Option<Rates>, StoreError> {
+    let entries = records.entries(&LogName::Minutes(queue.clone()), None, 2).await?;
     // A point is written some time into its minute: its entry says when.
     let mut aged = entries.iter().filter_map(|entry| {
         let age_us = stats.now.since(Micros(entry.id.at_ms * 1000));
@@ -226,7 +226,8 @@ pub struct Rates {
 mod tests {
     use super::*;
 
-    const POINT: Point = Point { at: 6000, waiting: 1, active: 2, quota: 3, joined: 40, admitted: 30, began: 600 };
+    const POINT: Point =
+        Point { at: 6000, waiting: 1, active: 2, quota: 3, joined: 40, admitted: 30, state_since: 600 };
 
     #[test]
     fn a_point_is_read_as_it_is_written() {
@@ -243,10 +244,14 @@ mod tests {
             (sample.joined, sample.admitted)
         };
         assert_eq!(grown(Some(Point { joined: 35, admitted: 30, ..POINT })), (Some(5), Some(0)));
-        assert_eq!(grown(Some(Point { joined: 90, began: 1, ..POINT })), (Some(40), Some(30)), "the state began anew");
+        assert_eq!(
+            grown(Some(Point { joined: 90, state_since: 1, ..POINT })),
+            (Some(40), Some(30)),
+            "the state state_since anew"
+        );
         assert_eq!(grown(Some(Point { joined: 90, ..POINT })), (None, Some(0)), "a counter can't have gone back");
         assert_eq!(grown(None), (None, None), "nothing to compare with");
-        let young = Point { began: 5950, ..POINT };
+        let young = Point { state_since: 5950, ..POINT };
         assert_eq!(young.since(None, Step::Minute).joined, Some(40), "it began within the step");
     }
 }

@@ -8,11 +8,11 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::line::{FoundSession, Line, LinePage, LineSnapshot, PurgeReport, Removal, Stats, Visit, VisitAnswer};
-use crate::purge_record::PurgeRecord;
+use crate::last_purge::LastPurge;
+use crate::line::{Line, LinePage, LineSnapshot, LocatedSession, PurgeReport, Removed, Stats, Visit, VisitAnswer};
 use crate::settings::{Settings, Tenant};
 use crate::store::{PutMode, PutOutcome, Store, StoreError};
-use crate::ticket::VerifiedTicket;
+use crate::ticket::Ticket;
 use crate::time::{Clock, Micros};
 use crate::{QueueId, SessionId, TenantId};
 
@@ -27,7 +27,7 @@ pub struct MemoryStore {
     queues: RwLock<HashMap<QueueId, Arc<Mutex<Entry>>>>,
     removed: Mutex<BTreeSet<QueueId>>,
     tenants: Mutex<BTreeMap<TenantId, Tenant>>,
-    last_purge: Mutex<Option<PurgeRecord>>,
+    last_purge: Mutex<Option<LastPurge>>,
 }
 
 /// All that a memory store holds at an instant, self-describing, so that a process can keep it on disk.
@@ -37,7 +37,7 @@ pub struct MemorySnapshot {
     queues: Vec<QueueSnapshot>,
     removed: BTreeSet<QueueId>,
     tenants: Vec<Tenant>,
-    last_purge: Option<PurgeRecord>,
+    last_purge: Option<LastPurge>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -167,15 +167,15 @@ impl Store for MemoryStore {
         self.on(queue, |line, now| line.visit(now, &visit))
     }
 
-    async fn away(&self, queue: &QueueId, ticket: VerifiedTicket) -> Result<Removal, StoreError> {
+    async fn away(&self, queue: &QueueId, ticket: Ticket) -> Result<Removed, StoreError> {
         self.on(queue, |line, now| line.away(now, &ticket))
     }
 
-    async fn leave(&self, queue: &QueueId, ticket: VerifiedTicket) -> Result<Removal, StoreError> {
+    async fn leave(&self, queue: &QueueId, ticket: Ticket) -> Result<Removed, StoreError> {
         self.on(queue, |line, now| line.leave(now, &ticket))
     }
 
-    async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removal, StoreError> {
+    async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removed, StoreError> {
         self.on(queue, |line, now| line.end(now, session))
     }
 
@@ -201,7 +201,7 @@ impl Store for MemoryStore {
         self.on(queue, |line, now| line.stats(now))
     }
 
-    async fn find(&self, queue: &QueueId, session: SessionId) -> Result<Option<FoundSession>, StoreError> {
+    async fn find(&self, queue: &QueueId, session: SessionId) -> Result<Option<LocatedSession>, StoreError> {
         self.on(queue, |line, now| line.find(now, session))
     }
 
@@ -268,12 +268,12 @@ impl Store for MemoryStore {
         Ok(lock(&self.tenants).values().cloned().collect())
     }
 
-    async fn record_purge(&self, record: &PurgeRecord) -> Result<(), StoreError> {
-        *lock(&self.last_purge) = Some(PurgeRecord { at: self.clock.now(), ..*record });
+    async fn set_last_purge(&self, record: &LastPurge) -> Result<(), StoreError> {
+        *lock(&self.last_purge) = Some(LastPurge { at: self.clock.now(), ..*record });
         Ok(())
     }
 
-    async fn last_purge(&self) -> Result<Option<PurgeRecord>, StoreError> {
+    async fn last_purge(&self) -> Result<Option<LastPurge>, StoreError> {
         Ok(*lock(&self.last_purge))
     }
 

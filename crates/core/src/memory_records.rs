@@ -1,4 +1,4 @@
-//! Records in the memory of this process: the reference for the other stores.
+//! RecordStore in the memory of this process: the reference for the other stores.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,8 +7,8 @@ use async_trait::async_trait;
 
 use crate::StoreError;
 use crate::records::{
-    ENTRIES_MAX, Entry, EntryId, NOTE_TTL_MAX, Note, RECORDS_MAX, Record, RecordChange, RecordKind, RecordOutcome,
-    Records, Stream,
+    DOCUMENTS_MAX, Document, DocumentChange, DocumentKind, DocumentOutcome, ENTRIES_MAX, EPHEMERAL_TTL_MAX, Entry,
+    EntryId, EphemeralKey, LogName, RecordStore,
 };
 use crate::time::{Clock, MICROS_PER_SECOND, Micros};
 
@@ -23,10 +23,10 @@ pub struct MemoryRecords {
 
 #[derive(Default)]
 struct Kept {
-    records: BTreeMap<(RecordKind, String), Record>,
-    streams: BTreeMap<Stream, VecDeque<Entry>>,
-    notes: BTreeMap<Note, (Micros, String)>,
-    lapses: BTreeSet<(Micros, Note)>,
+    records: BTreeMap<(DocumentKind, String), Document>,
+    streams: BTreeMap<LogName, VecDeque<Entry>>,
+    notes: BTreeMap<EphemeralKey, (Micros, String)>,
+    lapses: BTreeSet<(Micros, EphemeralKey)>,
 }
 
 impl MemoryRecords {
@@ -45,7 +45,7 @@ impl MemoryRecords {
 }
 
 impl Kept {
-    fn append(&mut self, now: Micros, stream: &Stream, text: &str) -> EntryId {
+    fn append(&mut self, now: Micros, stream: &LogName, text: &str) -> EntryId {
         self.drop_lapsed(now, stream);
         let entries = self.streams.entry(stream.clone()).or_default();
         let now_ms = now.0 / 1000;
@@ -60,21 +60,21 @@ impl Kept {
         id
     }
 
-    fn drop_lapsed(&mut self, now: Micros, stream: &Stream) {
+    fn drop_lapsed(&mut self, now: Micros, stream: &LogName) {
         let last = self.streams.get(stream).and_then(|entries| entries.back());
         let last = last.map(|entry| Micros(entry.id.at_ms * 1000));
         if let (Some(last), Some(lasts)) = (last, stream.lasts())
-            && last.plus_seconds(lasts) <= now
+            && last.add_seconds(lasts) <= now
         {
             self.streams.remove(stream);
         }
     }
 
-    fn note(&self, now: Micros, note: &Note) -> Option<&str> {
+    fn note(&self, now: Micros, note: &EphemeralKey) -> Option<&str> {
         self.notes.get(note).filter(|(lapses_at, _)| *lapses_at > now).map(|(_, text)| text.as_str())
     }
 
-    fn put_note(&mut self, now: Micros, note: &Note, text: String, lapses_at: Micros) {
+    fn set_ephemeral(&mut self, now: Micros, note: &EphemeralKey, text: String, lapses_at: Micros) {
         for _ in 0..NOTES_REAPED {
             let Some((_, lapsed)) = self.lapses.first().filter(|(at, _)| *at <= now).cloned() else { break };
             self.remove_note(&lapsed);
@@ -84,7 +84,7 @@ impl Kept {
         self.lapses.insert((lapses_at, note.clone()));
     }
 
-    fn remove_note(&mut self, note: &Note) {
+    fn remove_note(&mut self, note: &EphemeralKey) {
         if let Some((lapses_at, _)) = self.notes.remove(note) {
             self.lapses.remove(&(lapses_at, note.clone()));
         }
@@ -92,64 +92,64 @@ impl Kept {
 }
 
 fn lapse(now: Micros, seconds: u64) -> Micros {
-    Micros(now.0 + seconds.min(NOTE_TTL_MAX) * MICROS_PER_SECOND)
+    Micros(now.0 + seconds.min(EPHEMERAL_TTL_MAX) * MICROS_PER_SECOND)
 }
 
 #[async_trait]
-impl Records for MemoryRecords {
+impl RecordStore for MemoryRecords {
     async fn now(&self) -> Result<Micros, StoreError> {
         Ok(self.clock.now())
     }
 
-    async fn record(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
+    async fn record(&self, kind: DocumentKind, id: &str) -> Result<Option<Document>, StoreError> {
         Ok(self.kept().0.records.get(&(kind, id.to_owned())).cloned())
     }
 
-    async fn records(&self, kind: RecordKind) -> Result<Vec<(String, Record)>, StoreError> {
+    async fn records(&self, kind: DocumentKind) -> Result<Vec<(String, Document)>, StoreError> {
         let (kept, _) = self.kept();
         let from = kept.records.range((kind, String::new())..);
         let of_kind = from.take_while(|((found, _), _)| *found == kind);
         Ok(of_kind.map(|((_, id), record)| (id.clone(), record.clone())).collect())
     }
 
-    async fn change_record(
+    async fn change_document(
         &self,
-        kind: RecordKind,
+        kind: DocumentKind,
         id: &str,
-        change: RecordChange<'_>,
-    ) -> Result<RecordOutcome, StoreError> {
-        let RecordChange { text, over, needs_other } = change;
+        change: DocumentChange<'_>,
+    ) -> Result<DocumentOutcome, StoreError> {
+        let DocumentChange { text, over, needs_other } = change;
         let (mut kept, _) = self.kept();
         let key = (kind, id.to_owned());
         let current = kept.records.get(&key).map_or(0, |record| record.revision);
         if current != over {
-            return Ok(RecordOutcome::Conflict(current));
+            return Ok(DocumentOutcome::Conflict(current));
         }
         let mut others = kept.records.iter().filter(|((found, other), _)| *found == kind && other != id);
         if needs_other.is_some_and(|needed| !others.any(|(_, record)| record.text.contains(needed))) {
-            return Ok(RecordOutcome::NoOther);
+            return Ok(DocumentOutcome::NoOther);
         }
         let Some(text) = text else {
             kept.records.remove(&key);
-            return Ok(RecordOutcome::Stored(0));
+            return Ok(DocumentOutcome::Stored(0));
         };
-        if current == 0 && kept.records.keys().filter(|(found, _)| *found == kind).count() >= RECORDS_MAX {
-            return Ok(RecordOutcome::Full);
+        if current == 0 && kept.records.keys().filter(|(found, _)| *found == kind).count() >= DOCUMENTS_MAX {
+            return Ok(DocumentOutcome::Full);
         }
-        kept.records.insert(key, Record { revision: current + 1, text: text.to_owned() });
-        Ok(RecordOutcome::Stored(current + 1))
+        kept.records.insert(key, Document { revision: current + 1, text: text.to_owned() });
+        Ok(DocumentOutcome::Stored(current + 1))
     }
 
-    async fn remove_record(&self, kind: RecordKind, id: &str) -> Result<bool, StoreError> {
+    async fn remove_document(&self, kind: DocumentKind, id: &str) -> Result<bool, StoreError> {
         Ok(self.kept().0.records.remove(&(kind, id.to_owned())).is_some())
     }
 
-    async fn append(&self, stream: &Stream, text: &str) -> Result<EntryId, StoreError> {
+    async fn append(&self, stream: &LogName, text: &str) -> Result<EntryId, StoreError> {
         let (mut kept, now) = self.kept();
         Ok(kept.append(now, stream, text))
     }
 
-    async fn trim(&self, stream: &Stream, before: Micros) -> Result<(), StoreError> {
+    async fn trim(&self, stream: &LogName, before: Micros) -> Result<(), StoreError> {
         if let Some(entries) = self.kept().0.streams.get_mut(stream) {
             let kept_from = entries.partition_point(|entry| entry.id.at_ms < before.0 / 1000);
             entries.drain(..kept_from);
@@ -157,7 +157,7 @@ impl Records for MemoryRecords {
         Ok(())
     }
 
-    async fn entries(&self, stream: &Stream, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError> {
+    async fn entries(&self, stream: &LogName, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError> {
         let (mut kept, now) = self.kept();
         kept.drop_lapsed(now, stream);
         let entries = kept.streams.get(stream).into_iter().flatten().rev();
@@ -165,45 +165,45 @@ impl Records for MemoryRecords {
         Ok(earlier.take(limit.min(ENTRIES_MAX)).cloned().collect())
     }
 
-    async fn put_note(&self, note: &Note, text: &str, seconds: u64) -> Result<(), StoreError> {
+    async fn set_ephemeral(&self, note: &EphemeralKey, text: &str, seconds: u64) -> Result<(), StoreError> {
         let (mut kept, now) = self.kept();
-        kept.put_note(now, note, text.to_owned(), lapse(now, seconds));
+        kept.set_ephemeral(now, note, text.to_owned(), lapse(now, seconds));
         Ok(())
     }
 
-    async fn claim(&self, note: &Note, text: &str, seconds: u64) -> Result<bool, StoreError> {
+    async fn claim(&self, note: &EphemeralKey, text: &str, seconds: u64) -> Result<bool, StoreError> {
         let (mut kept, now) = self.kept();
         let free = kept.note(now, note).is_none();
         if free {
-            kept.put_note(now, note, text.to_owned(), lapse(now, seconds));
+            kept.set_ephemeral(now, note, text.to_owned(), lapse(now, seconds));
         }
         Ok(free)
     }
 
-    async fn count(&self, note: &Note, seconds: u64) -> Result<u64, StoreError> {
+    async fn count(&self, note: &EphemeralKey, seconds: u64) -> Result<u64, StoreError> {
         let (mut kept, now) = self.kept();
         let held = kept.notes.get(note).filter(|(lapses_at, _)| *lapses_at > now);
         let (lapses_at, number) = held.map_or((lapse(now, seconds), 0), |(at, text)| (*at, text.parse().unwrap_or(0)));
-        kept.put_note(now, note, (number + 1).to_string(), lapses_at);
+        kept.set_ephemeral(now, note, (number + 1).to_string(), lapses_at);
         Ok(number + 1)
     }
 
-    async fn uncount(&self, note: &Note) -> Result<(), StoreError> {
+    async fn uncount(&self, note: &EphemeralKey) -> Result<(), StoreError> {
         let (mut kept, now) = self.kept();
         let held = kept.notes.get(note).filter(|(lapses_at, _)| *lapses_at > now).cloned();
         if let Some((lapses_at, text)) = held {
             let number = text.parse().unwrap_or(0_u64).saturating_sub(1);
-            kept.put_note(now, note, number.to_string(), lapses_at);
+            kept.set_ephemeral(now, note, number.to_string(), lapses_at);
         }
         Ok(())
     }
 
-    async fn note(&self, note: &Note) -> Result<Option<String>, StoreError> {
+    async fn note(&self, note: &EphemeralKey) -> Result<Option<String>, StoreError> {
         let (kept, now) = self.kept();
         Ok(kept.note(now, note).map(str::to_owned))
     }
 
-    async fn take_note(&self, note: &Note) -> Result<Option<String>, StoreError> {
+    async fn take_ephemeral(&self, note: &EphemeralKey) -> Result<Option<String>, StoreError> {
         let (mut kept, now) = self.kept();
         let taken = kept.note(now, note).map(str::to_owned);
         kept.remove_note(note);

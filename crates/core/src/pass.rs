@@ -121,7 +121,7 @@ mod tests {
         let pass = signer.sign(&queue, session, now, PASS_TTL).unwrap();
         let claims = verify_pass(&signer.jwks(), &pass, now).unwrap();
         assert_eq!((claims.sub, claims.queue), (session, queue));
-        assert!(verify_pass(&signer.jwks(), &pass, now.plus_seconds(60)).is_err(), "a pass ends");
+        assert!(verify_pass(&signer.jwks(), &pass, now.add_seconds(60)).is_err(), "a pass ends");
         let other = PassSigner::new(&KeyList::of_bytes("p1", [8; 32])).unwrap();
         assert!(verify_pass(&other.jwks(), &pass, now).is_err(), "another key does not do");
         let text = signer.jwks().to_string();

@@ -13,15 +13,15 @@ use crate::time::Micros;
 use crate::{QueueId, StoreError, TenantId};
 
 /// Most records of one kind.
-pub const RECORDS_MAX: usize = 1000;
+pub const DOCUMENTS_MAX: usize = 1000;
 /// Most entries that one reading of a stream returns.
 pub const ENTRIES_MAX: usize = 1000;
 /// Longest life of a note, in seconds: 90 days.
-pub const NOTE_TTL_MAX: u64 = 90 * 86_400;
+pub const EPHEMERAL_TTL_MAX: u64 = 90 * 86_400;
 
 /// What records there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum RecordKind {
+pub enum DocumentKind {
     /// The people who may sign in, by name.
     Operators,
     /// The API tokens, by their public half.
@@ -32,7 +32,7 @@ pub enum RecordKind {
     FileTenants,
 }
 
-impl RecordKind {
+impl DocumentKind {
     /// The name in keys.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -47,7 +47,7 @@ impl RecordKind {
 
 /// A record as the store holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
+pub struct Document {
     /// Grows by one with every change, from 1.
     pub revision: u64,
     /// The document.
@@ -56,7 +56,7 @@ pub struct Record {
 
 /// A change of a record, made as one atomic step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RecordChange<'a> {
+pub struct DocumentChange<'a> {
     /// The new text; `None` removes the record.
     pub text: Option<&'a str>,
     /// The revision that the record must have, 0 for none.
@@ -67,20 +67,20 @@ pub struct RecordChange<'a> {
 
 /// What became of a record's change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecordOutcome {
+pub enum DocumentOutcome {
     /// Written; the record now has this revision, 0 if it was removed.
     Stored(u64),
     /// Not written: no other record contains the text that one must contain.
     NoOther,
     /// Not written; the store holds this revision, 0 for none.
     Conflict(u64),
-    /// Not written: there are [`RECORDS_MAX`] of this kind.
+    /// Not written: there are [`DOCUMENTS_MAX`] of this kind.
     Full,
 }
 
 /// A stream of entries, the oldest of which are dropped.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stream {
+pub enum LogName {
     /// What superusers did, and what was changed beside the API.
     Audit,
     /// What operators did with what is a tenant's. Whoever fills it with changes displaces events of that tenant only.
@@ -93,7 +93,7 @@ pub enum Stream {
     FiveMinutes(QueueId),
 }
 
-impl Stream {
+impl LogName {
     /// Most entries that are kept. A little more may be there for a while.
     #[must_use]
     pub const fn keeps(&self) -> usize {
@@ -158,7 +158,7 @@ pub struct Entry {
 
 /// What notes there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum NoteKind {
+pub enum EphemeralKind {
     /// An operator who signed in, by the hash of what their browser was given.
     SignIn,
     /// A sign-in under way at an identity provider, by the hash of what the browser was given.
@@ -187,7 +187,7 @@ pub enum NoteKind {
     TotpSetup,
 }
 
-impl NoteKind {
+impl EphemeralKind {
     /// The name in keys.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -211,68 +211,74 @@ impl NoteKind {
 
 /// Names a note. The id is made of letters, digits and `-` by whoever keeps it, never taken from a request as it came.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Note {
+pub struct EphemeralKey {
     /// What it is about.
-    pub kind: NoteKind,
+    pub kind: EphemeralKind,
     /// Which one.
     pub id: String,
 }
 
-impl Note {
+impl EphemeralKey {
     /// The note of this id.
     #[must_use]
-    pub fn new(kind: NoteKind, id: impl Into<String>) -> Self {
+    pub fn new(kind: EphemeralKind, id: impl Into<String>) -> Self {
         Self { kind, id: id.into() }
     }
 }
 
 /// Keeps records, streams and notes. Every operation is one atomic step at the store's own clock. How long a text may be
-/// is the caller's to say; a note lasts at most [`NOTE_TTL_MAX`] seconds.
+/// is the caller's to say; a note lasts at most [`EPHEMERAL_TTL_MAX`] seconds.
 ///
 /// # Errors
 /// Every operation fails with [`StoreError::Unavailable`] within the store's bounded timeout if it can't be done.
 #[async_trait]
-pub trait Records: Send + Sync {
+pub trait RecordStore: Send + Sync {
     /// The store's clock.
     async fn now(&self) -> Result<Micros, StoreError>;
 
     /// A record.
-    async fn record(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError>;
+    async fn record(&self, kind: DocumentKind, id: &str) -> Result<Option<Document>, StoreError>;
     /// All records of a kind, by id.
-    async fn records(&self, kind: RecordKind) -> Result<Vec<(String, Record)>, StoreError>;
+    async fn records(&self, kind: DocumentKind) -> Result<Vec<(String, Document)>, StoreError>;
     /// Writes a record over the revision `over`; with 0 only where there is none.
-    async fn put_record(&self, kind: RecordKind, id: &str, text: &str, over: u64) -> Result<RecordOutcome, StoreError> {
-        self.change_record(kind, id, RecordChange { text: Some(text), over, needs_other: None }).await
+    async fn put_document(
+        &self,
+        kind: DocumentKind,
+        id: &str,
+        text: &str,
+        over: u64,
+    ) -> Result<DocumentOutcome, StoreError> {
+        self.change_document(kind, id, DocumentChange { text: Some(text), over, needs_other: None }).await
     }
     /// Changes or removes a record.
-    async fn change_record(
+    async fn change_document(
         &self,
-        kind: RecordKind,
+        kind: DocumentKind,
         id: &str,
-        change: RecordChange<'_>,
-    ) -> Result<RecordOutcome, StoreError>;
+        change: DocumentChange<'_>,
+    ) -> Result<DocumentOutcome, StoreError>;
     /// Removes a record. Whether there was one.
-    async fn remove_record(&self, kind: RecordKind, id: &str) -> Result<bool, StoreError>;
+    async fn remove_document(&self, kind: DocumentKind, id: &str) -> Result<bool, StoreError>;
 
     /// Adds an entry to the end of a stream.
-    async fn append(&self, stream: &Stream, text: &str) -> Result<EntryId, StoreError>;
+    async fn append(&self, stream: &LogName, text: &str) -> Result<EntryId, StoreError>;
     /// Drops the entries of a stream that were made before an instant. Some of them may stay for a while.
-    async fn trim(&self, stream: &Stream, before: Micros) -> Result<(), StoreError>;
+    async fn trim(&self, stream: &LogName, before: Micros) -> Result<(), StoreError>;
     /// Up to `limit` (at most [`ENTRIES_MAX`]) entries, the newest first, from the one before `before` on.
-    async fn entries(&self, stream: &Stream, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError>;
+    async fn entries(&self, stream: &LogName, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError>;
 
     /// Writes a note that lapses after `seconds`.
-    async fn put_note(&self, note: &Note, text: &str, seconds: u64) -> Result<(), StoreError>;
+    async fn set_ephemeral(&self, note: &EphemeralKey, text: &str, seconds: u64) -> Result<(), StoreError>;
     /// Writes a note unless there is one. Whether it was written.
-    async fn claim(&self, note: &Note, text: &str, seconds: u64) -> Result<bool, StoreError>;
+    async fn claim(&self, note: &EphemeralKey, text: &str, seconds: u64) -> Result<bool, StoreError>;
     /// Adds one to the number that a note holds, `seconds` after which at the first it lapses. Returns the number.
-    async fn count(&self, note: &Note, seconds: u64) -> Result<u64, StoreError>;
+    async fn count(&self, note: &EphemeralKey, seconds: u64) -> Result<u64, StoreError>;
     /// Takes one back from the number that a note holds, if there is one.
-    async fn uncount(&self, note: &Note) -> Result<(), StoreError>;
+    async fn uncount(&self, note: &EphemeralKey) -> Result<(), StoreError>;
     /// What a note says.
-    async fn note(&self, note: &Note) -> Result<Option<String>, StoreError>;
+    async fn note(&self, note: &EphemeralKey) -> Result<Option<String>, StoreError>;
     /// Removes a note and returns what it said: only one of many who ask at once gets it.
-    async fn take_note(&self, note: &Note) -> Result<Option<String>, StoreError>;
+    async fn take_ephemeral(&self, note: &EphemeralKey) -> Result<Option<String>, StoreError>;
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 
-use crate::line::{FoundSession, LinePage, PurgeReport, Removal, Stats, Visit, VisitAnswer};
-use crate::purge_record::PurgeRecord;
+use crate::last_purge::LastPurge;
+use crate::line::{LinePage, LocatedSession, PurgeReport, Removed, Stats, Visit, VisitAnswer};
 use crate::settings::{Settings, Tenant};
-use crate::ticket::VerifiedTicket;
+use crate::ticket::Ticket;
 use crate::time::Micros;
 use crate::{QueueId, SessionId, TenantId};
 
@@ -58,11 +58,11 @@ pub trait Store: Send + Sync {
     /// A visit or a keepalive.
     async fn visit(&self, queue: &QueueId, visit: Visit) -> Result<VisitAnswer, StoreError>;
     /// The queue page was closed.
-    async fn away(&self, queue: &QueueId, ticket: VerifiedTicket) -> Result<Removal, StoreError>;
+    async fn away(&self, queue: &QueueId, ticket: Ticket) -> Result<Removed, StoreError>;
     /// The bearer leaves for good.
-    async fn leave(&self, queue: &QueueId, ticket: VerifiedTicket) -> Result<Removal, StoreError>;
+    async fn leave(&self, queue: &QueueId, ticket: Ticket) -> Result<Removed, StoreError>;
     /// An operator ends a session.
-    async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removal, StoreError>;
+    async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removed, StoreError>;
     /// Admits the next `count`, at most [`crate::line::RELEASE_BATCH`] in one go, whatever quota, rate or pause say.
     async fn release(&self, queue: &QueueId, count: u64) -> Result<u64, StoreError>;
     /// Admits this session, whatever quota, rate, pause or those before it say. Whether it waited.
@@ -72,7 +72,7 @@ pub trait Store: Send + Sync {
     /// The queue at a glance.
     async fn stats(&self, queue: &QueueId) -> Result<Stats, StoreError>;
     /// Where a session is.
-    async fn find(&self, queue: &QueueId, session: SessionId) -> Result<Option<FoundSession>, StoreError>;
+    async fn find(&self, queue: &QueueId, session: SessionId) -> Result<Option<LocatedSession>, StoreError>;
     /// A page of the line, from an arrival on.
     async fn page(&self, queue: &QueueId, from: Micros, limit: usize) -> Result<LinePage, StoreError>;
     /// Begins a new epoch: the line is empty, older tickets are void. Returns the new epoch.
@@ -95,9 +95,9 @@ pub trait Store: Send + Sync {
     async fn tenants(&self) -> Result<Vec<Tenant>, StoreError>;
     /// Notes what a round of the purge did, in place of what was noted before. The store's clock says when, whatever
     /// `at` of the record says.
-    async fn record_purge(&self, record: &PurgeRecord) -> Result<(), StoreError>;
+    async fn set_last_purge(&self, record: &LastPurge) -> Result<(), StoreError>;
     /// What the last round of the purge did; `None` if there was none, or the store lost it.
-    async fn last_purge(&self) -> Result<Option<PurgeRecord>, StoreError>;
+    async fn last_purge(&self) -> Result<Option<LastPurge>, StoreError>;
     /// Whether the store answers.
     async fn ping(&self) -> Result<(), StoreError>;
 }

@@ -1,7 +1,7 @@
 //! Tickets: the visitor's place, in the visitor's own hands. JWTs signed with HS256 and a secret of the deployment.
 //!
-//! A [`VerifiedTicket`] can only be made by [`TicketSigner::verify`], stores take nothing else, and signing takes the
-//! [`Place`] a store answered with: what was not verified is never signed anew.
+//! A [`Ticket`] can only be made by [`TicketSigner::verify`], stores take nothing else, and signing takes the
+//! [`SessionState`] a store answered with: what was not verified is never signed anew.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,7 +9,7 @@ use jsonwebtoken::{Algorithm, Header};
 use serde::{Deserialize, Serialize};
 
 use crate::keys::{KeyError, KeyList};
-use crate::line::{Census, Place};
+use crate::line::{Census, SessionState};
 use crate::time::Micros;
 use crate::token_crypto::{HS256_LEN, Hs256};
 use crate::{QueueId, SessionId};
@@ -56,9 +56,9 @@ struct Claims {
     r: Option<Micros>,
 }
 
-/// What a visitor is told of the line: kept in the ticket, so that the next answer goes on from there.
+/// What a visitor is shown of the line: kept in the ticket, so that the next answer goes on from there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Told {
+pub struct ShownEstimate {
     /// The position.
     pub position: Option<u64>,
     /// Median of the expected wait, in milliseconds.
@@ -70,18 +70,18 @@ pub struct Told {
 /// A ticket whose signature holds and whose queue is the one asked for. Whether its epoch and age are good is for the
 /// line to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VerifiedTicket {
+pub struct Ticket {
     epoch: u64,
     session: SessionId,
     arrival: Micros,
     admitted_at: Option<Micros>,
-    told: Told,
+    shown: ShownEstimate,
     signed_at: Micros,
     slot_expires_at: Option<Micros>,
     unconfirmed: bool,
 }
 
-impl VerifiedTicket {
+impl Ticket {
     /// The epoch in which it was signed.
     #[must_use]
     pub const fn epoch(&self) -> u64 {
@@ -109,13 +109,13 @@ impl VerifiedTicket {
     /// The position that was shown last.
     #[must_use]
     pub const fn position(&self) -> Option<u64> {
-        self.told.position
+        self.shown.position
     }
 
     /// Median of the wait that was shown last, in milliseconds.
     #[must_use]
     pub const fn wait_ms(&self) -> Option<u64> {
-        self.told.wait_ms
+        self.shown.wait_ms
     }
 
     /// When it was signed, by the store's clock.
@@ -140,7 +140,7 @@ impl VerifiedTicket {
     /// Who was active when it was signed.
     #[must_use]
     pub const fn census(&self) -> Option<Census> {
-        self.told.census
+        self.shown.census
     }
 }
 
@@ -152,13 +152,13 @@ pub enum TicketError {
     TooLong,
     /// Not a token, or one that names no known key or another algorithm.
     #[error("not one of ours")]
-    Foreign,
+    UnknownKey,
     /// The signature does not hold.
     #[error("forged")]
-    Forged,
+    BadSignature,
     /// Signed for another queue.
     #[error("of another queue")]
-    OtherQueue,
+    WrongQueue,
 }
 
 struct SigningKey {
@@ -200,30 +200,37 @@ impl TicketSigner {
         queue: &QueueId,
         epoch: u64,
         now: Micros,
-        place: &Place,
+        place: &SessionState,
         position: Option<u64>,
     ) -> Option<String> {
-        self.sign_told(queue, epoch, now, place, Told { position, ..Told::default() })
+        self.sign_with_estimate(queue, epoch, now, place, ShownEstimate { position, ..ShownEstimate::default() })
     }
 
-    /// Signs the place that a store answered with, and all that the visitor is told.
+    /// Signs the place that a store answered with, and all that the visitor is shown.
     ///
     /// Returns `None` only if the claims could not be written, which they always can.
     #[must_use]
-    pub fn sign_told(&self, queue: &QueueId, epoch: u64, now: Micros, place: &Place, told: Told) -> Option<String> {
+    pub fn sign_with_estimate(
+        &self,
+        queue: &QueueId,
+        epoch: u64,
+        now: Micros,
+        place: &SessionState,
+        shown: ShownEstimate,
+    ) -> Option<String> {
         let claims = Claims {
             q: queue.clone(),
             e: epoch,
             s: place.session,
             a: place.arrival,
             n: place.admitted_at,
-            p: told.position,
-            w: told.wait_ms,
+            p: shown.position,
+            w: shown.wait_ms,
             t: now,
             x: place.admitted_at.map(|_| place.expires_at.since(now)),
             u: !place.confirmed,
-            c: told.census.map(|census| census.active),
-            r: told.census.map(|census| census.reached),
+            c: shown.census.map(|census| census.active),
+            r: shown.census.map(|census| census.reached),
         };
         let key = self.keys.first()?;
         let mut token = String::with_capacity(TICKET_MAX);
@@ -240,30 +247,31 @@ impl TicketSigner {
     ///
     /// # Errors
     /// Why it is none; nothing a visitor sends can do more than that.
-    pub fn verify(&self, queue: &QueueId, token: &[u8]) -> Result<VerifiedTicket, TicketError> {
+    pub fn verify(&self, queue: &QueueId, token: &[u8]) -> Result<Ticket, TicketError> {
         if token.len() > TICKET_MAX {
             return Err(TicketError::TooLong);
         }
-        let token = std::str::from_utf8(token).map_err(|_| TicketError::Foreign)?;
-        let (message, signature) = token.rsplit_once('.').ok_or(TicketError::Foreign)?;
-        let (header, claims) = message.split_once('.').ok_or(TicketError::Foreign)?;
-        let key = self.keys.iter().find(|key| key.header == header).ok_or(TicketError::Foreign)?;
+        let token = std::str::from_utf8(token).map_err(|_| TicketError::UnknownKey)?;
+        let (message, signature) = token.rsplit_once('.').ok_or(TicketError::UnknownKey)?;
+        let (header, claims) = message.split_once('.').ok_or(TicketError::UnknownKey)?;
+        let key = self.keys.iter().find(|key| key.header == header).ok_or(TicketError::UnknownKey)?;
         let mut decoded = [0; TICKET_MAX];
         let signature = decode(signature, &mut decoded[..HS256_LEN])?;
         if !key.secret.verify(message.as_bytes(), signature) {
-            return Err(TicketError::Forged);
+            return Err(TicketError::BadSignature);
         }
-        let claims: Claims = serde_json::from_slice(decode(claims, &mut decoded)?).map_err(|_| TicketError::Forged)?;
+        let claims: Claims =
+            serde_json::from_slice(decode(claims, &mut decoded)?).map_err(|_| TicketError::BadSignature)?;
         if claims.q != *queue {
-            return Err(TicketError::OtherQueue);
+            return Err(TicketError::WrongQueue);
         }
         let census = claims.c.map(|active| Census { at: claims.t, active, reached: claims.r.unwrap_or(Micros(0)) });
-        Ok(VerifiedTicket {
+        Ok(Ticket {
             epoch: claims.e,
             session: claims.s,
             arrival: claims.a,
             admitted_at: claims.n,
-            told: Told { position: claims.p, wait_ms: claims.w, census },
+            shown: ShownEstimate { position: claims.p, wait_ms: claims.w, census },
             signed_at: claims.t,
             slot_expires_at: claims.x.map(|left| Micros(claims.t.0.saturating_add(left))),
             unconfirmed: claims.u,
@@ -273,7 +281,7 @@ impl TicketSigner {
 
 /// What a part of a token says. One that is longer than `room` is none of ours.
 fn decode<'a>(part: &str, room: &'a mut [u8]) -> Result<&'a [u8], TicketError> {
-    let length = URL_SAFE_NO_PAD.decode_slice(part, room).map_err(|_| TicketError::Forged)?;
+    let length = URL_SAFE_NO_PAD.decode_slice(part, room).map_err(|_| TicketError::BadSignature)?;
     Ok(&room[..length])
 }
 
@@ -285,12 +293,12 @@ mod tests {
 
     use super::*;
 
-    fn place() -> Place {
-        Place {
+    fn place() -> SessionState {
+        SessionState {
             session: SessionId::from_bytes([3; 14]),
             arrival: Micros(1_700_000_000_000_001),
             admitted_at: None,
-            rank: 7,
+            position: 7,
             expires_at: Micros(1_700_000_060_500_000),
             confirmed: true,
         }
@@ -318,8 +326,8 @@ mod tests {
         assert_eq!(verified.signed_at(), Micros(1_700_000_000_500_000));
         assert_eq!((verified.slot_expires_at(), verified.is_unconfirmed(), verified.census()), (None, false, None));
         let census = Census { at: Micros(1_700_000_000_500_000), active: 10_000_000, reached: place().arrival };
-        let told = Told { position: Some(7), wait_ms: Some(604_800_000), census: Some(census) };
-        let telling = signer.sign_told(&queue(), 4, Micros(1_700_000_000_500_000), &place(), told).unwrap();
+        let shown = ShownEstimate { position: Some(7), wait_ms: Some(604_800_000), census: Some(census) };
+        let telling = signer.sign_with_estimate(&queue(), 4, Micros(1_700_000_000_500_000), &place(), shown).unwrap();
         let verified = signer.verify(&queue(), telling.as_bytes()).unwrap();
         assert_eq!((verified.wait_ms(), verified.census()), (Some(604_800_000), Some(census)));
         assert!(telling.len() < 400, "{}", telling.len());
@@ -329,7 +337,7 @@ mod tests {
     fn an_admitted_ticket_says_when_its_slot_expires() {
         let signer = signer("k1", 1);
         let now = Micros(1_700_000_000_500_000);
-        let place = Place { admitted_at: Some(now), confirmed: false, ..place() };
+        let place = SessionState { admitted_at: Some(now), confirmed: false, ..place() };
         let token = signer.sign(&queue(), 4, now, &place, None).unwrap();
         let verified = signer.verify(&queue(), token.as_bytes()).unwrap();
         assert_eq!((verified.slot_expires_at(), verified.is_unconfirmed()), (Some(place.expires_at), true));
@@ -339,7 +347,7 @@ mod tests {
     fn a_ticket_of_another_queue_is_none() {
         let signer = signer("k1", 1);
         let other: QueueId = "other".parse().unwrap();
-        assert_eq!(signer.verify(&other, ticket(&signer).as_bytes()), Err(TicketError::OtherQueue));
+        assert_eq!(signer.verify(&other, ticket(&signer).as_bytes()), Err(TicketError::WrongQueue));
     }
 
     #[test]
@@ -350,7 +358,7 @@ mod tests {
             (TicketSigner::new(&old).unwrap(), TicketSigner::new(&new).unwrap(), TicketSigner::new(&both).unwrap());
         assert!(both.verify(&queue(), ticket(&old).as_bytes()).is_ok());
         assert!(new.verify(&queue(), ticket(&both).as_bytes()).is_ok());
-        assert_eq!(new.verify(&queue(), ticket(&old).as_bytes()), Err(TicketError::Foreign));
+        assert_eq!(new.verify(&queue(), ticket(&old).as_bytes()), Err(TicketError::UnknownKey));
     }
 
     #[test]
@@ -391,7 +399,10 @@ mod tests {
 
     #[test]
     fn a_ticket_signed_with_another_secret_is_forged() {
-        assert_eq!(signer("k1", 1).verify(&queue(), ticket(&signer("k1", 2)).as_bytes()), Err(TicketError::Forged));
+        assert_eq!(
+            signer("k1", 1).verify(&queue(), ticket(&signer("k1", 2)).as_bytes()),
+            Err(TicketError::BadSignature)
+        );
     }
 
     proptest! {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Microseconds in a second.
 pub const MICROS_PER_SECOND: u64 = 1_000_000;
 
-/// An instant by the store's clock, in microseconds since 1970. Stays below 2^53, so that it is exact as a double too.
+/// An instant by the store's clock, in microseconds since 1970. StayCounts below 2^53, so that it is exact as a double too.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Micros(pub u64);
@@ -16,7 +16,7 @@ pub struct Micros(pub u64);
 impl Micros {
     /// This many seconds later.
     #[must_use]
-    pub const fn plus_seconds(self, seconds: u64) -> Self {
+    pub const fn add_seconds(self, seconds: u64) -> Self {
         Self(self.0.saturating_add(seconds.saturating_mul(MICROS_PER_SECOND)))
     }
 

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use vestibule_core::settings::{Mode, RequestFacts, RuleAction, Settings, decide, parse_document};
+use vestibule_core::settings::{Mode, RequestAttributes, RuleAction, Settings, decide, parse_settings_document};
 
 fn queue() -> Value {
     json!({
@@ -94,7 +94,7 @@ fn all_that_is_wrong_is_named_at_once() {
 fn a_document_s_tables_must_agree_with_each_other() {
     let document = json!({ "tenants": [{ "id": "acme", "name": "A" }, { "id": "acme", "name": "B" }],
         "queues": [queue(), queue(), with("tenant", json!("other"))] });
-    let errors = parse_document(&document).unwrap_err();
+    let errors = parse_settings_document(&document).unwrap_err();
     let named: Vec<&str> = errors.iter().map(|error| error.field.as_str()).collect();
     assert_eq!(named, ["tenants[1].id", "queues[1].id", "queues[2].id", "queues[2].tenant"]);
 }
@@ -125,7 +125,7 @@ fn settings_survive_being_written() {
 
 fn action(rules: &Value, path: &str) -> Option<RuleAction> {
     let settings = Settings::from_value(&with("rules", rules.clone())).unwrap();
-    let facts = RequestFacts { path, method: "GET", header: &|_| None, cookie: &|_| None, source: None };
+    let facts = RequestAttributes { path, method: "GET", header: &|_| None, cookie: &|_| None, source: None };
     let ruling = decide(&[&settings.rules], &facts);
     ruling.queue.map(|_| ruling.action)
 }
@@ -175,7 +175,7 @@ proptest! {
         if let Err(errors) = Settings::from_value(&with(field, value.clone())) {
             prop_assert!(errors.iter().all(|error| !error.field.is_empty() && !error.fault.to_string().is_empty()));
         }
-        let _ = parse_document(&json!({ "queues": [value.clone()], "tenants": value }));
+        let _ = parse_settings_document(&json!({ "queues": [value.clone()], "tenants": value }));
     }
 
     #[test]

@@ -134,9 +134,9 @@ pub(crate) fn set_cookie(queue: &Queue, name: &str, value: &str, max_age: u64, s
     format!("{name}={value}; Path=/; Max-Age={max_age}; HttpOnly; SameSite=Lax{domain}{secure}")
 }
 
-/// The standing as JSON.
+/// The visitor status as JSON.
 pub(crate) fn standing_json(status: StatusCode, seen: &Seen, served: &Served) -> Response {
-    let mut response = (status, Json(&served.standing)).into_response();
+    let mut response = (status, Json(&served.visitor_status)).into_response();
     let headers = response.headers_mut();
     personal(headers);
     headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-site"));

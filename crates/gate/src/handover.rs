@@ -5,8 +5,8 @@ use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use tracing::{info, warn};
-use vestibule_core::settings::{HandoverKind, Origin, Reach, is_below};
-use vestibule_core::{QueueId, Standing, StandingState};
+use vestibule_core::settings::{HandoverKind, Origin, Reach, is_subdomain_of};
+use vestibule_core::{QueueId, VisitorState, VisitorStatus};
 use vestibule_http::{AnswerLimit, ApiError, Decision, Outcome};
 use vestibule_themes::PlainPage;
 
@@ -89,7 +89,7 @@ pub(crate) fn renew_pass_cookie(gate: &Gate, seen: &Seen, served: &Served, heade
 
 fn cookie_reaches(seen: &Seen, served: &Served, origin: &Origin) -> bool {
     match &served.queue.settings.cookie_domain {
-        Some(domain) => origin.host() == domain || is_below(origin.host(), domain),
+        Some(domain) => origin.host() == domain || is_subdomain_of(origin.host(), domain),
         None => seen.host.as_deref() == Some(origin.host()),
     }
 }
@@ -188,8 +188,8 @@ async fn too_large(gate: &Gate, seen: &Seen, served: &Served, limit: AnswerLimit
 /// asks the proxy again.
 async fn checked(gate: &Gate, seen: &Seen, served: &Served) -> Response {
     let mut response = if seen.is_navigation() {
-        let standing = Standing { state: StandingState::Admitted, ..served.standing.clone() };
-        queue_page(gate, seen, &Served { standing, ..copy_of(served) }, StatusCode::OK).await
+        let visitor_status = VisitorStatus { state: VisitorState::Admitted, ..served.visitor_status.clone() };
+        queue_page(gate, seen, &Served { visitor_status, ..copy_of(served) }, StatusCode::OK).await
     } else {
         let mut response = Body::empty().into_response();
         personal(response.headers_mut());
@@ -201,7 +201,12 @@ async fn checked(gate: &Gate, seen: &Seen, served: &Served) -> Response {
 }
 
 fn copy_of(served: &Served) -> Served {
-    Served { queue: served.queue.clone(), standing: served.standing.clone(), ticket: served.ticket.clone(), ..*served }
+    Served {
+        queue: served.queue.clone(),
+        visitor_status: served.visitor_status.clone(),
+        ticket: served.ticket.clone(),
+        ..*served
+    }
 }
 
 /// Why a request passes although nobody was admitted, so that an origin that asks for passes lets it through.

@@ -108,7 +108,17 @@ pub(crate) async fn judge_visit(gate: &Gate, seen: &Seen, queue: Arc<Queue>) -> 
 /// A request that passes without being anybody's visit.
 pub(crate) fn bypassing(gate: &Gate, queue: Arc<Queue>) -> Served {
     let now = gate.clock.now();
-    let standing = crate::standing::unavailable(&queue.settings, None, now);
+    let visitor_status = crate::visitor_status::unavailable(&queue.settings, None, now);
     let outcome = Outcome::Bypassed;
-    Served { queue, standing, ticket: None, admitted: None, passes: true, now, known: false, outcome, store_time: None }
+    Served {
+        queue,
+        visitor_status,
+        ticket: None,
+        admitted: None,
+        passes: true,
+        now,
+        known: false,
+        outcome,
+        store_time: None,
+    }
 }

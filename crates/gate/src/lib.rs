@@ -13,7 +13,7 @@
 //! # }
 //! ```
 //!
-//! The parts, in the order in which a request meets them: `request` reads it, `visit` asks the store, `standing`
+//! The parts, in the order in which a request meets them: `request` reads it, `visit` asks the store, `visitor status`
 //! puts the answer in words for the visitor, `handover` and `page` answer; `own` has one file an own endpoint.
 
 mod answer;
@@ -29,11 +29,11 @@ mod pass;
 mod proxy;
 mod reason;
 mod request;
-mod standing;
 mod state;
 mod throttle;
 mod tunnel;
 mod visit;
+mod visitor_status;
 mod witness;
 
 pub use config::{GateConfig, GateConfigError};

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, Method, StatusCode, header};
 use vestibule_core::settings::HOST_GAP;
-use vestibule_core::{MICROS_PER_SECOND, SessionId, Standing};
+use vestibule_core::{MICROS_PER_SECOND, SessionId, VisitorStatus};
 use vestibule_http::{Decision, Outcome, Queue};
 use vestibule_themes::{PageView, PlainPage, Themes, negotiate};
 
@@ -22,7 +22,7 @@ const RELOAD_MIN: u64 = 10;
 pub(crate) async fn queue_page(gate: &Gate, seen: &Seen, served: &Served, status: StatusCode) -> Response {
     let queue = &served.queue;
     let nonce = nonce();
-    let entered = Standing { enter_url: Some(seen.path_and_query()), ..served.standing.clone() };
+    let entered = VisitorStatus { enter_url: Some(seen.path_and_query()), ..served.visitor_status.clone() };
     let (asset_base, logo) = assets(gate, queue).await;
     let (queue_name, brand_name) = names(seen, queue);
     let view = PageView {
@@ -53,14 +53,14 @@ pub(crate) async fn error_page(
     let (asset_base, logo) = assets(gate, queue).await;
     let (queue_name, brand_name) = names(seen, queue);
     let line = &queue.settings.line;
-    let session_left = served.admitted.map(|_| served.standing.expires_in.unwrap_or(line.active_ttl));
+    let session_left = served.admitted.map(|_| served.visitor_status.expires_in.unwrap_or(line.active_ttl));
     let view = PageView {
         refresh_seconds: if seen.method == Method::GET { PlainPage::RETRY_SECONDS } else { 0 },
         kept_seconds: session_left,
         logo: logo.as_deref(),
         queue_name: &queue_name,
         brand_name: &brand_name,
-        ..view(seen, served, &served.standing, &nonce, &asset_base)
+        ..view(seen, served, &served.visitor_status, &nonce, &asset_base)
     };
     let body = gate.themes.error_page(queue.settings.theme.as_ref(), page, &view).await;
     let mut response = html(seen, status, &nonce, body);
@@ -79,13 +79,13 @@ fn names(seen: &Seen, queue: &Queue) -> (String, String) {
 fn view<'a>(
     seen: &Seen,
     served: &'a Served,
-    standing: &'a Standing,
+    visitor_status: &'a VisitorStatus,
     nonce: &'a str,
     asset_base: &'a str,
 ) -> PageView<'a> {
     let Queue { settings, tenant, .. } = &*served.queue;
     PageView {
-        standing,
+        visitor_status,
         queue_name: &settings.name,
         brand_name: tenant.as_ref().map_or("", |tenant| &tenant.name),
         colour: tenant.as_ref().and_then(|tenant| tenant.colour.as_ref()?.parse().ok()),
@@ -93,7 +93,7 @@ fn view<'a>(
         language: negotiate(seen.header("accept-language")),
         nonce,
         asset_base,
-        refresh_seconds: refresh_seconds(standing.poll_after, settings.line.waiting_ttl),
+        refresh_seconds: refresh_seconds(visitor_status.poll_after, settings.line.waiting_ttl),
         hold_seconds: settings.line.hold_ttl,
         claim_seconds: settings.line.claim_ttl,
         kept_seconds: None,
@@ -108,7 +108,7 @@ fn refresh_seconds(poll_after: u64, waiting_ttl: u64) -> u64 {
 /// For how long the ticket of a visitor who can't join now holds their position.
 fn kept(gate: &Gate, seen: &Seen, served: &Served) -> Option<u64> {
     let settings = &served.queue.settings;
-    if served.standing.session.is_some() && served.outcome != Outcome::Unavailable {
+    if served.visitor_status.session.is_some() && served.outcome != Outcome::Unavailable {
         return Some(settings.line.hold_ttl);
     }
     let ticket = Served::ticket_of(gate, seen, &served.queue)?;

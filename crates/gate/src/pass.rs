@@ -58,7 +58,7 @@ impl PassCache {
             return None;
         }
         let token = HeaderValue::try_from(self.signer.sign(queue, slot.session, now, ttl)?).ok()?;
-        let pass = Pass { token, expires_at: Micros(now.seconds() * MICROS_PER_SECOND).plus_seconds(ttl) };
+        let pass = Pass { token, expires_at: Micros(now.seconds() * MICROS_PER_SECOND).add_seconds(ttl) };
         self.fresh.insert(key, pass.clone());
         Some(pass)
     }

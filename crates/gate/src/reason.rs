@@ -2,14 +2,10 @@
 
 use vestibule_core::line::{Mode, VisitAnswer};
 use vestibule_core::settings::Settings;
-use vestibule_core::{EndReason, MICROS_PER_SECOND, VerifiedTicket};
+use vestibule_core::{EndReason, MICROS_PER_SECOND, Ticket};
 
 /// `None` for whoever came without a ticket, still has its session, or may come back to it later.
-pub(crate) fn end_reason(
-    settings: &Settings,
-    answer: &VisitAnswer,
-    ticket: Option<&VerifiedTicket>,
-) -> Option<EndReason> {
+pub(crate) fn end_reason(settings: &Settings, answer: &VisitAnswer, ticket: Option<&Ticket>) -> Option<EndReason> {
     let ticket = ticket?;
     let gone = match &answer.place {
         Some(place) => place.session != ticket.session(),

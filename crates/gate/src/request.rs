@@ -8,8 +8,8 @@ use http::header::AsHeaderName;
 use http::request::Parts;
 use http::{Extensions, HeaderMap, HeaderName, Method, Uri, header};
 use vestibule_core::cookie::{cookie_values, cookies};
-use vestibule_core::settings::{RequestFacts, normalise_host};
-use vestibule_core::{QueueId, TicketSigner, VerifiedTicket};
+use vestibule_core::settings::{RequestAttributes, normalise_host};
+use vestibule_core::{QueueId, Ticket, TicketSigner};
 use vestibule_http::{Queue, RequestOrigin, request_origin};
 
 use crate::answer::ticket_cookies;
@@ -29,7 +29,7 @@ const PURPOSES: [HeaderName; 4] = [
 ];
 /// Most tickets of one request that are verified. Another host of the site can set as many cookies of that name as a
 /// browser keeps; each costs a few microseconds.
-const TICKETS_TRIED: usize = 64;
+const TICKETS_VERIFIED_MAX: usize = 64;
 
 /// The other end of the connection, as the server that accepted it says; `None` for a socket file.
 #[derive(Debug, Clone, Copy)]
@@ -161,8 +161,8 @@ impl Seen {
     }
 
     /// What the rules may ask.
-    pub(crate) fn facts<T>(&self, use_facts: impl FnOnce(&RequestFacts<'_>) -> T) -> T {
-        use_facts(&RequestFacts {
+    pub(crate) fn facts<T>(&self, use_facts: impl FnOnce(&RequestAttributes<'_>) -> T) -> T {
+        use_facts(&RequestAttributes {
             path: &self.path,
             method: self.method.as_str(),
             header: &|name| self.header(name),
@@ -189,13 +189,13 @@ impl Seen {
 
     /// The ticket of this queue that the request carries. Of several that verify: one of this epoch, which no other host
     /// of the site can have set, and of these the one signed last.
-    pub(crate) fn ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<VerifiedTicket> {
+    pub(crate) fn ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<Ticket> {
         let id: &QueueId = &queue.settings.id;
         let [host_only, plain] = ticket_cookies(queue);
         let in_header = self.headers.get_all(TICKET_HEADER).into_iter().map(http::HeaderValue::as_bytes);
         let own = in_header.chain(cookie_values(self.cookie_headers(), &host_only)).map(|token| (true, token));
         let tokens = own.chain(cookie_values(self.cookie_headers(), &plain).map(|token| (false, token)));
-        let verified = tokens.filter(|(_, token)| !token.is_empty()).take(TICKETS_TRIED);
+        let verified = tokens.filter(|(_, token)| !token.is_empty()).take(TICKETS_VERIFIED_MAX);
         let verified = verified.filter_map(|(is_own, token)| match signer.verify(id, token) {
             Ok(ticket) => Some((is_own, ticket)),
             Err(reason) => {
@@ -203,7 +203,7 @@ impl Seen {
                 None
             }
         });
-        let rank = |(is_own, ticket): &(bool, VerifiedTicket)| {
+        let rank = |(is_own, ticket): &(bool, Ticket)| {
             (ticket.epoch() == queue.settings.line.epoch, *is_own, ticket.signed_at())
         };
         verified.max_by_key(rank).map(|(_, ticket)| ticket)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use tracing::debug;
-use vestibule_core::line::FoundState;
+use vestibule_core::line::SessionLocation;
 use vestibule_core::{Micros, QueueId, SessionId, Store};
 use vestibule_http::Queue;
 
@@ -38,7 +38,7 @@ async fn end_of(store: &dyn Store, now: impl Fn() -> Micros, queue: &QueueId, se
     loop {
         sleep(LOOK_EVERY).await;
         let Ok(found) = store.find(queue, session).await else { continue };
-        let active = found.filter(|found| matches!(found.state, FoundState::Admitted { .. }));
+        let active = found.filter(|found| matches!(found.state, SessionLocation::Active { .. }));
         if active.is_none_or(|found| found.expires_at <= now()) {
             debug!(%queue, %session, "a tunnel ends with its session");
             return;

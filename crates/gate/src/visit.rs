@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 use tracing::{debug, warn};
-use vestibule_core::line::{Mode, Presentation, Visit, VisitAnswer};
+use vestibule_core::line::{Mode, Visit, VisitAnswer, VisitKind};
 use vestibule_core::settings::StoreFailure;
-use vestibule_core::{Micros, SessionId, Standing, StandingState, StoreError, Told, VerifiedTicket};
+use vestibule_core::{Micros, SessionId, ShownEstimate, StoreError, Ticket, VisitorState, VisitorStatus};
 use vestibule_http::{Decision, Outcome, Queue};
 
 use crate::pass::Slot;
 use crate::reason::end_reason;
 use crate::request::Seen;
-use crate::standing::{standing_of, unavailable};
 use crate::state::Gate;
+use crate::visitor_status::{standing_of, unavailable};
 
 /// Whether this request may join the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(crate) enum Joining {
 pub(crate) struct Served {
     /// The queue, with the settings that ruled.
     pub(crate) queue: Arc<Queue>,
-    pub(crate) standing: Standing,
+    pub(crate) visitor_status: VisitorStatus,
     /// The ticket signed anew; `None` where the store saw nobody, or was not asked.
     pub(crate) ticket: Option<String>,
     /// The slot of the session, if it may pass.
@@ -47,7 +47,7 @@ pub(crate) struct Served {
 }
 
 /// What a fresh, admitted ticket passes without asking the store (`recheck_after`).
-pub(crate) fn passes_unasked(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&VerifiedTicket>) -> Option<Served> {
+pub(crate) fn passes_unasked(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&Ticket>) -> Option<Served> {
     let settings = &queue.settings;
     let ticket = ticket.filter(|ticket| ticket.epoch() == settings.line.epoch)?;
     let admitted_at = ticket.admitted_at()?;
@@ -55,28 +55,23 @@ pub(crate) fn passes_unasked(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&Ve
     // A ticket signed after now was signed before the clock stepped back.
     let age = now.0.checked_sub(ticket.signed_at().0)?;
     let fresh = age < settings.recheck_after * vestibule_core::MICROS_PER_SECOND;
-    let outlived = settings.line.max_session.is_some_and(|most| admitted_at.plus_seconds(most) <= now);
+    let outlived = settings.line.max_session.is_some_and(|most| admitted_at.add_seconds(most) <= now);
     let slot = slot_of(ticket).filter(|slot| now < slot.expires_at)?;
     (fresh && !outlived && gate.clock.is_known())
         .then(|| admitted_by_ticket(queue, ticket, slot, now, Outcome::Rechecked))
 }
 
 /// The slot that the ticket tells of.
-fn slot_of(ticket: &VerifiedTicket) -> Option<Slot> {
+fn slot_of(ticket: &Ticket) -> Option<Slot> {
     Some(Slot { session: ticket.session(), expires_at: ticket.slot_expires_at()? })
 }
 
-fn admitted_by_ticket(
-    queue: &Arc<Queue>,
-    ticket: &VerifiedTicket,
-    slot: Slot,
-    now: Micros,
-    outcome: Outcome,
-) -> Served {
-    let standing = Standing { state: StandingState::Admitted, ..unavailable(&queue.settings, Some(ticket), now) };
+fn admitted_by_ticket(queue: &Arc<Queue>, ticket: &Ticket, slot: Slot, now: Micros, outcome: Outcome) -> Served {
+    let visitor_status =
+        VisitorStatus { state: VisitorState::Admitted, ..unavailable(&queue.settings, Some(ticket), now) };
     Served {
         queue: queue.clone(),
-        standing,
+        visitor_status,
         ticket: None,
         admitted: Some(slot),
         passes: true,
@@ -91,7 +86,7 @@ fn admitted_by_ticket(
 pub(crate) async fn serve(
     gate: &Gate,
     queue: Arc<Queue>,
-    ticket: Option<VerifiedTicket>,
+    ticket: Option<Ticket>,
     joining: Joining,
     enter_url: Option<String>,
 ) -> Served {
@@ -114,12 +109,12 @@ pub(crate) async fn serve(
 async fn ask(
     gate: &Gate,
     queue: &Arc<Queue>,
-    ticket: Option<&VerifiedTicket>,
+    ticket: Option<&Ticket>,
     joining: Joining,
 ) -> Result<(Arc<Queue>, VisitAnswer), StoreError> {
     let id = &queue.settings.id;
     let deadline = Instant::now() + gate.store_timeout;
-    let next = |ticket: &VerifiedTicket| ticket.session().successor(ticket.signed_at().0);
+    let next = |ticket: &Ticket| ticket.session().successor(ticket.signed_at().0);
     let join = (joining == Joining::Joins).then(|| ticket.map_or_else(SessionId::random, next));
     let witness = gate.witnesses.of(id, queue.settings.line.waiting_ttl);
     let visit = Visit { ticket: ticket.cloned(), join, witness };
@@ -159,7 +154,7 @@ async fn visited(gate: &Gate, queue: &Arc<Queue>, mut visit: Visit) -> Result<Vi
         answer = gate.store.visit(id, visit.clone()).await;
     }
     let answer = answer?;
-    let refused = answer.presentation == Presentation::Absent && answer.mode.takes_newcomers();
+    let refused = answer.kind == VisitKind::Absent && answer.mode.accepts_joins();
     if !refused || visit.join.is_none() {
         return Ok(answer);
     }
@@ -171,25 +166,37 @@ fn answered(
     gate: &Gate,
     queue: Arc<Queue>,
     answer: &VisitAnswer,
-    ticket: Option<&VerifiedTicket>,
+    ticket: Option<&Ticket>,
     enter_url: Option<String>,
 ) -> Served {
-    let (mut standing, wait) = standing_of(&queue.settings, answer, ticket, enter_url);
-    standing.reason = end_reason(&queue.settings, answer, ticket);
+    let (mut visitor_status, wait) = standing_of(&queue.settings, answer, ticket, enter_url);
+    visitor_status.reason = end_reason(&queue.settings, answer, ticket);
     let wait_ms = wait.map(|wait| wait.p50_ms);
-    let told = Told { position: standing.position, wait_ms, census: Some(answer.census()) };
+    let shown = ShownEstimate { position: visitor_status.position, wait_ms, census: Some(answer.census()) };
     let id = &queue.settings.id;
     let active = answer.place.filter(|place| place.admitted_at.is_some());
     let admitted = active.map(|place| Slot { session: place.session, expires_at: place.expires_at });
-    if answer.presentation != Presentation::Present {
-        debug!(queue = %id, session = ?standing.session, presentation = ?answer.presentation, state = standing.state.as_str());
+    if answer.kind != VisitKind::Renewed {
+        debug!(queue = %id, session = ?visitor_status.session, presentation = ?answer.kind, state = visitor_status.state.as_str());
     }
-    let signed =
-        answer.place.as_ref().and_then(|place| gate.tickets.sign_told(id, answer.epoch, answer.now, place, told));
-    let known = ticket.is_some_and(|ticket| standing.session == Some(ticket.session()));
+    let signed = answer
+        .place
+        .as_ref()
+        .and_then(|place| gate.tickets.sign_with_estimate(id, answer.epoch, answer.now, place, shown));
+    let known = ticket.is_some_and(|ticket| visitor_status.session == Some(ticket.session()));
     let passes = admitted.is_some() || answer.mode == Mode::Bypass;
     let outcome = outcome_of(answer, admitted.is_some());
-    Served { queue, standing, ticket: signed, admitted, passes, now: answer.now, known, outcome, store_time: None }
+    Served {
+        queue,
+        visitor_status,
+        ticket: signed,
+        admitted,
+        passes,
+        now: answer.now,
+        known,
+        outcome,
+        store_time: None,
+    }
 }
 
 fn outcome_of(answer: &VisitAnswer, admitted: bool) -> Outcome {
@@ -203,7 +210,7 @@ fn outcome_of(answer: &VisitAnswer, admitted: bool) -> Outcome {
 }
 
 /// What holds while the store is away. Nothing is signed: the store has not seen it.
-fn store_failed(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&VerifiedTicket>) -> Served {
+fn store_failed(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&Ticket>) -> Served {
     let settings = &queue.settings;
     let now = gate.clock.now();
     let ticket = ticket.filter(|ticket| ticket.epoch() == settings.line.epoch);
@@ -211,18 +218,18 @@ fn store_failed(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&VerifiedTicket>
     if let Some((ticket, slot)) = active.filter(|(_, slot)| now < slot.expires_at) {
         return admitted_by_ticket(queue, ticket, slot, now, Outcome::Unavailable);
     }
-    let standing = unavailable(settings, ticket, now);
+    let visitor_status = unavailable(settings, ticket, now);
     let (state, passes) = match settings.store_failure {
-        StoreFailure::Tickets => (StandingState::Unavailable, false),
-        StoreFailure::Closed => (StandingState::Closed, false),
-        StoreFailure::Open => (StandingState::Admitted, true),
+        StoreFailure::Tickets => (VisitorState::Unavailable, false),
+        StoreFailure::Closed => (VisitorState::Closed, false),
+        StoreFailure::Open => (VisitorState::Admitted, true),
     };
-    let standing = Standing { state, ..standing };
+    let visitor_status = VisitorStatus { state, ..visitor_status };
     let known = ticket.is_some();
     let outcome = Outcome::Unavailable;
     Served {
         queue: queue.clone(),
-        standing,
+        visitor_status,
         ticket: None,
         admitted: None,
         passes,
@@ -236,16 +243,16 @@ fn store_failed(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&VerifiedTicket>
 impl Served {
     /// What was decided, for those around the gate.
     pub(crate) fn decision(&self) -> Decision {
-        decision(self.outcome, &self.queue, self.standing.session, self.store_time)
+        decision(self.outcome, &self.queue, self.visitor_status.session, self.store_time)
     }
 
     /// Seconds to ask again after, as a `Retry-After` header has it.
     pub(crate) fn retry_after(&self) -> http::HeaderValue {
-        http::HeaderValue::from(self.standing.poll_after)
+        http::HeaderValue::from(self.visitor_status.poll_after)
     }
 
     /// The seen request's ticket, if it carries one of this queue.
-    pub(crate) fn ticket_of(gate: &Gate, seen: &Seen, queue: &Queue) -> Option<VerifiedTicket> {
+    pub(crate) fn ticket_of(gate: &Gate, seen: &Seen, queue: &Queue) -> Option<Ticket> {
         seen.ticket(queue, &gate.tickets)
     }
 }

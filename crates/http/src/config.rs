@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use vestibule_core::records::Records;
+use vestibule_core::records::RecordStore;
 use vestibule_core::{KeyError, KeyList, MemoryRecords, MemoryStore, Store, SystemClock};
 use vestibule_store_redis::{AddressError, RedisOptions, RedisStore};
 use vestibule_themes::{Publisher, Themes, ThemesAddress, ThemesAddressError};
@@ -60,18 +60,14 @@ pub fn open_store(variable: &'static str, address: &str, timeout: Duration) -> R
 }
 
 /// A store, and what the backoffice keeps beside the lines.
-pub type StoreAndRecords = (Arc<dyn Store>, Arc<dyn Records>);
+pub type Stores = (Arc<dyn Store>, Arc<dyn RecordStore>);
 
 /// Opens the store at `address` as [`open_store`] does, with what the backoffice keeps beside the lines. In memory both
 /// end with the process.
 ///
 /// # Errors
 /// An address that is none.
-pub fn open_store_and_records(
-    variable: &'static str,
-    address: &str,
-    timeout: Duration,
-) -> Result<StoreAndRecords, ConfigError> {
+pub fn open_store_and_records(variable: &'static str, address: &str, timeout: Duration) -> Result<Stores, ConfigError> {
     if address == MEMORY {
         let records = MemoryRecords::new(SystemClock::new());
         return Ok((Arc::new(MemoryStore::new(SystemClock::new())), Arc::new(records)));

@@ -197,7 +197,7 @@ impl Directory {
     async fn write(&self, settings: &Settings) -> Result<(), StoreError> {
         let mut settings = settings.clone();
         if let Some(stored) = self.store.settings(&settings.id).await? {
-            if stored.same_but_for_revision(&settings) && stored.line.epoch >= settings.line.epoch {
+            if stored.eq_ignoring_revision(&settings) && stored.line.epoch >= settings.line.epoch {
                 return Ok(());
             }
             // A reset since the file was written has begun a later epoch, which a change of the file must not undo.

@@ -34,7 +34,7 @@ mod telemetry;
 
 pub use clock::StoreClock;
 pub use config::{
-    ConfigError, STORE_TIMEOUT, StoreAndRecords, THEMES_RECHECK, ThemesConfig, open_publisher, open_store,
+    ConfigError, STORE_TIMEOUT, Stores, THEMES_RECHECK, ThemesConfig, open_publisher, open_store,
     open_store_and_records, open_themes, parse_keys,
 };
 pub use decision::{Decision, Outcome};

@@ -1,7 +1,7 @@
 //! A pass over the store as metrics.
 
 use prometheus::proto::MetricFamily;
-use vestibule_core::PurgeRecord;
+use vestibule_core::LastPurge;
 use vestibule_core::line::{Counters, Mode, Stats};
 
 use crate::catalogue as all;
@@ -39,10 +39,10 @@ const COUNTERS: [Counter; 8] = [
     (&all::RELEASED, |counters| counters.released),
     (&all::LEFT, |counters| counters.left),
     (&all::ENDED, |counters| counters.ended),
-    (&all::WENT_AWAY, |counters| counters.went_away),
+    (&all::WENT_AWAY, |counters| counters.away),
 ];
 
-type Field = (&'static Metric, fn(&PurgeRecord) -> f64);
+type Field = (&'static Metric, fn(&LastPurge) -> f64);
 const PURGE: [Field; 8] = [
     (&all::PURGE_TIMESTAMP, |purge| purge.at.0 as f64 / MICROS_PER_SECOND),
     (&all::PURGE_DURATION, |purge| purge.took_ms as f64 / 1000.0),
@@ -137,8 +137,8 @@ fn modes(queues: &[Reading]) -> Family {
 fn expired(queues: &[Reading]) -> Family {
     let mut family = Family::of(&all::EXPIRED);
     for (tenant, queue, stats) in readable(queues) {
-        family.add(&[tenant, queue, "line"], stats.counters.expired_in_line as f64);
-        family.add(&[tenant, queue, "places"], stats.counters.expired_in_places as f64);
+        family.add(&[tenant, queue, "line"], stats.counters.expired_waiting as f64);
+        family.add(&[tenant, queue, "places"], stats.counters.expired_active as f64);
     }
     family
 }

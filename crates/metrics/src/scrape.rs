@@ -9,7 +9,7 @@ use futures_util::{StreamExt as _, stream};
 use tokio::time::Instant;
 use tracing::{debug, warn};
 use vestibule_core::line::Stats;
-use vestibule_core::{Micros, PurgeRecord, QueueId, Store, StoreError, TenantId};
+use vestibule_core::{LastPurge, Micros, QueueId, Store, StoreError, TenantId};
 
 /// Most questions under way at once. They share one connection, so a pass over a thousand queues takes a few round
 /// trips, and no visitor's question waits behind more than these.
@@ -22,7 +22,7 @@ pub(crate) struct Scrape {
     /// Every queue that the store lists; `None` if the list could not be read.
     pub(crate) queues: Option<Vec<Reading>>,
     /// The last purge, if there ever was one.
-    pub(crate) purge: Option<PurgeRecord>,
+    pub(crate) purge: Option<LastPurge>,
 }
 
 /// What was read of one queue.
@@ -115,7 +115,7 @@ impl Scraper {
 
     async fn read_with_tenant(&self, queue: &QueueId, known: Option<Known>) -> Result<(Stats, Known), StoreError> {
         let stats = self.store.stats(queue).await?;
-        let (revision, began) = (stats.rules.revision, stats.began);
+        let (revision, began) = (stats.rules.revision, stats.state_since);
         let known = match known.filter(|known| known.revision == revision && known.began == began) {
             Some(known) => known,
             None => Known { revision, began, tenant: self.tenant_of(queue).await? },

@@ -7,8 +7,8 @@ use lambda_runtime::Diagnostic;
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 use tracing::{debug, info, warn};
-use vestibule_core::history::notice_minute;
-use vestibule_core::records::Records;
+use vestibule_core::history::record_samples;
+use vestibule_core::records::RecordStore;
 use vestibule_core::{Clock, Store};
 use vestibule_http::{VariableError, number, variable};
 
@@ -38,7 +38,7 @@ impl From<NothingPurged> for Diagnostic {
 /// The purge between two calls. Whatever event it is called with, it does one round.
 pub struct Function {
     store: Arc<dyn Store>,
-    records: Arc<dyn Records>,
+    records: Arc<dyn RecordStore>,
     clock: Box<dyn Clock>,
     most: Option<Duration>,
     queue_metrics: bool,
@@ -47,7 +47,7 @@ pub struct Function {
 impl Function {
     /// Over this store, and what the backoffice keeps beside it; `clock` is this machine's, by which the time of a call
     /// ends.
-    pub fn new(store: Arc<dyn Store>, records: Arc<dyn Records>, clock: impl Clock + 'static) -> Self {
+    pub fn new(store: Arc<dyn Store>, records: Arc<dyn RecordStore>, clock: impl Clock + 'static) -> Self {
         Self { store, records, clock: Box::new(clock), most: None, queue_metrics: false }
     }
 
@@ -86,7 +86,7 @@ impl Function {
         if round.queues == 0 && round.failed > 0 {
             return Err(NothingPurged);
         }
-        if let Err(error) = self.store.record_purge(&round.record()).await {
+        if let Err(error) = self.store.set_last_purge(&round.record()).await {
             warn!(%error, "the purge is done, but could not be recorded");
         }
         tell(&round);
@@ -101,7 +101,7 @@ impl Function {
     }
 
     async fn note_minute(&self, budget: Duration) {
-        match timeout(budget, notice_minute(&*self.store, &*self.records)).await {
+        match timeout(budget, record_samples(&*self.store, &*self.records)).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => warn!(%error, "this minute's numbers could not be noted"),
             Err(_) => warn!("this minute's numbers were not noted for every queue: the time was over"),

@@ -134,7 +134,7 @@ mod tests {
         for name in ["a", "b"] {
             assert_eq!(present(&store, name).await, 0);
             let counters = store.stats(&name.parse().unwrap()).await.unwrap().counters;
-            assert_eq!(counters.expired_in_line + counters.expired_in_places, 1200);
+            assert_eq!(counters.expired_waiting + counters.expired_active, 1200);
         }
         let next = run(&store, Duration::from_secs(30)).await;
         assert!(next.was_idle() && next.queues == 2, "{next:?}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use vestibule_core::line::PurgeReport;
-use vestibule_core::{Micros, PurgeRecord, QueueId};
+use vestibule_core::{LastPurge, Micros, QueueId};
 
 /// Most queues that a round's JSON tells of one by one: those with the most work.
 pub const TOLD_MAX: usize = 100;
@@ -70,8 +70,8 @@ impl Round {
 
     /// The round as the store keeps it.
     #[must_use]
-    pub fn record(&self) -> PurgeRecord {
-        PurgeRecord {
+    pub fn record(&self) -> LastPurge {
+        LastPurge {
             at: Micros(0),
             took_ms: self.took.as_millis() as u64,
             queues: self.queues,

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 use vestibule_core::line::{
-    ADMISSION_COST, ADVANCE_BATCH, CLOCK_GRAIN, Counters, GAP_MIN, LINE_SLACK, LineRules, Mode, PACE_WINDOW, PAGE_MAX,
-    PLACES_SLACK, PURGE_BATCH, REAP_BATCH, RELEASE_BATCH, WAIT_BUCKETS,
+    ACTIVE_REFRESH_SHARE, ADMISSION_COST, ADVANCE_BATCH, CLOCK_GRAIN, Counters, GAP_MIN, LineRules, Mode, PACE_WINDOW,
+    PAGE_MAX, PURGE_BATCH, REAP_BATCH, RELEASE_BATCH, WAIT_BUCKETS, WAITING_REFRESH_SHARE,
 };
 use vestibule_core::{MICROS_PER_SECOND, SessionId, StoreError};
 
@@ -20,11 +20,11 @@ codes! {
     // What became of the operation.
     DONE = 0, UNKNOWN_QUEUE = 1,
     // How a visitor came to be there; what is added if they came by joining, and if the queue's numbers follow.
-    NOBODY = 0, PRESENT = 1, RETURNED = 2, JOINED = 3, BY_JOINING = 10, CHANGED = 100,
+    NOT_JOINED = 0, RENEWED = 1, RESTORED = 2, JOINED = 3, BY_JOINING = 10, CHANGED = 100,
     // Where a session was found.
     ABSENT = 0, WAITING = 4, ADMITTED = 5, ENDED_BEFORE = 6,
     // Removals.
-    WAITED = 1, WAS_ADMITTED = 2, WAS_ABSENT = 3,
+    REMOVED_WAITING = 1, REMOVED_ACTIVE = 2, REMOVED_ABSENT = 3,
     // How settings are to be written, and what became of it.
     ALWAYS = 1, IF_REVISION = 2, RESTORE = 3,
     STORED = 1, CREATED = 2, CONFLICT = 3, REMOVED = 4,
@@ -59,10 +59,10 @@ pub(crate) fn as_lua() -> String {
         ("PURGE_BATCH", PURGE_BATCH as u64),
         ("RELEASE_BATCH", RELEASE_BATCH as u64),
         ("PAGE_MAX", PAGE_MAX as u64),
-        ("LINE_SHARE", LINE_SLACK.0),
-        ("LINE_OF", LINE_SLACK.1),
-        ("ACTIVE_SHARE", PLACES_SLACK.0),
-        ("ACTIVE_OF", PLACES_SLACK.1),
+        ("LINE_SHARE", WAITING_REFRESH_SHARE.0),
+        ("LINE_OF", WAITING_REFRESH_SHARE.1),
+        ("ACTIVE_SHARE", ACTIVE_REFRESH_SHARE.0),
+        ("ACTIVE_OF", ACTIVE_REFRESH_SHARE.1),
         ("VISIT_SIZE", VISIT_SIZE as u64),
         ("UNCONFIRMED", UNCONFIRMED.into()),
         ("JOINS", JOINS.into()),
@@ -167,11 +167,11 @@ pub(crate) fn wait_buckets_as_lua() -> String {
 }
 
 /// The fields of the state that count: events, the wait histogram's buckets, the sum of waits.
-pub(crate) fn event_fields_as_lua() -> String {
+pub(crate) fn counter_fields_as_lua() -> String {
     let events = Counters::default().named().map(|(name, _)| format!("'{name}'"));
     let buckets = (0..=WAIT_BUCKETS.len()).map(|bucket| format!("'waits:{bucket}'"));
     let fields: Vec<String> = events.into_iter().chain(buckets).chain(["'waits_us'".to_owned()]).collect();
-    format!("local function event_fields() return {{ {} }} end\n", fields.join(", "))
+    format!("local function counter_fields() return {{ {} }} end\n", fields.join(", "))
 }
 
 #[cfg(test)]

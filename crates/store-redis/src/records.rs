@@ -1,4 +1,4 @@
-//! Records, streams and notes in Redis: each operation is one command or one script over one key.
+//! RecordStore, streams and notes in Redis: each operation is one command or one script over one key.
 
 mod keys;
 mod scripts;
@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use fred::types::{Key, Value};
 use vestibule_core::records::{
-    ENTRIES_MAX, Entry, EntryId, NOTE_TTL_MAX, Note, RECORDS_MAX, Record, RecordChange, RecordKind, RecordOutcome,
-    Records, Stream,
+    DOCUMENTS_MAX, Document, DocumentChange, DocumentKind, DocumentOutcome, ENTRIES_MAX, EPHEMERAL_TTL_MAX, Entry,
+    EntryId, EphemeralKey, LogName, RecordStore,
 };
 use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
 
@@ -37,7 +37,7 @@ impl RedisStore {
 
     async fn number<const N: usize>(
         &self,
-        note: &Note,
+        note: &EphemeralKey,
         script: &Script,
         arguments: [Value; N],
     ) -> Result<u64, StoreError> {
@@ -45,30 +45,30 @@ impl RedisStore {
         reply.as_u64().ok_or_else(|| corrupt("a note", "a number was expected"))
     }
 
-    async fn said(&self, note: &Note, script: &Script, repeat: Repeat) -> Result<Option<String>, StoreError> {
+    async fn said(&self, note: &EphemeralKey, script: &Script, repeat: Repeat) -> Result<Option<String>, StoreError> {
         let said = self.on(keys::note(note), script, [], repeat).await?;
         said.convert().map_err(|error| corrupt("a note", error))
     }
 }
 
 fn lasting(seconds: u64) -> Value {
-    text(seconds.min(NOTE_TTL_MAX))
+    text(seconds.min(EPHEMERAL_TTL_MAX))
 }
 
-fn lasts(stream: &Stream) -> Value {
+fn lasts(stream: &LogName) -> Value {
     stream.lasts().map_or_else(nothing, text)
 }
 
 /// A record as it is kept: revision, a space, the text.
-fn record(key: &str, kept: &Bytes) -> Result<Record, StoreError> {
+fn record(key: &str, kept: &Bytes) -> Result<Document, StoreError> {
     let kept = std::str::from_utf8(kept).map_err(|error| corrupt(key, error))?;
     let parts = kept.split_once(' ').and_then(|(revision, text)| Some((revision.parse().ok()?, text)));
     let (revision, text) = parts.ok_or_else(|| corrupt(key, "a record has no revision"))?;
-    Ok(Record { revision, text: text.to_owned() })
+    Ok(Document { revision, text: text.to_owned() })
 }
 
 #[async_trait]
-impl Records for RedisStore {
+impl RecordStore for RedisStore {
     async fn now(&self) -> Result<Micros, StoreError> {
         if let Some(clock) = &self.clock {
             return Ok(clock.now());
@@ -78,47 +78,47 @@ impl Records for RedisStore {
         Ok(Micros(seconds * MICROS_PER_SECOND + micros))
     }
 
-    async fn record(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
+    async fn record(&self, kind: DocumentKind, id: &str) -> Result<Option<Document>, StoreError> {
         let key = keys::records(kind);
         let found = self.connection.ask("HGET", vec![text(&key), text(id)], Repeat::Harmless).await?;
         let kept: Option<Bytes> = found.convert().map_err(|error| corrupt(&key, error))?;
         kept.map(|kept| record(&key, &kept)).transpose()
     }
 
-    async fn records(&self, kind: RecordKind) -> Result<Vec<(String, Record)>, StoreError> {
+    async fn records(&self, kind: DocumentKind) -> Result<Vec<(String, Document)>, StoreError> {
         let key = keys::records(kind);
         let found = self.connection.ask("HGETALL", vec![text(&key)], Repeat::Harmless).await?;
         let all: BTreeMap<String, Bytes> = found.convert().map_err(|error| corrupt(&key, error))?;
         all.into_iter().map(|(id, kept)| Ok((id, record(&key, &kept)?))).collect()
     }
 
-    async fn change_record(
+    async fn change_document(
         &self,
-        kind: RecordKind,
+        kind: DocumentKind,
         id: &str,
-        change: RecordChange<'_>,
-    ) -> Result<RecordOutcome, StoreError> {
+        change: DocumentChange<'_>,
+    ) -> Result<DocumentOutcome, StoreError> {
         let key = keys::records(kind);
         let document = change.text.map_or_else(nothing, |document| text(format_args!("1{document}")));
         let needed = change.needs_other.map_or_else(nothing, text);
-        let arguments = [text(id), text(change.over), document, text(RECORDS_MAX), needed];
-        let reply = self.on(key.clone(), &SCRIPTS.put_record, arguments, Repeat::Never).await?;
+        let arguments = [text(id), text(change.over), document, text(DOCUMENTS_MAX), needed];
+        let reply = self.on(key.clone(), &SCRIPTS.put_document, arguments, Repeat::Never).await?;
         match reply.convert::<(i64, u64)>().map_err(|error| corrupt(&key, error))? {
-            (STORED, revision) => Ok(RecordOutcome::Stored(revision)),
-            (CONFLICT, revision) => Ok(RecordOutcome::Conflict(revision)),
-            (FULL, _) => Ok(RecordOutcome::Full),
-            (NO_OTHER, _) => Ok(RecordOutcome::NoOther),
+            (STORED, revision) => Ok(DocumentOutcome::Stored(revision)),
+            (CONFLICT, revision) => Ok(DocumentOutcome::Conflict(revision)),
+            (FULL, _) => Ok(DocumentOutcome::Full),
+            (NO_OTHER, _) => Ok(DocumentOutcome::NoOther),
             (other, _) => Err(corrupt(&key, format_args!("a record was written with the outcome {other}"))),
         }
     }
 
-    async fn remove_record(&self, kind: RecordKind, id: &str) -> Result<bool, StoreError> {
+    async fn remove_document(&self, kind: DocumentKind, id: &str) -> Result<bool, StoreError> {
         let arguments = vec![text(keys::records(kind)), text(id)];
         let removed = self.connection.ask("HDEL", arguments, Repeat::Never).await?;
         Ok(removed.as_u64() == Some(1))
     }
 
-    async fn append(&self, stream: &Stream, entry: &str) -> Result<EntryId, StoreError> {
+    async fn append(&self, stream: &LogName, entry: &str) -> Result<EntryId, StoreError> {
         let key = keys::stream(stream);
         let arguments = [text(entry), text(stream.keeps()), lasts(stream)];
         let id = self.on(key.clone(), &SCRIPTS.append, arguments, Repeat::Never).await?;
@@ -126,12 +126,12 @@ impl Records for RedisStore {
         id.parse().map_err(|error| corrupt(&key, error))
     }
 
-    async fn trim(&self, stream: &Stream, before: Micros) -> Result<(), StoreError> {
+    async fn trim(&self, stream: &LogName, before: Micros) -> Result<(), StoreError> {
         let arguments = vec![text(keys::stream(stream)), text("MINID"), text("~"), text(before.0 / 1000)];
         self.connection.ask("XTRIM", arguments, Repeat::Harmless).await.map(drop)
     }
 
-    async fn entries(&self, stream: &Stream, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError> {
+    async fn entries(&self, stream: &LogName, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError> {
         let key = keys::stream(stream);
         let arguments = [before.map_or_else(nothing, text), text(limit.min(ENTRIES_MAX)), lasts(stream)];
         let found = self.on(key.clone(), &SCRIPTS.entries, arguments, Repeat::Harmless).await?;
@@ -143,28 +143,28 @@ impl Records for RedisStore {
         found.chunks(2).map(entry).collect()
     }
 
-    async fn put_note(&self, note: &Note, said: &str, seconds: u64) -> Result<(), StoreError> {
+    async fn set_ephemeral(&self, note: &EphemeralKey, said: &str, seconds: u64) -> Result<(), StoreError> {
         let arguments = [lasting(seconds), text(said)];
-        self.on(keys::note(note), &SCRIPTS.put_note, arguments, Repeat::Harmless).await.map(drop)
+        self.on(keys::note(note), &SCRIPTS.set_ephemeral, arguments, Repeat::Harmless).await.map(drop)
     }
 
-    async fn claim(&self, note: &Note, said: &str, seconds: u64) -> Result<bool, StoreError> {
+    async fn claim(&self, note: &EphemeralKey, said: &str, seconds: u64) -> Result<bool, StoreError> {
         Ok(self.number(note, &SCRIPTS.claim, [lasting(seconds), text(said)]).await? == 1)
     }
 
-    async fn count(&self, note: &Note, seconds: u64) -> Result<u64, StoreError> {
+    async fn count(&self, note: &EphemeralKey, seconds: u64) -> Result<u64, StoreError> {
         self.number(note, &SCRIPTS.count, [lasting(seconds)]).await
     }
 
-    async fn uncount(&self, note: &Note) -> Result<(), StoreError> {
+    async fn uncount(&self, note: &EphemeralKey) -> Result<(), StoreError> {
         self.number(note, &SCRIPTS.uncount, []).await.map(drop)
     }
 
-    async fn note(&self, note: &Note) -> Result<Option<String>, StoreError> {
+    async fn note(&self, note: &EphemeralKey) -> Result<Option<String>, StoreError> {
         self.said(note, &SCRIPTS.read_note, Repeat::Harmless).await
     }
 
-    async fn take_note(&self, note: &Note) -> Result<Option<String>, StoreError> {
-        self.said(note, &SCRIPTS.take_note, Repeat::Never).await
+    async fn take_ephemeral(&self, note: &EphemeralKey) -> Result<Option<String>, StoreError> {
+        self.said(note, &SCRIPTS.take_ephemeral, Repeat::Never).await
     }
 }

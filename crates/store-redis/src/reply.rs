@@ -5,10 +5,10 @@ use std::vec::IntoIter;
 use bytes::Bytes;
 use fred::types::Value;
 use vestibule_core::line::{
-    Counters, FoundSession, FoundState, LineEntry, LinePage, LineRules, Mode, Pace, Place, Presentation, PurgeReport,
-    Removal, Stats, Stays, Visit, VisitAnswer, WAIT_BUCKETS, Waits,
+    Counters, LineEntry, LinePage, LineRules, LocatedSession, Mode, Pace, PurgeReport, Removed, SessionLocation,
+    SessionState, Stats, StayCounts, Visit, VisitAnswer, VisitKind, WAIT_BUCKETS, Waits,
 };
-use vestibule_core::{Micros, PurgeRecord, QueueId, SessionId, StoreError};
+use vestibule_core::{LastPurge, Micros, QueueId, SessionId, StoreError};
 
 use crate::codes::{self, RuleFields};
 
@@ -16,7 +16,7 @@ fn corrupt(expected: &str, found: impl std::fmt::Debug) -> StoreError {
     StoreError::Corrupt(format!("{expected} was expected, not {found:?}"))
 }
 
-/// The fields of the purge's record, as `record_purge.lua` writes them.
+/// The fields of the purge's record, as `set_last_purge.lua` writes them.
 pub(crate) const PURGE_FIELDS: [&str; 8] =
     ["at", "took_ms", "queues", "failed", "expired", "tombstones", "admitted", "unfinished"];
 
@@ -131,19 +131,19 @@ impl Reply {
         let text = std::str::from_utf8(&bytes).unwrap_or_default();
         let numbers: Vec<i64> = text.split(' ').filter_map(|number| number.parse().ok()).collect();
         let wrong = |_| corrupt("a pace", text);
-        let [since, window, current, previous, gone, gone_before, stays @ ..]: [i64; 12] =
+        let [since, window, current, previous, departures, departures_before, stays @ ..]: [i64; 12] =
             numbers.try_into().map_err(|_| corrupt("a pace", text))?;
         let whole = |number: i64| u64::try_from(number).map_err(wrong);
-        let [stays, stays_before] = [&stays[..3], &stays[3..]].map(|numbers| -> Result<Stays, StoreError> {
-            Ok(Stays { short: whole(numbers[0])?, short_ms: whole(numbers[1])?, long: whole(numbers[2])? })
+        let [stays, stays_before] = [&stays[..3], &stays[3..]].map(|numbers| -> Result<StayCounts, StoreError> {
+            Ok(StayCounts { short: whole(numbers[0])?, short_ms: whole(numbers[1])?, long: whole(numbers[2])? })
         });
         Ok(Pace {
             since: Micros(whole(since)?),
             window: Micros(whole(window)?),
             current: whole(current)?,
             previous: whole(previous)?,
-            gone,
-            gone_before,
+            departures,
+            departures_before,
             stays: stays?,
             stays_before: stays_before?,
         })
@@ -156,7 +156,7 @@ impl Reply {
         let mut around = None;
         for visit in visits {
             let code = self.code()?;
-            let (presentation, place) = self.place(visit, code % codes::CHANGED)?;
+            let (kind, place) = self.place(visit, code % codes::CHANGED)?;
             if code >= codes::CHANGED {
                 around = Some(self.surroundings()?);
             }
@@ -169,7 +169,7 @@ impl Reply {
                 epoch,
                 mode,
                 place,
-                presentation,
+                kind,
                 waiting,
                 active,
                 quota,
@@ -194,16 +194,16 @@ impl Reply {
     }
 
     /// How the visitor came to be there, and where.
-    fn place(&mut self, visit: &Visit, code: i64) -> Result<(Presentation, Option<Place>), StoreError> {
-        let presentation = match code % codes::BY_JOINING {
-            codes::NOBODY => return Ok((Presentation::Absent, None)),
-            codes::PRESENT => Presentation::Present,
-            codes::RETURNED => Presentation::Returned,
-            codes::JOINED => Presentation::Joined,
-            other => return Err(corrupt("a presentation", other)),
+    fn place(&mut self, visit: &Visit, code: i64) -> Result<(VisitKind, Option<SessionState>), StoreError> {
+        let kind = match code % codes::BY_JOINING {
+            codes::NOT_JOINED => return Ok((VisitKind::Absent, None)),
+            codes::RENEWED => VisitKind::Renewed,
+            codes::RESTORED => VisitKind::Restored,
+            codes::JOINED => VisitKind::Joined,
+            other => return Err(corrupt("a kind", other)),
         };
-        let rank = self.whole()?;
-        let admitted_at = if rank == 0 { Some(self.micros()?) } else { None };
+        let position = self.whole()?;
+        let admitted_at = if position == 0 { Some(self.micros()?) } else { None };
         let expires_at = self.micros()?;
         let joined = code >= codes::BY_JOINING;
         let (session, arrival) = if joined {
@@ -213,14 +213,14 @@ impl Reply {
             (Some(ticket.session()), ticket.arrival())
         };
         let session = session.ok_or_else(|| corrupt("another answer", "that to somebody who joins"))?;
-        Ok((presentation, Some(Place { session, arrival, admitted_at, rank, expires_at, confirmed: !joined })))
+        Ok((kind, Some(SessionState { session, arrival, admitted_at, position, expires_at, confirmed: !joined })))
     }
 
-    pub(crate) fn removal(&mut self) -> Result<Removal, StoreError> {
+    pub(crate) fn removal(&mut self) -> Result<Removed, StoreError> {
         match self.code()? {
-            codes::WAITED => Ok(Removal::Waited),
-            codes::WAS_ADMITTED => Ok(Removal::WasAdmitted),
-            codes::WAS_ABSENT => Ok(Removal::WasAbsent),
+            codes::REMOVED_WAITING => Ok(Removed::Waiting),
+            codes::REMOVED_ACTIVE => Ok(Removed::Active),
+            codes::REMOVED_ABSENT => Ok(Removed::Absent),
             other => Err(corrupt("a removal", other)),
         }
     }
@@ -236,10 +236,10 @@ impl Reply {
     }
 
     /// The reply to [`PURGE_FIELDS`]; all are nil before the first round.
-    pub(crate) fn purge_record(value: Value) -> Result<Option<PurgeRecord>, StoreError> {
+    pub(crate) fn last_purge_record(value: Value) -> Result<Option<LastPurge>, StoreError> {
         let mut reply = Self::of(value)?;
         let Some(at) = reply.number()? else { return Ok(None) };
-        Ok(Some(PurgeRecord {
+        Ok(Some(LastPurge {
             at: Micros(at),
             took_ms: reply.whole()?,
             queues: reply.whole()?,
@@ -260,28 +260,40 @@ impl Reply {
     }
 
     pub(crate) fn stats(mut self) -> Result<Stats, StoreError> {
-        let (now, began, recovering, reserved) = (self.micros()?, self.micros()?, self.flag()?, self.whole()?);
+        let (now, state_since, recovering, reserved) = (self.micros()?, self.micros()?, self.flag()?, self.whole()?);
         let (waiting, active) = (self.whole()?, self.whole()?);
         let (oldest_arrival, pace) = (self.number()?.map(Micros), self.pace()?);
         let counters = Counters::from_values(self.counts()?);
         let waits = Waits { buckets: self.counts::<{ WAIT_BUCKETS.len() + 1 }>()?, sum_us: self.counts::<1>()?[0] };
         let rules = self.rules()?;
-        Ok(Stats { now, rules, began, recovering, reserved, waiting, active, oldest_arrival, pace, counters, waits })
+        Ok(Stats {
+            now,
+            rules,
+            state_since,
+            recovering,
+            reserved,
+            waiting,
+            active,
+            oldest_arrival,
+            pace,
+            counters,
+            waits,
+        })
     }
 
-    pub(crate) fn found(mut self) -> Result<Option<FoundSession>, StoreError> {
+    pub(crate) fn found(mut self) -> Result<Option<LocatedSession>, StoreError> {
         let code = self.code()?;
         if code == codes::ABSENT {
             return Ok(None);
         }
         let expires_at = self.micros()?;
         let state = match code {
-            codes::WAITING => FoundState::Waiting { arrival: self.micros()?, rank: self.whole()? },
-            codes::ADMITTED => FoundState::Admitted { admitted_at: self.micros()? },
-            codes::ENDED_BEFORE => FoundState::Ended,
+            codes::WAITING => SessionLocation::Waiting { arrival: self.micros()?, position: self.whole()? },
+            codes::ADMITTED => SessionLocation::Active { admitted_at: self.micros()? },
+            codes::ENDED_BEFORE => SessionLocation::Ended,
             other => return Err(corrupt("where a session is", other)),
         };
-        Ok(Some(FoundSession { state, expires_at }))
+        Ok(Some(LocatedSession { state, expires_at }))
     }
 
     pub(crate) fn page(mut self) -> Result<LinePage, StoreError> {

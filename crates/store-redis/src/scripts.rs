@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use fred::bytes_utils::Str;
 use fred::util::sha1_hash;
 
-use crate::codes::{RuleFields, as_lua, event_fields_as_lua, wait_buckets_as_lua};
+use crate::codes::{RuleFields, as_lua, counter_fields_as_lua, wait_buckets_as_lua};
 
 /// A script, and the hash it is called by.
 pub(crate) struct Script {
@@ -76,7 +76,7 @@ pub(crate) struct Scripts {
     pub(crate) put_settings: Script,
     pub(crate) remove_queue: Script,
     pub(crate) list_queue: Script,
-    pub(crate) record_purge: Script,
+    pub(crate) set_last_purge: Script,
 }
 
 pub(crate) static SCRIPTS: LazyLock<Scripts> = LazyLock::new(|| {
@@ -92,13 +92,13 @@ pub(crate) static SCRIPTS: LazyLock<Scripts> = LazyLock::new(|| {
         release: script(Writes, &[&line, include_str!("lua/release.lua")]),
         admit: script(Writes, &[&line, include_str!("lua/admit.lua")]),
         purge: script(Frees, &[RULES, &line, include_str!("lua/purge.lua")]),
-        stats: script(Reads, &[&event_fields_as_lua(), include_str!("lua/stats.lua")]),
+        stats: script(Reads, &[&counter_fields_as_lua(), include_str!("lua/stats.lua")]),
         find: script(Reads, &[include_str!("lua/find.lua")]),
         page: script(Reads, &[include_str!("lua/page.lua")]),
         reset: script(Writes, &[RULES, include_str!("lua/reset.lua")]),
         put_settings: script(Creates, &[RULES, &line, &read_rules, include_str!("lua/put_settings.lua")]),
         remove_queue: script(Creates, &[include_str!("lua/remove_queue.lua")]),
         list_queue: Script::beside_queues(include_str!("lua/list_queue.lua")),
-        record_purge: Script::beside_queues(include_str!("lua/record_purge.lua")),
+        set_last_purge: Script::beside_queues(include_str!("lua/set_last_purge.lua")),
     }
 });

@@ -8,10 +8,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use fred::types::{Key, Value};
-use vestibule_core::line::{FoundSession, LinePage, PurgeReport, Removal, Stats, Visit, VisitAnswer};
+use vestibule_core::line::{LinePage, LocatedSession, PurgeReport, Removed, Stats, Visit, VisitAnswer};
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{
-    Clock, Micros, PurgeRecord, PutMode, PutOutcome, QueueId, SessionId, Store, StoreError, TenantId, VerifiedTicket,
+    Clock, LastPurge, Micros, PutMode, PutOutcome, QueueId, SessionId, Store, StoreError, TenantId, Ticket,
 };
 
 use crate::address::{self, AddressError};
@@ -111,12 +111,12 @@ impl Store for RedisStore {
         self.visits.visit(queue, visit).await
     }
 
-    async fn away(&self, queue: &QueueId, ticket: VerifiedTicket) -> Result<Removal, StoreError> {
+    async fn away(&self, queue: &QueueId, ticket: Ticket) -> Result<Removed, StoreError> {
         let arguments = [member(ticket.session()), text(ticket.epoch())];
         self.run(queue, &SCRIPTS.away, arguments, Repeat::Harmless).await?.removal()
     }
 
-    async fn leave(&self, queue: &QueueId, ticket: VerifiedTicket) -> Result<Removal, StoreError> {
+    async fn leave(&self, queue: &QueueId, ticket: Ticket) -> Result<Removed, StoreError> {
         let (was_active, unconfirmed) = (ticket.admitted_at().is_some(), ticket.is_unconfirmed());
         let flags = [was_active, unconfirmed].map(|flag| text(u8::from(flag)));
         let [was_active, unconfirmed] = flags;
@@ -124,7 +124,7 @@ impl Store for RedisStore {
         self.run(queue, &SCRIPTS.leave, arguments, Repeat::Harmless).await?.removal()
     }
 
-    async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removal, StoreError> {
+    async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removed, StoreError> {
         self.run(queue, &SCRIPTS.end, [member(session)], Repeat::Harmless).await?.removal()
     }
 
@@ -148,7 +148,7 @@ impl Store for RedisStore {
         self.run(queue, &SCRIPTS.stats, [], Repeat::Harmless).await?.stats()
     }
 
-    async fn find(&self, queue: &QueueId, session: SessionId) -> Result<Option<FoundSession>, StoreError> {
+    async fn find(&self, queue: &QueueId, session: SessionId) -> Result<Option<LocatedSession>, StoreError> {
         self.run(queue, &SCRIPTS.find, [member(session)], Repeat::Harmless).await?.found()
     }
 
@@ -249,17 +249,17 @@ impl Store for RedisStore {
         Ok(tenants.into_values().collect())
     }
 
-    async fn record_purge(&self, record: &PurgeRecord) -> Result<(), StoreError> {
+    async fn set_last_purge(&self, record: &LastPurge) -> Result<(), StoreError> {
         let counts = [record.took_ms, record.queues, record.failed, record.expired, record.tombstones, record.admitted];
         let counts = counts.into_iter().chain([record.unfinished.into()]).map(text);
         let arguments = std::iter::once(self.now()).chain(counts);
         let keys = [Key::from_static_str(Keys::PURGE)];
-        self.connection.run(&SCRIPTS.record_purge, keys, arguments, Repeat::Harmless).await.map(drop)
+        self.connection.run(&SCRIPTS.set_last_purge, keys, arguments, Repeat::Harmless).await.map(drop)
     }
 
-    async fn last_purge(&self) -> Result<Option<PurgeRecord>, StoreError> {
+    async fn last_purge(&self) -> Result<Option<LastPurge>, StoreError> {
         let fields = std::iter::once(Keys::PURGE).chain(PURGE_FIELDS).map(Value::from).collect();
-        Reply::purge_record(self.connection.ask("HMGET", fields, Repeat::Harmless).await?)
+        Reply::last_purge_record(self.connection.ask("HMGET", fields, Repeat::Harmless).await?)
     }
 
     async fn ping(&self) -> Result<(), StoreError> {

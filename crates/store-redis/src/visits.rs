@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 use vestibule_core::line::{Visit, VisitAnswer, Witness};
-use vestibule_core::{Clock, Micros, QueueId, SessionId, StoreError, VerifiedTicket};
+use vestibule_core::{Clock, Micros, QueueId, SessionId, StoreError, Ticket};
 
 use crate::codes::{HAS_TICKET, JOINS, UNCONFIRMED, VISIT_SIZE};
 use crate::connection::{Connection, Repeat};
@@ -198,7 +198,7 @@ fn pack(visit: &Visit, packed: &mut Vec<u8>) {
             ticket.census().map_or(NONE, |census| number(census.reached)),
         ]
     });
-    packed.extend_from_slice(&bytes(ticket.map(VerifiedTicket::session)));
+    packed.extend_from_slice(&bytes(ticket.map(Ticket::session)));
     packed.push(flags);
     for number in numbers {
         packed.extend_from_slice(&number.to_be_bytes());

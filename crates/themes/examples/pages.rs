@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use vestibule_core::{Standing, StandingState, WaitSeconds};
+use vestibule_core::{VisitorState, VisitorStatus, WaitSeconds};
 use vestibule_themes::{Language, PageView, PlainPage, Themes, keepalive_script, queue_script};
 
 #[tokio::main(flavor = "current_thread")]
@@ -26,17 +26,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn write_states(folder: &Path, language: Language) -> Result<(), Box<dyn Error>> {
-    use StandingState::{Admitted, Closed, Paused, Unavailable, Waiting};
+    use VisitorState::{Admitted, Closed, Paused, Unavailable, Waiting};
     for state in [Waiting, Admitted, Paused, Closed, Unavailable] {
-        let standing = standing(state)?;
-        let page = Themes::built_in().queue_page(None, &view(&standing, language)).await;
+        let visitor_status = visitor_status(state)?;
+        let page = Themes::built_in().queue_page(None, &view(&visitor_status, language)).await;
         fs::write(folder.join(format!("{}.{}.html", state.as_str(), language.code())), page)?;
     }
     Ok(())
 }
 
-fn standing(state: StandingState) -> Result<Standing, Box<dyn Error>> {
-    Ok(Standing {
+fn visitor_status(state: VisitorState) -> Result<VisitorStatus, Box<dyn Error>> {
+    Ok(VisitorStatus {
         queue: "acme-tour".parse()?,
         session: Some("6f1c2a54-9a57-408e-8043-6d7a3f0f9b11".parse()?),
         state,
@@ -44,7 +44,7 @@ fn standing(state: StandingState) -> Result<Standing, Box<dyn Error>> {
         position: Some(1284),
         waiting: Some(5678),
         active: Some(100),
-        wait_seconds: (state == StandingState::Waiting).then_some(WaitSeconds { p50: 240, p90: 360 }),
+        wait_seconds: (state == VisitorState::Waiting).then_some(WaitSeconds { p50: 240, p90: 360 }),
         joined_at: None,
         expires_in: None,
         poll_after: 2,
@@ -53,9 +53,9 @@ fn standing(state: StandingState) -> Result<Standing, Box<dyn Error>> {
     })
 }
 
-fn view(standing: &Standing, language: Language) -> PageView<'_> {
+fn view(visitor_status: &VisitorStatus, language: Language) -> PageView<'_> {
     PageView {
-        standing,
+        visitor_status,
         queue_name: "Northern Lights – World Tour 2027",
         brand_name: "Acme Live",
         colour: std::env::var("COLOUR").ok().and_then(|colour| colour.parse().ok()),

@@ -2,7 +2,7 @@
 
 use minijinja::Value;
 use serde::Serialize;
-use vestibule_core::{Standing, StandingState};
+use vestibule_core::{VisitorState, VisitorStatus};
 
 use crate::colour::Palette;
 use crate::script;
@@ -59,24 +59,24 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn of(view: &PageView<'_>) -> Self {
-        let (language, standing) = (view.language, view.standing);
+        let (language, visitor_status) = (view.language, view.visitor_status);
         let texts = &texts(language).texts;
-        let in_line = standing.position.filter(|_| standing.state != StandingState::Admitted);
+        let in_line = visitor_status.position.filter(|_| visitor_status.state != VisitorState::Admitted);
         let position = in_line.map(|n| language.number(n));
-        let (heading, lead) = said(texts, standing);
+        let (heading, lead) = said(texts, visitor_status);
         let hold_minutes = minutes(view.hold_seconds);
         Self {
-            state: standing.state.as_str(),
+            state: visitor_status.state.as_str(),
             title: title(view, position.as_deref(), heading),
             lead: fill(lead, &[("brand", view.brand()), ("name", view.queue_name)]),
             position,
             position_number: in_line,
-            waiting: standing.waiting.map(|n| language.number(n)),
-            behind: in_line.zip(standing.waiting).map(|(position, waiting)| behind(language, position, waiting)),
-            wait: in_line.and(standing.wait_seconds).map(|wait| texts.wait.say(language, WaitWords::of(wait))),
+            waiting: visitor_status.waiting.map(|n| language.number(n)),
+            behind: in_line.zip(visitor_status.waiting).map(|(position, waiting)| behind(language, position, waiting)),
+            wait: in_line.and(visitor_status.wait_seconds).map(|wait| texts.wait.say(language, WaitWords::of(wait))),
             keep: texts.keep.count(language, hold_minutes),
             kept: view.kept_seconds.map(|seconds| texts.kept.count(language, minutes(seconds))),
-            reason: standing.reason.map(|reason| texts.reason.of(reason)),
+            reason: visitor_status.reason.map(|reason| texts.reason.of(reason)),
             connection: texts.connection.count(language, hold_minutes),
             no_script: texts.no_script.count(language, view.refresh_seconds),
             enter_url: view.enter_url().to_owned(),
@@ -124,10 +124,10 @@ impl Context {
     fn branded(view: &PageView<'_>, heading: &str) -> Self {
         let value = &texts(view.language).value;
         Self {
-            queue: Queue { id: view.standing.queue.to_string(), name: view.queue_name.to_owned() },
+            queue: Queue { id: view.visitor_status.queue.to_string(), name: view.queue_name.to_owned() },
             brand: Brand { name: view.brand().to_owned() },
             logo: view.logo().map(str::to_owned),
-            support_code: view.standing.session.map(|id| id.support_code()),
+            support_code: view.visitor_status.session.map(|id| id.support_code()),
             asset_base: view.asset_base.to_owned(),
             ..Self::bare(view.language, view.nonce, view.colour.unwrap_or_default(), heading, value)
         }
@@ -173,11 +173,11 @@ impl Context {
 }
 
 /// Heading and lead. The script chooses in the same way.
-fn said<'a>(texts: &'a Texts, standing: &Standing) -> (&'a str, &'a str) {
-    let heading = texts.heading.of(standing.state);
-    match (standing.state, standing.session, standing.position) {
-        (StandingState::Unavailable, None, _) => (&texts.newcomer.heading, &texts.newcomer.lead),
-        (StandingState::Waiting, _, Some(..NEXT_BELOW)) => (heading, &texts.next),
+fn said<'a>(texts: &'a Texts, visitor_status: &VisitorStatus) -> (&'a str, &'a str) {
+    let heading = texts.heading.of(visitor_status.state);
+    match (visitor_status.state, visitor_status.session, visitor_status.position) {
+        (VisitorState::Unavailable, None, _) => (&texts.newcomer.heading, &texts.newcomer.lead),
+        (VisitorState::Waiting, _, Some(..NEXT_BELOW)) => (heading, &texts.next),
         (state, ..) => (heading, texts.lead.of(state)),
     }
 }
@@ -189,9 +189,9 @@ fn minutes(seconds: u64) -> u64 {
 /// What a tab shows: the position while there is one, a mark when it is the visitor's turn.
 fn title(view: &PageView<'_>, position: Option<&str>, heading: &str) -> String {
     let brand = view.brand();
-    match (position, view.standing.state) {
+    match (position, view.visitor_status.state) {
         (Some(position), _) => format!("{position} · {brand}"),
-        (None, StandingState::Admitted) => format!("● {heading} · {brand}"),
+        (None, VisitorState::Admitted) => format!("● {heading} · {brand}"),
         (None, _) => format!("{heading} · {brand}"),
     }
 }

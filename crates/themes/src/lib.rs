@@ -6,17 +6,17 @@
 //! to the operator. Pages are whole without JavaScript; the script only makes them live.
 //!
 //! ```
-//! # use vestibule_core::{Standing, StandingState};
+//! # use vestibule_core::{VisitorStatus, VisitorState};
 //! use vestibule_themes::{Language, PageView, Themes, negotiate};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), vestibule_core::IdError> {
-//! # let standing = Standing { queue: "acme-tour".parse()?, session: None, state: StandingState::Waiting,
+//! # let visitor status = VisitorStatus { queue: "acme-tour".parse()?, session: None, state: VisitorState::Waiting,
 //! #     reason: None, position: Some(42), waiting: Some(100), active: None, wait_seconds: None, joined_at: None, expires_in: None,
 //! #     poll_after: 5, enter_url: None, revision: None };
 //! let themes = Themes::built_in();
 //! let page = themes.queue_page(None, &PageView {
-//!     standing: &standing,
+//!     visitor status: &visitor status,
 //!     queue_name: "Acme world tour",
 //!     brand_name: "Acme",
 //!     colour: "#c2185b".parse().ok(),

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use serde::Serialize;
-use vestibule_core::{QueueId, SessionId, Standing, StandingState, WaitSeconds};
+use vestibule_core::{QueueId, SessionId, VisitorState, VisitorStatus, WaitSeconds};
 
 use crate::asset::{Asset, content_hash};
 use crate::context::NEXT_BELOW;
@@ -54,7 +54,7 @@ struct Data<'a> {
     lang: &'static str,
     queue: &'a QueueId,
     session: Option<SessionId>,
-    state: StandingState,
+    state: VisitorState,
     position: Option<u64>,
     waiting: Option<u64>,
     wait_seconds: Option<WaitSeconds>,
@@ -104,7 +104,8 @@ fn inert(json: &str) -> String {
 
 impl<'a> Data<'a> {
     fn of(view: &'a PageView<'_>, texts: &'a Texts) -> Self {
-        let Standing { queue, session, state, position, waiting, wait_seconds, poll_after, .. } = view.standing;
+        let VisitorStatus { queue, session, state, position, waiting, wait_seconds, poll_after, .. } =
+            view.visitor_status;
         let status = format!("{BASE_PATH}/status?queue={queue}");
         Self {
             lang: view.language.code(),

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use minijinja::value::{Serde, Value};
 use serde::{Deserialize, Serialize};
-use vestibule_core::{EndReason, StandingState};
+use vestibule_core::{EndReason, VisitorState};
 
 use crate::Language;
 use crate::language::Category;
@@ -23,13 +23,13 @@ pub(crate) struct ByState {
 }
 
 impl ByState {
-    pub(crate) fn of(&self, state: StandingState) -> &str {
+    pub(crate) fn of(&self, state: VisitorState) -> &str {
         match state {
-            StandingState::Waiting => &self.waiting,
-            StandingState::Admitted => &self.admitted,
-            StandingState::Paused => &self.paused,
-            StandingState::Closed => &self.closed,
-            StandingState::Unavailable => &self.unavailable,
+            VisitorState::Waiting => &self.waiting,
+            VisitorState::Admitted => &self.admitted,
+            VisitorState::Paused => &self.paused,
+            VisitorState::Closed => &self.closed,
+            VisitorState::Unavailable => &self.unavailable,
         }
     }
 }

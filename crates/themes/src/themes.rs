@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use vestibule_core::{Standing, StandingState, ThemeId};
+use vestibule_core::{ThemeId, VisitorState, VisitorStatus};
 
 use crate::address::{BucketAddress, ThemesAddress};
 use crate::asset::Asset;
@@ -85,7 +85,7 @@ impl Themes {
     /// has no pages that work, it is the place's `default`, or the built-in one. The first request for a theme waits for
     /// it, [`FIRST_LOAD_MAX`](crate::FIRST_LOAD_MAX) at most.
     pub async fn queue_page(&self, theme: Option<&ThemeId>, view: &PageView<'_>) -> String {
-        if view.standing.state == StandingState::Closed {
+        if view.visitor_status.state == VisitorState::Closed {
             return self.closed_page(theme, view).await;
         }
         self.page("queue.html", theme, view).await
@@ -93,8 +93,9 @@ impl Themes {
 
     /// The page of a closed queue. Never fails, as [`Self::queue_page`].
     pub async fn closed_page(&self, theme: Option<&ThemeId>, view: &PageView<'_>) -> String {
-        let standing = Standing { state: StandingState::Closed, position: None, ..view.standing.clone() };
-        self.page("closed.html", theme, &PageView { standing: &standing, ..*view }).await
+        let visitor_status =
+            VisitorStatus { state: VisitorState::Closed, position: None, ..view.visitor_status.clone() };
+        self.page("closed.html", theme, &PageView { visitor_status: &visitor_status, ..*view }).await
     }
 
     /// The page in place of a site that gives no answer to show. Never fails, as [`Self::queue_page`].

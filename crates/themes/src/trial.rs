@@ -1,7 +1,7 @@
 //! Draws every page of a theme before any visitor sees it.
 
 use minijinja::Environment;
-use vestibule_core::{EndReason, QueueId, Standing, StandingState, WaitSeconds};
+use vestibule_core::{EndReason, QueueId, VisitorState, VisitorStatus, WaitSeconds};
 
 use crate::ThemeError;
 use crate::context::Context;
@@ -20,25 +20,25 @@ const QUEUES_MAX: usize = 100;
 /// The first thing that is wrong.
 pub(crate) fn try_out(loaded: &Loaded, queues: &[QueueId]) -> Result<(), ThemeError> {
     let environment = loaded.strict();
-    let standings = samples().unwrap_or_default();
+    let visitor_statuses = samples().unwrap_or_default();
     for language in Language::ALL {
-        let mut views = standings.iter().map(|standing| sample_view(standing, language));
+        let mut views = visitor_statuses.iter().map(|visitor_status| sample_view(visitor_status, language));
         views.try_for_each(|view| draw(loaded, &environment, &view))?;
-        if let Some(standing) = standings.last() {
-            draw_error(loaded, &environment, &sample_view(standing, language))?;
+        if let Some(visitor_status) = visitor_statuses.last() {
+            draw_error(loaded, &environment, &sample_view(visitor_status, language))?;
         }
     }
     for queue in queues.iter().take(QUEUES_MAX) {
-        for sample in &standings {
-            let standing = Standing { queue: queue.clone(), ..sample.clone() };
-            draw(loaded, &environment, &sample_view(&standing, Language::English))?;
+        for sample in &visitor_statuses {
+            let visitor_status = VisitorStatus { queue: queue.clone(), ..sample.clone() };
+            draw(loaded, &environment, &sample_view(&visitor_status, Language::English))?;
         }
     }
     Ok(())
 }
 
 fn draw(loaded: &Loaded, environment: &Environment<'_>, view: &PageView<'_>) -> Result<(), ThemeError> {
-    let closed = view.standing.state == StandingState::Closed;
+    let closed = view.visitor_status.state == VisitorState::Closed;
     let name = if closed { "closed.html" } else { "queue.html" };
     if !loaded.templates().contains_key(name) {
         return Ok(());
@@ -59,10 +59,10 @@ fn draw_error(loaded: &Loaded, environment: &Environment<'_>, view: &PageView<'_
     page.map(drop).map_err(|error| loaded.fault("error.html", &error))
 }
 
-/// A standing in each state, once with everything and once with nothing in it.
-fn samples() -> Option<Vec<Standing>> {
-    use StandingState::{Admitted, Closed, Paused, Unavailable, Waiting};
-    let bare = Standing {
+/// A visitor status in each state, once with everything and once with nothing in it.
+fn samples() -> Option<Vec<VisitorStatus>> {
+    use VisitorState::{Admitted, Closed, Paused, Unavailable, Waiting};
+    let bare = VisitorStatus {
         queue: "sample".parse().ok()?,
         session: None,
         state: Waiting,
@@ -77,7 +77,7 @@ fn samples() -> Option<Vec<Standing>> {
         enter_url: None,
         revision: None,
     };
-    let full = Standing {
+    let full = VisitorStatus {
         session: "6f1c2a54-9a57-408e-8043-6d7a3f0f9b11".parse().ok(),
         position: Some(1234),
         waiting: Some(5678),
@@ -87,13 +87,13 @@ fn samples() -> Option<Vec<Standing>> {
         enter_url: Some("/".to_owned()),
         ..bare.clone()
     };
-    let each = |state| [Standing { state, ..bare.clone() }, Standing { state, ..full.clone() }];
+    let each = |state| [VisitorStatus { state, ..bare.clone() }, VisitorStatus { state, ..full.clone() }];
     Some([Waiting, Admitted, Paused, Closed, Unavailable].into_iter().flat_map(each).collect())
 }
 
-fn sample_view(standing: &Standing, language: Language) -> PageView<'_> {
+fn sample_view(visitor_status: &VisitorStatus, language: Language) -> PageView<'_> {
     PageView {
-        standing,
+        visitor_status,
         queue_name: "Sample",
         brand_name: "Sample",
         colour: None,
@@ -104,6 +104,6 @@ fn sample_view(standing: &Standing, language: Language) -> PageView<'_> {
         refresh_seconds: 20,
         hold_seconds: 600,
         claim_seconds: 30,
-        kept_seconds: standing.session.map(|_| 600),
+        kept_seconds: visitor_status.session.map(|_| 600),
     }
 }

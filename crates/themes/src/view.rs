@@ -1,6 +1,6 @@
 //! What a page is told.
 
-use vestibule_core::Standing;
+use vestibule_core::VisitorStatus;
 
 use crate::{Colour, Language};
 
@@ -11,7 +11,7 @@ pub(crate) const BASE_PATH: &str = "/_vestibule";
 #[derive(Debug, Clone, Copy)]
 pub struct PageView<'a> {
     /// Where the visitor stands.
-    pub standing: &'a Standing,
+    pub visitor_status: &'a VisitorStatus,
     /// The queue's name as people know it: "Acme world tour".
     pub queue_name: &'a str,
     /// The brand's name: "Acme". Empty: the queue's name stands in.
@@ -40,13 +40,13 @@ pub struct PageView<'a> {
 impl PageView<'_> {
     /// The brand's name, or the best there is in its place.
     pub(crate) fn brand(&self) -> &str {
-        let names = [self.brand_name, self.queue_name, self.standing.queue.as_str()];
+        let names = [self.brand_name, self.queue_name, self.visitor_status.queue.as_str()];
         names.into_iter().find(|name| !name.is_empty()).unwrap_or_default()
     }
 
     /// Where an admitted visitor goes. Empty, which as a link is the page's own address, unless it is one to follow.
     pub(crate) fn enter_url(&self) -> &str {
-        self.standing.enter_url.as_deref().and_then(followable).unwrap_or_default()
+        self.visitor_status.enter_url.as_deref().and_then(followable).unwrap_or_default()
     }
 
     /// The logo's address, if it is one to load.

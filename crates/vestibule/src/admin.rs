@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::any;
 use tracing::{info, warn};
 use vestibule_admin::{AdminParts, NewOperator};
-use vestibule_core::records::Records;
+use vestibule_core::records::RecordStore;
 use vestibule_metrics::{Metrics, MetricsToken, RequestMetrics};
 
 use crate::cli::ServeOptions;
@@ -102,7 +102,7 @@ impl Admin {
 
 /// Who signs in first.
 struct FirstSuperuser {
-    records: Arc<dyn Records>,
+    records: Arc<dyn RecordStore>,
     named: Option<NewOperator>,
 }
 

@@ -44,7 +44,7 @@ fn counted(number: usize, noun: &str) -> String {
 fn described(queue: &Settings) -> String {
     let hosts: Vec<String> = queue.hosts.iter().map(ToString::to_string).collect();
     let origin = queue.handover.origin.as_ref().map(|origin| format!(" to {origin}")).unwrap_or_default();
-    let unmatched = if takes_the_rest(queue) { "meets the queue" } else { "passes" };
+    let unmatched = if queues_unmatched(queue) { "meets the queue" } else { "passes" };
     let rules = match queue.rules.len() {
         0 => "every path meets the queue".to_owned(),
         rules => format!("{rules} rules, what none of them matches {unmatched}"),
@@ -53,7 +53,7 @@ fn described(queue: &Settings) -> String {
     format!("{}: {}: {rules}; {} places{rate}{origin}", queue.id, hosts.join(", "), queue.line.quota)
 }
 
-fn takes_the_rest(queue: &Settings) -> bool {
+fn queues_unmatched(queue: &Settings) -> bool {
     queue.rules.iter().all(|rule| rule.action == RuleAction::Bypass)
 }
 
@@ -70,7 +70,7 @@ fn warnings(queue: &Settings, all: &[Settings]) -> Vec<String> {
         Mode::Bypass => found.push("mode is \"bypass\": everyone passes, quota or not".to_owned()),
     }
     for host in &queue.hosts {
-        let hides = |other: &&Settings| other.id < queue.id && takes_the_rest(other) && other.hosts.contains(host);
+        let hides = |other: &&Settings| other.id < queue.id && queues_unmatched(other) && other.hosts.contains(host);
         if let Some(other) = all.iter().find(hides) {
             found.push(format!("never asked on {host}: \"{}\" takes every request there first", other.id));
         }

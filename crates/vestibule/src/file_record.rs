@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tracing::{debug, info, warn};
 use vestibule_admin::{Via, audit_queue, audit_tenant};
-use vestibule_core::records::{RecordKind, RecordOutcome, Records};
+use vestibule_core::records::{DocumentKind, DocumentOutcome, RecordStore};
 use vestibule_core::settings::{Document, Settings, Tenant};
 use vestibule_core::{QueueId, Store, StoreError};
 
@@ -23,11 +23,11 @@ pub(crate) struct Before {
 /// The store's record of a settings file.
 pub(crate) struct FileRecord {
     store: Arc<dyn Store>,
-    records: Arc<dyn Records>,
+    records: Arc<dyn RecordStore>,
 }
 
 impl FileRecord {
-    pub(crate) fn new(store: Arc<dyn Store>, records: Arc<dyn Records>) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, records: Arc<dyn RecordStore>) -> Self {
         Self { store, records }
     }
 
@@ -38,7 +38,7 @@ impl FileRecord {
     /// The store's.
     pub(crate) async fn in_force(&self, file: &Document) -> Result<Document, StoreError> {
         let mut document = file.clone();
-        let said = self.records.records(RecordKind::FileQueues).await?;
+        let said = self.records.records(DocumentKind::FileQueues).await?;
         let removed = self.removed().await?;
         let mut queues = Vec::with_capacity(file.queues.len());
         for queue in &file.queues {
@@ -48,7 +48,7 @@ impl FileRecord {
             let again = recorded.as_ref().is_some_and(|recorded| says_the_same(recorded, queue));
             match stored {
                 Some(stored) if again => {
-                    if !stored.same_but_for_revision(queue) {
+                    if !stored.eq_ignoring_revision(queue) {
                         info!(queue = %queue.id, "kept as the backoffice changed it, since the settings file says what it said before");
                     }
                     queues.push(stored);
@@ -58,8 +58,8 @@ impl FileRecord {
                 }
                 stored => {
                     let changed_meanwhile = |stored: &Settings| {
-                        let as_in_the_file = stored.same_but_for_revision(queue);
-                        !as_in_the_file && !recorded.as_ref().is_some_and(|said| said.same_but_for_revision(stored))
+                        let as_in_the_file = stored.eq_ignoring_revision(queue);
+                        !as_in_the_file && !recorded.as_ref().is_some_and(|said| said.eq_ignoring_revision(stored))
                     };
                     if let Some(stored) = stored.filter(changed_meanwhile) {
                         let changes = differences(&stored, queue);
@@ -94,7 +94,7 @@ impl FileRecord {
         }
         for (id, stored) in before.queues.iter().filter(|(id, _)| !left.contains(id)) {
             let written = document.queues.iter().find(|queue| queue.id == *id);
-            if stored.as_ref().zip(written).is_some_and(|(stored, written)| stored.same_but_for_revision(written)) {
+            if stored.as_ref().zip(written).is_some_and(|(stored, written)| stored.eq_ignoring_revision(written)) {
                 continue;
             }
             // With the revision and epoch that it got.
@@ -110,7 +110,7 @@ impl FileRecord {
     }
 
     async fn keep_tenants(&self, document: &mut Document) -> Result<(), StoreError> {
-        let said = self.records.records(RecordKind::FileTenants).await?;
+        let said = self.records.records(DocumentKind::FileTenants).await?;
         let stored = self.store.tenants().await?;
         for tenant in &mut document.tenants {
             let again = said.iter().any(|(id, record)| *id == tenant.id.to_string() && record.text == text_of(tenant));
@@ -127,10 +127,10 @@ impl FileRecord {
     /// The store's.
     pub(crate) async fn keep(&self, file: &Document) -> Result<(), StoreError> {
         for queue in &file.queues {
-            self.put(RecordKind::FileQueues, &queue.id.to_string(), &queue.to_value().to_string()).await?;
+            self.put(DocumentKind::FileQueues, &queue.id.to_string(), &queue.to_value().to_string()).await?;
         }
         for tenant in &file.tenants {
-            self.put(RecordKind::FileTenants, &tenant.id.to_string(), &text_of(tenant)).await?;
+            self.put(DocumentKind::FileTenants, &tenant.id.to_string(), &text_of(tenant)).await?;
         }
         Ok(())
     }
@@ -141,16 +141,16 @@ impl FileRecord {
     /// # Errors
     /// The store's.
     pub(crate) async fn forget(&self, queue: &QueueId) -> Result<(), StoreError> {
-        self.records.remove_record(RecordKind::FileQueues, queue.as_str()).await.map(drop)
+        self.records.remove_document(DocumentKind::FileQueues, queue.as_str()).await.map(drop)
     }
 
-    async fn put(&self, kind: RecordKind, id: &str, text: &str) -> Result<(), StoreError> {
+    async fn put(&self, kind: DocumentKind, id: &str, text: &str) -> Result<(), StoreError> {
         let before = self.records.record(kind, id).await?;
         if before.as_ref().is_some_and(|record| record.text == text) {
             return Ok(());
         }
         let over = before.map_or(0, |record| record.revision);
-        if self.records.put_record(kind, id, text, over).await? == RecordOutcome::Full {
+        if self.records.put_document(kind, id, text, over).await? == DocumentOutcome::Full {
             debug!(id, "there are too many to keep what the settings file says of this one: it rules at every start");
         }
         Ok(())
@@ -166,7 +166,7 @@ fn read(record: &str) -> Option<Settings> {
 
 /// Whether a settings file says of a queue what it said when it was recorded.
 fn says_the_same(recorded: &Settings, queue: &Settings) -> bool {
-    recorded.same_but_for_revision(queue) && recorded.line.epoch == queue.line.epoch
+    recorded.eq_ignoring_revision(queue) && recorded.line.epoch == queue.line.epoch
 }
 
 /// The fields that change, as `quota: 7 -> 2`.

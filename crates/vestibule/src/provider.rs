@@ -29,7 +29,7 @@ pub(crate) struct ProviderOptions {
     #[arg(long, env = "VESTIBULE_OIDC_CLAIM", value_name = "CLAIM")]
     pub(crate) oidc_claim: Option<String>,
 
-    /// Where browsers reach the backoffice; register `<it>/api/v1/sign-in/provider/callback` with the provider
+    /// Where browsers reach the backoffice; register `<it>/api/v1/sign-in/oidc/callback` with the provider
     #[arg(long, env = "VESTIBULE_ADMIN_URL", value_name = "URL")]
     pub(crate) admin_url: Option<String>,
 }

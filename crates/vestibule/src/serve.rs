@@ -12,14 +12,13 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 use vestibule_admin::AdminParts;
-use vestibule_core::history::notice_minute;
-use vestibule_core::records::Records;
-use vestibule_core::settings::{Document, HOST_GAP, parse_document};
+use vestibule_core::history::record_samples;
+use vestibule_core::records::RecordStore;
+use vestibule_core::settings::{Document, HOST_GAP, parse_settings_document};
 use vestibule_core::{MemoryRecords, MemoryStore, PassSigner, QueueId, Store, StoreError, SystemClock, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
 use vestibule_http::{
-    Directory, StoreAndRecords, ThemesConfig, init_telemetry, log_requests, open_publisher, open_store_and_records,
-    open_themes,
+    Directory, Stores, ThemesConfig, init_telemetry, log_requests, open_publisher, open_store_and_records, open_themes,
 };
 use vestibule_metrics::RequestMetrics;
 
@@ -52,7 +51,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
     let document = first_settings(&options)?;
     let timeout = Duration::from_millis(options.store_timeout_ms);
     let memory = (options.store == "memory").then(|| Arc::new(MemoryStore::new(SystemClock::new())));
-    let (store, records): StoreAndRecords = match &memory {
+    let (store, records): Stores = match &memory {
         Some(memory) => (memory.clone(), Arc::new(MemoryRecords::new(SystemClock::new()))),
         None => open_store_and_records("--store", &options.store, timeout)?,
     };
@@ -192,7 +191,7 @@ fn first_settings(options: &ServeOptions) -> anyhow::Result<Document> {
         });
         let tenant = json!({ "id": ONE_QUEUE, "name": name });
         let document = json!({ "tenants": [tenant], "queues": [queue] });
-        return parse_document(&document).map_err(|errors| {
+        return parse_settings_document(&document).map_err(|errors| {
             let named: Vec<String> = errors.iter().map(ToString::to_string).collect();
             anyhow::anyhow!("--origin, --quota, --name: {}", named.join("; "))
         });
@@ -287,14 +286,14 @@ impl Written {
 }
 
 /// Purges every few seconds and notes every minute's numbers, for ever.
-pub(crate) async fn keep_purging(store: Arc<dyn Store>, records: Arc<dyn Records>) {
+pub(crate) async fn keep_purging(store: Arc<dyn Store>, records: Arc<dyn RecordStore>) {
     let mut ticks = tokio::time::interval(PURGE_EVERY);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut recorded: Option<Instant> = None;
     loop {
         ticks.tick().await;
         let round = vestibule_purge::run(store.as_ref(), PURGE_BUDGET).await;
-        match tokio::time::timeout(PURGE_BUDGET, notice_minute(&*store, &*records)).await {
+        match tokio::time::timeout(PURGE_BUDGET, record_samples(&*store, &*records)).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => debug!(%error, "this minute's numbers could not be noted"),
             Err(_) => debug!("this minute's numbers were not noted for every queue: the time was over"),
@@ -305,7 +304,7 @@ pub(crate) async fn keep_purging(store: Arc<dyn Store>, records: Arc<dyn Records
         recorded = Some(Instant::now());
         let record = round.record();
         debug!(?record, "purged");
-        if let Err(error) = store.record_purge(&record).await {
+        if let Err(error) = store.set_last_purge(&record).await {
             debug!(%error, "the purge is done, but could not be recorded");
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use toml_edit::{Document as Toml, Item, TableLike};
-use vestibule_core::settings::{Document, FieldError, Origin, parse_document};
+use vestibule_core::settings::{Document, FieldError, Origin, parse_settings_document};
 
 /// Largest settings file, in bytes.
 const FILE_MAX: u64 = 8 * 1024 * 1024;
@@ -83,7 +83,7 @@ fn parse_settings(path: &Path, text: &str, origin: Option<&Origin>) -> Result<Do
     if let Some(origin) = origin {
         stand_in(&mut value, origin);
     }
-    parse_document(&value).map_err(|errors| {
+    parse_settings_document(&value).map_err(|errors| {
         let locate = |error: FieldError| (locate(toml.as_item(), &error.field).map_or(1, |s| line_of(text, &s)), error);
         let mut fields: Vec<_> = errors.into_iter().map(locate).collect();
         fields.sort_by_key(|(line, _)| *line);

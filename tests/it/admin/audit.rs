@@ -22,12 +22,12 @@ async fn who_changed_what_is_told_from_what_to_what(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({})).await;
     let mut zoe = office.operator("zoe", "operator", &["acme"]).await.with_header("x-request-id", "call-7");
-    zoe.patch("/queues/tour/levers", json!({ "quota": 9 })).await;
-    let mut entry = office.root().get("/audit?limit=1&action=queue.levers").await.json()["entries"][0].clone();
+    zoe.patch("/queues/tour/controls", json!({ "quota": 9 })).await;
+    let mut entry = office.root().get("/audit?limit=1&action=queue.controls").await.json()["events"][0].clone();
     assert!(entry["id"].as_str().unwrap().starts_with(&(office.now() * 1000).to_string()), "{entry}");
     entry["id"] = json!("");
     let expected = json!({
-        "id": "", "at": office.now(), "operator": "zoe", "token": null, "request": "call-7", "action": "queue.levers",
+        "id": "", "at": office.now(), "operator": "zoe", "token": null, "request": "call-7", "action": "queue.controls",
         "tenant": "acme", "queue": "tour", "subject": null, "revision": 2,
         "changes": [{ "field": "quota", "from": 2, "to": 9 }], "outcome": "done",
         "via": "api",
@@ -42,7 +42,7 @@ async fn every_change_leaves_an_entry_and_no_secret(office: Office) {
     let session = office.join("tour", 1).await[0];
     root.patch("/tenants/acme", json!({ "name": "Acme" })).await;
     root.patch("/queues/tour", json!({ "name": "Tour" })).await;
-    root.patch("/queues/tour/levers", json!({ "active_ttl": 300 })).await;
+    root.patch("/queues/tour/controls", json!({ "active_ttl": 300 })).await;
     root.create("/queues/tour/clone", json!({ "id": "gig", "hosts": ["gig.example.com"] })).await;
     root.send(Method::POST, &format!("/queues/tour/sessions/{session}/admit"), &[], None).await;
     root.post("/queues/tour/release", json!({ "count": 1 })).await;
@@ -68,7 +68,7 @@ async fn every_change_leaves_an_entry_and_no_secret(office: Office) {
     reader.sign_in("root", "a third password").await;
 
     let log = reader.get("/audit?limit=200").await;
-    let entries = log.json()["entries"].as_array().unwrap().clone();
+    let entries = log.json()["events"].as_array().unwrap().clone();
     let mut actions: Vec<_> = entries.iter().rev().map(|entry| entry["action"].as_str().unwrap().to_owned()).collect();
     actions.retain(|action| action != "account.sign_in");
     assert_eq!(
@@ -78,16 +78,16 @@ async fn every_change_leaves_an_entry_and_no_secret(office: Office) {
             "operator.create",
             "tenant.create",
             "queue.create",
-            "tenant.change",
-            "queue.change",
-            "queue.levers",
+            "tenant.update",
+            "queue.update",
+            "queue.controls",
             "queue.clone",
             "session.admit",
             "queue.release",
             "session.end",
             "queue.reset",
             "operator.create",
-            "operator.change",
+            "operator.update",
             "token.create",
             "token.revoke",
             "operator.remove",
@@ -113,11 +113,11 @@ async fn the_log_is_searched_and_read_page_by_page(office: Office) {
     office.pass(100);
     let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
     for quota in 10..15 {
-        zoe.patch("/queues/acme-tour/levers", json!({ "quota": quota })).await;
+        zoe.patch("/queues/acme-tour/controls", json!({ "quota": quota })).await;
     }
     let mut root = office.root();
     let mut count =
-        async |query: &str| root.get(&format!("/audit?{query}")).await.json()["entries"].as_array().unwrap().len();
+        async |query: &str| root.get(&format!("/audit?{query}")).await.json()["events"].as_array().unwrap().len();
     assert_eq!(count("operator=zoe&action=queue.").await, 5);
     assert_eq!(count("tenant=blue").await, 2);
     assert_eq!(count("queue=acme-tour").await, 6);
@@ -126,13 +126,13 @@ async fn the_log_is_searched_and_read_page_by_page(office: Office) {
     assert_eq!(count(&format!("from={}&action=queue", began + 1)).await, 5);
     assert_eq!(root.get("/audit?before=x").await.status, 422);
     let mut quotas = Vec::new();
-    let mut path = "/audit?queue=acme-tour&action=queue.levers&limit=2".to_owned();
+    let mut path = "/audit?queue=acme-tour&action=queue.controls&limit=2".to_owned();
     loop {
         let page = root.get(&path).await.json();
-        let entries = page["entries"].as_array().unwrap();
+        let entries = page["events"].as_array().unwrap();
         quotas.extend(entries.iter().filter_map(|entry| entry["changes"][0]["to"].as_u64()));
         let Some(next) = page["next"].as_str() else { break };
-        path = format!("/audit?queue=acme-tour&action=queue.levers&limit=2&before={next}");
+        path = format!("/audit?queue=acme-tour&action=queue.controls&limit=2&before={next}");
     }
     assert_eq!(quotas, [14, 13, 12, 11, 10]);
 }
@@ -152,16 +152,16 @@ async fn the_log_is_taken_along_as_lines(office: Office) {
 }
 
 async fn operator_never_displaces_what_others_did(office: Office) {
-    use vestibule_core::records::Stream;
+    use vestibule_core::records::LogName;
     for tenant in ["acme", "blue"] {
         office.tenant(tenant).await;
         office.queue(&format!("{tenant}-tour"), tenant, json!({})).await;
     }
     let mut ada = office.operator("ada", "operator", &["acme"]).await;
-    ada.patch("/queues/acme-tour/levers", json!({ "quota": 7 })).await;
+    ada.patch("/queues/acme-tour/controls", json!({ "quota": 7 })).await;
     let mut eve = office.operator("eve", "operator", &["blue"]).await;
-    eve.patch("/queues/blue-tour/levers", json!({ "quota": 7 })).await;
-    let blue = Stream::TenantAudit("blue".parse().unwrap());
+    eve.patch("/queues/blue-tour/controls", json!({ "quota": 7 })).await;
+    let blue = LogName::TenantAudit("blue".parse().unwrap());
     let own = office.admin.records().entries(&blue, None, 10).await.unwrap();
     assert_eq!(own.len(), 1, "only what an operator of the tenant did");
     for _ in 0..300 {
@@ -172,7 +172,7 @@ async fn operator_never_displaces_what_others_did(office: Office) {
         [("operator=ada&action=queue.", 1), ("action=tenant.create", 2), ("operator=eve&limit=200", 200)]
     {
         let found = root.get(&format!("/audit?{query}")).await.json();
-        assert_eq!(found["entries"].as_array().unwrap().len(), count, "{query}");
+        assert_eq!(found["events"].as_array().unwrap().len(), count, "{query}");
     }
     let lines = root.get("/audit/export?operator=eve").await.text().lines().count();
     assert_eq!(lines, 302, "with the sign-in");
@@ -180,23 +180,23 @@ async fn operator_never_displaces_what_others_did(office: Office) {
 
 async fn operator_makes_a_limited_number_of_changes_a_day(office: Office) {
     use sha2::{Digest as _, Sha256};
-    use vestibule_core::records::{Note, NoteKind};
+    use vestibule_core::records::{EphemeralKey, EphemeralKind};
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({})).await;
     let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
-    assert_eq!(zoe.patch("/queues/tour/levers", json!({ "quota": 7 })).await.status, 200);
+    assert_eq!(zoe.patch("/queues/tour/controls", json!({ "quota": 7 })).await.status, 200);
     let hex = |name: &mut String, byte: &u8| {
         let _ = write!(name, "{byte:02x}");
     };
     let mut name = String::new();
     Sha256::digest(b"zoe").iter().for_each(|byte| hex(&mut name, byte));
-    let note = Note::new(NoteKind::Changes, name);
+    let note = EphemeralKey::new(EphemeralKind::Changes, name);
     assert_eq!(office.admin.records().note(&note).await.unwrap().as_deref(), Some("1"));
-    office.admin.records().put_note(&note, "10000", 60).await.unwrap();
-    let refused = zoe.patch("/queues/tour/levers", json!({ "quota": 8 })).await;
+    office.admin.records().set_ephemeral(&note, "10000", 60).await.unwrap();
+    let refused = zoe.patch("/queues/tour/controls", json!({ "quota": 8 })).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (429, "too_many_changes".to_owned()));
     assert_eq!(zoe.get("/queues/tour").await.json()["quota"], 7);
-    assert_eq!(office.root().patch("/queues/tour/levers", json!({ "quota": 9 })).await.status, 200);
+    assert_eq!(office.root().patch("/queues/tour/controls", json!({ "quota": 9 })).await.status, 200);
 }
 
 async fn failed_sign_ins_are_audited_without_filling_the_log(office: Office) {
@@ -207,7 +207,7 @@ async fn failed_sign_ins_are_audited_without_filling_the_log(office: Office) {
         desk.post("/sign-in", json!({ "name": "my-password-typed-here", "password": "this is not it" })).await;
     }
     let log = root.get("/audit?action=account.sign_in_failed").await;
-    let told: Vec<_> = log.json()["entries"]
+    let told: Vec<_> = log.json()["events"]
         .as_array()
         .unwrap()
         .iter()
@@ -223,9 +223,9 @@ async fn events_are_kept_for_a_year(office: Office) {
     office.tenant("acme").await;
     let mut root = office.root();
     let found = root.get("/audit?action=tenant.create").await.json();
-    assert_eq!(found["entries"].as_array().unwrap().len(), 1);
+    assert_eq!(found["events"].as_array().unwrap().len(), 1);
     office.pass(366 * 86_400);
     let mut root = office.admin.root().await;
     let found = root.get("/audit?limit=200").await.json();
-    assert_eq!(found["entries"].as_array().unwrap().len(), 1, "the sign-in of today: {found}");
+    assert_eq!(found["events"].as_array().unwrap().len(), 1, "the sign-in of today: {found}");
 }

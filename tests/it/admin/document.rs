@@ -29,7 +29,7 @@ async fn the_document_is_served_and_readable_without_a_script() {
     assert_eq!(page.status, 200);
     let policy = page.header("content-security-policy").unwrap();
     assert!(policy.starts_with("default-src 'none'; style-src 'self'"), "{policy}");
-    assert!(page.text().contains("PATCH /api/v1/queues/{queue}/levers"));
+    assert!(page.text().contains("PATCH /api/v1/queues/{queue}/controls"));
     assert_eq!(
         visitor.request(http::Request::get("/api/docs.css"), "").await.header("content-type"),
         Some("text/css; charset=utf-8")

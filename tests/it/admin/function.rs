@@ -46,7 +46,7 @@ async fn operators_sign_in_and_work_through_the_function() {
     assert_eq!((changed.status.as_u16(), &changed.json()["quota"]), (200, &json!(7)), "{}", changed.text());
     assert_eq!(root.patch_revision("/queues/tour", 1, json!({ "quota": 8 })).await.status, 412);
     assert_eq!(root.confirmed(Method::DELETE, "/queues/tour", None).await.status, 204);
-    assert_eq!(root.get("/events").await.code(), "no_streams", "a function's answer is whole or none");
+    assert_eq!(root.get("/stats/stream").await.code(), "streaming_unavailable", "a function's answer is whole or none");
 
     let mut stranger = Desk::at(balancer.address());
     assert_eq!(stranger.get("/queues").await.status, 401);

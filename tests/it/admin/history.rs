@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use vestibule_core::history::{Sample, Step, notice_minute, rates, samples};
+use vestibule_core::history::{Sample, Step, rates, record_samples, samples};
 use vestibule_core::line::Visit;
-use vestibule_core::records::Records;
+use vestibule_core::records::RecordStore;
 use vestibule_core::{Clock as _, ManualClock, MemoryRecords, MemoryStore, Micros, PutMode, QueueId, SessionId, Store};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::Redis;
@@ -18,7 +18,7 @@ const START: Micros = Micros(1_700_000_100_000_000);
 
 struct Bench {
     store: Arc<dyn Store>,
-    records: Arc<dyn Records>,
+    records: Arc<dyn RecordStore>,
     clock: Arc<ManualClock>,
     queue: QueueId,
 }
@@ -38,7 +38,7 @@ impl Bench {
         Self::of(store.clone(), store, clock).await
     }
 
-    async fn of(store: Arc<dyn Store>, records: Arc<dyn Records>, clock: Arc<ManualClock>) -> Self {
+    async fn of(store: Arc<dyn Store>, records: Arc<dyn RecordStore>, clock: Arc<ManualClock>) -> Self {
         let queue = random_queue();
         store.put_settings(&settings_of(&queue, &json!({ "quota": 2 })), PutMode::Always).await.unwrap();
         Self { store, records, clock, queue }
@@ -52,7 +52,7 @@ impl Bench {
     }
 
     async fn notice(&self) -> usize {
-        notice_minute(&*self.store, &*self.records).await.unwrap()
+        record_samples(&*self.store, &*self.records).await.unwrap()
     }
 
     async fn samples(&self, step: Step, from: Micros) -> Vec<Sample> {
@@ -119,7 +119,7 @@ async fn samples_say_what_happened_in_between(bench: &Bench) {
     let samples = bench.samples(Step::Minute, START).await;
     assert_eq!(samples[0], first);
     assert_eq!((samples[1].at, samples[1].joined), (START.seconds() + 60, Some(4)));
-    let later = bench.samples(Step::Minute, START.plus_seconds(1)).await;
+    let later = bench.samples(Step::Minute, START.add_seconds(1)).await;
     assert_eq!(later, samples[1..], "what is left out is still what the next is counted from");
 }
 
@@ -154,5 +154,5 @@ async fn rates_are_those_of_the_last_minutes(bench: &Bench) {
     assert!((found.joined - 12.0).abs() < 1e-9 && (found.admitted - 4.0).abs() < 1e-9, "{found:?}");
     bench.pass(3600);
     assert_eq!(rates(&*bench.records, &bench.queue, &now().await).await.unwrap(), None, "that was too long ago");
-    assert_eq!(bench.clock.now(), START.plus_seconds(3615));
+    assert_eq!(bench.clock.now(), START.add_seconds(3615));
 }

@@ -20,7 +20,7 @@ async fn a_lever_is_in_force_on_the_next_visit(office: Office) {
     office.queue("tour", "acme", json!({ "quota": 0 })).await;
     office.join("tour", 3).await;
     let mut root = office.root();
-    let pulled = root.send(Method::PATCH, "/queues/tour/levers", &[], Some(json!({ "quota": 2 }))).await;
+    let pulled = root.send(Method::PATCH, "/queues/tour/controls", &[], Some(json!({ "quota": 2 }))).await;
     assert_eq!((pulled.status.as_u16(), &pulled.json()["quota"]), (200, &json!(2)));
     let stats = office.store.stats(&"tour".parse().unwrap()).await.unwrap();
     assert_eq!((stats.waiting, stats.active), (1, 2));
@@ -28,24 +28,24 @@ async fn a_lever_is_in_force_on_the_next_visit(office: Office) {
         "mode": "paused", "quota": 9, "admissions_per_minute": 30, "waiting_ttl": 40, "active_ttl": 50,
         "claim_ttl": 20, "hold_ttl": 60, "max_session": 70,
     });
-    let pulled = root.patch("/queues/tour/levers", all.clone()).await.json();
+    let pulled = root.patch("/queues/tour/controls", all.clone()).await.json();
     for (name, value) in all.as_object().unwrap() {
         assert_eq!(&pulled[name], value, "{name}");
     }
-    assert_eq!(root.patch("/queues/tour/levers", json!({ "admissions_per_minute": null })).await.status, 200);
+    assert_eq!(root.patch("/queues/tour/controls", json!({ "admissions_per_minute": null })).await.status, 200);
     assert_eq!(root.get("/queues/tour").await.json()["admissions_per_minute"], json!(null));
 }
 
 async fn only_levers_are_levers(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({})).await;
-    let refused = office.root().patch("/queues/tour/levers", json!({ "hosts": ["x.example"] })).await;
+    let refused = office.root().patch("/queues/tour/controls", json!({ "hosts": ["x.example"] })).await;
     assert!(
         refused.wrong_fields()[0].starts_with("hosts: is not a lever; they are mode, quota,"),
         "{}",
         refused.text()
     );
-    let refused = office.root().patch("/queues/tour/levers", json!({ "quota": "many", "waiting_ttl": 1 })).await;
+    let refused = office.root().patch("/queues/tour/controls", json!({ "quota": "many", "waiting_ttl": 1 })).await;
     assert_eq!(refused.wrong_fields().len(), 2, "{}", refused.text());
 }
 
@@ -59,7 +59,7 @@ async fn a_release_admits_and_a_large_one_says_first_what_it_does(office: Office
         json!({ "released": 5, "complete": true })
     );
     let asked = root.post("/queues/tour/release", json!({ "count": 200 })).await;
-    let effect = asked.json()["confirmation"]["effect"].as_str().unwrap().to_owned();
+    let effect = asked.json()["confirmation"]["consequence"].as_str().unwrap().to_owned();
     assert_eq!(effect, "145 people will be let in now; the site will carry 150, and the quota is 1");
     let token = asked.confirmation();
     let with = [("x-vestibule-confirm", token.as_str())];
@@ -94,7 +94,7 @@ async fn levers_pulled_at_once_all_hold(office: Office) {
     let pulled = desks
         .iter_mut()
         .zip(pulls)
-        .map(|(desk, (name, value))| desk.patch("/queues/tour/levers", json!({ name: value })));
+        .map(|(desk, (name, value))| desk.patch("/queues/tour/controls", json!({ name: value })));
     for answer in futures_util::future::join_all(pulled).await {
         assert_eq!(answer.status, 200, "{}", answer.text());
     }
@@ -121,7 +121,7 @@ async fn a_sale_that_is_drained_lets_everybody_in_and_then_closes(office: Office
     let time = |stats: &serde_json::Value| stats["drained_in_seconds"]["p50"].as_u64().unwrap();
     assert!(time(&stats) > 0, "{stats}");
 
-    assert_eq!(root.patch("/queues/tour/levers", json!({ "quota": 3 })).await.status, 200);
+    assert_eq!(root.patch("/queues/tour/controls", json!({ "quota": 3 })).await.status, 200);
     let stats = root.get("/queues/tour/stats").await.json();
     assert_eq!((&stats["waiting"], time(&stats)), (&json!(0), 0), "{stats}");
     let tour = "tour".parse().unwrap();
@@ -129,7 +129,7 @@ async fn a_sale_that_is_drained_lets_everybody_in_and_then_closes(office: Office
     office.pass(600);
     office.store.purge(&tour, 100).await.unwrap();
     assert_eq!(root.get("/queues/tour").await.json()["mode"], "closed");
-    let entry = root.get("/audit?action=queue.drain").await.json()["entries"][0].clone();
+    let entry = root.get("/audit?action=queue.drain").await.json()["events"][0].clone();
     assert_eq!(entry["changes"], json!([{ "field": "mode", "from": "open", "to": "draining" }]));
 }
 
@@ -143,9 +143,9 @@ async fn a_quota_changed_in_the_api_rules_the_very_next_request_to_a_gate_of_ano
     let gate = GateUnderTest::start(store, &json!({})).await;
     let mut visitor = Visitor::new(gate.address(), "tickets.example.com");
     assert_eq!(visitor.status("tour").await.json()["state"], "waiting");
-    assert_eq!(office.root().patch("/queues/tour/levers", json!({ "quota": 1 })).await.status, 200);
+    assert_eq!(office.root().patch("/queues/tour/controls", json!({ "quota": 1 })).await.status, 200);
     assert_eq!(visitor.status("tour").await.json()["state"], "admitted");
-    assert_eq!(office.root().patch("/queues/tour/levers", json!({ "mode": "closed" })).await.status, 200);
+    assert_eq!(office.root().patch("/queues/tour/controls", json!({ "mode": "closed" })).await.status, 200);
     let mut newcomer = Visitor::new(gate.address(), "tickets.example.com");
     assert_eq!(newcomer.status("tour").await.json()["state"], "closed");
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use vestibule_core::history::notice_minute;
+use vestibule_core::history::record_samples;
 
 use super::office::{Office, over_both_stores};
 
@@ -18,7 +18,7 @@ over_both_stores! {
 }
 
 async fn notice(office: &Office) {
-    notice_minute(&*office.store, &**office.admin.records()).await.unwrap();
+    record_samples(&*office.store, &**office.admin.records()).await.unwrap();
 }
 
 async fn a_queue_is_told_at_a_glance(office: Office) {
@@ -35,7 +35,7 @@ async fn a_queue_is_told_at_a_glance(office: Office) {
     assert!(wait["p50"].as_u64() > Some(0) && wait["p90"].as_u64() >= wait["p50"].as_u64(), "{stats}");
     let mut expected = json!({
         "queue": "tour", "tenant": "acme", "name": "The tour", "mode": "open", "revision": 1, "at": office.now(),
-        "waiting": 3, "active": 4, "quota": 4, "places_used": 1.0, "joined_per_minute": 6.0,
+        "waiting": 3, "active": 4, "quota": 4, "utilization": 1.0, "joined_per_minute": 6.0,
         "admitted_per_minute": 0.0, "oldest_wait_seconds": 19, "drained_in_seconds": null, "recovering": false,
     });
     expected["wait_seconds"] = wait;
@@ -97,7 +97,7 @@ async fn numbers_are_followed_as_they_change(office: Office) {
     let mut zoe = office.operator("zoe", "viewer", &["acme"]).await;
     let cookie = zoe.visitor().cookie("vestibule_admin").unwrap().to_owned();
     let mut stream = BufReader::new(TcpStream::connect(office.admin.address()).await.unwrap());
-    let request = format!("GET /api/v1/events HTTP/1.1\r\nhost: x\r\ncookie: vestibule_admin={cookie}\r\n\r\n");
+    let request = format!("GET /api/v1/stats/stream HTTP/1.1\r\nhost: x\r\ncookie: vestibule_admin={cookie}\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut next = async || -> Value {
         loop {

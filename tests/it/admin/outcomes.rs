@@ -71,7 +71,7 @@ impl Breaking {
 
     async fn newest_event(&mut self) -> Value {
         self.wire.redis.thaw();
-        self.root.get("/audit?limit=1").await.json()["entries"][0].clone()
+        self.root.get("/audit?limit=1").await.json()["events"][0].clone()
     }
 }
 
@@ -124,7 +124,7 @@ async fn release_without_answer_is_unknown_and_not_repeated() {
 #[tokio::test]
 async fn changes_without_answer_are_unknown_and_audited() {
     for (method, path, body, action) in [
-        (Method::PATCH, "/queues/tour/levers", json!({ "quota": 7 }), "queue.levers"),
+        (Method::PATCH, "/queues/tour/controls", json!({ "quota": 7 }), "queue.controls"),
         (Method::POST, "/queues/tour/reset", Value::Null, "queue.reset"),
     ] {
         let mut breaking = Breaking::start().await;
@@ -155,7 +155,7 @@ async fn repeated_release_with_same_key_admits_once(office: Office) {
     }
     assert_eq!(office.store.stats(&"tour".parse().unwrap()).await.unwrap().active, 2);
     let log = root.get("/audit?action=queue.release").await.json();
-    assert_eq!(log["entries"].as_array().unwrap().len(), 1, "{log}");
+    assert_eq!(log["events"].as_array().unwrap().len(), 1, "{log}");
 }
 
 async fn idempotency_key_is_not_reused_for_another_release(office: Office) {

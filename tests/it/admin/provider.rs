@@ -40,7 +40,7 @@ impl Front {
 
     async fn over(
         store: Arc<dyn vestibule_core::Store>,
-        records: Arc<dyn vestibule_core::records::Records>,
+        records: Arc<dyn vestibule_core::records::RecordStore>,
         clock: Arc<ManualClock>,
         redis: Option<Redis>,
     ) -> Self {
@@ -69,7 +69,7 @@ impl Front {
 
 /// Begins to sign in. Returns the provider's page.
 async fn begun(desk: &mut Desk) -> String {
-    let answer = desk.get("/sign-in/provider").await;
+    let answer = desk.get("/sign-in/oidc").await;
     assert_eq!(answer.status, 303, "{}", answer.text());
     answer.header("location").unwrap().to_owned()
 }
@@ -89,8 +89,8 @@ fn assert_refused(answer: &Answer, problem: &str) {
 
 async fn signs_in(front: Front) {
     let mut desk = front.admin.desk();
-    let ways = desk.get("/sign-in/ways").await.json();
-    assert_eq!(ways["provider"], json!({ "name": "Single sign-on", "start": "/api/v1/sign-in/provider" }));
+    let ways = desk.get("/sign-in/methods").await.json();
+    assert_eq!(ways["oidc"], json!({ "name": "Single sign-on", "start": "/api/v1/sign-in/oidc" }));
     let callback = front.proven(&mut desk, "1").await;
     let attempt = desk.visitor().cookie("vestibule_sign_in").unwrap().to_owned();
     let answer = follow(&mut desk, &callback).await;
@@ -99,9 +99,9 @@ async fn signs_in(front: Front) {
     let who = desk.get("/sign-in").await.json();
     assert_eq!((&who["operator"], &who["role"]), (&json!("zoe@example.com"), &json!("operator")));
     let refused = desk.post("/tenants", json!({ "id": "blue", "name": "Blue" })).await;
-    assert_eq!(refused.code(), "not_allowed", "what they may is said here");
+    assert_eq!(refused.code(), "permission_denied", "what they may is said here");
     let log = front.root.clone().get("/audit").await.json();
-    let signed_in = log["entries"].as_array().unwrap().iter().find(|entry| entry["operator"] == "zoe@example.com");
+    let signed_in = log["events"].as_array().unwrap().iter().find(|entry| entry["operator"] == "zoe@example.com");
     let signed_in = signed_in.unwrap_or_else(|| panic!("{log}"));
     assert_eq!(
         (&signed_in["action"], &signed_in["changes"][0]["field"]),
@@ -109,7 +109,7 @@ async fn signs_in(front: Front) {
     );
     for cookie in ["", &attempt] {
         desk.visitor().set_cookie("vestibule_sign_in", cookie);
-        assert_refused(&follow(&mut desk, &callback).await, "attempt_lapsed");
+        assert_refused(&follow(&mut desk, &callback).await, "attempt_expired");
     }
     assert_eq!(desk.get("/sign-in").await.status, 200, "an address that was used changes nothing");
 }
@@ -128,17 +128,17 @@ async fn whom_the_provider_proves_is_signed_in_over_redis_as_well() {
 async fn the_cookie_of_an_attempt_is_out_of_reach_and_goes_to_one_place() {
     let front = Front::memory().await;
     let mut desk = front.admin.desk();
-    let plain = desk.get("/sign-in/provider").await;
+    let plain = desk.get("/sign-in/oidc").await;
     let cookie = plain.header("set-cookie").unwrap();
     assert!(cookie.starts_with("vestibule_sign_in="), "{cookie}");
-    assert!(cookie.ends_with("; Path=/api/v1/sign-in/provider; Max-Age=600; HttpOnly; SameSite=Lax"), "{cookie}");
+    assert!(cookie.ends_with("; Path=/api/v1/sign-in/oidc; Max-Age=600; HttpOnly; SameSite=Lax"), "{cookie}");
     let location = plain.header("location").unwrap();
     for part in ["code_challenge_method=S256", "response_type=code", "state=", "nonce=", "scope=openid+email+profile"] {
         assert!(location.contains(part), "{location}");
     }
     let secret = desk.visitor().cookie("vestibule_sign_in").unwrap().to_owned();
     assert!(!location.contains(&secret), "{location}");
-    let secure = desk.send(Method::GET, "/sign-in/provider", &[("x-forwarded-proto", "https")], None).await;
+    let secure = desk.send(Method::GET, "/sign-in/oidc", &[("x-forwarded-proto", "https")], None).await;
     assert!(secure.header("set-cookie").unwrap().ends_with("; SameSite=Lax; Secure"));
 }
 
@@ -146,12 +146,12 @@ async fn the_cookie_of_an_attempt_is_out_of_reach_and_goes_to_one_place() {
 async fn who_is_no_operator_or_not_proven_stays_out() {
     let front = Front::memory().await;
     let mut desk = front.admin.desk();
-    for (sub, problem) in [("2", "unknown_operator"), ("3", "nameless")] {
+    for (sub, problem) in [("2", "unknown_operator"), ("3", "missing_claim")] {
         let callback = front.proven(&mut desk, sub).await;
         assert_refused(&follow(&mut desk, &callback).await, problem);
     }
     let log = front.root.clone().get("/audit").await.json();
-    let refused = log["entries"].as_array().unwrap().iter().find(|it| it["action"] == "account.sign_in_refused");
+    let refused = log["events"].as_array().unwrap().iter().find(|it| it["action"] == "account.sign_in_rejected");
     assert_eq!(refused.unwrap_or_else(|| panic!("{log}"))["subject"], "eve@example.com");
     let page = begun(&mut desk).await;
     let declined = front.provider.decline(&page).await;
@@ -166,14 +166,14 @@ async fn an_answer_that_belongs_to_another_attempt_signs_nobody_in() {
     let mut desk = front.admin.desk();
     let callback = front.proven(&mut desk, "1").await;
     let other = front.proven(&mut front.admin.desk(), "1").await;
-    assert_refused(&follow(&mut front.admin.desk(), &callback).await, "attempt_lapsed");
+    assert_refused(&follow(&mut front.admin.desk(), &callback).await, "attempt_expired");
     assert_refused(&follow(&mut desk, &other).await, "wrong_state");
-    assert_refused(&follow(&mut desk, &callback).await, "attempt_lapsed");
+    assert_refused(&follow(&mut desk, &callback).await, "attempt_expired");
 
     let page = begun(&mut desk).await;
     let nonce = page.split('&').find(|part| part.starts_with("nonce=")).unwrap();
     let replayed = front.provider.sign_in(&page.replace(nonce, "nonce=of-another-attempt"), "1").await;
-    assert_refused(&follow(&mut desk, &replayed).await, "not_proven");
+    assert_refused(&follow(&mut desk, &replayed).await, "invalid_id_token");
 }
 
 /// A provider that records what it is asked for tokens with, and gives none.
@@ -212,7 +212,7 @@ async fn a_code_is_redeemed_by_whoever_asked_for_it() {
         all.unwrap_or_else(|| panic!("no {name} in {text}")).to_owned()
     };
     let state = part(&page, "state");
-    let answer = desk.get(&format!("/sign-in/provider/callback?code=c0de&state={state}")).await;
+    let answer = desk.get(&format!("/sign-in/oidc/callback?code=c0de&state={state}")).await;
     assert_refused(&answer, "provider_refused");
     let asked = asked.lock().unwrap().clone();
     assert_eq!(
@@ -231,10 +231,10 @@ async fn what_lapsed_signs_nobody_in() {
     let mut desk = front.admin.desk();
     let callback = front.proven(&mut desk, "1").await;
     front.clock.advance((front.provider.proof_holds() + 60) * 1_000_000);
-    assert_refused(&follow(&mut desk, &callback).await, "not_proven");
+    assert_refused(&follow(&mut desk, &callback).await, "invalid_id_token");
     let callback = front.proven(&mut desk, "1").await;
     front.clock.advance(600 * 1_000_000);
-    assert_refused(&follow(&mut desk, &callback).await, "attempt_lapsed");
+    assert_refused(&follow(&mut desk, &callback).await, "attempt_expired");
 }
 
 #[tokio::test]
@@ -244,7 +244,7 @@ async fn while_the_provider_is_away_passwords_do() {
     let callback = front.proven(&mut desk, "1").await;
     front.provider.kill();
     assert_refused(&follow(&mut desk, &callback).await, "provider_unavailable");
-    assert_refused(&desk.get("/sign-in/provider").await, "provider_unavailable");
+    assert_refused(&desk.get("/sign-in/oidc").await, "provider_unavailable");
     let wrong = json!({ "name": "zoe@example.com", "password": PASSWORD });
     assert_eq!(desk.post("/sign-in", wrong).await.code(), "wrong_password", "she has none");
     let set = front.root.patch("/operators/zoe@example.com", json!({ "password": PASSWORD })).await;
@@ -258,20 +258,20 @@ async fn one_address_starts_hundreds_of_sign_ins_and_then_slowly() {
     front.provider.kill();
     let mut desk = front.admin.desk().with_header("x-forwarded-for", "192.0.2.1");
     for _ in 0..301 {
-        assert_refused(&desk.get("/sign-in/provider").await, "provider_unavailable");
+        assert_refused(&desk.get("/sign-in/oidc").await, "provider_unavailable");
     }
-    assert_refused(&desk.get("/sign-in/provider").await, "slowed");
+    assert_refused(&desk.get("/sign-in/oidc").await, "rate_limited");
     let mut other = front.admin.desk().with_header("x-forwarded-for", "192.0.2.2");
-    assert_refused(&other.get("/sign-in/provider").await, "provider_unavailable");
+    assert_refused(&other.get("/sign-in/oidc").await, "provider_unavailable");
 }
 
 #[tokio::test]
 async fn without_a_provider_there_is_no_such_way() {
     let office = super::office::Office::memory().await;
     let mut desk = office.admin.desk();
-    assert_eq!(desk.get("/sign-in/ways").await.json(), json!({ "password": true, "provider": Value::Null }));
-    assert_refused(&desk.get("/sign-in/provider").await, "no_provider");
-    assert_refused(&desk.get("/sign-in/provider/callback?code=a&state=b").await, "no_provider");
+    assert_eq!(desk.get("/sign-in/methods").await.json(), json!({ "password": true, "oidc": Value::Null }));
+    assert_refused(&desk.get("/sign-in/oidc").await, "oidc_not_configured");
+    assert_refused(&desk.get("/sign-in/oidc/callback?code=a&state=b").await, "oidc_not_configured");
     let nobody = json!({ "name": "zoe", "role": "superuser" });
     let refused = office.root().post("/operators", nobody).await;
     assert_eq!(refused.wrong_fields(), ["password: is missing; it takes 12 to 256 characters"]);

@@ -81,7 +81,7 @@ async fn a_removed_queue_is_gone_once_that_is_confirmed(office: Office) {
     office.join("tour", 3).await;
     let mut root = office.root();
     let asked = root.send(Method::DELETE, "/queues/tour", &[], None).await;
-    let effect = asked.json()["confirmation"]["effect"].as_str().unwrap().to_owned();
+    let effect = asked.json()["confirmation"]["consequence"].as_str().unwrap().to_owned();
     assert!(effect.contains("2 who wait and 1 who are in"), "{effect}");
     let token = asked.confirmation();
     root.patch("/queues/tour", json!({ "quota": 2 })).await;
@@ -116,7 +116,11 @@ async fn a_clone_takes_over_what_the_body_does_not_say(office: Office) {
     let mut root = office.root();
     assert_eq!(root.post("/queues/tour/clone", json!({})).await.wrong_fields()[0].split(':').next(), Some("id"));
     let refused = root.post("/queues/tour/clone", json!({ "id": "tour-2" })).await;
-    assert_eq!((refused.status.as_u16(), refused.code()), (409, "contradiction".to_owned()), "both have the same host");
+    assert_eq!(
+        (refused.status.as_u16(), refused.code()),
+        (409, "routing_conflict".to_owned()),
+        "both have the same host"
+    );
     let patch = json!({ "id": "tour-2", "hosts": ["2.example.com"] });
     let validated = root.post("/queues/tour/clone?validate=true", patch.clone()).await;
     assert_eq!(validated.status, 200);
@@ -146,12 +150,12 @@ async fn queues_in_each_other_s_way_are_refused_and_named(office: Office) {
     office.queue("a", "acme", json!({ "hosts": ["x.example.com"] })).await;
     let mut root = office.root();
     let late = root.post("/queues", queue("b", "acme", json!({ "hosts": ["y.example.com", "x.example.com"] }))).await;
-    assert_eq!((late.status.as_u16(), late.code()), (409, "contradiction".to_owned()));
+    assert_eq!((late.status.as_u16(), late.code()), (409, "routing_conflict".to_owned()));
     let expected = "hosts[1]: is never asked on \"x.example.com\": \"a\" takes every request there first";
     assert_eq!(late.wrong_fields(), [expected]);
     office.queue("b", "acme", json!({ "hosts": ["y.example.com"] })).await;
     let moved = root.patch("/queues/b", json!({ "hosts": ["x.example.com"] })).await;
-    assert_eq!((moved.status.as_u16(), moved.code()), (409, "contradiction".to_owned()));
+    assert_eq!((moved.status.as_u16(), moved.code()), (409, "routing_conflict".to_owned()));
     let rules = json!({ "rules": [{ "action": "queue", "path": "/shop/**" }] });
     assert_eq!(root.patch("/queues/a", rules).await.status, 200);
     assert_eq!(
@@ -170,7 +174,7 @@ async fn change_of_an_older_revision_answers_with_the_current_settings(office: O
     office.pass(5);
     assert_eq!(zoe.patch_revision("/queues/tour", 2, json!({ "quota": 70, "mode": "paused" })).await.status, 200);
     let late = root.patch_revision("/queues/tour", 1, json!({ "quota": 10, "name": "The tour" })).await;
-    assert_eq!((late.status.as_u16(), late.code()), (412, "changed_meanwhile".to_owned()));
+    assert_eq!((late.status.as_u16(), late.code()), (412, "revision_conflict".to_owned()));
     let conflict = &late.json()["conflict"];
     assert_eq!(conflict["revision"], 3);
     assert_eq!(conflict["current"], root.get("/queues/tour").await.json());
@@ -192,7 +196,7 @@ async fn of_many_who_save_at_the_same_moment_one_is_first(office: Office) {
     let settings = office.root().get("/queues/tour").await.json();
     assert_eq!((&settings["quota"], &settings["revision"]), (&json!(first[0].1), &json!(2)));
     for (answer, _) in others {
-        assert_eq!(answer.code(), "changed_meanwhile", "{}", answer.text());
+        assert_eq!(answer.code(), "revision_conflict", "{}", answer.text());
         assert_eq!(answer.json()["conflict"]["current"]["quota"], json!(first[0].1));
     }
 }
@@ -246,39 +250,39 @@ async fn an_address_says_which_queue_it_meets_and_why(office: Office) {
     office.queue("b", "acme", json!({ "hosts": ["x.example.com"] })).await;
     office.queue("c", "blue", json!({ "hosts": ["*.example.com"] })).await;
     let mut root = office.root();
-    let shop = root.post("/url-test", json!({ "url": "https://X.example.com:8443/Shop/../shop/1?q" })).await.json();
+    let shop = root.post("/url-tests", json!({ "url": "https://X.example.com:8443/Shop/../shop/1?q" })).await.json();
     let sent = json!("/shop/../shop/1");
     assert_eq!((&shop["outcome"], &shop["queue"], &shop["path"]), (&json!("queue"), &json!("a"), &sent));
     let readings = json!([{ "path": sent, "outcome": "queue" }, { "path": "/shop/1", "outcome": "queue" }]);
     assert_eq!(shop["readings"], readings, "each way in which an origin may read it");
     assert_eq!(
-        shop["asked"][0],
+        shop["evaluated"][0],
         json!({
             "queue": "a", "host": "x.example.com", "rule": 1, "reason": "rule 1 takes it",
-            "phrase": { "code": "rule_takes", "params": { "rule": 1 } },
+            "message": { "code": "rule_queued", "params": { "rule": 1 } },
         })
     );
-    let css = root.post("/url-test", json!({ "url": "x.example.com/shop/css/a" })).await.json();
-    assert_eq!((&css["outcome"], &css["asked"][0]["rule"]), (&json!("bypass"), &json!(0)));
-    let home = root.post("/url-test", json!({ "url": "x.example.com" })).await.json();
-    assert_eq!((&home["queue"], home["asked"].as_array().unwrap().len()), (&json!("b"), 2));
-    assert_eq!(root.post("/url-test", json!({ "url": "nobody.example" })).await.json()["outcome"], "unknown_host");
+    let css = root.post("/url-tests", json!({ "url": "x.example.com/shop/css/a" })).await.json();
+    assert_eq!((&css["outcome"], &css["evaluated"][0]["rule"]), (&json!("bypass"), &json!(0)));
+    let home = root.post("/url-tests", json!({ "url": "x.example.com" })).await.json();
+    assert_eq!((&home["queue"], home["evaluated"].as_array().unwrap().len()), (&json!("b"), 2));
+    assert_eq!(root.post("/url-tests", json!({ "url": "nobody.example" })).await.json()["outcome"], "unknown_host");
     let mut blue = office.operator("zoe", "viewer", &["blue"]).await;
-    let foreign = blue.post("/url-test", json!({ "url": "x.example.com" })).await.json();
+    let foreign = blue.post("/url-tests", json!({ "url": "x.example.com" })).await.json();
     assert_eq!((&foreign["outcome"], &foreign["queue"]), (&json!("queue"), &Value::Null), "not theirs to see");
     assert!(!foreign.to_string().contains("\"a\"") && !foreign.to_string().contains("rule 1"), "{foreign}");
-    assert_eq!(root.post("/url-test", json!({ "url": "/shop", "host": "x" })).await.wrong_fields().len(), 2);
+    assert_eq!(root.post("/url-tests", json!({ "url": "/shop", "host": "x" })).await.wrong_fields().len(), 2);
 
     let rules = json!([{ "action": "queue", "path": "/**" }]);
-    let tried = root.post("/url-test", json!({ "url": "x.example.com", "queue": "a", "rules": rules })).await.json();
-    assert_eq!((&tried["queue"], &tried["asked"][0]["rule"]), (&json!("a"), &json!(0)), "rules that nobody saved");
-    let again = root.post("/url-test", json!({ "url": "x.example.com" })).await.json();
+    let tried = root.post("/url-tests", json!({ "url": "x.example.com", "queue": "a", "rules": rules })).await.json();
+    assert_eq!((&tried["queue"], &tried["evaluated"][0]["rule"]), (&json!("a"), &json!(0)), "rules that nobody saved");
+    let again = root.post("/url-tests", json!({ "url": "x.example.com" })).await.json();
     assert_eq!(again["queue"], "b", "nor are they now");
     let wrong = json!({ "url": "x.example.com", "queue": "a", "rules": [{ "action": "turn" }] });
-    let wrong = root.post("/url-test", wrong).await.wrong_fields();
+    let wrong = root.post("/url-tests", wrong).await.wrong_fields();
     assert!(wrong.len() == 1 && wrong[0].starts_with("rules[0].action"), "{wrong:?}");
     let theirs = json!({ "url": "x.example.com", "queue": "a", "rules": [] });
-    assert_eq!(blue.post("/url-test", theirs).await.status.as_u16(), 404);
+    assert_eq!(blue.post("/url-tests", theirs).await.status.as_u16(), 404);
 }
 
 async fn bodies_are_bounded_and_must_be_json(office: Office) {
@@ -287,14 +291,14 @@ async fn bodies_are_bounded_and_must_be_json(office: Office) {
     assert_eq!((big.status.as_u16(), big.code()), (413, "too_large".to_owned()));
     let request = |kind: &str| http::Request::post("/api/v1/tenants").header("content-type", kind);
     for (kind, body, status, code) in [
-        ("application/json", "{", 400, "bad_body"),
-        ("application/json", "[1]", 400, "bad_body"),
+        ("application/json", "{", 400, "invalid_body"),
+        ("application/json", "[1]", 400, "invalid_body"),
         ("text/plain", "{}", 415, "wrong_content_type"),
-        ("application/merge-patch+json; charset=utf-8", "{}", 422, "wrong_fields"),
+        ("application/merge-patch+json; charset=utf-8", "{}", 422, "validation_failed"),
     ] {
         let answer = root.visitor().request(request(kind), body).await;
         assert_eq!((answer.status.as_u16(), answer.code()), (status, code.to_owned()), "{kind} {body}");
     }
-    assert_eq!(root.get("/nothing").await.code(), "not_found");
+    assert_eq!(root.get("/nothing").await.code(), "route_not_found");
     assert_eq!(root.send(Method::PUT, "/tenants", &[], None).await.code(), "method_not_allowed");
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vestibule_core::records::{
-    ENTRIES_MAX, EntryId, Note, NoteKind, RECORDS_MAX, RecordChange, RecordKind, RecordOutcome, Records, Stream,
+    DOCUMENTS_MAX, DocumentChange, DocumentKind, DocumentOutcome, ENTRIES_MAX, EntryId, EphemeralKey, EphemeralKind,
+    LogName, RecordStore,
 };
 use vestibule_core::{Clock as _, ManualClock, MemoryRecords, Micros};
 use vestibule_store_redis::{RedisOptions, RedisStore};
@@ -15,7 +16,7 @@ const START: Micros = Micros(1_700_000_000_000_000);
 
 /// A keeper of records, and the clock it goes by.
 struct Bench {
-    records: Arc<dyn Records>,
+    records: Arc<dyn RecordStore>,
     clock: Arc<ManualClock>,
 }
 
@@ -36,7 +37,7 @@ impl Bench {
         self.clock.advance(seconds * 1_000_000);
     }
 
-    async fn append(&self, stream: &Stream, texts: impl IntoIterator<Item = u64>) -> Vec<EntryId> {
+    async fn append(&self, stream: &LogName, texts: impl IntoIterator<Item = u64>) -> Vec<EntryId> {
         let mut ids = Vec::new();
         for text in texts {
             ids.push(self.records.append(stream, &text.to_string()).await.unwrap());
@@ -44,7 +45,7 @@ impl Bench {
         ids
     }
 
-    async fn texts(&self, stream: &Stream, before: Option<EntryId>, limit: usize) -> Vec<u64> {
+    async fn texts(&self, stream: &LogName, before: Option<EntryId>, limit: usize) -> Vec<u64> {
         let entries = self.records.entries(stream, before, limit).await.unwrap();
         entries.iter().map(|entry| entry.text.parse().unwrap()).collect()
     }
@@ -103,76 +104,79 @@ suite! {
     a_note_is_taken_once,
 }
 
-const OPERATORS: RecordKind = RecordKind::Operators;
+const OPERATORS: DocumentKind = DocumentKind::Operators;
 
 async fn a_record_comes_back_as_it_was_written(bench: &Bench) {
     let text = "{\"name\": \"Zo\u{eb}\"}\n 1 2  ";
     assert_eq!(bench.records.record(OPERATORS, "zoe").await.unwrap(), None);
-    assert_eq!(bench.records.put_record(OPERATORS, "zoe", text, 0).await.unwrap(), RecordOutcome::Stored(1));
+    assert_eq!(bench.records.put_document(OPERATORS, "zoe", text, 0).await.unwrap(), DocumentOutcome::Stored(1));
     let found = bench.records.record(OPERATORS, "zoe").await.unwrap().unwrap();
     assert_eq!((found.revision, found.text.as_str()), (1, text));
-    assert!(bench.records.remove_record(OPERATORS, "zoe").await.unwrap());
-    assert!(!bench.records.remove_record(OPERATORS, "zoe").await.unwrap());
+    assert!(bench.records.remove_document(OPERATORS, "zoe").await.unwrap());
+    assert!(!bench.records.remove_document(OPERATORS, "zoe").await.unwrap());
     assert_eq!(bench.records.record(OPERATORS, "zoe").await.unwrap(), None);
 }
 
 async fn a_revision_guards_a_record_against_lost_updates(bench: &Bench) {
-    let put = async |over| bench.records.put_record(OPERATORS, "zoe", "x", over).await.unwrap();
-    assert_eq!(put(1).await, RecordOutcome::Conflict(0), "there is none to write over");
-    assert_eq!(put(0).await, RecordOutcome::Stored(1));
-    assert_eq!(put(0).await, RecordOutcome::Conflict(1), "there is one already");
-    assert_eq!(put(1).await, RecordOutcome::Stored(2));
-    assert_eq!(put(1).await, RecordOutcome::Conflict(2));
+    let put = async |over| bench.records.put_document(OPERATORS, "zoe", "x", over).await.unwrap();
+    assert_eq!(put(1).await, DocumentOutcome::Conflict(0), "there is none to write over");
+    assert_eq!(put(0).await, DocumentOutcome::Stored(1));
+    assert_eq!(put(0).await, DocumentOutcome::Conflict(1), "there is one already");
+    assert_eq!(put(1).await, DocumentOutcome::Stored(2));
+    assert_eq!(put(1).await, DocumentOutcome::Conflict(2));
 }
 
 async fn of_many_who_write_at_once_one_wins(bench: &Bench) {
-    let writers = (0..20).map(|_| bench.records.put_record(OPERATORS, "zoe", "x", 0));
+    let writers = (0..20).map(|_| bench.records.put_document(OPERATORS, "zoe", "x", 0));
     let outcomes = futures_util::future::join_all(writers).await;
-    let won = outcomes.iter().filter(|outcome| matches!(outcome, Ok(RecordOutcome::Stored(1)))).count();
+    let won = outcomes.iter().filter(|outcome| matches!(outcome, Ok(DocumentOutcome::Stored(1)))).count();
     assert_eq!(won, 1, "{outcomes:?}");
 }
 
 async fn records_are_listed_by_id_and_kind(bench: &Bench) {
     for id in ["b", "a", "c"] {
-        bench.records.put_record(OPERATORS, id, id, 0).await.unwrap();
+        bench.records.put_document(OPERATORS, id, id, 0).await.unwrap();
     }
-    bench.records.put_record(RecordKind::Tokens, "d", "d", 0).await.unwrap();
+    bench.records.put_document(DocumentKind::Tokens, "d", "d", 0).await.unwrap();
     let listed = bench.records.records(OPERATORS).await.unwrap();
     let ids: Vec<_> = listed.iter().map(|(id, record)| (id.as_str(), record.text.as_str())).collect();
     assert_eq!(ids, [("a", "a"), ("b", "b"), ("c", "c")]);
-    assert_eq!(bench.records.records(RecordKind::Tokens).await.unwrap().len(), 1);
+    assert_eq!(bench.records.records(DocumentKind::Tokens).await.unwrap().len(), 1);
 }
 
 async fn there_are_no_more_records_than_the_bound(bench: &Bench) {
-    for id in 0..RECORDS_MAX {
-        bench.records.put_record(OPERATORS, &id.to_string(), "x", 0).await.unwrap();
+    for id in 0..DOCUMENTS_MAX {
+        bench.records.put_document(OPERATORS, &id.to_string(), "x", 0).await.unwrap();
     }
-    assert_eq!(bench.records.put_record(OPERATORS, "one more", "x", 0).await.unwrap(), RecordOutcome::Full);
-    assert_eq!(bench.records.put_record(OPERATORS, "7", "y", 1).await.unwrap(), RecordOutcome::Stored(2));
-    assert_eq!(bench.records.put_record(RecordKind::Tokens, "x", "x", 0).await.unwrap(), RecordOutcome::Stored(1));
+    assert_eq!(bench.records.put_document(OPERATORS, "one more", "x", 0).await.unwrap(), DocumentOutcome::Full);
+    assert_eq!(bench.records.put_document(OPERATORS, "7", "y", 1).await.unwrap(), DocumentOutcome::Stored(2));
+    assert_eq!(
+        bench.records.put_document(DocumentKind::Tokens, "x", "x", 0).await.unwrap(),
+        DocumentOutcome::Stored(1)
+    );
 }
 
 async fn last_record_of_its_kind_is_kept_where_another_is_needed(bench: &Bench) {
     for (id, text) in [("a", "root"), ("b", "root"), ("c", "user")] {
-        bench.records.put_record(OPERATORS, id, text, 0).await.unwrap();
+        bench.records.put_document(OPERATORS, id, text, 0).await.unwrap();
     }
-    bench.records.put_record(RecordKind::Tokens, "d", "root", 0).await.unwrap();
+    bench.records.put_document(DocumentKind::Tokens, "d", "root", 0).await.unwrap();
     let change = async |id: &str, text, over| {
-        let change = RecordChange { text, over, needs_other: Some("root") };
-        bench.records.change_record(OPERATORS, id, change).await.unwrap()
+        let change = DocumentChange { text, over, needs_other: Some("root") };
+        bench.records.change_document(OPERATORS, id, change).await.unwrap()
     };
-    assert_eq!(change("a", None, 2).await, RecordOutcome::Conflict(1));
-    assert_eq!(change("a", Some("user"), 1).await, RecordOutcome::Stored(2));
-    assert_eq!(change("b", None, 1).await, RecordOutcome::NoOther);
-    assert_eq!(change("b", Some("user"), 1).await, RecordOutcome::NoOther);
-    assert_eq!(change("c", None, 1).await, RecordOutcome::Stored(0));
+    assert_eq!(change("a", None, 2).await, DocumentOutcome::Conflict(1));
+    assert_eq!(change("a", Some("user"), 1).await, DocumentOutcome::Stored(2));
+    assert_eq!(change("b", None, 1).await, DocumentOutcome::NoOther);
+    assert_eq!(change("b", Some("user"), 1).await, DocumentOutcome::NoOther);
+    assert_eq!(change("c", None, 1).await, DocumentOutcome::Stored(0));
     assert_eq!(bench.records.record(OPERATORS, "c").await.unwrap(), None);
-    assert_eq!(bench.records.put_record(OPERATORS, "e", "", 0).await.unwrap(), RecordOutcome::Stored(1));
+    assert_eq!(bench.records.put_document(OPERATORS, "e", "", 0).await.unwrap(), DocumentOutcome::Stored(1));
     assert_eq!(bench.records.record(OPERATORS, "e").await.unwrap().unwrap().text, "");
 }
 
 async fn count_is_taken_back(bench: &Bench) {
-    let note = note(NoteKind::Failures);
+    let note = note(EphemeralKind::Failures);
     bench.records.uncount(&note).await.unwrap();
     assert_eq!(bench.records.note(&note).await.unwrap(), None, "there was none");
     bench.records.count(&note, 60).await.unwrap();
@@ -185,17 +189,17 @@ async fn count_is_taken_back(bench: &Bench) {
 }
 
 async fn a_stream_is_read_from_its_end(bench: &Bench) {
-    let stream = Stream::Minutes("acme-tour".parse().unwrap());
+    let stream = LogName::Minutes("acme-tour".parse().unwrap());
     assert_eq!(bench.texts(&stream, None, 10).await, [0_u64; 0]);
     let ids = bench.append(&stream, 0..5).await;
     assert_eq!(bench.texts(&stream, None, 3).await, [4, 3, 2]);
     assert_eq!(bench.texts(&stream, Some(ids[2]), 3).await, [1, 0]);
     assert_eq!(bench.texts(&stream, Some(ids[0]), 3).await, [0_u64; 0]);
-    assert_eq!(bench.texts(&Stream::FiveMinutes("acme-tour".parse().unwrap()), None, 3).await, [0_u64; 0]);
+    assert_eq!(bench.texts(&LogName::FiveMinutes("acme-tour".parse().unwrap()), None, 3).await, [0_u64; 0]);
 }
 
 async fn a_stream_drops_its_oldest_entries(bench: &Bench) {
-    let stream = Stream::Minutes("acme-tour".parse().unwrap());
+    let stream = LogName::Minutes("acme-tour".parse().unwrap());
     let most = stream.keeps() as u64;
     bench.append(&stream, 0..most + 300).await;
     let newest = bench.records.entries(&stream, None, ENTRIES_MAX + 1).await.unwrap();
@@ -208,61 +212,61 @@ async fn a_stream_drops_its_oldest_entries(bench: &Bench) {
 }
 
 async fn a_stream_that_nobody_writes_is_dropped_after_its_time(bench: &Bench) {
-    let stream = Stream::Minutes("acme-tour".parse().unwrap());
+    let stream = LogName::Minutes("acme-tour".parse().unwrap());
     bench.append(&stream, 0..2).await;
-    bench.append(&Stream::Audit, 0..2).await;
+    bench.append(&LogName::Audit, 0..2).await;
     bench.pass(86_399);
     assert_eq!(bench.texts(&stream, None, 10).await, [1, 0]);
     bench.pass(1);
     assert_eq!(bench.texts(&stream, None, 10).await, [0_u64; 0]);
     bench.append(&stream, [7]).await;
     assert_eq!(bench.texts(&stream, None, 10).await, [7], "it begins anew");
-    assert_eq!(bench.texts(&Stream::Audit, None, 10).await, [1, 0], "this one stays");
+    assert_eq!(bench.texts(&LogName::Audit, None, 10).await, [1, 0], "this one stays");
 }
 
 async fn entries_of_one_instant_have_ids_of_their_own(bench: &Bench) {
-    let first = bench.append(&Stream::Audit, 0..2).await;
+    let first = bench.append(&LogName::Audit, 0..2).await;
     assert_eq!(first[0], EntryId { at_ms: START.0 / 1000, number: 0 });
     assert_eq!(first[1], EntryId { at_ms: START.0 / 1000, number: 1 });
     bench.pass(1);
-    assert_eq!(bench.append(&Stream::Audit, [2]).await, [EntryId { at_ms: START.0 / 1000 + 1000, number: 0 }]);
+    assert_eq!(bench.append(&LogName::Audit, [2]).await, [EntryId { at_ms: START.0 / 1000 + 1000, number: 0 }]);
     assert_eq!(bench.records.now().await.unwrap(), bench.clock.now());
 }
 
 async fn old_entries_are_dropped(bench: &Bench) {
-    let stream = Stream::TenantAudit("acme".parse().unwrap());
+    let stream = LogName::TenantAudit("acme".parse().unwrap());
     bench.append(&stream, 0..300).await;
     bench.pass(100);
     let kept_from = bench.clock.now();
     bench.append(&stream, 300..302).await;
-    bench.append(&Stream::Audit, [7]).await;
+    bench.append(&LogName::Audit, [7]).await;
     bench.records.trim(&stream, kept_from).await.unwrap();
     let left = bench.texts(&stream, None, 1000).await;
     assert!(left.starts_with(&[301, 300]) && left.len() <= 102, "Redis drops whole nodes of a hundred: {}", left.len());
-    assert_eq!(bench.texts(&Stream::Audit, None, 10).await, [7]);
-    bench.records.trim(&Stream::AccountAudit, kept_from).await.unwrap();
+    assert_eq!(bench.texts(&LogName::Audit, None, 10).await, [7]);
+    bench.records.trim(&LogName::AccountAudit, kept_from).await.unwrap();
 }
 
-fn note(kind: NoteKind) -> Note {
-    Note::new(kind, "0f0f")
+fn note(kind: EphemeralKind) -> EphemeralKey {
+    EphemeralKey::new(kind, "0f0f")
 }
 
 async fn a_note_lapses(bench: &Bench) {
-    let note = note(NoteKind::SignIn);
+    let note = note(EphemeralKind::SignIn);
     assert_eq!(bench.records.note(&note).await.unwrap(), None);
-    bench.records.put_note(&note, "zoe 1", 60).await.unwrap();
+    bench.records.set_ephemeral(&note, "zoe 1", 60).await.unwrap();
     bench.pass(59);
     assert_eq!(bench.records.note(&note).await.unwrap().as_deref(), Some("zoe 1"));
-    bench.records.put_note(&note, "zoe 2", 60).await.unwrap();
+    bench.records.set_ephemeral(&note, "zoe 2", 60).await.unwrap();
     bench.pass(59);
     assert_eq!(bench.records.note(&note).await.unwrap().as_deref(), Some("zoe 2"), "written anew, it lasts anew");
     bench.pass(1);
     assert_eq!(bench.records.note(&note).await.unwrap(), None);
-    assert_eq!(bench.records.take_note(&note).await.unwrap(), None);
+    assert_eq!(bench.records.take_ephemeral(&note).await.unwrap(), None);
 }
 
 async fn a_claim_is_given_to_one_of_many(bench: &Bench) {
-    let note = note(NoteKind::Minute);
+    let note = note(EphemeralKind::Minute);
     let claims = futures_util::future::join_all((0..20).map(|_| bench.records.claim(&note, "me", 60))).await;
     assert_eq!(claims.iter().filter(|claim| matches!(claim, Ok(true))).count(), 1, "{claims:?}");
     assert_eq!(bench.records.note(&note).await.unwrap().as_deref(), Some("me"));
@@ -271,7 +275,7 @@ async fn a_claim_is_given_to_one_of_many(bench: &Bench) {
 }
 
 async fn a_count_lapses_as_its_first_said(bench: &Bench) {
-    let note = note(NoteKind::Failures);
+    let note = note(EphemeralKind::Failures);
     assert_eq!(bench.records.count(&note, 60).await.unwrap(), 1);
     bench.pass(59);
     assert_eq!(bench.records.count(&note, 60).await.unwrap(), 2);
@@ -280,9 +284,9 @@ async fn a_count_lapses_as_its_first_said(bench: &Bench) {
 }
 
 async fn a_note_is_taken_once(bench: &Bench) {
-    let note = note(NoteKind::Confirmation);
-    bench.records.put_note(&note, "reset", 60).await.unwrap();
-    let takers = futures_util::future::join_all((0..20).map(|_| bench.records.take_note(&note))).await;
+    let note = note(EphemeralKind::Confirmation);
+    bench.records.set_ephemeral(&note, "reset", 60).await.unwrap();
+    let takers = futures_util::future::join_all((0..20).map(|_| bench.records.take_ephemeral(&note))).await;
     let took: Vec<_> = takers.into_iter().filter_map(Result::unwrap).collect();
     assert_eq!(took, ["reset"]);
 }

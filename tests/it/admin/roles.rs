@@ -230,7 +230,7 @@ async fn every_operation_answers_everybody_as_it_should() {
     let spare = spare["token"]["id"].as_str().unwrap();
     let version = root.create("/themes/acme/versions", theme()).await;
     let version = version["id"].as_str().unwrap();
-    root.send(Method::POST, &format!("/themes/acme/versions/{version}/publish"), &[], None).await;
+    root.send(Method::POST, &format!("/themes/acme/versions/{version}/activate"), &[], None).await;
     let variables = [
         ("queue", "tour"),
         ("tenant", "acme"),

@@ -46,11 +46,11 @@ async fn the_code_on_the_queue_page_leads_to_the_session(office: Office) {
     let page = visitor.navigate("/").await;
     let code = page.text().split("<code>").nth(1).and_then(|rest| rest.split("</code>").next());
     let code = code.unwrap_or_else(|| panic!("{}", page.text()));
-    let standing = visitor.status("tour").await.json();
+    let visitor_status = visitor.status("tour").await.json();
     let mut root = office.root();
     for typed in [code.to_owned(), code.to_lowercase().replace('-', "")] {
         let found = root.get(&format!("/queues/tour/sessions/{typed}")).await.json();
-        assert_eq!((&found["session"], &found["support_code"]), (&standing["session"], &json!(code)), "{typed}");
+        assert_eq!((&found["session"], &found["support_code"]), (&visitor_status["session"], &json!(code)), "{typed}");
     }
 }
 
@@ -83,7 +83,7 @@ async fn a_session_is_ended_once_that_is_confirmed(office: Office) {
     let mut root = office.root();
     let path = format!("/queues/tour/sessions/{}/end", sessions[0].support_code());
     root.send(Method::POST, &path, &[], None).await.assert_code("confirmation_required");
-    assert_eq!(root.confirmed(Method::POST, &path, None).await.json(), json!({ "was": "admitted" }));
+    assert_eq!(root.confirmed(Method::POST, &path, None).await.json(), json!({ "previous_state": "active" }));
     let ended = root.get(&format!("/queues/tour/sessions/{}", sessions[0])).await.json();
     assert_eq!((&ended["state"], &ended["last_seen"]), (&json!("ended"), &json!(null)));
     let next = root.get(&format!("/queues/tour/sessions/{}", sessions[1])).await.json();

@@ -21,7 +21,7 @@ async fn what_was_exported_is_imported_elsewhere_as_it_was(office: Office) {
     let exported = office.root().get("/settings").await.json();
     let other = Office::memory().await;
     let imported = other.root().confirmed(Method::POST, "/settings", Some(exported.clone())).await.json();
-    assert_eq!((&imported["applied"], &imported["left"]), (&json!(true), &json!([])), "{imported}");
+    assert_eq!((&imported["applied"], &imported["skipped"]), (&json!(true), &json!([])), "{imported}");
     assert_eq!(other.root().get("/settings").await.json(), exported);
     let again = other.root().post("/settings", exported).await.json();
     assert_eq!((&again["applied"], &again["plan"]["queues"]), (&json!(false), &json!([])), "there is nothing to do");
@@ -54,7 +54,7 @@ async fn a_plan_is_shown_and_nothing_is_written_until_it_is_confirmed(office: Of
     assert_eq!(told("queues"), [("tour".to_owned(), false), ("blues".to_owned(), true)]);
     assert_eq!(plan["queues"][0]["changes"], json!([{ "field": "quota", "from": 2, "to": 5 }]));
     let asked = root.post("/settings", document.clone()).await;
-    let effect = asked.json()["confirmation"]["effect"].as_str().unwrap().to_owned();
+    let effect = asked.json()["confirmation"]["consequence"].as_str().unwrap().to_owned();
     assert!(
         effect.starts_with("1 tenants and 1 queues will be created, 1 and 1 changed, and 0 queues removed"),
         "{effect}"
@@ -117,7 +117,7 @@ async fn a_document_that_is_wrong_changes_nothing(office: Office) {
         "queues": [queue("b", "acme", json!({ "hosts": ["x.example.com"] }))],
     });
     let refused = root.post("/settings?validate=true", document).await;
-    assert_eq!((refused.status.as_u16(), refused.code()), (409, "contradiction".to_owned()));
+    assert_eq!((refused.status.as_u16(), refused.code()), (409, "routing_conflict".to_owned()));
     assert!(refused.wrong_fields()[0].starts_with("b.hosts[0]: is never asked"), "{}", refused.text());
     assert_eq!(root.get("/queues/b").await.status, 404);
 }

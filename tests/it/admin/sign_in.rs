@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::json;
 use vestibule_admin::NewOperator;
-use vestibule_core::records::RecordKind;
+use vestibule_core::records::DocumentKind;
 
 use super::office::{Office, PASSWORD, over_both_stores};
 
@@ -131,7 +131,7 @@ async fn a_changed_password_ends_the_other_sign_ins(office: Office) {
     assert_eq!(put(&mut one, PASSWORD, "short").await.wrong_fields().len(), 1);
     assert_eq!(put(&mut one, PASSWORD, "a new password").await.status, 204);
     assert_eq!(one.get("/queues").await.status, 200, "with the cookie that came along");
-    assert_eq!(other.get("/queues").await.code(), "good_no_more");
+    assert_eq!(other.get("/queues").await.code(), "credential_invalid");
     let mut again = office.admin.desk();
     assert_eq!(again.post("/sign-in", json!({ "name": "zoe", "password": PASSWORD })).await.status, 401);
     again.sign_in("zoe", "a new password").await;
@@ -142,7 +142,7 @@ async fn a_password_set_by_a_superuser_ends_all_sign_ins(office: Office) {
     let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
     office.pass(1);
     assert_eq!(office.root().patch("/operators/zoe", json!({ "password": "a new password" })).await.status, 200);
-    assert_eq!(zoe.get("/queues").await.code(), "good_no_more");
+    assert_eq!(zoe.get("/queues").await.code(), "credential_invalid");
 }
 
 async fn a_removed_operator_is_out_with_their_tokens(office: Office) {
@@ -157,8 +157,8 @@ async fn a_removed_operator_is_out_with_their_tokens(office: Office) {
     office.pass(1);
     let again = json!({ "name": "zoe", "password": PASSWORD, "role": "operator", "tenants": ["acme"] });
     root.create("/operators", again).await;
-    assert_eq!(zoe.get("/queues").await.code(), "good_no_more", "the name is somebody else's now");
-    assert_eq!(script.get("/queues").await.code(), "good_no_more");
+    assert_eq!(zoe.get("/queues").await.code(), "credential_invalid", "the name is somebody else's now");
+    assert_eq!(script.get("/queues").await.code(), "credential_invalid");
     assert_eq!(root.get("/tokens").await.json(), json!({ "tokens": [] }));
 }
 
@@ -216,7 +216,7 @@ async fn a_token_tells_when_it_was_used_last_and_is_written_once_a_minute(office
     let id = made["token"]["id"].as_str().unwrap();
     let mut script = office.admin.desk().with_token(made["secret"].as_str().unwrap());
     let revision = async || {
-        let kept = office.admin.records().record(RecordKind::Tokens, id).await.unwrap().unwrap();
+        let kept = office.admin.records().record(DocumentKind::Tokens, id).await.unwrap().unwrap();
         kept.revision
     };
     assert_eq!(revision().await, 1);
@@ -273,7 +273,12 @@ async fn token_never_manages_operators(office: Office) {
         script.send(Method::DELETE, "/operators/root", &[], None).await,
         script.post("/sign-in/proof", json!({ "password": "correct horse battery" })).await,
     ] {
-        assert_eq!((refused.status.as_u16(), refused.code()), (403, "not_allowed".to_owned()), "{}", refused.text());
+        assert_eq!(
+            (refused.status.as_u16(), refused.code()),
+            (403, "permission_denied".to_owned()),
+            "{}",
+            refused.text()
+        );
     }
 }
 
@@ -290,7 +295,7 @@ async fn token_for_settings_does_nothing_else(office: Office) {
     for path in ["/queues", "/operators", "/tokens", "/audit", "/tenants", "/settings/x"] {
         assert_ne!(script.get(path).await.status, 200, "{path}");
     }
-    assert_eq!(script.post("/tenants", json!({ "id": "coral", "name": "Coral" })).await.code(), "not_allowed");
+    assert_eq!(script.post("/tenants", json!({ "id": "coral", "name": "Coral" })).await.code(), "permission_denied");
     let wrong = json!({ "name": "x", "role": "viewer", "tenants": ["acme"], "only": "all", "expires_in": 600 });
     assert_eq!(office.root().post("/tokens", wrong).await.wrong_fields().len(), 1);
 }

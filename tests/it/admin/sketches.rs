@@ -60,7 +60,7 @@ async fn files_that_are_not_kept_are_drawn_in_every_state_and_language(mut works
     assert!(workshop.shown().await.contains("Published"), "no visitor sees it");
     assert_eq!(workshop.versions().await.len(), 1, "and it is kept nowhere");
     let log = workshop.deeds().await;
-    assert_eq!(log, ["theme.publish", "theme.upload"], "nothing was changed");
+    assert_eq!(log, ["theme.activate", "theme.upload"], "nothing was changed");
 }
 
 async fn what_does_not_work_is_told_by_file_and_line_and_nothing_is_kept(mut workshop: Workshop) {
@@ -76,7 +76,7 @@ async fn what_does_not_work_is_told_by_file_and_line_and_nothing_is_kept(mut wor
         ),
     ] {
         let refused = workshop.zoe.post(&path, templates).await;
-        assert_eq!((refused.status.as_u16(), refused.code()), (422, "broken_theme".to_owned()), "{}", refused.text());
+        assert_eq!((refused.status.as_u16(), refused.code()), (422, "theme_invalid".to_owned()), "{}", refused.text());
         assert!(refused.wrong_fields()[0].starts_with(wrong), "{wrong}: {:?}", refused.wrong_fields());
     }
     assert_eq!(workshop.listed().await, [], "there is still no such theme");
@@ -110,7 +110,7 @@ async fn what_is_no_sketch_is_refused_by_its_field() {
         (json!({ "version": "1" }), "version: "),
     ] {
         let refused = workshop.zoe.post(&path, with(sketch(&[]), more.clone())).await;
-        assert_eq!((refused.status.as_u16(), refused.code()), (422, "wrong_fields".to_owned()), "{more}");
+        assert_eq!((refused.status.as_u16(), refused.code()), (422, "validation_failed".to_owned()), "{more}");
         assert!(refused.wrong_fields()[0].starts_with(field), "{more}: {:?}", refused.wrong_fields());
     }
     let large = workshop.zoe.post(&path, sketch(&[("queue.html", &"x".repeat(1024 * 1024))])).await;

@@ -24,7 +24,7 @@ async fn a_tenant_is_created_read_changed_and_removed(office: Office) {
     let read =
         json!({ "id": "acme", "name": "Acme", "colour": "#0a7d5a", "logo": null, "domains": null, "origins": null });
     assert_eq!(acme, read);
-    assert_eq!(root.post("/tenants", json!({ "id": "acme", "name": "Acme" })).await.code(), "taken");
+    assert_eq!(root.post("/tenants", json!({ "id": "acme", "name": "Acme" })).await.code(), "already_exists");
     assert_eq!(root.get("/tenants/acme").await.json(), acme);
     assert_eq!(root.get("/tenants").await.json(), json!({ "tenants": [acme] }));
     let changed = json!({ "colour": null, "logo": "logo.svg", "domains": "Acme.example", "origins": ["https://acme.example:443"] });
@@ -50,11 +50,11 @@ async fn a_tenant_with_queues_is_not_removed_and_says_why(office: Office) {
 async fn wrong_and_unknown_fields_are_all_named(office: Office) {
     let body = json!({ "id": "Acme", "name": "", "colour": "green", "color": "#fff" });
     let refused = office.root().post("/tenants", body).await;
-    assert_eq!((refused.status.as_u16(), refused.code()), (422, "wrong_fields".to_owned()));
+    assert_eq!((refused.status.as_u16(), refused.code()), (422, "validation_failed".to_owned()));
     let fields = refused.wrong_fields();
     let names: Vec<_> = fields.iter().map(|field| field.split(':').next().unwrap()).collect();
     assert_eq!(names, ["id", "name", "colour", "color"], "{fields:?}");
-    assert_eq!(refused.json()["error"]["field"], "id");
+    assert_eq!(refused.json()["errors"][0]["field"], "id");
     assert!(
         fields[3].contains("is not a field here; the fields are id, name, colour, logo, domains, origins"),
         "{fields:?}"
@@ -66,7 +66,7 @@ async fn what_is_to_be_confirmed_is_confirmed_once_and_for_exactly_that(office: 
     office.tenant("blue").await;
     let mut root = office.root();
     let asked = root.send(Method::DELETE, "/tenants/acme", &[], None).await;
-    let said = asked.json()["confirmation"]["effect"].as_str().unwrap().to_owned();
+    let said = asked.json()["confirmation"]["consequence"].as_str().unwrap().to_owned();
     assert_eq!(said, "The tenant \"acme\" will be removed for good");
     let token = asked.confirmation();
     let with = [("x-vestibule-confirm", token.as_str())];
@@ -105,7 +105,7 @@ async fn operators_keep_to_the_lists_of_their_tenant(office: Office) {
     ] {
         for mut desk in [bob.clone(), office.root()] {
             let refused = desk.patch("/queues/b", patch.clone()).await;
-            assert_eq!((refused.status.as_u16(), refused.code()), (422, "wrong_fields".to_owned()), "{patch}");
+            assert_eq!((refused.status.as_u16(), refused.code()), (422, "validation_failed".to_owned()), "{patch}");
             assert!(refused.wrong_fields()[0].starts_with(field), "{:?}", refused.wrong_fields());
         }
         let mut draft = queue("new", "blue", json!({ "hosts": ["new.b.test"], "handover": { "kind": "check" } }));

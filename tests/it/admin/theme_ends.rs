@@ -31,8 +31,8 @@ async fn a_theme_is_taken_down_and_comes_back(mut workshop: Workshop) {
     assert!(workshop.shown().await.contains("<main class=\"card\">"), "the built-in page");
     assert_eq!(workshop.versions().await, [(json!("zoe"), json!(false))], "the version stays");
     assert_eq!(workshop.listed().await, [("acme-summer".to_owned(), json!(false))]);
-    assert_eq!(workshop.zoe.get(&format!("{THEME}/archive")).await.status, 404, "nothing is live");
-    let entry = workshop.zoe.get("/audit?action=theme.unpublish").await.json()["entries"][0].clone();
+    assert_eq!(workshop.zoe.get(&format!("{THEME}/download")).await.status, 404, "nothing is live");
+    let entry = workshop.zoe.get("/audit?action=theme.deactivate").await.json()["events"][0].clone();
     assert_eq!(
         (&entry["operator"], &entry["tenant"], &entry["subject"]),
         (&json!("zoe"), &json!("acme"), &json!("acme-summer"))
@@ -58,7 +58,7 @@ async fn a_theme_is_removed_once_no_queue_has_it(mut workshop: Workshop) {
     workshop.zoe.patch("/queues/tour", json!({ "theme": null })).await;
 
     let asked = workshop.zoe.send(Method::DELETE, THEME, &[], None).await;
-    let effect = asked.json()["confirmation"]["effect"].as_str().unwrap().to_owned();
+    let effect = asked.json()["confirmation"]["consequence"].as_str().unwrap().to_owned();
     assert!(effect.contains("\"acme-summer\"") && effect.contains("2 versions"), "{effect}");
     assert!(workshop.shown().await.contains("Second"), "not before it was confirmed");
     let token = asked.confirmation();
@@ -71,7 +71,7 @@ async fn a_theme_is_removed_once_no_queue_has_it(mut workshop: Workshop) {
     assert_eq!((workshop.listed().await, workshop.versions().await), (vec![], vec![]));
     assert_eq!(workshop.deeds().await[0], "theme.remove");
     for method in [Method::DELETE, Method::POST] {
-        let path = if method == Method::POST { format!("{THEME}/unpublish") } else { THEME.to_owned() };
+        let path = if method == Method::POST { format!("{THEME}/deactivate") } else { THEME.to_owned() };
         assert_eq!(workshop.zoe.send(method, &path, &[], None).await.status, 404, "it is gone");
     }
     assert_eq!(workshop.listed().await, [], "asking for what is not there makes nothing");
@@ -86,7 +86,7 @@ async fn another_tenant_neither_uses_nor_holds_a_theme(mut workshop: Workshop) {
     let foreign = json!({ "theme": "acme-summer" });
     let mut root = workshop.office.root();
     let refused = root.post("/queues", queue("blues", "blue", foreign.clone())).await;
-    assert_eq!((refused.status.as_u16(), refused.code()), (422, "wrong_fields".to_owned()));
+    assert_eq!((refused.status.as_u16(), refused.code()), (422, "validation_failed".to_owned()));
     assert!(refused.wrong_fields()[0].starts_with("theme: \"acme-summer\" is not a theme of the tenant"));
     let mut blues = Settings::from_value(&workshop.office.queue("blues", "blue", json!({})).await).unwrap();
     let mut bob = workshop.office.operator("bob", "operator", &["blue"]).await;
@@ -127,9 +127,9 @@ async fn every_change_of_a_theme_leaves_an_entry(mut workshop: Workshop) {
     workshop.unpublish().await;
     workshop.zoe.confirmed(Method::DELETE, THEME, None).await;
     let log = workshop.zoe.get("/audit?action=theme.").await.json();
-    let entries = log["entries"].as_array().unwrap();
+    let entries = log["events"].as_array().unwrap();
     let actions: Vec<_> = entries.iter().map(|entry| entry["action"].as_str().unwrap()).collect();
-    assert_eq!(actions, ["theme.remove", "theme.unpublish", "theme.publish", "theme.upload"]);
+    assert_eq!(actions, ["theme.remove", "theme.deactivate", "theme.activate", "theme.upload"]);
     for entry in entries {
         assert_eq!((&entry["operator"], &entry["subject"]), (&json!("zoe"), &json!("acme-summer")), "{entry}");
     }
@@ -140,7 +140,7 @@ async fn what_was_put_there_by_hand_is_read_kept_and_had_again(mut workshop: Wor
     by_hand(&workshop).await;
     assert_eq!(workshop.listed().await, [("acme-summer".to_owned(), json!(true))]);
     assert_eq!(workshop.versions().await, []);
-    let archive = workshop.zoe.get(&format!("{THEME}/archive")).await;
+    let archive = workshop.zoe.get(&format!("{THEME}/download")).await;
     assert_eq!(archive.header("content-disposition"), Some("attachment; filename=\"acme-summer.zip\""));
     let mut found = ZipArchive::new(Cursor::new(archive.body.to_vec())).unwrap();
     let mut text = String::new();

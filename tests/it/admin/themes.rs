@@ -62,7 +62,7 @@ async fn uploaded(desk: &mut Desk, text: &str) -> String {
 }
 
 async fn publish(desk: &mut Desk, version: &str) -> Answer {
-    desk.send(http::Method::POST, &format!("{VERSIONS}/{version}/publish"), &[], None).await
+    desk.send(http::Method::POST, &format!("{VERSIONS}/{version}/activate"), &[], None).await
 }
 
 async fn send_zip(desk: &mut Desk, path: &str, bytes: Vec<u8>) -> Answer {
@@ -102,9 +102,9 @@ async fn a_version_is_looked_at_published_and_taken_back(mut studio: Studio, sho
     assert_eq!(publish(&mut studio.zoe, &first).await.status, 200);
     assert!(shown(&studio).await.contains("First"), "and back again");
     let log = studio.zoe.get("/audit?action=theme.").await.json();
-    let actions: Vec<_> = log["entries"].as_array().unwrap().iter().map(|it| it["action"].as_str().unwrap()).collect();
-    assert_eq!(actions, ["theme.publish", "theme.publish", "theme.upload", "theme.publish", "theme.upload"]);
-    let last = &log["entries"][0];
+    let actions: Vec<_> = log["events"].as_array().unwrap().iter().map(|it| it["action"].as_str().unwrap()).collect();
+    assert_eq!(actions, ["theme.activate", "theme.activate", "theme.upload", "theme.activate", "theme.upload"]);
+    let last = &log["events"][0];
     assert_eq!((&last["subject"], &last["tenant"]), (&json!("acme-summer"), &json!("acme")));
     assert_eq!(last["changes"], json!([{ "field": "live", "from": second, "to": first }]));
 }
@@ -143,7 +143,7 @@ async fn an_archive_goes_up_and_comes_down_again() {
     assert_eq!(studio.zoe.get(VERSIONS).await.json(), json!({ "versions": [] }), "nothing is kept");
     let version = send_zip(&mut studio.zoe, VERSIONS, archive(&files)).await.json();
     let id = version["id"].as_str().unwrap_or_else(|| panic!("{version}"));
-    let down = studio.zoe.get(&format!("{VERSIONS}/{id}/archive")).await;
+    let down = studio.zoe.get(&format!("{VERSIONS}/{id}/download")).await;
     assert_eq!(down.header("content-disposition"), Some("attachment; filename=\"acme-summer.zip\""));
     let mut found = ZipArchive::new(Cursor::new(down.body.to_vec())).unwrap();
     let mut page = String::new();
@@ -167,7 +167,7 @@ async fn what_is_broken_is_refused_by_file_and_line_and_shown_to_nobody() {
         (upload(&[]), ".: takes at least one file"),
     ] {
         let refused = studio.zoe.post(VERSIONS, files).await;
-        assert_eq!((refused.status.as_u16(), refused.code()), (422, "broken_theme".to_owned()), "{}", refused.text());
+        assert_eq!((refused.status.as_u16(), refused.code()), (422, "theme_invalid".to_owned()), "{}", refused.text());
         assert!(refused.wrong_fields()[0].starts_with(wrong), "{wrong}: {:?}", refused.wrong_fields());
     }
     let large = "x".repeat(256 * 1024 + 1);
@@ -177,7 +177,7 @@ async fn what_is_broken_is_refused_by_file_and_line_and_shown_to_nobody() {
     assert_eq!(studio.zoe.post(VERSIONS, twice).await.wrong_fields(), ["files[1].path: is there twice"]);
     let no_base64 = json!({ "files": [{ "path": "queue.html", "base64": "?" }] });
     assert!(studio.zoe.post(VERSIONS, no_base64).await.wrong_fields()[0].starts_with("files[0].base64: takes base64"));
-    assert_eq!(send_zip(&mut studio.zoe, VERSIONS, b"no archive".to_vec()).await.code(), "bad_body");
+    assert_eq!(send_zip(&mut studio.zoe, VERSIONS, b"no archive".to_vec()).await.code(), "invalid_body");
     let tar = Request::post(format!("/api/v1{VERSIONS}")).header("content-type", "application/x-tar");
     let refused = studio.zoe.visitor().request(tar, "x").await;
     assert_eq!((refused.status.as_u16(), refused.code()), (415, "wrong_content_type".to_owned()));
@@ -280,7 +280,7 @@ async fn a_tenant_s_themes_are_those_that_begin_with_its_name() {
     }
     let mut viewer = studio.office.operator("vic", "viewer", &["acme"]).await;
     assert_eq!(viewer.get(VERSIONS).await.status, 200);
-    assert_eq!(viewer.post(VERSIONS, upload(&[("queue.html", &page("x"))])).await.code(), "not_allowed");
+    assert_eq!(viewer.post(VERSIONS, upload(&[("queue.html", &page("x"))])).await.code(), "permission_denied");
 }
 
 #[tokio::test]
@@ -289,7 +289,7 @@ async fn a_gate_shows_what_was_published_within_seconds() {
     let options = vestibule_tests::GateOptions { themes: Some(studio.folder.path().to_owned()), ..Default::default() };
     let none = json!({ "tenants": [], "queues": [] });
     let gate = GateUnderTest::start_with(studio.office.store.clone(), &none, options).await;
-    studio.office.root().patch("/queues/tour/levers", json!({ "quota": 0 })).await;
+    studio.office.root().patch("/queues/tour/controls", json!({ "quota": 0 })).await;
     let mut visitor = Visitor::new(gate.address(), "tour.example.com");
     assert!(visitor.navigate("/").await.text().contains("Summer tour"), "the built-in page");
     let version = uploaded(&mut studio.zoe, "From the backoffice").await;
@@ -305,10 +305,15 @@ async fn without_a_place_for_themes_the_api_says_so() {
     let office = Office::memory().await;
     let mut root = office.root();
     for answer in [root.get("/themes").await, root.get("/themes/default/versions").await] {
-        assert_eq!((answer.status.as_u16(), answer.code()), (409, "no_themes".to_owned()), "{}", answer.text());
+        assert_eq!(
+            (answer.status.as_u16(), answer.code()),
+            (409, "theme_storage_not_configured".to_owned()),
+            "{}",
+            answer.text()
+        );
     }
     let refused = root.post("/themes/default/versions", upload(&[("queue.html", &page("x"))])).await;
-    assert_eq!(refused.code(), "no_themes");
+    assert_eq!(refused.code(), "theme_storage_not_configured");
     assert_eq!(root.get("/themes/default/preview").await.status, 200, "the built-in page");
 }
 
@@ -319,6 +324,11 @@ async fn while_the_place_of_themes_is_away_the_api_says_so() {
     let office = Office::memory_with_themes(Publisher::on_server(s3.server(), address)).await;
     s3.kill();
     let answer = office.root().get("/themes").await;
-    assert_eq!((answer.status.as_u16(), answer.code()), (503, "themes_unavailable".to_owned()), "{}", answer.text());
+    assert_eq!(
+        (answer.status.as_u16(), answer.code()),
+        (503, "theme_storage_unavailable".to_owned()),
+        "{}",
+        answer.text()
+    );
     assert_eq!(office.root().get("/queues").await.status, 200, "everything else goes on");
 }

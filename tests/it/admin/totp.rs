@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use totp_rs::{Builder, Secret};
 use vestibule_admin::RequireTotp;
-use vestibule_core::records::RecordKind;
+use vestibule_core::records::DocumentKind;
 use vestibule_tests::{AdminUnderTest, Answer, Desk};
 
 use super::office::{Office, PASSWORD, over_both_stores};
@@ -132,9 +132,9 @@ async fn recovery_code_signs_in_once(office: Office) {
     let mut desk = office.admin.desk();
     let body = json!({ "name": "root", "password": ROOT_PASSWORD, "code": codes[0] });
     assert_eq!(desk.post("/sign-in", body).await.status, 200);
-    let entry = desk.get("/audit?action=account.sign_in&limit=1").await.json()["entries"][0].clone();
+    let entry = desk.get("/audit?action=account.sign_in&limit=1").await.json()["events"][0].clone();
     assert_eq!(entry["changes"], json!([{ "field": "recovery_codes_left", "from": null, "to": 7 }]));
-    let kept = office.admin.records().record(RecordKind::Operators, "root").await.unwrap().unwrap().text;
+    let kept = office.admin.records().record(DocumentKind::Operators, "root").await.unwrap().unwrap().text;
     assert!(codes.iter().all(|code| !kept.contains(code) && !kept.contains(&code.replace('-', ""))), "only hashes");
 }
 
@@ -149,13 +149,13 @@ async fn wrong_codes_are_throttled_and_audited(office: Office) {
     }
     let right = code(&office, &secret);
     let slowed = sign_in(&office.admin, "root", ROOT_PASSWORD, Some(&right)).await;
-    assert_refused(&slowed, 429, "slowed");
+    assert_refused(&slowed, 429, "rate_limited");
     office.pass(1);
     let mut desk = office.admin.desk();
     let body = json!({ "name": "root", "password": ROOT_PASSWORD, "code": right });
     assert_eq!(desk.post("/sign-in", body).await.status, 200);
     let failed = desk.get("/audit?action=account.sign_in_failed").await.json();
-    assert_eq!(failed["entries"][0]["operator"], "root", "{failed}");
+    assert_eq!(failed["events"][0]["operator"], "root", "{failed}");
 }
 
 async fn totp_ends_sign_ins_with_the_password_alone(office: Office) {
@@ -163,7 +163,7 @@ async fn totp_ends_sign_ins_with_the_password_alone(office: Office) {
     let mut root = office.root();
     set_up(&office, &mut root, ROOT_PASSWORD).await;
     assert_eq!(root.get("/queues").await.status, 200, "with the cookie that came along");
-    assert_refused(&other.get("/queues").await, 401, "good_no_more");
+    assert_refused(&other.get("/queues").await, 401, "credential_invalid");
     let body = json!({ "current": ROOT_PASSWORD, "new": "a new password" });
     assert_eq!(root.send(Method::PUT, "/sign-in/password", &[], Some(body)).await.status, 204);
     assert_eq!(root.get("/queues").await.status, 200, "a new password keeps the second factor of this sign-in");
@@ -179,21 +179,21 @@ async fn totp_is_turned_off_with_the_password(office: Office) {
     assert_eq!(root.get("/sign-in").await.json()["totp"], "off");
     assert_eq!(sign_in(&office.admin, "root", ROOT_PASSWORD, None).await.status, 200);
     let actions = async |desk: &mut Desk, action: &str| {
-        desk.get(&format!("/audit?action={action}")).await.json()["entries"].as_array().map_or(0, Vec::len)
+        desk.get(&format!("/audit?action={action}")).await.json()["events"].as_array().map_or(0, Vec::len)
     };
-    assert_eq!(actions(&mut root, "account.set_up_totp").await, 1);
-    assert_eq!(actions(&mut root, "account.remove_totp").await, 1);
+    assert_eq!(actions(&mut root, "account.enable_totp").await, 1);
+    assert_eq!(actions(&mut root, "account.disable_totp").await, 1);
 }
 
 async fn superuser_removes_totp_with_the_password(office: Office) {
     office.tenant("acme").await;
     let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
     set_up(&office, &mut zoe, PASSWORD).await;
-    assert_refused(&zoe.send(Method::DELETE, "/operators/zoe/totp", &[], None).await, 403, "not_allowed");
+    assert_refused(&zoe.send(Method::DELETE, "/operators/zoe/totp", &[], None).await, 403, "permission_denied");
     let mut root = office.root();
     let token = root.create("/tokens", json!({ "name": "script", "role": "superuser", "expires_in": 600 })).await;
     let mut script = office.admin.desk().with_token(token["secret"].as_str().unwrap());
-    assert_refused(&script.send(Method::DELETE, "/operators/zoe/totp", &[], None).await, 403, "not_allowed");
+    assert_refused(&script.send(Method::DELETE, "/operators/zoe/totp", &[], None).await, 403, "permission_denied");
     office.pass(300);
     assert_refused(&root.send(Method::DELETE, "/operators/zoe/totp", &[], None).await, 403, "password_required");
     assert_refused(&sign_in(&office.admin, "zoe", PASSWORD, None).await, 401, "code_required");
@@ -201,7 +201,7 @@ async fn superuser_removes_totp_with_the_password(office: Office) {
     assert_eq!(root.send(Method::DELETE, "/operators/zoe/totp", &[], None).await.status, 204);
     assert_eq!(sign_in(&office.admin, "zoe", PASSWORD, None).await.status, 200);
     assert_eq!(root.get("/operators/zoe").await.json()["totp_at"], Value::Null);
-    let entry = root.get("/audit?action=operator.remove_totp").await.json()["entries"][0].clone();
+    let entry = root.get("/audit?action=operator.disable_totp").await.json()["events"][0].clone();
     assert_eq!((&entry["operator"], &entry["subject"]), (&json!("root"), &json!("zoe")), "{entry}");
 }
 
@@ -217,7 +217,7 @@ async fn required_totp_is_all_that_can_be_done_first(office: Office) {
     let signed_in = desk.post("/sign-in", json!({ "name": "root", "password": ROOT_PASSWORD })).await;
     assert_eq!((signed_in.status.as_u16(), &signed_in.json()["totp"]), (200, &json!("required")));
     assert_eq!(desk.get("/sign-in").await.json()["totp"], "required");
-    for path in ["/queues", "/operators", "/audit", "/tokens", "/events", "/settings"] {
+    for path in ["/queues", "/operators", "/audit", "/tokens", "/stats/stream", "/settings"] {
         assert_refused(&desk.get(path).await, 403, "totp_setup_required");
     }
     assert_refused(&desk.post("/tenants", json!({ "id": "b", "name": "B" })).await, 403, "totp_setup_required");

@@ -6,7 +6,7 @@ use vestibule_tests::{Answer, Desk};
 
 use super::office::Office;
 use super::themes::{page, upload};
-use crate::scene::{standing, view};
+use crate::scene::{view, visitor_status};
 use crate::themes_publish::Place;
 
 /// The address of the theme that the tests are about.
@@ -48,11 +48,11 @@ impl Workshop {
     }
 
     pub(super) async fn publish(&mut self, version: &str) -> Answer {
-        self.zoe.send(Method::POST, &format!("{THEME}/versions/{version}/publish"), &[], None).await
+        self.zoe.send(Method::POST, &format!("{THEME}/versions/{version}/activate"), &[], None).await
     }
 
     pub(super) async fn unpublish(&mut self) -> Answer {
-        self.zoe.send(Method::POST, &format!("{THEME}/unpublish"), &[], None).await
+        self.zoe.send(Method::POST, &format!("{THEME}/deactivate"), &[], None).await
     }
 
     /// The versions, newest first: who made each, and whether it is live.
@@ -71,14 +71,14 @@ impl Workshop {
 
     /// What a gate shows that looks now.
     pub(super) async fn shown(&self) -> String {
-        let standing = standing();
-        self.place.themes().queue_page(Some(&"acme-summer".parse().unwrap()), &view(&standing)).await
+        let visitor_status = visitor_status();
+        self.place.themes().queue_page(Some(&"acme-summer".parse().unwrap()), &view(&visitor_status)).await
     }
 
     /// What was written into the audit log on themes, newest first.
     pub(super) async fn deeds(&mut self) -> Vec<Value> {
         let log = self.zoe.get("/audit?action=theme.").await.json();
-        log["entries"].as_array().unwrap().iter().map(|entry| entry["action"].clone()).collect()
+        log["events"].as_array().unwrap().iter().map(|entry| entry["action"].clone()).collect()
     }
 }
 

@@ -13,7 +13,7 @@ use vestibule_core::line::Visit;
 use vestibule_core::{PutMode, QueueId, SessionId, Store};
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::{
-    Alertmanager, Balancer, BalancerOptions, Deployment, Function, Program, Prometheus, Redis, Told, Visitor,
+    Alertmanager, Balancer, BalancerOptions, Deployment, Function, Program, Prometheus, ReceivedAlert, Redis, Visitor,
     free_port, wait_until,
 };
 
@@ -103,7 +103,8 @@ impl Watch {
 
     /// Waits until what is told last of an alert, in this place, is whether it fires.
     async fn until(&self, fires: bool, alert: &str, place: &str) {
-        let here = |told: &Told| told.alert == alert && [&told.queue, &told.instance].contains(&&place.to_owned());
+        let here =
+            |told: &ReceivedAlert| told.alert == alert && [&told.queue, &told.instance].contains(&&place.to_owned());
         let what = if fires { "fires" } else { "resolves" };
         wait_until(&format!("{alert} {what} at {place}"), PATIENCE, async || {
             self.manager.told().iter().rfind(|told| here(told)).is_some_and(|told| told.fires == fires)
@@ -329,7 +330,7 @@ async fn every_alert_fires_when_it_should_and_resolves_once_it_is_mended() {
     let rules = read(RULES);
     let all: BTreeSet<&str> = rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
     assert_eq!((&fired, &resolved), (&all, &all));
-    for Told { alert, summary, .. } in &told {
+    for ReceivedAlert { alert, summary, .. } in &told {
         assert!(
             !summary.is_empty() && !summary.contains("error") && !summary.contains("<no value>"),
             "{alert}: {summary}"

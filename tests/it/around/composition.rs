@@ -30,9 +30,9 @@ async fn what_is_started_ends_in_a_line_that_one_can_see() {
         page.contains("The sale") && page.contains("comes from the bucket")
     })
     .await;
-    let standing = visitor(&composition).status("shop").await.json();
-    assert_eq!(standing["state"], "waiting", "{standing}");
-    assert!(standing["position"].as_u64() > Some(1), "{standing}");
+    let visitor_status = visitor(&composition).status("shop").await.json();
+    assert_eq!(visitor_status["state"], "waiting", "{visitor_status}");
+    assert!(visitor_status["position"].as_u64() > Some(1), "{visitor_status}");
     assert!(composition.path("redis", "/data/appendonlydir").is_dir(), "what Redis holds is on disk");
 }
 

@@ -1,30 +1,30 @@
 //! Rule 8: leaving, being ended, going away.
 
 use serde_json::json;
-use vestibule_core::line::{Counters, FoundState, Presentation, Removal};
+use vestibule_core::line::{Counters, Removed, SessionLocation, VisitKind};
 use vestibule_core::{Micros, SessionId};
 
 use crate::room::{Bench, Guest, Room};
 
 /// The ticket is good for nothing, and its bearer joins as somebody else at the end.
 async fn assert_ended(room: &Room<'_>, guest: &Guest) {
-    assert_eq!(room.state(guest).await, Some(FoundState::Ended));
+    assert_eq!(room.state(guest).await, Some(SessionLocation::Ended));
     let answer = room.keepalive(guest).await;
-    assert_eq!((answer.presentation, answer.place), (Presentation::Absent, None));
+    assert_eq!((answer.kind, answer.place), (VisitKind::Absent, None));
     let again = room.visit_as(guest.session).await;
     assert_eq!(again.place, None, "the id can't join anew either");
     let mut bearer = guest.clone();
-    assert_eq!(room.visit(&mut bearer).await.presentation, Presentation::Joined);
+    assert_eq!(room.visit(&mut bearer).await.kind, VisitKind::Joined);
     assert_ne!(bearer.session, guest.session);
 }
 
 pub(super) async fn rule_08_who_leaves_frees_the_place_and_cannot_return(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guests = room.arrivals(3).await;
-    assert_eq!(room.leave(&guests[1]).await, Removal::Waited);
-    assert_eq!(room.leave(&guests[0]).await, Removal::WasAdmitted);
+    assert_eq!(room.leave(&guests[1]).await, Removed::Waiting);
+    assert_eq!(room.leave(&guests[0]).await, Removed::Active);
     assert!(room.is_in(&guests[2]).await);
-    assert_eq!(room.leave(&guests[0]).await, Removal::WasAbsent);
+    assert_eq!(room.leave(&guests[0]).await, Removed::Absent);
     assert_eq!(
         room.stats().await.counters,
         Counters { joined: 3, confirmed: 3, admitted: 2, left: 2, ..Counters::default() }
@@ -44,16 +44,16 @@ pub(super) async fn rule_08_a_slot_stays_taken_until_the_last_credential_for_it_
             let mut guests = room.arrivals(2).await;
             room.pass(1);
             let removal = if ends { room.end(&guests[0]).await } else { room.leave(&guests[0]).await };
-            assert_eq!(removal, Removal::WasAdmitted);
-            assert_eq!(room.keepalive(&guests[0]).await.presentation, Presentation::Absent, "ended at once");
+            assert_eq!(removal, Removed::Active);
+            assert_eq!(room.keepalive(&guests[0]).await.kind, VisitKind::Absent, "ended at once");
             for _ in 0..lasts {
                 let answer = room.visit(&mut guests[1]).await;
-                assert_eq!((answer.active, answer.place.unwrap().rank), (1, 1), "the slot is still taken");
+                assert_eq!((answer.active, answer.place.unwrap().position), (1, 1), "the slot is still taken");
                 room.pass(1);
             }
             let answer = room.visit(&mut guests[1]).await;
             assert!(answer.place.unwrap().admitted_at.is_some(), "{handover} {recheck_after}");
-            assert_eq!(room.stats().await.counters.expired_in_places, 0, "it was ended, and did not expire");
+            assert_eq!(room.stats().await.counters.expired_active, 0, "it was ended, and did not expire");
         }
     }
 }
@@ -61,8 +61,8 @@ pub(super) async fn rule_08_a_slot_stays_taken_until_the_last_credential_for_it_
 pub(super) async fn rule_08_an_operator_ends_a_session_that_is_present(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guests = room.arrivals(3).await;
-    assert_eq!(room.end(&guests[1]).await, Removal::Waited);
-    assert_eq!(room.end(&guests[0]).await, Removal::WasAdmitted);
+    assert_eq!(room.end(&guests[1]).await, Removed::Waiting);
+    assert_eq!(room.end(&guests[0]).await, Removed::Active);
     assert!(room.is_in(&guests[2]).await);
     assert_eq!(
         room.stats().await.counters,
@@ -75,7 +75,7 @@ pub(super) async fn rule_08_an_operator_ends_a_session_that_is_away(bench: &Benc
     let room = bench.open(json!({ "quota": 0 })).await;
     let guest = room.arrive().await;
     room.away(&guest).await;
-    assert_eq!(room.end(&guest).await, Removal::WasAbsent);
+    assert_eq!(room.end(&guest).await, Removed::Absent);
     assert_eq!(room.stats().await.counters.ended, 0, "it was counted when it went away");
     assert_ended(&room, &guest).await;
 }
@@ -85,7 +85,7 @@ pub(super) async fn rule_08_who_leaves_while_away_cannot_return(bench: &Bench) {
     let guest = room.arrive().await;
     room.pass(100);
     room.purge().await;
-    assert_eq!(room.leave(&guest).await, Removal::WasAbsent);
+    assert_eq!(room.leave(&guest).await, Removed::Absent);
     assert_ended(&room, &guest).await;
 }
 
@@ -97,12 +97,12 @@ pub(super) async fn rule_08_a_tombstone_outlasts_every_ticket_signed_before(benc
         for _ in 0..7 {
             room.pass_micros(100_000_000 - 1);
             room.purge().await;
-            assert_eq!(room.keepalive(&guest).await.presentation, Presentation::Absent);
+            assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Absent);
         }
-        assert_eq!(room.state(&guest).await, Some(FoundState::Ended));
+        assert_eq!(room.state(&guest).await, Some(SessionLocation::Ended));
         room.pass_micros(7);
         assert_eq!(room.state(&guest).await, None, "nobody needs it any more");
-        assert_eq!(room.keepalive(&guest).await.presentation, Presentation::Absent);
+        assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Absent);
     }
 }
 
@@ -114,7 +114,7 @@ pub(super) async fn rule_08_ending_a_session_again_makes_its_tombstone_last(benc
     room.end(&guest).await;
     room.pass(599);
     room.purge().await;
-    assert_eq!(room.state(&guest).await, Some(FoundState::Ended));
+    assert_eq!(room.state(&guest).await, Some(SessionLocation::Ended));
     room.pass(1);
     assert_eq!(room.store().purge(&room.queue, 9).await.unwrap().tombstones, 1);
 }
@@ -122,15 +122,15 @@ pub(super) async fn rule_08_ending_a_session_again_makes_its_tombstone_last(benc
 pub(super) async fn rule_08_a_closed_queue_page_blocks_nobody_and_its_ticket_holds_the_place(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(4).await;
-    assert_eq!(room.away(&guests[1]).await, Removal::Waited);
-    assert_eq!(room.away(&guests[1]).await, Removal::WasAbsent);
-    assert_eq!((room.state(&guests[1]).await, room.rank(&guests[2]).await), (None, Some(1)));
+    assert_eq!(room.away(&guests[1]).await, Removed::Waiting);
+    assert_eq!(room.away(&guests[1]).await, Removed::Absent);
+    assert_eq!((room.state(&guests[1]).await, room.position(&guests[2]).await), (None, Some(1)));
     room.leave(&guests[0]).await;
     assert!(room.is_in(&guests[2]).await);
-    assert_eq!(room.visit(&mut guests[1]).await.presentation, Presentation::Returned);
-    assert_eq!((room.rank(&guests[1]).await, room.rank(&guests[3]).await), (Some(1), Some(2)));
+    assert_eq!(room.visit(&mut guests[1]).await.kind, VisitKind::Restored);
+    assert_eq!((room.position(&guests[1]).await, room.position(&guests[3]).await), (Some(1), Some(2)));
     let expected =
-        Counters { joined: 4, confirmed: 4, returned: 1, admitted: 2, left: 1, went_away: 1, ..Counters::default() };
+        Counters { joined: 4, confirmed: 4, returned: 1, admitted: 2, left: 1, away: 1, ..Counters::default() };
     assert_eq!(room.stats().await.counters, expected);
 }
 
@@ -138,9 +138,9 @@ pub(super) async fn rule_08_going_away_does_nothing_to_who_is_let_in(bench: &Ben
     let room = bench.open(json!({ "quota": 1 })).await;
     let guest = room.arrive().await;
     let before = room.expires_in(&guest).await;
-    assert_eq!(room.away(&guest).await, Removal::WasAbsent);
+    assert_eq!(room.away(&guest).await, Removed::Absent);
     assert!(room.is_in(&guest).await);
-    assert_eq!((room.expires_in(&guest).await, room.stats().await.counters.went_away), (before, 0));
+    assert_eq!((room.expires_in(&guest).await, room.stats().await.counters.away), (before, 0));
 }
 
 pub(super) async fn rule_08_a_ticket_of_another_epoch_removes_nobody(bench: &Bench) {
@@ -150,16 +150,16 @@ pub(super) async fn rule_08_a_ticket_of_another_epoch_removes_nobody(bench: &Ben
     for session in [old[0].session, old[1].session] {
         room.visit_as(session).await;
     }
-    assert_eq!(room.leave(&old[0]).await, Removal::WasAbsent);
-    assert_eq!(room.away(&old[1]).await, Removal::WasAbsent);
+    assert_eq!(room.leave(&old[0]).await, Removed::Absent);
+    assert_eq!(room.away(&old[1]).await, Removed::Absent);
     assert_eq!(room.counts().await, (1, 1));
 }
 
 pub(super) async fn rule_08_ending_who_never_was_keeps_that_id_out(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let session = SessionId::random();
-    assert_eq!(room.store().end(&room.queue, session).await.unwrap(), Removal::WasAbsent);
+    assert_eq!(room.store().end(&room.queue, session).await.unwrap(), Removed::Absent);
     let found = room.store().find(&room.queue, session).await.unwrap().unwrap();
-    assert_eq!((found.state, found.expires_at), (FoundState::Ended, Micros(room.now().0 + 600_000_000)));
+    assert_eq!((found.state, found.expires_at), (SessionLocation::Ended, Micros(room.now().0 + 600_000_000)));
     assert_eq!(room.visit_as(session).await.place, None);
 }

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 use vestibule_core::line::{
-    Counters, FoundState, Mode, PACE_WINDOW, PAGE_MAX, Pace, Presentation, Visit, WAIT_BUCKETS,
+    Counters, Mode, PACE_WINDOW, PAGE_MAX, Pace, SessionLocation, Visit, VisitKind, WAIT_BUCKETS,
 };
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{
-    Clock, MICROS_PER_SECOND, Micros, PurgeRecord, PutMode, PutOutcome, QueueId, SessionId, StoreError, TenantId,
+    Clock, LastPurge, MICROS_PER_SECOND, Micros, PutMode, PutOutcome, QueueId, SessionId, StoreError, TenantId,
 };
 
 use crate::room::{Bench, random_queue, sessions, settings_of};
@@ -171,10 +171,10 @@ pub(super) async fn a_session_is_found_wherever_it_is(bench: &Bench) {
     let guests = room.arrivals(4).await;
     room.leave(&guests[1]).await;
     let states = [
-        Some(FoundState::Admitted { admitted_at: guests[0].arrival }),
-        Some(FoundState::Ended),
-        Some(FoundState::Waiting { arrival: guests[2].arrival, rank: 1 }),
-        Some(FoundState::Waiting { arrival: guests[3].arrival, rank: 2 }),
+        Some(SessionLocation::Active { admitted_at: guests[0].arrival }),
+        Some(SessionLocation::Ended),
+        Some(SessionLocation::Waiting { arrival: guests[2].arrival, position: 1 }),
+        Some(SessionLocation::Waiting { arrival: guests[3].arrival, position: 2 }),
     ];
     for (guest, state) in guests.iter().zip(states) {
         assert_eq!(room.state(guest).await, state);
@@ -190,7 +190,7 @@ pub(super) async fn a_page_goes_on_where_the_last_one_ended(bench: &Bench) {
     let first = page(Micros(0), 3).await.unwrap();
     assert_eq!(first.entries.iter().map(|entry| entry.session).collect::<Vec<_>>(), sessions(&guests[..3]));
     assert_eq!(first.next, Some(guests[3].arrival));
-    assert_eq!(first.entries[0].expires_at, room.now().plus_seconds(30));
+    assert_eq!(first.entries[0].expires_at, room.now().add_seconds(30));
     let most = page(guests[3].arrival, usize::MAX).await.unwrap();
     assert_eq!((most.entries.len(), most.next), (PAGE_MAX, Some(guests[PAGE_MAX + 3].arrival)));
     let last = page(guests[PAGE_MAX + 3].arrival, 4).await.unwrap();
@@ -272,7 +272,7 @@ pub(super) async fn the_pace_begins_once_all_places_are_taken(bench: &Bench) {
 pub(super) async fn the_pace_counts_those_who_leave_the_line_and_who_come_back(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(6).await;
-    let gone = async || room.stats().await.pace.gone;
+    let gone = async || room.stats().await.pace.departures;
     room.away(&guests[5]).await;
     room.leave(&guests[4]).await;
     room.end(&guests[3]).await;
@@ -284,7 +284,7 @@ pub(super) async fn the_pace_counts_those_who_leave_the_line_and_who_come_back(b
     room.joiners(2).await;
     room.pass(30);
     room.visit(&mut guests[2]).await;
-    assert_eq!(room.stats().await.counters.expired_in_line, 2);
+    assert_eq!(room.stats().await.counters.expired_waiting, 2);
     assert_eq!(gone().await, 2, "those whose tickets never came back moved nobody");
     room.pass(60);
     room.purge().await;
@@ -308,7 +308,7 @@ pub(super) async fn a_session_is_confirmed_when_its_ticket_comes_back_for_the_fi
     assert_eq!(confirmed().await, 2);
     room.away(&late).await;
     room.pass(10);
-    assert_eq!(room.visit(&mut late).await.presentation, Presentation::Returned);
+    assert_eq!(room.visit(&mut late).await.kind, VisitKind::Restored);
     assert_eq!(confirmed().await, 3, "a session that was away has a ticket too");
     room.away(&late).await;
     room.pass_micros(1);
@@ -332,7 +332,7 @@ pub(super) async fn the_pace_forgets_what_is_older_than_two_windows(bench: &Benc
     let start = room.stats().await.pace.window;
     let mut counts = Vec::new();
     for (guest, seconds) in guests.iter().zip([0, PACE_WINDOW, 2 * PACE_WINDOW, 4 * PACE_WINDOW]) {
-        room.pass_micros(start.plus_seconds(seconds).since(room.now()));
+        room.pass_micros(start.add_seconds(seconds).since(room.now()));
         room.leave(guest).await;
         let pace = room.stats().await.pace;
         counts.push((pace.window.since(start) / 1_000_000 / PACE_WINDOW, pace.current, pace.previous));
@@ -353,23 +353,23 @@ pub(super) async fn counters_add_up(bench: &Bench) {
     room.purge().await;
     let stats = room.stats().await;
     let it = stats.counters;
-    let gone = it.expired_in_line + it.expired_in_places + it.left + it.ended + it.went_away;
+    let gone = it.expired_waiting + it.expired_active + it.left + it.ended + it.away;
     assert_eq!(it.joined + it.returned, stats.waiting + stats.active + gone, "{it:?}");
     assert_eq!(it.admitted + it.released, stats.waits.buckets.iter().sum::<u64>());
-    assert!([it.returned, it.left, it.ended, it.went_away, it.expired_in_places].iter().all(|count| *count > 0));
+    assert!([it.returned, it.left, it.ended, it.away, it.expired_active].iter().all(|count| *count > 0));
 }
 
 pub(super) async fn the_last_purge_is_kept_with_the_time_of_the_store(bench: &Bench) {
-    let first = PurgeRecord { at: Micros(1), took_ms: 17, queues: 200, expired: 1_000_000, ..PurgeRecord::default() };
-    bench.store.record_purge(&first).await.unwrap();
+    let first = LastPurge { at: Micros(1), took_ms: 17, queues: 200, expired: 1_000_000, ..LastPurge::default() };
+    bench.store.set_last_purge(&first).await.unwrap();
     let now = bench.clock.now();
-    assert_eq!(bench.store.last_purge().await.unwrap(), Some(PurgeRecord { at: now, ..first }));
+    assert_eq!(bench.store.last_purge().await.unwrap(), Some(LastPurge { at: now, ..first }));
 
     bench.clock.advance(60 * MICROS_PER_SECOND);
-    let second = PurgeRecord { failed: 3, tombstones: 4, admitted: 5, unfinished: true, ..PurgeRecord::default() };
-    bench.store.record_purge(&second).await.unwrap();
+    let second = LastPurge { failed: 3, tombstones: 4, admitted: 5, unfinished: true, ..LastPurge::default() };
+    bench.store.set_last_purge(&second).await.unwrap();
     let (now, last) = (bench.clock.now(), bench.store.last_purge().await.unwrap());
-    assert_eq!(last, Some(PurgeRecord { at: now, ..second }), "nothing is left of the one before");
+    assert_eq!(last, Some(LastPurge { at: now, ..second }), "nothing is left of the one before");
 }
 
 pub(super) async fn the_store_answers(bench: &Bench) {

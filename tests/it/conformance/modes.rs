@@ -1,7 +1,7 @@
 //! Rules 9 to 11: modes, releases and resets.
 
 use serde_json::json;
-use vestibule_core::line::{Counters, Mode, Presentation, RELEASE_BATCH, Waits};
+use vestibule_core::line::{Counters, Mode, RELEASE_BATCH, VisitKind, Waits};
 use vestibule_core::{PutMode, PutOutcome, SessionId, StoreError};
 
 use crate::room::{Bench, random_queue, sessions};
@@ -10,10 +10,10 @@ pub(super) async fn rule_09_open_admits_while_there_are_places(bench: &Bench) {
     let room = bench.open(json!({ "quota": 2, "mode": "open" })).await;
     let answers = [room.visit_as(SessionId::random()).await, room.visit_as(SessionId::random()).await];
     for answer in answers {
-        assert_eq!((answer.mode, answer.presentation), (Mode::Open, Presentation::Joined));
+        assert_eq!((answer.mode, answer.kind), (Mode::Open, VisitKind::Joined));
         assert_eq!(answer.place.unwrap().admitted_at, Some(room.now()));
     }
-    assert_eq!(room.visit_as(SessionId::random()).await.place.unwrap().rank, 1);
+    assert_eq!(room.visit_as(SessionId::random()).await.place.unwrap().position, 1);
 }
 
 pub(super) async fn rule_09_bypass_stores_nothing(bench: &Bench) {
@@ -23,7 +23,7 @@ pub(super) async fn rule_09_bypass_stores_nothing(bench: &Bench) {
     let before = room.stats().await;
     for answer in [room.visit_as(SessionId::random()).await, room.keepalive(&guests[1]).await] {
         assert_eq!((answer.mode, answer.place), (Mode::Bypass, None));
-        assert_eq!(answer.presentation, Presentation::Absent);
+        assert_eq!(answer.kind, VisitKind::Absent);
     }
     assert_eq!(room.stats().await, before);
 }
@@ -54,7 +54,7 @@ pub(super) async fn rule_09_closed_lets_nobody_join_and_who_is_in_stays(bench: &
     let mut guests = room.arrivals(2).await;
     room.change(|settings| settings.line.mode = Mode::Closed).await;
     let answer = room.visit_as(SessionId::random()).await;
-    assert_eq!((answer.mode, answer.presentation, answer.place), (Mode::Closed, Presentation::Absent, None));
+    assert_eq!((answer.mode, answer.kind, answer.place), (Mode::Closed, VisitKind::Absent, None));
     room.pass(50);
     room.visit_all(&mut guests).await;
     assert!(room.is_in(&guests[0]).await);
@@ -68,7 +68,7 @@ pub(super) async fn rule_09_draining_lets_nobody_join_and_those_who_wait_in_by_o
     let guests = room.arrivals(3).await;
     room.change(|settings| settings.line.mode = Mode::Draining).await;
     let answer = room.visit_as(SessionId::random()).await;
-    assert_eq!((answer.mode, answer.presentation, answer.place), (Mode::Draining, Presentation::Absent, None));
+    assert_eq!((answer.mode, answer.kind, answer.place), (Mode::Draining, VisitKind::Absent, None));
     room.leave(&guests[0]).await;
     assert_eq!(room.line().await, [guests[2].session]);
     room.change(|settings| settings.line.quota = 5).await;
@@ -83,7 +83,7 @@ pub(super) async fn rule_09_draining_takes_back_who_was_away(bench: &Bench) {
     let (mut away, waiting) = (room.arrive().await, room.arrive().await);
     room.away(&away).await;
     room.change(|settings| settings.line.mode = Mode::Draining).await;
-    assert_eq!(room.visit(&mut away).await.presentation, Presentation::Returned);
+    assert_eq!(room.visit(&mut away).await.kind, VisitKind::Restored);
     assert_eq!(room.line().await, [away.session, waiting.session]);
     room.leave(&inside).await;
     assert!(room.is_in(&away).await);
@@ -121,13 +121,13 @@ pub(super) async fn rule_09_who_comes_back_to_a_drained_queue_keeps_it_from_clos
     room.away(&guest).await;
     room.purge().await;
     room.pass(99);
-    assert_eq!(room.visit(&mut guest).await.presentation, Presentation::Returned);
+    assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Restored);
     room.away(&guest).await;
     room.pass(1);
     room.purge().await;
     assert_eq!(room.settings().await.line.mode, Mode::Draining, "the hold begins anew");
     room.pass(98);
-    assert_eq!(room.visit(&mut guest).await.presentation, Presentation::Returned);
+    assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Restored);
     room.purge().await;
     room.pass(59);
     room.purge().await;
@@ -165,7 +165,7 @@ pub(super) async fn rule_09_a_queue_that_lost_its_state_while_it_drained_waits_f
     room.purge().await;
     room.pass(99);
     room.purge().await;
-    assert_eq!(room.visit(&mut guest).await.presentation, Presentation::Returned);
+    assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Restored);
     room.change(|settings| settings.line.quota = 1).await;
     assert!(room.is_in(&guest).await);
 }
@@ -198,7 +198,7 @@ pub(super) async fn rule_10_a_release_skips_the_lapsed(bench: &Bench) {
     room.pass(1);
     assert_eq!(room.release(2).await, 2);
     assert_eq!(room.line().await, [present[2].session]);
-    let expected = Counters { joined: 53, confirmed: 3, released: 2, expired_in_line: 50, ..Counters::default() };
+    let expected = Counters { joined: 53, confirmed: 3, released: 2, expired_waiting: 50, ..Counters::default() };
     assert_eq!(room.stats().await.counters, expected);
 }
 
@@ -258,12 +258,12 @@ pub(super) async fn rule_11_a_reset_empties_the_line_and_voids_older_tickets(ben
     let epoch = room.store().reset(&room.queue).await.unwrap();
     let stats = room.stats().await;
     assert_eq!((stats.waiting, stats.active, stats.rules.epoch), (0, 0, epoch));
-    assert_eq!((stats.counters, stats.waits, stats.began), (Counters::default(), Waits::default(), room.now()));
+    assert_eq!((stats.counters, stats.waits, stats.state_since), (Counters::default(), Waits::default(), room.now()));
     assert_eq!(room.state(&gone).await, None, "tombstones are of no use any more");
     for (index, guest) in guests.iter_mut().enumerate().rev() {
         let session = guest.session;
-        assert_eq!(room.keepalive(guest).await.presentation, Presentation::Absent);
-        assert_eq!(room.visit(guest).await.presentation, Presentation::Joined, "{index}");
+        assert_eq!(room.keepalive(guest).await.kind, VisitKind::Absent);
+        assert_eq!(room.visit(guest).await.kind, VisitKind::Joined, "{index}");
         assert_ne!(guest.session, session);
         assert_eq!(guest.ticket.epoch(), epoch);
     }
@@ -287,7 +287,7 @@ pub(super) async fn rule_11_settings_with_another_epoch_begin_a_new_line(bench: 
     room.change(|settings| settings.line.epoch = 7).await;
     assert_eq!(room.counts().await, (0, 0));
     let answer = room.keepalive(&guests[0]).await;
-    assert_eq!((answer.epoch, answer.presentation), (7, Presentation::Absent));
+    assert_eq!((answer.epoch, answer.kind), (7, VisitKind::Absent));
 }
 
 pub(super) async fn rule_11_a_reset_keeps_its_epoch_through_a_lost_state(bench: &Bench) {
@@ -296,6 +296,6 @@ pub(super) async fn rule_11_a_reset_keeps_its_epoch_through_a_lost_state(bench: 
     room.store().reset(&room.queue).await.unwrap();
     let new = room.arrive().await;
     room.lose(PutMode::Restore).await;
-    assert_eq!(room.keepalive(&old).await.presentation, Presentation::Absent);
-    assert_eq!(room.keepalive(&new).await.presentation, Presentation::Returned);
+    assert_eq!(room.keepalive(&old).await.kind, VisitKind::Absent);
+    assert_eq!(room.keepalive(&new).await.kind, VisitKind::Restored);
 }

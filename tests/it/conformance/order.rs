@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use serde_json::json;
-use vestibule_core::line::{ADVANCE_BATCH, Mode, Presentation, REAP_BATCH, Visit};
+use vestibule_core::line::{ADVANCE_BATCH, Mode, REAP_BATCH, Visit, VisitKind};
 use vestibule_core::{MICROS_PER_SECOND, SessionId};
 
 use crate::room::{Bench, Guest, Room, sessions};
@@ -26,7 +26,7 @@ pub(super) async fn rule_01_those_who_come_at_one_instant_stand_in_the_order_of_
     let guests = room.joiners(40).await;
     assert_eq!(room.line().await, sessions(&guests));
     for (index, guest) in guests.iter().enumerate() {
-        assert_eq!(room.rank(guest).await, Some(index as u64 + 1));
+        assert_eq!(room.position(guest).await, Some(index as u64 + 1));
     }
 }
 
@@ -38,7 +38,7 @@ pub(super) async fn rule_01_no_number_is_given_twice_to_those_who_come_together(
         tokio::spawn(async move { store.visit(&queue, visit).await.unwrap() })
     });
     let answers: Vec<_> = join_all(visits).await.into_iter().map(Result::unwrap).collect();
-    let ranks: HashSet<u64> = answers.iter().map(|answer| answer.place.unwrap().rank).collect();
+    let ranks: HashSet<u64> = answers.iter().map(|answer| answer.place.unwrap().position).collect();
     assert_eq!(ranks, (0..=50).collect::<HashSet<_>>(), "ten are in, and nobody shares a rank");
     let arrivals: HashSet<_> = answers.iter().map(|answer| answer.place.unwrap().arrival).collect();
     assert_eq!(arrivals.len(), 60);
@@ -52,7 +52,7 @@ pub(super) async fn a_repeated_first_visit_is_the_same_session(bench: &Bench) {
         room.pass_micros(10);
         let again = room.visit_as(session).await;
         assert_eq!(again.place, first.place, "{how}");
-        assert_eq!((again.place.unwrap().rank, again.presentation), (rank, Presentation::Present), "{how}");
+        assert_eq!((again.place.unwrap().position, again.kind), (rank, VisitKind::Renewed), "{how}");
     }
     assert_eq!((room.counts().await, room.stats().await.counters.joined), ((1, 1), 2));
 }
@@ -62,9 +62,9 @@ pub(super) async fn a_void_ticket_makes_one_new_session_in_all_tabs(bench: &Benc
     let mut tab = room.join().await;
     let mut others = [tab.clone(), tab.clone(), tab.clone()];
     room.pass(61);
-    assert_eq!(room.visit(&mut tab).await.presentation, Presentation::Joined);
+    assert_eq!(room.visit(&mut tab).await.kind, VisitKind::Joined);
     for other in &mut others {
-        assert_eq!(room.visit(other).await.presentation, Presentation::Present);
+        assert_eq!(room.visit(other).await.kind, VisitKind::Renewed);
         assert_eq!(other.session, tab.session);
     }
     assert_eq!(room.line().await, [tab.session]);
@@ -76,7 +76,7 @@ pub(super) async fn rule_02_the_lowest_arrival_is_admitted_first(bench: &Bench) 
     while let Some((first, others)) = guests.split_first() {
         assert!(room.is_in(first).await);
         for (index, other) in others.iter().enumerate() {
-            assert_eq!(room.rank(other).await, Some(index as u64 + 1));
+            assert_eq!(room.position(other).await, Some(index as u64 + 1));
         }
         room.leave(first).await;
         guests.remove(0);
@@ -92,7 +92,7 @@ pub(super) async fn rule_02_a_newcomer_never_takes_the_place_that_became_free(be
     let newcomer = room.join().await;
     assert_eq!(room.state(&first).await, None, "it lapsed");
     assert!(room.is_in(&second).await);
-    assert_eq!(room.rank(&newcomer).await, Some(1));
+    assert_eq!(room.position(&newcomer).await, Some(1));
 }
 
 pub(super) async fn rule_02_a_newcomer_waits_behind_those_whom_the_rate_keeps_waiting(bench: &Bench) {
@@ -102,7 +102,7 @@ pub(super) async fn rule_02_a_newcomer_waits_behind_those_whom_the_rate_keeps_wa
     room.pass(1);
     let newcomer = room.join().await;
     assert!(room.is_in(&guests[1]).await);
-    assert_eq!((room.rank(&guests[2]).await, room.rank(&newcomer).await), (Some(1), Some(2)));
+    assert_eq!((room.position(&guests[2]).await, room.position(&newcomer).await), (Some(1), Some(2)));
 }
 
 /// Somebody in the only place, somebody behind who came back a moment ago; the place lapses if `lapse` says so.
@@ -143,7 +143,7 @@ pub(super) async fn rule_02_at_most_128_advance_in_one_go(bench: &Bench) {
     assert_eq!(room.counts().await, (300 - batch, batch));
     let newcomer = room.join().await;
     assert_eq!(room.counts().await, (301 - 2 * batch, 2 * batch));
-    assert_eq!(room.rank(&newcomer).await, Some(301 - 2 * batch));
+    assert_eq!(room.position(&newcomer).await, Some(301 - 2 * batch));
     room.join().await;
     assert_eq!(room.counts().await, (0, 302));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use vestibule_core::MICROS_PER_SECOND;
-use vestibule_core::line::{Counters, FoundState, PURGE_BATCH, Presentation, REAP_BATCH, Removal};
+use vestibule_core::line::{Counters, PURGE_BATCH, REAP_BATCH, Removed, SessionLocation, VisitKind};
 
 use crate::room::{Bench, Room};
 
@@ -15,14 +15,14 @@ pub(super) async fn rule_05_a_visit_lasts_waiting_ttl_in_line(bench: &Bench) {
     let mut guest = room.arrive().await;
     assert_eq!(room.expires_in(&guest).await, seconds(60));
     room.pass(59);
-    assert_eq!(room.visit(&mut guest).await.presentation, Presentation::Present);
+    assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Renewed);
     assert_eq!(room.expires_in(&guest).await, seconds(60));
     room.pass(60);
     room.purge().await;
     assert_eq!(room.state(&guest).await, None);
     assert_eq!(
         room.stats().await.counters,
-        Counters { joined: 1, confirmed: 1, expired_in_line: 1, ..Counters::default() }
+        Counters { joined: 1, confirmed: 1, expired_waiting: 1, ..Counters::default() }
     );
 }
 
@@ -31,13 +31,13 @@ pub(super) async fn rule_05_a_visit_lasts_active_ttl_in_places(bench: &Bench) {
     let mut guest = room.arrive().await;
     assert_eq!(room.expires_in(&guest).await, seconds(600));
     room.pass(599);
-    assert_eq!(room.keepalive(&guest).await.presentation, Presentation::Present);
+    assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Renewed);
     room.visit(&mut guest).await;
     assert_eq!(room.expires_in(&guest).await, seconds(600));
     room.pass(600);
     room.purge().await;
     assert_eq!(room.state(&guest).await, None);
-    assert_eq!(room.stats().await.counters.expired_in_places, 1);
+    assert_eq!(room.stats().await.counters.expired_active, 1);
 }
 
 pub(super) async fn rule_05_who_is_let_in_while_away_has_claim_ttl_to_show_up(bench: &Bench) {
@@ -86,11 +86,11 @@ pub(super) async fn rule_05_max_session_ends_a_place_for_good(bench: &Bench) {
     assert_eq!(room.expires_in(&guest).await, seconds(80) - 1, "no visit lasts longer than the session may");
     room.pass(80);
     let answer = room.keepalive(&guest).await;
-    assert_eq!((answer.presentation, answer.place), (Presentation::Absent, None));
-    assert_eq!(room.state(&guest).await, Some(FoundState::Ended));
+    assert_eq!((answer.kind, answer.place), (VisitKind::Absent, None));
+    assert_eq!(room.state(&guest).await, Some(SessionLocation::Ended));
     assert_eq!(room.state(&next).await, None, "it had lapsed by then");
     let (session, ended) = (guest.session, room.stats().await.counters.ended);
-    assert_eq!((room.visit(&mut guest).await.presentation, ended), (Presentation::Joined, 1));
+    assert_eq!((room.visit(&mut guest).await.kind, ended), (VisitKind::Joined, 1));
     assert_ne!(guest.session, session);
 }
 
@@ -101,11 +101,11 @@ pub(super) async fn rule_05_max_session_counts_from_the_admission_even_for_who_r
     room.visit(&mut guest).await;
     room.lose(vestibule_core::PutMode::Restore).await;
     room.pass(40);
-    assert_eq!(room.visit(&mut guest).await.presentation, Presentation::Returned);
+    assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Restored);
     assert_eq!(room.expires_in(&guest).await, seconds(10) - 1);
     room.lose(vestibule_core::PutMode::Restore).await;
     room.pass(10);
-    assert_eq!(room.keepalive(&guest).await.presentation, Presentation::Absent, "its time is over");
+    assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Absent, "its time is over");
 }
 
 pub(super) async fn rule_05_an_expiry_that_is_far_ahead_is_not_moved(bench: &Bench) {
@@ -136,7 +136,7 @@ pub(super) async fn rule_05_who_asks_three_times_in_waiting_ttl_never_lapses(ben
         let mut guest = room.join().await;
         room.pass(2);
         for _ in 0..30 {
-            assert_eq!(room.visit(&mut guest).await.presentation, Presentation::Present, "claim_ttl {claim_ttl}");
+            assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Renewed, "claim_ttl {claim_ttl}");
             room.pass_micros(seconds(20) - 1);
         }
     }
@@ -154,13 +154,13 @@ pub(super) async fn rule_06_an_operation_removes_at_most_32_of_the_lapsed(bench:
     let left = |count| (3 * REAP_BATCH as u64 + 20 - count, 0);
     let guest = room.join().await;
     assert_eq!(room.counts().await, left(31));
-    assert_eq!(room.away(&guest).await, Removal::Waited);
+    assert_eq!(room.away(&guest).await, Removed::Waiting);
     assert_eq!(room.counts().await, left(64));
-    assert_eq!(room.end(&guest).await, Removal::WasAbsent);
+    assert_eq!(room.end(&guest).await, Removed::Absent);
     assert_eq!(room.counts().await, left(96));
     assert_eq!(room.release(0).await, 0);
     assert_eq!(room.counts().await, (0, 0));
-    assert_eq!(room.stats().await.counters.expired_in_line, 116);
+    assert_eq!(room.stats().await.counters.expired_waiting, 116);
 }
 
 pub(super) async fn rule_06_purge_removes_in_batches_of_at_most_500(bench: &Bench) {
@@ -197,7 +197,7 @@ pub(super) async fn rule_06_a_purge_clears_old_tombstones(bench: &Bench) {
     }
     room.pass_micros(seconds(700) - 1);
     let early = room.store().purge(&room.queue, 500).await.unwrap();
-    assert_eq!((early.tombstones, room.state(&guests[0]).await), (0, Some(FoundState::Ended)));
+    assert_eq!((early.tombstones, room.state(&guests[0]).await), (0, Some(SessionLocation::Ended)));
     room.pass_micros(1);
     let report = room.store().purge(&room.queue, 2).await.unwrap();
     assert_eq!((report.tombstones, report.more), (2, true));
@@ -212,6 +212,6 @@ pub(super) async fn who_lapsed_but_was_not_purged_is_found_again_on_a_visit(benc
     room.pass_micros(REAP_BATCH as u64);
     let mut guest = room.join().await;
     room.pass(30);
-    assert_eq!(room.visit(&mut guest).await.presentation, Presentation::Present);
-    assert_eq!(room.rank(&guest).await, Some(1));
+    assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Renewed);
+    assert_eq!(room.position(&guest).await, Some(1));
 }

@@ -1,7 +1,7 @@
 //! Rule 7: the ticket holds the place.
 
 use serde_json::json;
-use vestibule_core::line::{Counters, LineRules, Mode, Presentation, Visit, Witness};
+use vestibule_core::line::{Counters, LineRules, Mode, Visit, VisitKind, Witness};
 use vestibule_core::settings::Settings;
 use vestibule_core::{PutMode, PutOutcome};
 
@@ -15,12 +15,12 @@ pub(super) async fn rule_07_a_ticket_returns_to_its_original_arrival(bench: &Ben
     room.visit_all(&mut guests[1..]).await;
     room.pass(20);
     room.purge().await;
-    assert_eq!(room.rank(&guests[1]).await, Some(1), "the absent block nobody");
+    assert_eq!(room.position(&guests[1]).await, Some(1), "the absent block nobody");
     let answer = room.visit(&mut guests[0]).await;
-    assert_eq!((answer.presentation, answer.place.unwrap().rank), (Presentation::Returned, 1));
+    assert_eq!((answer.kind, answer.place.unwrap().position), (VisitKind::Restored, 1));
     assert_eq!(guests[0].arrival, original);
     assert_eq!(room.line().await, sessions(&guests));
-    let expected = Counters { joined: 3, confirmed: 3, returned: 1, expired_in_line: 1, ..Counters::default() };
+    let expected = Counters { joined: 3, confirmed: 3, returned: 1, expired_waiting: 1, ..Counters::default() };
     assert_eq!(room.stats().await.counters, expected);
 }
 
@@ -28,7 +28,7 @@ pub(super) async fn rule_07_a_keepalive_returns_as_well(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let guest = room.arrive().await;
     room.pass(100);
-    assert_eq!(room.keepalive(&guest).await.presentation, Presentation::Returned);
+    assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Restored);
     assert_eq!(room.line().await, [guest.session]);
 }
 
@@ -39,13 +39,13 @@ pub(super) async fn rule_07_a_ticket_holds_its_place_for_hold_ttl_from_its_last_
     let old = guest.clone();
     for _ in 0..3 {
         room.pass_micros(600_000_000 - 1);
-        assert_eq!(room.visit(&mut guest).await.presentation, Presentation::Returned);
+        assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Restored);
     }
     room.pass(600);
     room.purge().await;
-    assert_eq!(room.keepalive(&guest).await.presentation, Presentation::Absent, "a keepalive joins nobody");
-    assert_eq!(room.keepalive(&old).await.presentation, Presentation::Absent);
-    assert_eq!(room.visit(&mut guest).await.presentation, Presentation::Joined);
+    assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Absent, "a keepalive joins nobody");
+    assert_eq!(room.keepalive(&old).await.kind, VisitKind::Absent);
+    assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Joined);
     assert_ne!(guest.session, session);
 }
 
@@ -60,7 +60,7 @@ pub(super) async fn rule_07_who_slept_through_the_turn_comes_back_to_the_head(be
     room.visit_all(&mut guests[2..]).await;
     assert!(room.is_in(&guests[2]).await, "the sleeper's place went on");
     let answer = room.visit(&mut guests[1]).await;
-    assert_eq!((answer.presentation, answer.place.unwrap().rank), (Presentation::Returned, 1));
+    assert_eq!((answer.kind, answer.place.unwrap().position), (VisitKind::Restored, 1));
     room.leave(&guests[2]).await;
     assert!(room.is_in(&guests[1]).await);
 }
@@ -80,7 +80,7 @@ pub(super) async fn rule_07_an_admitted_ticket_returns_to_places(bench: &Bench) 
     let mut guest = admitted_and_gone(&room).await;
     let admitted_at = guest.ticket.admitted_at();
     let answer = room.visit(&mut guest).await;
-    assert_eq!(answer.presentation, Presentation::Returned);
+    assert_eq!(answer.kind, VisitKind::Restored);
     assert_eq!(answer.place.unwrap().admitted_at, admitted_at, "the session goes on");
     assert_eq!(room.expires_in(&guest).await, 600_000_000);
     let counters = room.stats().await.counters;
@@ -91,8 +91,8 @@ pub(super) async fn rule_07_an_admitted_ticket_is_good_for_active_ttl(bench: &Be
     let room = bench.open(json!({ "quota": 1, "hold_ttl": 6000 })).await;
     let mut guest = admitted_and_gone(&room).await;
     room.pass_micros(1);
-    assert_eq!(room.keepalive(&guest).await.presentation, Presentation::Absent);
-    assert_eq!(room.visit(&mut guest).await.presentation, Presentation::Joined);
+    assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Absent);
+    assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Joined);
 }
 
 pub(super) async fn rule_07_an_admitted_ticket_that_finds_all_places_taken_goes_to_the_head_of_the_line(bench: &Bench) {
@@ -111,12 +111,12 @@ pub(super) async fn rule_07_an_admitted_ticket_that_finds_all_places_taken_goes_
     room.visit(&mut others[0]).await;
     assert!(room.is_in(&others[0]).await, "the place is the next one's now");
     let gone = room.keepalive(&guest).await;
-    assert_eq!(gone.presentation, Presentation::Absent, "signed 40 s ago is too long ago");
+    assert_eq!(gone.kind, VisitKind::Absent, "signed 40 s ago is too long ago");
 
     room.change(|settings| settings.line.active_ttl = 100).await;
     let answer = room.visit(&mut guest).await;
-    assert_eq!((answer.presentation, answer.active), (Presentation::Returned, 1), "nobody is let in on top");
-    assert_eq!(answer.place.map(|place| (place.rank, place.arrival, place.admitted_at)), Some((1, arrival, None)));
+    assert_eq!((answer.kind, answer.active), (VisitKind::Restored, 1), "nobody is let in on top");
+    assert_eq!(answer.place.map(|place| (place.position, place.arrival, place.admitted_at)), Some((1, arrival, None)));
     room.leave(&others[0]).await;
     assert!(room.is_in(&guest).await);
 }
@@ -128,7 +128,7 @@ pub(super) async fn rule_07_an_old_ticket_of_a_session_that_is_in_is_that_sessio
     room.leave(&first).await;
     room.visit(&mut second).await;
     let answer = room.keepalive(&old).await;
-    assert_eq!((answer.presentation, answer.active), (Presentation::Present, 1));
+    assert_eq!((answer.kind, answer.active), (VisitKind::Renewed, 1));
     assert!(answer.place.unwrap().admitted_at.is_some());
 }
 
@@ -140,7 +140,7 @@ pub(super) async fn rule_07_after_a_lost_state_the_order_is_kept(bench: &Bench) 
     room.lose(PutMode::Restore).await;
     assert!(room.stats().await.recovering);
     let newcomer = room.arrive().await;
-    assert_eq!(room.rank(&newcomer).await, Some(1), "nobody new is let in");
+    assert_eq!(room.position(&newcomer).await, Some(1), "nobody new is let in");
     let mut shuffled: Vec<Guest> = [3, 1, 0, 4, 2].map(|index| guests[index].clone()).to_vec();
     room.visit_all(&mut shuffled).await;
     assert!(room.is_in(&guests[0]).await, "who was in is in");
@@ -152,9 +152,9 @@ pub(super) async fn rule_07_a_lost_state_admits_nobody_new_for_one_waiting_ttl(b
     let room = bench.open(json!({ "quota": 5 })).await;
     let mut guest = room.arrive().await;
     room.lose(PutMode::Restore).await;
-    let began = room.now();
+    let state_since = room.now();
     let mut newcomer = room.arrive().await;
-    assert_eq!(room.stats().await.began, began);
+    assert_eq!(room.stats().await.state_since, state_since);
     room.pass_micros(20_000_000);
     assert!(room.visit(&mut newcomer).await.recovering);
     room.visit(&mut guest).await;
@@ -174,7 +174,11 @@ pub(super) async fn rule_07_a_ticket_older_than_the_state_shows_that_the_state_w
     assert!(!room.stats().await.recovering, "nobody knows yet");
     room.pass(1);
     assert!(room.visit(&mut guests[2]).await.recovering);
-    assert_eq!(room.rank(&guests[2]).await, Some(1), "a free place is in sight, and two older ones are on their way");
+    assert_eq!(
+        room.position(&guests[2]).await,
+        Some(1),
+        "a free place is in sight, and two older ones are on their way"
+    );
     room.visit_all(&mut guests[..2]).await;
     assert!(room.is_in(&guests[0]).await);
     room.pass(31);
@@ -228,7 +232,7 @@ pub(super) async fn rule_07_a_newcomer_to_a_lost_state_comes_after_all_who_retur
     let newcomer = room.join().await;
     assert!(newcomer.arrival > guests[49].arrival, "though the clock is behind the arrivals given out before");
     room.visit_all(&mut guests[..49]).await;
-    assert_eq!(room.rank(&newcomer).await, Some(51));
+    assert_eq!(room.position(&newcomer).await, Some(51));
 }
 
 pub(super) async fn rule_07_a_returner_waits_for_the_turn_while_the_queue_is_paused(bench: &Bench) {
@@ -262,11 +266,11 @@ pub(super) async fn rule_07_slots_are_reserved_for_the_active_who_have_not_retur
         room.pass(7);
         room.visit_all(&mut guests[3..]).await;
     }
-    assert_eq!(room.rank(&guests[4]).await, Some(1));
+    assert_eq!(room.position(&guests[4]).await, Some(1));
     room.pass(6);
     room.visit_all(&mut guests[3..]).await;
     assert!(room.is_in(&guests[4]).await, "a slot is kept for active_ttl");
-    assert_eq!(room.keepalive(&active[2]).await.presentation, Presentation::Absent);
+    assert_eq!(room.keepalive(&active[2]).await.kind, VisitKind::Absent);
 }
 
 pub(super) async fn rule_07_who_was_admitted_and_had_not_heard_of_it_takes_the_reserved_slot(bench: &Bench) {
@@ -306,7 +310,7 @@ pub(super) async fn rule_07_who_waits_for_a_slot_that_max_session_ended_meanwhil
     room.pass(25);
     room.purge().await;
     let answer = room.visit(&mut guests[1]).await;
-    assert_eq!(answer.presentation, Presentation::Present, "there is no slot of theirs any more");
+    assert_eq!(answer.kind, VisitKind::Renewed, "there is no slot of theirs any more");
     assert_eq!(room.line().await, sessions(&guests[1..]));
 }
 
@@ -320,9 +324,9 @@ pub(super) async fn rule_07_who_could_not_claim_a_place_for_the_loss_can_afterwa
     room.lose(PutMode::Restore).await;
     room.visit(&mut steady).await;
     room.pass(29);
-    assert_eq!(room.visit(&mut early).await.presentation, Presentation::Returned, "the loss is not counted");
+    assert_eq!(room.visit(&mut early).await.kind, VisitKind::Restored, "the loss is not counted");
     room.pass(1);
-    assert_eq!(room.visit(&mut late).await.presentation, Presentation::Joined, "claim_ttl after it");
+    assert_eq!(room.visit(&mut late).await.kind, VisitKind::Joined, "claim_ttl after it");
 }
 
 pub(super) async fn rule_07_a_state_that_went_back_in_time_is_in_recovery(bench: &Bench) {
@@ -338,7 +342,7 @@ pub(super) async fn rule_07_a_state_that_went_back_in_time_is_in_recovery(bench:
     bench.roll_back(&room.queue);
     let answer = room.keepalive(&newest).await;
     assert!(answer.recovering, "the ticket was signed while the state knows of nothing");
-    assert_eq!(answer.presentation, Presentation::Returned);
+    assert_eq!(answer.kind, VisitKind::Restored);
     room.visit(&mut guests[2]).await;
     assert_eq!(
         room.line().await,
@@ -346,7 +350,7 @@ pub(super) async fn rule_07_a_state_that_went_back_in_time_is_in_recovery(bench:
         "in the old order"
     );
     let back = room.visit(&mut guests[1]).await;
-    assert_eq!((back.active, back.place.unwrap().rank), (1, 1), "another holds the slot by this state");
+    assert_eq!((back.active, back.place.unwrap().position), (1, 1), "another holds the slot by this state");
 }
 
 pub(super) async fn rule_07_visitors_who_could_not_be_served_keep_their_order(bench: &Bench) {
@@ -425,11 +429,11 @@ pub(super) async fn rule_07_a_ticket_of_a_higher_epoch_undoes_an_older_one_that_
     let mut guests = room.arrivals(2).await;
     bench.lose(&room.queue);
     room.store().put_settings(&old, PutMode::Restore).await.unwrap();
-    assert_eq!(room.keepalive(&void).await.presentation, Presentation::Returned, "nobody knows yet");
+    assert_eq!(room.keepalive(&void).await.kind, VisitKind::Restored, "nobody knows yet");
     let answer = room.visit(&mut guests[1]).await;
-    assert_eq!((answer.epoch, answer.presentation), (epoch, Presentation::Returned));
+    assert_eq!((answer.epoch, answer.kind), (epoch, VisitKind::Restored));
     assert!(answer.recovering && answer.revision > old.line.revision);
-    assert_eq!(room.keepalive(&void).await.presentation, Presentation::Absent, "void as before");
+    assert_eq!(room.keepalive(&void).await.kind, VisitKind::Absent, "void as before");
     assert_eq!(room.settings().await.line.epoch, epoch);
 }
 
@@ -439,18 +443,14 @@ pub(super) async fn rule_07_a_ticket_that_never_came_back_is_good_for_claim_ttl(
     room.pass(30);
     room.lose(PutMode::Restore).await;
     for guest in &hoarded {
-        assert_eq!(room.keepalive(guest).await.presentation, Presentation::Absent);
+        assert_eq!(room.keepalive(guest).await.kind, VisitKind::Absent);
     }
     let mut in_time = room.join().await;
     room.pass(29);
-    assert_eq!(room.visit(&mut in_time).await.presentation, Presentation::Present);
+    assert_eq!(room.visit(&mut in_time).await.kind, VisitKind::Renewed);
     room.pass(300);
     room.purge().await;
-    assert_eq!(
-        room.keepalive(&in_time).await.presentation,
-        Presentation::Returned,
-        "a ticket that came back holds longer"
-    );
+    assert_eq!(room.keepalive(&in_time).await.kind, VisitKind::Restored, "a ticket that came back holds longer");
 }
 
 pub(super) async fn rule_07_who_came_back_to_the_line_from_a_lapsed_place_waits_whatever_old_tickets_say(
@@ -470,8 +470,8 @@ pub(super) async fn rule_07_who_came_back_to_the_line_from_a_lapsed_place_waits_
     assert!(room.is_in(&guests[1]).await);
     room.change(|settings| settings.line.active_ttl = 100).await;
     for guest in [&guests[0], &old] {
-        assert_eq!(room.keepalive(guest).await.place.unwrap().rank, 1);
+        assert_eq!(room.keepalive(guest).await.place.unwrap().position, 1);
     }
     room.change(|settings| settings.line.waiting_ttl = 200).await;
-    assert_eq!(room.keepalive(&old).await.place.unwrap().rank, 1, "a longer time changes nothing in hindsight");
+    assert_eq!(room.keepalive(&old).await.place.unwrap().position, 1, "a longer time changes nothing in hindsight");
 }

@@ -9,7 +9,7 @@ use futures_util::future::{join_all, try_join_all};
 use http::StatusCode;
 use serde_json::json;
 use tokio::time::sleep;
-use vestibule_core::{Micros, SessionId, TicketSigner, VerifiedTicket};
+use vestibule_core::{Micros, SessionId, Ticket, TicketSigner};
 use vestibule_tests::{GateUnderTest, Redis, Visitor};
 
 use super::Site;
@@ -56,7 +56,7 @@ fn assert_answered(status: StatusCode) {
     assert!(!status.is_server_error() && !status.is_client_error(), "{status}");
 }
 
-fn ticket_of(site: &Site, visitor: &Visitor) -> VerifiedTicket {
+fn ticket_of(site: &Site, visitor: &Visitor) -> Ticket {
     let signer = TicketSigner::new(&GateUnderTest::ticket_keys()).unwrap();
     let cookie = visitor.cookie(&format!("vestibule_{}", site.queue)).expect("a ticket");
     signer.verify(&site.queue, cookie.as_bytes()).unwrap()

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use vestibule_core::PutMode;
-use vestibule_core::settings::parse_document;
+use vestibule_core::settings::parse_settings_document;
 use vestibule_tests::{Deployment, Function, Redis};
 
 use super::deployment;
@@ -70,7 +70,7 @@ async fn redis() -> Redis {
     let store = over(&redis, PATIENCE);
     let mut document = document_of("tour", "unused.example.com", "http://127.0.0.1:9", &json!({}));
     document["queues"][0]["hosts"] = json!(["*"]);
-    let document = parse_document(&document).unwrap();
+    let document = parse_settings_document(&document).unwrap();
     store.put_tenant(&document.tenants[0]).await.unwrap();
     store.put_settings(&document.queues[0], PutMode::Always).await.unwrap();
     redis

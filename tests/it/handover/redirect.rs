@@ -46,7 +46,7 @@ async fn a_redirect_to_another_domain_carries_the_pass_in_the_address(keeper: Ke
     assert_eq!(before, format!("{ORIGIN}/tour?a=1&"));
     assert_good(&scene, pass).await;
     assert!(set_cookie(&answer, &scene.cookie_name()).is_some(), "the ticket is theirs");
-    let late = scene.stats().await.now.plus_seconds(61);
+    let late = scene.stats().await.now.add_seconds(61);
     let keys = scene.visitor().fetch("/_vestibule/jwks.json").await.json();
     assert!(verify_pass(&keys, pass, late).is_err(), "an address is copied, so its pass is short");
 }

@@ -172,8 +172,8 @@ async fn an_exact_host_comes_before_a_wildcard(keeper: Keeper) {
     for (host, letter) in
         [(format!("tickets.{domain}"), 'b'), (format!("shop.{domain}"), 'a'), (format!("a.b.{domain}"), 'a')]
     {
-        let standing = Visitor::new(gate.address(), &host).fetch("/").await.json();
-        assert_eq!(standing["queue"], format!("{id}-{letter}"), "{host}");
+        let visitor_status = Visitor::new(gate.address(), &host).fetch("/").await.json();
+        assert_eq!(visitor_status["queue"], format!("{id}-{letter}"), "{host}");
     }
     let bare = Visitor::new(gate.address(), &domain).fetch("/").await;
     assert_eq!(bare.status, StatusCode::NOT_FOUND, "a wildcard means names below");

@@ -93,8 +93,12 @@ async fn whatever_waits_and_is_no_page_gets_its_standing_as_json(keeper: Keeper)
         assert_eq!(answer.header("content-type"), Some("application/json"), "{what}");
         assert_eq!(answer.header("cache-control"), Some("no-store"), "{what}");
         assert!(answer.header("retry-after").is_some(), "{what}");
-        let standing = answer.json();
-        assert_eq!((&standing["state"], &standing["position"]), (&json!("waiting"), &json!(1)), "{what}: {standing}");
+        let visitor_status = answer.json();
+        assert_eq!(
+            (&visitor_status["state"], &visitor_status["position"]),
+            (&json!("waiting"), &json!(1)),
+            "{what}: {visitor_status}"
+        );
     }
     assert!(scene.origin.requests().is_empty());
     assert_eq!(scene.counts().await, (1, 0), "one visitor is one session");
@@ -166,9 +170,9 @@ async fn paused_lets_people_join_and_nobody_in(keeper: Keeper) {
     let mut visitor = scene.visitor();
     let page = visitor.navigate("/").await;
     assert!(page.text().contains("The line is paused"), "{}", page.text());
-    let standing = visitor.fetch("/").await.json();
-    assert_eq!((&standing["state"], &standing["position"]), (&json!("paused"), &json!(1)));
-    assert_eq!(standing["wait_seconds"], json!(null), "nobody knows how long a pause lasts");
+    let visitor_status = visitor.fetch("/").await.json();
+    assert_eq!((&visitor_status["state"], &visitor_status["position"]), (&json!("paused"), &json!(1)));
+    assert_eq!(visitor_status["wait_seconds"], json!(null), "nobody knows how long a pause lasts");
     assert_eq!(scene.counts().await, (1, 0));
 }
 
@@ -194,9 +198,9 @@ async fn draining_shows_newcomers_the_closed_page_and_lets_in_who_waits(keeper: 
     inside.navigate("/").await;
     waiting.navigate("/").await;
     scene.change(&json!({ "mode": "draining" })).await;
-    let standing = waiting.fetch("/").await.json();
-    assert_eq!((&standing["state"], &standing["position"]), (&json!("waiting"), &json!(1)));
-    assert!(standing["wait_seconds"]["p90"].is_u64(), "the line goes on: {standing}");
+    let visitor_status = waiting.fetch("/").await.json();
+    assert_eq!((&visitor_status["state"], &visitor_status["position"]), (&json!("waiting"), &json!(1)));
+    assert!(visitor_status["wait_seconds"]["p90"].is_u64(), "the line goes on: {visitor_status}");
     let newcomer = scene.visitor().navigate("/").await;
     assert!(newcomer.text().contains("Closed for now"), "{}", newcomer.text());
     assert!(set_cookie(&newcomer, &scene.cookie_name()).is_none());

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use vestibule_core::PurgeRecord;
+use vestibule_core::LastPurge;
 use vestibule_metrics::{CATALOGUE, Metrics, RequestMetrics, router};
 use vestibule_tests::{Exposition, promtool_check};
 
@@ -29,7 +29,7 @@ fn documented() -> Vec<[String; 3]> {
 async fn talkative(bench: &Bench) -> axum::Router {
     let room = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
     room.joiners(2).await;
-    bench.store.record_purge(&PurgeRecord::default()).await.unwrap();
+    bench.store.set_last_purge(&LastPurge::default()).await.unwrap();
     router(Metrics::new(bench.store.clone()).with_requests(RequestMetrics::new()), super::TOKEN.parse().unwrap())
 }
 

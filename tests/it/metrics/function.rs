@@ -35,7 +35,7 @@ fn bearer() -> (&'static str, &'static str) {
 }
 
 /// What does not change from one scrape to the next while nothing happens: times that are still running do.
-fn standing(found: &Exposition) -> Vec<String> {
+fn visitor_status(found: &Exposition) -> Vec<String> {
     let running = ["_seconds", "_per_second"];
     let still = found.samples.iter().filter(|it| !running.iter().any(|ending| it.name.ends_with(ending)));
     still.map(|it| format!("{it:?}")).collect()
@@ -53,11 +53,11 @@ async fn the_function_says_what_the_router_says() {
     let answer = get(&balancer, &[bearer()]).await;
     assert_eq!(answer.status, StatusCode::OK, "{:?}\n{}", balancer.complaints(), balancer.function().log());
     assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
-    assert_eq!(standing(&Exposition::of(answer.text())), standing(&here));
+    assert_eq!(visitor_status(&Exposition::of(answer.text())), visitor_status(&here));
     assert_eq!(promtool_check(answer.text()), "");
 
     let zipped = get(&balancer, &[bearer(), ("accept-encoding", "gzip")]).await;
-    assert_eq!(standing(&Exposition::of(&unzipped(&zipped.body))), standing(&here));
+    assert_eq!(visitor_status(&Exposition::of(&unzipped(&zipped.body))), visitor_status(&here));
     assert_eq!(get(&balancer, &[]).await.status, StatusCode::UNAUTHORIZED);
     assert_eq!(get(&balancer, &[("authorization", "Bearer wrong-wrong-wrong")]).await.status, StatusCode::UNAUTHORIZED);
 }

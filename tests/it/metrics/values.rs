@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use vestibule_core::PurgeRecord;
+use vestibule_core::LastPurge;
 use vestibule_core::line::{Mode, Stats, WAIT_BUCKETS};
 use vestibule_tests::{Exposition, Sample, sample};
 
@@ -63,11 +63,11 @@ fn samples_of(tenant: &str, queue: &str, stats: &Stats) -> Vec<Sample> {
         one("returned_total", counters.returned as f64),
         one("admitted_total", counters.admitted as f64),
         one("released_total", counters.released as f64),
-        labelled("expired_total", ("state", "line"), counters.expired_in_line as f64),
-        labelled("expired_total", ("state", "places"), counters.expired_in_places as f64),
+        labelled("expired_total", ("state", "line"), counters.expired_waiting as f64),
+        labelled("expired_total", ("state", "places"), counters.expired_active as f64),
         one("left_total", counters.left as f64),
         one("ended_total", counters.ended as f64),
-        one("went_away_total", counters.went_away as f64),
+        one("went_away_total", counters.away as f64),
         one("wait_seconds_sum", seconds(stats.waits.sum_us)),
         one("wait_seconds_count", stats.waits.buckets.iter().sum::<u64>() as f64),
     ];
@@ -102,7 +102,7 @@ async fn every_sample_is_what_the_store_holds(bench: &Bench) {
     let room = eventful(bench).await;
     let paused = bench.open(json!({ "quota": 0, "tenant": "other", "mode": "paused" })).await;
     paused.join().await;
-    let record = PurgeRecord {
+    let record = LastPurge {
         took_ms: 1250,
         queues: 2,
         failed: 1,
@@ -112,7 +112,7 @@ async fn every_sample_is_what_the_store_holds(bench: &Bench) {
         unfinished: true,
         ..Default::default()
     };
-    bench.store.record_purge(&record).await.unwrap();
+    bench.store.set_last_purge(&record).await.unwrap();
 
     let found = scrape(&metrics).await;
     let stats = room.stats().await;

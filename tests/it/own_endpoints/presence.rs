@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use serde_json::{Value, json};
-use vestibule_core::line::FoundState;
+use vestibule_core::line::SessionLocation;
 
 use crate::scene::{Keeper, Scene, on_each_store, session_in, set_cookie};
 
@@ -75,8 +75,8 @@ async fn a_closed_page_frees_the_way_and_its_ticket_holds_the_place(keeper: Keep
 
     let back = first.navigate("/").await;
     assert!(back.text().contains("data-vestibule"));
-    let standing = first.fetch("/").await;
-    assert_eq!((session_in(&standing), &standing.json()["position"]), (session, &json!(1)));
+    let visitor_status = first.fetch("/").await;
+    assert_eq!((session_in(&visitor_status), &visitor_status.json()["position"]), (session, &json!(1)));
     assert_eq!(scene.counts().await, (2, 0));
 }
 
@@ -102,7 +102,7 @@ async fn who_leaves_frees_the_place_and_is_new_next_time(keeper: Keeper) {
     assert!(first.cookie(&scene.cookie_name()).is_none());
     assert!(second.navigate("/").await.text().contains("origin /"), "the place is free at once");
     let found = scene.gate.store().find(&scene.queue, session).await.unwrap().unwrap();
-    assert_eq!(found.state, FoundState::Ended);
+    assert_eq!(found.state, SessionLocation::Ended);
 
     first.set_cookie(&scene.cookie_name(), &ticket);
     let page = first.navigate("/").await;

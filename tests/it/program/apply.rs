@@ -1,7 +1,7 @@
 //! `vestibule apply`.
 
 use serde_json::{Value, json};
-use vestibule_core::records::{Records as _, Stream};
+use vestibule_core::records::{LogName, RecordStore as _};
 use vestibule_core::settings::Settings;
 use vestibule_core::{PutMode, QueueId, SessionId, Store};
 use vestibule_store_redis::{RedisOptions, RedisStore};
@@ -63,12 +63,12 @@ async fn applied_changes_are_audited() {
     shared.apply(&["--yes"]).await;
     shared.change("quota = 700");
     shared.apply(&["--yes"]).await;
-    let events = shared.store.entries(&Stream::Audit, None, 10).await.unwrap();
+    let events = shared.store.entries(&LogName::Audit, None, 10).await.unwrap();
     let events: Vec<Value> = events.iter().rev().map(|event| serde_json::from_str(&event.text).unwrap()).collect();
     let told: Vec<_> =
         events.iter().map(|event| (event["action"].as_str().unwrap(), event["via"].as_str().unwrap())).collect();
     let by_command = |action| (action, "command_line");
-    assert_eq!(told, ["tenant.create", "queue.create", "queue.change"].map(by_command));
+    assert_eq!(told, ["tenant.create", "queue.create", "queue.update"].map(by_command));
     assert_eq!(events[2]["changes"], json!([{ "field": "quota", "from": 500, "to": 700 }]));
     assert_eq!((&events[2]["queue"], &events[2]["revision"]), (&json!("tour"), &json!(2)));
 }
@@ -96,7 +96,7 @@ async fn a_change_is_shown_before_and_after_and_keeps_the_line() {
 #[tokio::test]
 async fn what_the_file_does_not_name_stays_unless_it_is_to_be_removed() {
     let shared = Shared::with("quota = 1").await;
-    let mut other = vestibule_core::settings::parse_document(&serde_json::json!({
+    let mut other = vestibule_core::settings::parse_settings_document(&serde_json::json!({
         "tenants": [{ "id": "acme", "name": "Acme" }],
         "queues": [{ "id": "old", "tenant": "acme", "hosts": ["old.example.com"], "quota": 1, "handover": { "kind": "check" } }],
     }))

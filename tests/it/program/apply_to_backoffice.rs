@@ -65,8 +65,8 @@ async fn the_plan_is_shown_and_carried_out_and_a_second_time_changes_nothing() {
     assert_eq!(status, 0, "{said}");
     assert!(said.contains("~ queue tour") && said.contains("quota: 500 -> 700"), "{said}");
     let log = desk.office.root().get("/audit?action=settings.import&limit=1").await.json();
-    assert_eq!(log["entries"][0]["operator"], "root", "{log}");
-    assert!(log["entries"][0]["token"].is_string(), "{log}");
+    assert_eq!(log["events"][0]["operator"], "root", "{log}");
+    assert!(log["events"][0]["token"].is_string(), "{log}");
 }
 
 #[tokio::test]

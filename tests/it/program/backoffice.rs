@@ -201,7 +201,7 @@ fn with_provider((gate, admin): (&str, &str), origin: &Origin, provider: &[&str]
 
 /// Goes to the provider and signs in there. Returns where the backoffice then sends the browser.
 async fn through(provider: &IdentityProvider, desk: &mut Desk) -> String {
-    let begun = desk.get("/sign-in/provider").await;
+    let begun = desk.get("/sign-in/oidc").await;
     let address = begun.header("location").unwrap().to_owned();
     if !address.starts_with("http") {
         return address;
@@ -226,7 +226,7 @@ async fn flags_name_a_provider_of_a_private_authority() {
         let zoe = json!({ "name": "zoe", "role": "superuser" });
         assert_eq!(root.post("/operators", zoe).await.status, 201, "{}", program.log());
         let mut desk = Desk::at(&admin);
-        assert_eq!(desk.get("/sign-in/ways").await.json()["provider"]["name"], "Our own");
+        assert_eq!(desk.get("/sign-in/methods").await.json()["oidc"]["name"], "Our own");
         assert_eq!(through(&provider, &mut desk).await, leads, "{}", program.log());
         assert!(!program.log().contains("s3cret"), "{}", program.log());
     }
@@ -251,8 +251,8 @@ async fn settings_file_changes_are_audited() {
     let both = Both::start(&redis.url(), &origin, Some(FIRST)).await;
     let mut desk = signed_in(&both.admin).await;
     let found = desk.get("/audit?action=queue.create").await.json();
-    let event = &found["entries"][0];
+    let event = &found["events"][0];
     assert_eq!((&event["queue"], &event["via"]), (&json!("default"), &json!("settings_file")), "{found}");
     let found = desk.get("/audit?action=operator.create").await.json();
-    assert_eq!(found["entries"][0]["via"], "command_line", "{found}");
+    assert_eq!(found["events"][0]["via"], "command_line", "{found}");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::StatusCode;
 use tokio::net::TcpListener;
 use tokio::time::sleep;
-use vestibule_core::settings::parse_document;
+use vestibule_core::settings::parse_settings_document;
 use vestibule_core::{PutMode, Store};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Program, Redis, Visitor, free_port, wait_until};
@@ -99,7 +99,7 @@ async fn a_queue_that_is_named_again_exists_again() {
 async fn values_that_the_file_replaces_are_logged() {
     let redis = Redis::start().await;
     let store = RedisStore::connect(&redis.url(), RedisOptions::default()).unwrap();
-    let mut document = parse_document(&serde_json::json!({
+    let mut document = parse_settings_document(&serde_json::json!({
         "tenants": [{ "id": "acme", "name": "Acme" }],
         "queues": [{ "id": "tour", "tenant": "acme", "hosts": [HOST], "quota": 7, "handover": { "kind": "check" } }],
     }))

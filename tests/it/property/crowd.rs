@@ -6,7 +6,7 @@ use rand::seq::IndexedRandom as _;
 use serde_json::json;
 use vestibule_core::line::{Mode, Visit, Witness};
 use vestibule_core::settings::Settings;
-use vestibule_core::{MICROS_PER_SECOND, Micros, PutMode, QueueId, SessionId, VerifiedTicket};
+use vestibule_core::{MICROS_PER_SECOND, Micros, PutMode, QueueId, SessionId, Ticket};
 
 use super::operation::Operation;
 use super::snapshot::Snapshot;
@@ -20,12 +20,12 @@ const STRANDED: usize = 3;
 
 #[derive(Default)]
 pub(super) struct Crowd {
-    tickets: Vec<VerifiedTicket>,
+    tickets: Vec<Ticket>,
     newcomers: Vec<SessionId>,
     /// How many more come at once.
     rush: u32,
     /// The tickets of those who were in when the store lost everything, who come next.
-    stranded: Vec<VerifiedTicket>,
+    stranded: Vec<Ticket>,
 }
 
 fn one_of<T: Clone>(rng: &mut SmallRng, of: &[T]) -> T {
@@ -59,7 +59,7 @@ pub(super) fn settings(rng: &mut SmallRng, queue: &QueueId) -> Settings {
 }
 
 impl Crowd {
-    pub(super) fn keep(&mut self, rng: &mut SmallRng, ticket: VerifiedTicket) {
+    pub(super) fn keep(&mut self, rng: &mut SmallRng, ticket: Ticket) {
         if self.tickets.len() < TICKETS_MAX {
             self.tickets.push(ticket);
         } else {
@@ -69,12 +69,12 @@ impl Crowd {
     }
 
     /// The last ticket that was kept.
-    pub(super) fn last_ticket(&self) -> Option<VerifiedTicket> {
+    pub(super) fn last_ticket(&self) -> Option<Ticket> {
         self.tickets.last().cloned()
     }
 
     /// Some ticket, a recent one more likely than an old one.
-    fn ticket(&self, rng: &mut SmallRng) -> Option<VerifiedTicket> {
+    fn ticket(&self, rng: &mut SmallRng) -> Option<Ticket> {
         let count = self.tickets.len();
         let recent = if rng.random_bool(0.6) { count.min(20) } else { count };
         self.tickets[count - recent..].choose(rng).cloned()
@@ -166,8 +166,7 @@ impl Crowd {
 
     /// Some of those who were let in and have not heard of it come next.
     fn strand(&mut self, seen: &Snapshot) {
-        let unheard =
-            |ticket: &&VerifiedTicket| ticket.admitted_at().is_none() && seen.places.contains_key(&ticket.session());
+        let unheard = |ticket: &&Ticket| ticket.admitted_at().is_none() && seen.places.contains_key(&ticket.session());
         self.stranded = self.tickets.iter().rev().filter(unheard).take(STRANDED).cloned().collect();
     }
 

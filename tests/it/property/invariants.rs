@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use vestibule_core::line::{ADMISSION_COST, ADVANCE_BATCH, Counters, Mode, Presentation, PurgeReport};
+use vestibule_core::line::{ADMISSION_COST, ADVANCE_BATCH, Counters, Mode, PurgeReport, VisitKind};
 use vestibule_core::{MICROS_PER_SECOND, Micros, PutOutcome, SessionId};
 
 use super::operation::{Answer, Operation};
@@ -78,15 +78,15 @@ impl Step<'_> {
     fn came_back(&self, session: SessionId) -> bool {
         let (Operation::Visit(visit), Answer::Visit(answer)) = (self.operation, self.answer) else { return false };
         let place = answer.place.filter(|place| place.session == session);
-        let admitted_at = visit.ticket.as_ref().and_then(vestibule_core::VerifiedTicket::admitted_at);
-        answer.presentation == Presentation::Returned
+        let admitted_at = visit.ticket.as_ref().and_then(vestibule_core::Ticket::admitted_at);
+        answer.kind == VisitKind::Restored
             && place.is_some_and(|place| place.admitted_at.is_some() && place.admitted_at == admitted_at)
     }
 
     /// With which arrival the session stood in line: as it did before, unless it came only now.
     fn arrival(&self, session: SessionId) -> Option<Micros> {
         let came = match self.answer {
-            Answer::Visit(answer) if answer.presentation != Presentation::Present => answer.place,
+            Answer::Visit(answer) if answer.kind != VisitKind::Renewed => answer.place,
             _ => None,
         };
         let came = came.filter(|place| place.session == session).map(|place| place.arrival);
@@ -111,7 +111,7 @@ impl Step<'_> {
     fn counters_add_up(&self, admitted: u64) -> Result<(), String> {
         let (stats, before) = (&self.after.stats, self.counters_before());
         let it = stats.counters;
-        let gone = it.expired_in_line + it.expired_in_places + it.left + it.ended + it.went_away;
+        let gone = it.expired_waiting + it.expired_active + it.left + it.ended + it.away;
         hold!(it.joined + it.returned == stats.waiting + stats.active + gone, "they do not add up: {it:?}");
         let counted = it.admitted + it.released;
         hold!(stats.waits.buckets.iter().sum::<u64>() == counted, "waits of others than the admitted: {it:?}");
@@ -127,11 +127,11 @@ impl Step<'_> {
         }
         let Answer::Visit(answer) = self.answer else { return Ok(()) };
         let Some(place) = answer.place else { return Ok(()) };
-        if answer.presentation == Presentation::Joined {
+        if answer.kind == VisitKind::Joined {
             let expected = self.now().0.max(memory.last_arrival + 1);
             hold!(place.arrival.0 == expected, "arrived at {}, not {expected}", place.arrival.0);
         }
-        if matches!(answer.presentation, Presentation::Joined | Presentation::Returned) {
+        if matches!(answer.kind, VisitKind::Joined | VisitKind::Restored) {
             memory.last_arrival = memory.last_arrival.max(place.arrival.0);
         }
         Ok(())
@@ -190,7 +190,7 @@ impl Step<'_> {
     fn closes_when_drained(&self, memory: &mut Memory) -> Result<(), String> {
         let (before, after) = (&self.before.stats, &self.after.stats);
         let joined = after.counters.joined - self.counters_before().joined;
-        hold!(joined == 0 || after.rules.mode.takes_newcomers(), "{joined} joined a shut queue");
+        hold!(joined == 0 || after.rules.mode.accepts_joins(), "{joined} joined a shut queue");
         if before.waiting + after.waiting > 0 {
             memory.waited_at = self.now();
         }
@@ -213,7 +213,7 @@ impl Step<'_> {
             return Ok(());
         }
         let (before, after) = (self.counters_before(), stats.counters);
-        let moved = after.admitted + after.expired_in_line - before.admitted - before.expired_in_line;
+        let moved = after.admitted + after.expired_waiting - before.admitted - before.expired_waiting;
         hold!(stats.waiting == 0 || moved >= ADVANCE_BATCH as u64, "places are free, and {} wait", stats.waiting);
         Ok(())
     }

@@ -1,16 +1,16 @@
 //! What is done to a store, and what it answers.
 
-use vestibule_core::line::{LinePage, PurgeReport, Removal, Visit, VisitAnswer};
+use vestibule_core::line::{LinePage, PurgeReport, Removed, Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
-use vestibule_core::{Micros, PutMode, PutOutcome, QueueId, SessionId, StoreError, VerifiedTicket};
+use vestibule_core::{Micros, PutMode, PutOutcome, QueueId, SessionId, StoreError, Ticket};
 
 use crate::room::Bench;
 
 #[derive(Debug, Clone)]
 pub(super) enum Operation {
     Visit(Visit),
-    Away(VerifiedTicket),
-    Leave(VerifiedTicket),
+    Away(Ticket),
+    Leave(Ticket),
     End(SessionId),
     Release(u64),
     Admit(SessionId),
@@ -29,7 +29,7 @@ pub(super) enum Operation {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
     Visit(VisitAnswer),
-    Removal(Removal),
+    Removed(Removed),
     Count(u64),
     Admitted(bool),
     Purge(PurgeReport),
@@ -48,9 +48,9 @@ impl Operation {
         let store = &*bench.store;
         Ok(match self {
             Self::Visit(visit) => Answer::Visit(store.visit(queue, visit.clone()).await?),
-            Self::Away(ticket) => Answer::Removal(store.away(queue, ticket.clone()).await?),
-            Self::Leave(ticket) => Answer::Removal(store.leave(queue, ticket.clone()).await?),
-            Self::End(session) => Answer::Removal(store.end(queue, *session).await?),
+            Self::Away(ticket) => Answer::Removed(store.away(queue, ticket.clone()).await?),
+            Self::Leave(ticket) => Answer::Removed(store.leave(queue, ticket.clone()).await?),
+            Self::End(session) => Answer::Removed(store.end(queue, *session).await?),
             Self::Release(count) => Answer::Count(store.release(queue, *count).await?),
             Self::Admit(session) => Answer::Admitted(store.admit(queue, *session).await?),
             Self::Purge(limit) => Answer::Purge(store.purge(queue, *limit).await?),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
 use vestibule_core::settings::Settings;
-use vestibule_core::{PutMode, PutOutcome, QueueId, SessionId, VerifiedTicket};
+use vestibule_core::{PutMode, PutOutcome, QueueId, SessionId, Ticket};
 
 use super::crowd::{self, Crowd};
 use super::invariants::{Memory, Step};
@@ -167,7 +167,7 @@ impl Run {
     }
 
     /// A tombstone does not stand for ever.
-    async fn is_forgotten(&self, ticket: Option<VerifiedTicket>) -> Result<(), String> {
+    async fn is_forgotten(&self, ticket: Option<Ticket>) -> Result<(), String> {
         let Some(session) = ticket.map(|ticket| ticket.session()) else { return Ok(()) };
         for bench in self.benches() {
             let found = bench.store.find(&self.queue, session).await.unwrap();

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use futures_util::future::join_all;
-use vestibule_core::line::{FoundState, LineEntry, Stats};
+use vestibule_core::line::{LineEntry, SessionLocation, Stats};
 use vestibule_core::{Micros, QueueId, SessionId, Store};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -31,7 +31,7 @@ impl Snapshot {
         let found = join_all(known.iter().map(async |session| store.find(queue, *session).await.unwrap())).await;
         let places = known.into_iter().zip(found).filter_map(|(session, found)| {
             let found = found?;
-            let FoundState::Admitted { admitted_at } = found.state else { return None };
+            let SessionLocation::Active { admitted_at } = found.state else { return None };
             Some((session, (admitted_at, found.expires_at)))
         });
         Self { places: places.collect(), stats, line }

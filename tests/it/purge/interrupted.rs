@@ -81,7 +81,7 @@ async fn killed_in_the_middle_it_leaves_whole_queues_behind_and_the_next_one_fin
         let mut left = lapsed.left().await;
         let counted = async || {
             let counted = lapsed.counted().await;
-            counted.expired_in_line + counted.expired_in_places
+            counted.expired_waiting + counted.expired_active
         };
         wait_until("all is counted", PATIENCE, async || {
             left = lapsed.left().await;

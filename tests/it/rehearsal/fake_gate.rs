@@ -123,7 +123,7 @@ impl Hall {
             _ => {}
         }
         self.advance();
-        self.standing(visitor)
+        self.visitor_status(visitor)
     }
 
     fn send_back(&mut self, visitor: u64) {
@@ -136,7 +136,7 @@ impl Hall {
         self.advance();
     }
 
-    fn standing(&self, visitor: u64) -> Value {
+    fn visitor_status(&self, visitor: u64) -> Value {
         let is_in = self.inside.contains(&visitor);
         let position = self.line.iter().position(|other| *other == visitor).map(|before| before + 1);
         let wait = position.filter(|_| self.cheat == Cheat::Flatters).map(|_| json!({ "p50": 1, "p90": 2 }));
@@ -182,7 +182,7 @@ async fn keepalive(State(hall): State<Shared>, headers: HeaderMap) -> Response {
     if hall.cheat == Cheat::Evicts && visitor.is_multiple_of(3) {
         hall.leaves(visitor);
     }
-    Json(hall.standing(visitor)).into_response()
+    Json(hall.visitor_status(visitor)).into_response()
 }
 
 async fn leave(State(hall): State<Shared>, headers: HeaderMap) -> StatusCode {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use vestibule_core::PutMode;
-use vestibule_core::settings::parse_document;
+use vestibule_core::settings::parse_settings_document;
 use vestibule_rehearsal::report::Report;
 use vestibule_rehearsal::{Arrivals, Crowd, Habits, Shopping};
 use vestibule_tests::{Balancer, BalancerOptions, GateOptions, Origin, Redis};
@@ -21,7 +21,7 @@ async fn through_function(crowd: Crowd, quota: u64) -> Report {
     let balancer = Balancer::before(function, BalancerOptions::default()).await;
     let (store, host) = (over(&redis, PATIENCE), format!("{queue}.example.com"));
     let document = document_of(&queue, &host, &origin.url(), &json!({ "quota": quota, "recheck_after": 5 }));
-    let document = parse_document(&document).unwrap();
+    let document = parse_settings_document(&document).unwrap();
     store.put_tenant(&document.tenants[0]).await.unwrap();
     store.put_settings(&document.queues[0], PutMode::Always).await.unwrap();
     let report = rehearse(crowd, balancer.address(), &host, &queue, quota, Vec::new()).await;

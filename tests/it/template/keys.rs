@@ -1,6 +1,6 @@
 //! The keys that the template makes, as the functions read them.
 
-use vestibule_core::line::Place;
+use vestibule_core::line::SessionState;
 use vestibule_core::{KeyList, Micros, PassSigner, SessionId, TicketSigner, verify_pass};
 use vestibule_metrics::MetricsToken;
 
@@ -31,8 +31,8 @@ impl Keys {
 
     fn ticket(&self) -> String {
         let session = SessionId::from_bytes([1; 14]);
-        let expires_at = NOW.plus_seconds(60);
-        let place = Place { session, arrival: NOW, admitted_at: None, rank: 1, expires_at, confirmed: true };
+        let expires_at = NOW.add_seconds(60);
+        let place = SessionState { session, arrival: NOW, admitted_at: None, position: 1, expires_at, confirmed: true };
         self.tickets.sign(&"acme".parse().unwrap(), 1, NOW, &place, Some(1)).unwrap()
     }
 

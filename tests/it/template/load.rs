@@ -35,9 +35,9 @@ impl Polling {
         for _ in 0..POLLS {
             scene.keeper.clock.advance(BETWEEN_POLLS);
             let poll = visitor.status(scene.queue.as_str()).await;
-            let standing = poll.json();
-            assert_eq!(standing["position"], IN_FRONT + 1, "far from the front");
-            seconds += standing["poll_after"].as_u64().unwrap();
+            let visitor_status = poll.json();
+            assert_eq!(visitor_status["position"], IN_FRONT + 1, "far from the front");
+            seconds += visitor_status["poll_after"].as_u64().unwrap();
             let head: usize = poll.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
             answer = answer.max("HTTP/1.1 200 OK\r\n\r\n".len() + head + poll.body.len());
         }

@@ -1,8 +1,8 @@
 //! What the functions may do in Valkey, and where they find it.
 
 use serde_json::json;
-use vestibule_core::PurgeRecord;
-use vestibule_core::records::{Note, NoteKind, RecordKind, RecordOutcome, Records as _, Stream};
+use vestibule_core::LastPurge;
+use vestibule_core::records::{DocumentKind, DocumentOutcome, EphemeralKey, EphemeralKind, LogName, RecordStore as _};
 use vestibule_core::settings::Tenant;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Cluster, Redis, Value};
@@ -78,7 +78,7 @@ async fn use_all_of(bench: &Bench) {
     let store = room.store();
     store.put_tenant(&Tenant::from_value(&json!({ "id": "acme", "name": "Acme" })).unwrap()).await.unwrap();
     assert_eq!(store.tenants().await.unwrap().len(), 1);
-    store.record_purge(&PurgeRecord::default()).await.unwrap();
+    store.set_last_purge(&LastPurge::default()).await.unwrap();
     store.last_purge().await.unwrap().expect("a record");
     store.reset(&room.queue).await.unwrap();
     store.ping().await.unwrap();
@@ -89,19 +89,19 @@ async fn use_all_of(bench: &Bench) {
 /// Everything that is kept beside the lines.
 async fn keep_all_records(url: &str) {
     let records = RedisStore::connect(url, RedisOptions::default()).unwrap();
-    let kind = RecordKind::Operators;
-    assert_eq!(records.put_record(kind, "anna", "{}", 0).await.unwrap(), RecordOutcome::Stored(1));
+    let kind = DocumentKind::Operators;
+    assert_eq!(records.put_document(kind, "anna", "{}", 0).await.unwrap(), DocumentOutcome::Stored(1));
     assert!(records.record(kind, "anna").await.unwrap().is_some());
     assert_eq!(records.records(kind).await.unwrap().len(), 1);
-    assert!(records.remove_record(kind, "anna").await.unwrap());
-    for stream in [Stream::Audit, Stream::Minutes("acme-tour".parse().unwrap())] {
+    assert!(records.remove_document(kind, "anna").await.unwrap());
+    for stream in [LogName::Audit, LogName::Minutes("acme-tour".parse().unwrap())] {
         records.append(&stream, "{}").await.unwrap();
         assert_eq!(records.entries(&stream, None, 10).await.unwrap().len(), 1);
     }
-    let note = |id: &str| Note::new(NoteKind::SignIn, id);
-    records.put_note(&note("a"), "anna", 60).await.unwrap();
+    let note = |id: &str| EphemeralKey::new(EphemeralKind::SignIn, id);
+    records.set_ephemeral(&note("a"), "anna", 60).await.unwrap();
     assert_eq!(records.note(&note("a")).await.unwrap().as_deref(), Some("anna"));
-    assert_eq!(records.take_note(&note("a")).await.unwrap().as_deref(), Some("anna"));
+    assert_eq!(records.take_ephemeral(&note("a")).await.unwrap().as_deref(), Some("anna"));
     assert!(records.claim(&note("b"), "ben", 60).await.unwrap());
     assert_eq!(records.count(&note("c"), 60).await.unwrap(), 1);
     records.now().await.unwrap();

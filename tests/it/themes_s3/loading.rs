@@ -7,7 +7,8 @@ use vestibule_tests::{S3, wait_until};
 use vestibule_themes::{ThemeError, Themes};
 
 use super::{
-    NEVER, address, closed_page, first_says, fresh, listings, page, said, saying, standing, theme, until_says, view,
+    NEVER, address, closed_page, first_says, fresh, listings, page, said, saying, theme, until_says, view,
+    visitor_status,
 };
 use crate::scene::PATIENCE;
 
@@ -33,12 +34,12 @@ async fn whoever_has_no_theme_gets_the_default_one_and_else_the_built_in_one() {
     s3.put("themes/acme/queue.html", saying("acme")).await;
     let themes = fresh(&s3, NEVER);
     assert_eq!(page(&themes, "missing").await, "built-in");
-    assert_eq!(said(&themes.queue_page(None, &view(&standing())).await), "built-in");
+    assert_eq!(said(&themes.queue_page(None, &view(&visitor_status())).await), "built-in");
     assert_eq!(themes.check(&theme("missing")).await, Err(ThemeError::Missing { theme: theme("missing") }));
 
     s3.put("themes/default/queue.html", saying("default")).await;
     let themes = first_says(&s3, NEVER, "missing", "default").await;
-    assert_eq!(said(&themes.queue_page(None, &view(&standing())).await), "default");
+    assert_eq!(said(&themes.queue_page(None, &view(&visitor_status())).await), "default");
     until_says(&themes, "acme", "acme").await;
 }
 

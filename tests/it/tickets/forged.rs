@@ -2,7 +2,7 @@
 
 use http::{HeaderValue, Request, StatusCode};
 use serde_json::json;
-use vestibule_core::line::Place;
+use vestibule_core::line::SessionState;
 use vestibule_core::{KeyList, Micros, QueueId, SessionId, TicketSigner};
 use vestibule_tests::{Answer, GateUnderTest};
 
@@ -19,12 +19,12 @@ on_each_store! {
 }
 
 /// A place that nobody was given: at the head of every line.
-fn place(session: SessionId) -> Place {
+fn place(session: SessionId) -> SessionState {
     let arrival = Micros(1_000_000);
-    Place { session, arrival, admitted_at: None, rank: 1, expires_at: Micros(0), confirmed: true }
+    SessionState { session, arrival, admitted_at: None, position: 1, expires_at: Micros(0), confirmed: true }
 }
 
-fn sign(keys: &KeyList, queue: &QueueId, now: Micros, place: &Place) -> String {
+fn sign(keys: &KeyList, queue: &QueueId, now: Micros, place: &SessionState) -> String {
     TicketSigner::new(keys).unwrap().sign(queue, 1, now, place, Some(1)).unwrap()
 }
 
@@ -72,10 +72,10 @@ async fn a_forged_ticket_joins_at_the_end_and_is_not_signed_anew(keeper: Keeper)
         let mut visitor = scene.visitor();
         let cookie = set_cookie(&answer, &scene.cookie_name()).unwrap();
         visitor.set_cookie(&scene.cookie_name(), cookie.split(['=', ';']).nth(1).unwrap());
-        let standing = visitor.fetch("/").await;
+        let visitor_status = visitor.fetch("/").await;
         last += 1;
-        assert_eq!(standing.json()["position"], last, "{forgery} took a place at the front");
-        assert_ne!(session_in(&standing), mine, "{forgery} was signed anew");
+        assert_eq!(visitor_status.json()["position"], last, "{forgery} took a place at the front");
+        assert_ne!(session_in(&visitor_status), mine, "{forgery} was signed anew");
     }
     assert_eq!(scene.stats().await.counters.returned, 0);
     with_cookie(&scene, format!("{}={genuine}", scene.cookie_name()).as_bytes()).await;

@@ -55,7 +55,8 @@ async fn a_hundred_people_at_once_are_a_hundred_sessions(keeper: Keeper) {
         }
     }))
     .await;
-    let positions: HashSet<u64> = arrivals.iter().filter_map(|standing| standing["position"].as_u64()).collect();
+    let positions: HashSet<u64> =
+        arrivals.iter().filter_map(|visitor_status| visitor_status["position"].as_u64()).collect();
     assert_eq!(positions, (1..=93).collect(), "every place once");
     assert_eq!(scene.counts().await, (93, 7));
 }

@@ -5,12 +5,12 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 use tracing::{info, warn};
-use vestibule_core::records::Records;
+use vestibule_core::records::RecordStore;
 use vestibule_core::{StoreError, TenantId};
 
 use crate::access::{NAME_TAKES, Operator, OperatorName, PASSWORD_TAKES, Passwords, Role, Scope, is_password};
 use crate::audit::audit_operator;
-use crate::change::differences;
+use crate::merge_patch::differences;
 use crate::problem::Problem;
 
 /// An operator to be made. Prints its name only.
@@ -58,7 +58,7 @@ impl NewOperator {
     }
 
     /// Writes the operator over a revision, 0 for a new one.
-    async fn store(&self, records: &dyn Records, over: u64) -> Result<(), Problem> {
+    async fn store(&self, records: &dyn RecordStore, over: u64) -> Result<(), Problem> {
         let now = records.now().await?;
         let password = Passwords::default().hash(&self.password).await?;
         let operator = Operator {
@@ -70,7 +70,7 @@ impl NewOperator {
         };
         operator.store(records, &self.name, over).await?;
         let told = json!({ "role": self.scope.role, "tenants": self.scope.tenants, "password": "set" });
-        let action = if over == 0 { "operator.create" } else { "operator.change" };
+        let action = if over == 0 { "operator.create" } else { "operator.update" };
         audit_operator(records, action, self.name.as_str(), differences(&Value::Null, &told)).await;
         Ok(())
     }
@@ -113,7 +113,7 @@ pub enum NewOperatorError {
 ///
 /// # Errors
 /// The store's.
-pub async fn bootstrap(records: &dyn Records, first: &NewOperator) -> Result<bool, StoreError> {
+pub async fn bootstrap(records: &dyn RecordStore, first: &NewOperator) -> Result<bool, StoreError> {
     if has_superuser(records).await? {
         return Ok(false);
     }
@@ -129,7 +129,7 @@ pub async fn bootstrap(records: &dyn Records, first: &NewOperator) -> Result<boo
 ///
 /// # Errors
 /// The store's.
-pub async fn has_superuser(records: &dyn Records) -> Result<bool, StoreError> {
+pub async fn has_superuser(records: &dyn RecordStore) -> Result<bool, StoreError> {
     Ok(Operator::all(records).await?.iter().any(|(_, operator, _)| operator.scope.role == Role::Superuser))
 }
 
@@ -137,7 +137,7 @@ pub async fn has_superuser(records: &dyn Records) -> Result<bool, StoreError> {
 ///
 /// # Errors
 /// The store's.
-pub async fn create_operator(records: &dyn Records, new: &NewOperator) -> Result<bool, StoreError> {
+pub async fn create_operator(records: &dyn RecordStore, new: &NewOperator) -> Result<bool, StoreError> {
     written(new, new.store(records, 0).await)
 }
 
@@ -146,7 +146,7 @@ pub async fn create_operator(records: &dyn Records, new: &NewOperator) -> Result
 ///
 /// # Errors
 /// The store's.
-pub async fn replace_operator(records: &dyn Records, new: &NewOperator) -> Result<bool, StoreError> {
+pub async fn replace_operator(records: &dyn RecordStore, new: &NewOperator) -> Result<bool, StoreError> {
     let before = Operator::load(records, &new.name).await?;
     written(new, new.store(records, before.map_or(0, |(_, revision)| revision)).await)
 }

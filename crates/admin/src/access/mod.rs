@@ -1,22 +1,22 @@
 //! Who asks, and what they may.
 
 mod bootstrap;
-mod caller;
 mod operator;
 mod password;
+mod principal;
 mod role;
 mod sign_in;
-mod throttle;
+mod sign_in_throttle;
 mod token;
 mod totp;
 
 pub use bootstrap::{NewOperator, NewOperatorError, bootstrap, create_operator, has_superuser, replace_operator};
-pub(crate) use caller::Caller;
 pub(crate) use operator::{NAME_TAKES, Operator, OperatorName};
 pub(crate) use password::{PASSWORD_MAX, PASSWORD_TAKES, Passwords, is_password};
+pub(crate) use principal::Caller;
 pub(crate) use role::{Role, Scope, Tenants};
 pub(crate) use sign_in::{COOKIE, SignIn, cookie_of, set_cookie};
-pub(crate) use throttle::Throttle;
+pub(crate) use sign_in_throttle::Throttle;
 pub(crate) use token::{Token, TokenLimit};
 pub use totp::RequireTotp;
 pub(crate) use totp::{CODE_MAX, CodeKind, OperatorTotp, SignInMethod, TotpSecret, TotpStatus};

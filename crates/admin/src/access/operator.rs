@@ -4,12 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use vestibule_core::records::{RECORDS_MAX, RecordChange, RecordKind, RecordOutcome, Records};
+use vestibule_core::records::{DOCUMENTS_MAX, DocumentChange, DocumentKind, DocumentOutcome, RecordStore};
 use vestibule_core::{Micros, StoreError};
 
 use crate::access::{OperatorTotp, RequireTotp, Role, Scope, SignInMethod, TotpStatus};
+use crate::codes::Code;
 use crate::problem::Problem;
-use crate::wording::Wording;
 
 /// Longest name.
 const NAME_MAX: usize = 63;
@@ -76,15 +76,18 @@ pub(crate) struct Operator {
 
 impl Operator {
     /// The operator of this name, with the revision of the record.
-    pub(crate) async fn load(records: &dyn Records, name: &OperatorName) -> Result<Option<(Self, u64)>, StoreError> {
-        let record = records.record(RecordKind::Operators, name.as_str()).await?;
+    pub(crate) async fn load(
+        records: &dyn RecordStore,
+        name: &OperatorName,
+    ) -> Result<Option<(Self, u64)>, StoreError> {
+        let record = records.record(DocumentKind::Operators, name.as_str()).await?;
         record.map(|record| Ok((parse(&record.text)?, record.revision))).transpose()
     }
 
     /// All operators by name.
-    pub(crate) async fn all(records: &dyn Records) -> Result<Vec<(OperatorName, Self, u64)>, StoreError> {
+    pub(crate) async fn all(records: &dyn RecordStore) -> Result<Vec<(OperatorName, Self, u64)>, StoreError> {
         let mut all = Vec::new();
-        for (name, record) in records.records(RecordKind::Operators).await? {
+        for (name, record) in records.records(DocumentKind::Operators).await? {
             let name = name.parse().map_err(|_| StoreError::Corrupt("an operator has no name".to_owned()))?;
             all.push((name, parse(&record.text)?, record.revision));
         }
@@ -92,27 +95,37 @@ impl Operator {
     }
 
     /// Writes the operator over a revision, 0 for a new one. Returns the new revision.
-    pub(crate) async fn store(&self, records: &dyn Records, name: &OperatorName, over: u64) -> Result<u64, Problem> {
+    pub(crate) async fn store(
+        &self,
+        records: &dyn RecordStore,
+        name: &OperatorName,
+        over: u64,
+    ) -> Result<u64, Problem> {
         let text = self.text()?;
-        written(records, name, RecordChange { text: Some(&text), over, needs_other: None }).await
+        written(records, name, DocumentChange { text: Some(&text), over, needs_other: None }).await
     }
 
     /// Writes the operator in place of `before`. Refuses to make the last superuser anything else.
     pub(crate) async fn replace(
         &self,
-        records: &dyn Records,
+        records: &dyn RecordStore,
         name: &OperatorName,
         (before, over): (&Self, u64),
     ) -> Result<u64, Problem> {
         let text = self.text()?;
         let needs_other = if self.is_superuser() { None } else { before.needs_other() };
-        written(records, name, RecordChange { text: Some(&text), over, needs_other }).await
+        written(records, name, DocumentChange { text: Some(&text), over, needs_other }).await
     }
 
     /// Removes the operator over a revision, unless it is the last superuser.
-    pub(crate) async fn remove(&self, records: &dyn Records, name: &OperatorName, over: u64) -> Result<(), Problem> {
+    pub(crate) async fn remove(
+        &self,
+        records: &dyn RecordStore,
+        name: &OperatorName,
+        over: u64,
+    ) -> Result<(), Problem> {
         let needs_other = self.needs_other();
-        written(records, name, RecordChange { text: None, over, needs_other }).await.map(drop)
+        written(records, name, DocumentChange { text: None, over, needs_other }).await.map(drop)
     }
 
     pub(crate) fn is_superuser(&self) -> bool {
@@ -133,14 +146,14 @@ impl Operator {
     }
 }
 
-async fn written(records: &dyn Records, name: &OperatorName, change: RecordChange<'_>) -> Result<u64, Problem> {
-    let outcome = records.change_record(RecordKind::Operators, name.as_str(), change).await;
+async fn written(records: &dyn RecordStore, name: &OperatorName, change: DocumentChange<'_>) -> Result<u64, Problem> {
+    let outcome = records.change_document(DocumentKind::Operators, name.as_str(), change).await;
     match outcome.map_err(Problem::of_write)? {
-        RecordOutcome::Stored(revision) => Ok(revision),
-        RecordOutcome::Conflict(_) if change.over == 0 => Err(Problem::Taken(Wording::AnOperator)),
-        RecordOutcome::Conflict(_) => Err(Problem::Busy),
-        RecordOutcome::Full => Err(Problem::Full(RECORDS_MAX)),
-        RecordOutcome::NoOther => Err(Problem::LastSuperuser(name.to_string())),
+        DocumentOutcome::Stored(revision) => Ok(revision),
+        DocumentOutcome::Conflict(_) if change.over == 0 => Err(Problem::AlreadyExists(Code::AnOperator)),
+        DocumentOutcome::Conflict(_) => Err(Problem::ConcurrentChange),
+        DocumentOutcome::Full => Err(Problem::LimitReached(DOCUMENTS_MAX)),
+        DocumentOutcome::NoOther => Err(Problem::LastSuperuser(name.to_string())),
     }
 }
 

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 use vestibule_core::settings::{FieldWording, Fields};
-use vestibule_core::{Phrase, TenantId};
+use vestibule_core::{Message, TenantId};
 
+use crate::codes::Code;
 use crate::query::one_of;
-use crate::wording::Wording;
 
 /// Most tenants that an operator or a token is given.
 const TENANTS_MAX: usize = 100;
@@ -26,7 +26,7 @@ pub(crate) enum Role {
 
 impl Role {
     /// What a field of it takes.
-    fn takes() -> Phrase {
+    fn takes() -> Message {
         one_of(&["\"viewer\"", "\"operator\"", "\"superuser\""])
     }
 
@@ -84,15 +84,15 @@ impl Scope {
             Some(before) => fields.or("role", before.role, Role::takes(), Role::parse),
             None => fields.required("role", Role::takes(), Role::parse).unwrap_or(Role::Viewer),
         };
-        let takes = Wording::TenantIds.with("most", TENANTS_MAX).with("id", FieldWording::Id);
+        let takes = Code::TenantIds.with("most", TENANTS_MAX).with("id", FieldWording::Id);
         let kept = before.map(|before| before.tenants.clone()).unwrap_or_default();
         let tenants = fields.or("tenants", kept, takes, tenants);
         match (role, tenants.is_empty()) {
             (Role::Superuser, false) if before.is_none_or(|before| before.role == Role::Superuser) => {
-                fields.refuse("tenants", Wording::SuperuserHasAll);
+                fields.refuse("tenants", Code::SuperuserHasAll);
             }
             (Role::Viewer | Role::Operator, true) => {
-                fields.refuse("tenants", Wording::NeedsTenant);
+                fields.refuse("tenants", Code::NeedsTenant);
             }
             _ => {}
         }

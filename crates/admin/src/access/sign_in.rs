@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderValue};
 use serde::{Deserialize, Serialize};
 use vestibule_core::cookie::cookie_values;
-use vestibule_core::records::{Note, NoteKind, Records};
+use vestibule_core::records::{EphemeralKey, EphemeralKind, RecordStore};
 use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
 
 use crate::access::{OperatorName, SignInMethod};
@@ -40,7 +40,7 @@ pub(crate) struct SignIn {
 impl SignIn {
     /// Signs an operator in. Returns the value of the cookie, which is kept nowhere.
     pub(crate) async fn begin(
-        records: &dyn Records,
+        records: &dyn RecordStore,
         operator: OperatorName,
         password_at: Micros,
         method: SignInMethod,
@@ -54,7 +54,7 @@ impl SignIn {
     }
 
     /// The sign-in of a request's cookie.
-    pub(crate) async fn find(records: &dyn Records, headers: &HeaderMap) -> Result<Option<Self>, StoreError> {
+    pub(crate) async fn find(records: &dyn RecordStore, headers: &HeaderMap) -> Result<Option<Self>, StoreError> {
         let Some(secret) = cookie_of(headers, COOKIE) else { return Ok(None) };
         let id = hash(&secret);
         let Some(text) = records.note(&note(&id)).await? else { return Ok(None) };
@@ -63,8 +63,8 @@ impl SignIn {
     }
 
     /// Writes down that the operator is there, now and then.
-    pub(crate) async fn refresh(mut self, records: &dyn Records, now: Micros) -> Result<(), StoreError> {
-        if now < self.seen_at.plus_seconds(REFRESH_AFTER) {
+    pub(crate) async fn refresh(mut self, records: &dyn RecordStore, now: Micros) -> Result<(), StoreError> {
+        if now < self.seen_at.add_seconds(REFRESH_AFTER) {
             return Ok(());
         }
         self.seen_at = now;
@@ -72,30 +72,30 @@ impl SignIn {
     }
 
     /// The operator has given the password again.
-    pub(crate) async fn prove(mut self, records: &dyn Records, now: Micros) -> Result<(), StoreError> {
+    pub(crate) async fn prove(mut self, records: &dyn RecordStore, now: Micros) -> Result<(), StoreError> {
         (self.proved_at, self.seen_at) = (now, now);
         self.keep(records).await
     }
 
     /// Ends it.
-    pub(crate) async fn end(&self, records: &dyn Records) -> Result<(), StoreError> {
-        records.take_note(&note(&self.id)).await.map(drop)
+    pub(crate) async fn end(&self, records: &dyn RecordStore) -> Result<(), StoreError> {
+        records.take_ephemeral(&note(&self.id)).await.map(drop)
     }
 
     /// When it ends at the latest.
     pub(crate) fn ends_at(&self) -> Micros {
-        self.began_at.plus_seconds(LONGEST)
+        self.began_at.add_seconds(LONGEST)
     }
 
-    async fn keep(&self, records: &dyn Records) -> Result<(), StoreError> {
+    async fn keep(&self, records: &dyn RecordStore) -> Result<(), StoreError> {
         let text = serde_json::to_string(self).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         let left = self.ends_at().since(self.seen_at).div_ceil(MICROS_PER_SECOND);
-        records.put_note(&note(&self.id), &text, left.min(IDLE_TTL)).await
+        records.set_ephemeral(&note(&self.id), &text, left.min(IDLE_TTL)).await
     }
 }
 
-fn note(id: &str) -> Note {
-    Note::new(NoteKind::SignIn, id)
+fn note(id: &str) -> EphemeralKey {
+    EphemeralKey::new(EphemeralKind::SignIn, id)
 }
 
 /// The value of a request's cookie.

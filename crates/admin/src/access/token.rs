@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 use utoipa::ToSchema;
-use vestibule_core::records::{RECORDS_MAX, RecordKind, RecordOutcome, Records};
+use vestibule_core::records::{DOCUMENTS_MAX, DocumentKind, DocumentOutcome, RecordStore};
 use vestibule_core::{Micros, StoreError};
 
 use crate::access::{OperatorName, Scope};
@@ -47,7 +47,7 @@ pub(crate) struct Token {
 impl Token {
     /// Makes a token. Returns its public half and the whole of it, which is kept nowhere.
     pub(crate) async fn create(
-        records: &dyn Records,
+        records: &dyn RecordStore,
         name: String,
         operator: OperatorName,
         (scope, only): (Scope, Option<TokenLimit>),
@@ -56,15 +56,15 @@ impl Token {
         let (id, secret) = (random_hex::<ID_BYTES>(), new_secret());
         let token = Self { name, operator, scope, only, created_at, expires_at, used_at: None, hash: hash(&secret) };
         let text = serde_json::to_string(&token).map_err(|error| StoreError::Corrupt(error.to_string()))?;
-        match records.put_record(RecordKind::Tokens, &id, &text, 0).await.map_err(Problem::of_write)? {
-            RecordOutcome::Stored(_) => Ok((id.clone(), format!("{PREFIX}{id}_{secret}"), token)),
-            RecordOutcome::Conflict(_) | RecordOutcome::NoOther => Err(Problem::Busy),
-            RecordOutcome::Full => Err(Problem::Full(RECORDS_MAX)),
+        match records.put_document(DocumentKind::Tokens, &id, &text, 0).await.map_err(Problem::of_write)? {
+            DocumentOutcome::Stored(_) => Ok((id.clone(), format!("{PREFIX}{id}_{secret}"), token)),
+            DocumentOutcome::Conflict(_) | DocumentOutcome::NoOther => Err(Problem::ConcurrentChange),
+            DocumentOutcome::Full => Err(Problem::LimitReached(DOCUMENTS_MAX)),
         }
     }
 
     /// The token of this text, with its public half and the revision of its record, if it is one.
-    pub(crate) async fn find(records: &dyn Records, text: &str) -> Result<Option<(String, Self, u64)>, StoreError> {
+    pub(crate) async fn find(records: &dyn RecordStore, text: &str) -> Result<Option<(String, Self, u64)>, StoreError> {
         let Some((id, secret)) = text.strip_prefix(PREFIX).and_then(|rest| rest.split_once('_')) else {
             return Ok(None);
         };
@@ -73,32 +73,32 @@ impl Token {
     }
 
     /// The token with this public half, with the revision of its record.
-    pub(crate) async fn load(records: &dyn Records, id: &str) -> Result<Option<(Self, u64)>, StoreError> {
+    pub(crate) async fn load(records: &dyn RecordStore, id: &str) -> Result<Option<(Self, u64)>, StoreError> {
         let is_id = id.len() == 2 * ID_BYTES && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_id {
             return Ok(None);
         }
-        let record = records.record(RecordKind::Tokens, id).await?;
+        let record = records.record(DocumentKind::Tokens, id).await?;
         record.map(|record| Ok((parse(&record.text)?, record.revision))).transpose()
     }
 
     /// Keeps that it was used, over the revision that was read: one that was revoked meanwhile does not come back. Nobody
     /// is refused because this can't be written.
-    pub(crate) async fn used(mut self, records: &dyn Records, id: &str, over: u64, now: Micros) {
-        if self.used_at.is_some_and(|before| now < before.plus_seconds(USE_KEPT_EVERY)) {
+    pub(crate) async fn used(mut self, records: &dyn RecordStore, id: &str, over: u64, now: Micros) {
+        if self.used_at.is_some_and(|before| now < before.add_seconds(USE_KEPT_EVERY)) {
             return;
         }
         self.used_at = Some(now);
         let Ok(text) = serde_json::to_string(&self) else { return };
         // Whoever was faster has written the same.
-        if let Err(error) = records.put_record(RecordKind::Tokens, id, &text, over).await {
+        if let Err(error) = records.put_document(DocumentKind::Tokens, id, &text, over).await {
             warn!(%error, token = id, "the use of a token could not be kept");
         }
     }
 
     /// All tokens by their public half.
-    pub(crate) async fn all(records: &dyn Records) -> Result<Vec<(String, Self)>, StoreError> {
-        let all = records.records(RecordKind::Tokens).await?;
+    pub(crate) async fn all(records: &dyn RecordStore) -> Result<Vec<(String, Self)>, StoreError> {
+        let all = records.records(DocumentKind::Tokens).await?;
         all.into_iter().map(|(id, record)| Ok((id, parse(&record.text)?))).collect()
     }
 }
@@ -121,14 +121,14 @@ mod tests {
         let times = (Micros(1), Micros(2));
         let created = Token::create(&records, "deploy".to_owned(), "zoe".parse().unwrap(), (scope, None), times).await;
         let (id, text, _) = created.ok().unwrap();
-        let kept = records.record(RecordKind::Tokens, &id).await.unwrap().unwrap().text;
+        let kept = records.record(DocumentKind::Tokens, &id).await.unwrap().unwrap().text;
         assert!(!kept.contains(text.rsplit('_').next().unwrap()), "{kept}");
         assert_eq!(Token::find(&records, &text).await.unwrap().unwrap().0, id);
         let (_, token, revision) = Token::find(&records, &text).await.unwrap().unwrap();
         for wrong in ["", "vestibule_", &text[..text.len() - 1], &text.replace(&id, "0123456789abcdef"), &text[10..]] {
             assert!(Token::find(&records, wrong).await.unwrap().is_none(), "{wrong}");
         }
-        records.remove_record(RecordKind::Tokens, &id).await.unwrap();
+        records.remove_document(DocumentKind::Tokens, &id).await.unwrap();
         token.used(&records, &id, revision, Micros(1)).await;
         assert!(Token::find(&records, &text).await.unwrap().is_none(), "a use under way brings no revoked token back");
     }

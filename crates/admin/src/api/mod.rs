@@ -3,11 +3,11 @@
 pub(crate) mod account;
 pub(crate) mod actions;
 pub(crate) mod audit;
-pub(crate) mod numbers;
 pub(crate) mod operators;
 pub(crate) mod queues;
 pub(crate) mod sessions;
 pub(crate) mod settings;
+pub(crate) mod stats;
 pub(crate) mod tenants;
 pub(crate) mod themes;
 pub(crate) mod tokens;
@@ -24,7 +24,7 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .merge(queues::routes())
         .merge(actions::routes())
         .merge(sessions::routes())
-        .merge(numbers::routes())
+        .merge(stats::routes())
         .merge(operators::routes())
         .merge(tokens::routes())
         .merge(audit::routes())

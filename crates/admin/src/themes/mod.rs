@@ -7,10 +7,10 @@
 //! A queue has a theme of its own tenant, or `default`; a superuser may also give it one of no tenant. So a theme can only
 //! be in use where its owner sees it.
 
+mod draft_preview;
 mod frame;
 mod preview;
 mod sample;
-mod sketch;
 mod upload;
 
 use vestibule_core::settings::{FieldError, Settings, Tenant};
@@ -19,13 +19,13 @@ use vestibule_themes::{KnownTheme, PublishError, Publisher, ThemeError};
 
 use crate::access::{Caller, Role};
 use crate::body::wrong;
+use crate::codes::Code;
 use crate::problem::Problem;
 use crate::state::Admin;
-use crate::wording::Wording;
 
+pub(crate) use draft_preview::{DraftTemplate, Drawing, SKETCH_MAX, Sketch, ThemeDraftPreview, drawn};
 pub(crate) use frame::{PREVIEW_FRAME, preview_frame};
 pub(crate) use preview::{PREVIEW_FILES, Previews, preview_file, preview_page};
-pub(crate) use sketch::{Drawing, DrawnTheme, SKETCH_MAX, Sketch, SketchedTemplate, drawn};
 pub(crate) use upload::{ThemeUpload, Unpacking, Upload, ZipArchive};
 
 /// The theme of queues that name none.
@@ -72,7 +72,7 @@ fn may_have(tenant: &TenantId, theme: &ThemeId, tenants: &[Tenant], by_superuser
 /// What is wrong with a queue's theme, if another tenant owns it.
 pub(crate) fn theme_refusal(queue: &Settings, tenants: &[Tenant], by_superuser: bool) -> Option<FieldError> {
     let theme = queue.theme.as_ref().filter(|theme| !may_have(&queue.tenant, theme, tenants, by_superuser))?;
-    let fault = Wording::ForeignTheme.with("theme", theme.as_str()).with("tenant", queue.tenant.as_str());
+    let fault = Code::ForeignTheme.with("theme", theme.as_str()).with("tenant", queue.tenant.as_str());
     Some(FieldError::new("theme", fault))
 }
 
@@ -95,7 +95,7 @@ pub(crate) async fn refuse_missing_logo(admin: &Admin, tenant: &Tenant) -> Resul
         return Ok(());
     }
     let live: Vec<_> = live.iter().map(|id| format!("\"{id}\"")).collect();
-    Err(wrong("logo", Wording::NoLogoFile.with("file", logo.as_str()).with("themes", live.join(", "))))
+    Err(wrong("logo", Code::LogoNotFound.with("file", logo.as_str()).with("themes", live.join(", "))))
 }
 
 /// The themes that there are and that the caller may see, and whether each is live.
@@ -109,12 +109,12 @@ pub(crate) async fn all_seen(admin: &Admin, caller: &Caller) -> Result<Vec<(Owne
 /// What is known of a theme that must be there.
 pub(crate) async fn there(admin: &Admin, theme: &OwnedTheme) -> Result<KnownTheme, Problem> {
     let all = publisher(admin)?.themes().await?;
-    all.into_iter().find(|known| known.id == theme.id).ok_or(Problem::Unknown(Wording::ATheme))
+    all.into_iter().find(|known| known.id == theme.id).ok_or(Problem::NotFound(Code::ATheme))
 }
 
 /// A theme of this name that the caller may see, whether there is one yet or not.
 pub(crate) async fn seen(admin: &Admin, caller: &Caller, id: &str) -> Result<OwnedTheme, Problem> {
-    let unknown = || Problem::Unknown(Wording::ATheme);
+    let unknown = || Problem::NotFound(Code::ATheme);
     let theme = OwnedTheme::of(id.parse().map_err(|_| unknown())?, &admin.store.tenants().await?);
     Some(theme).filter(|theme| theme.is_seen_by(caller)).ok_or_else(unknown)
 }
@@ -128,16 +128,16 @@ pub(crate) async fn operated(admin: &Admin, caller: &Caller, id: &str) -> Result
 
 /// Where themes are kept.
 pub(crate) fn publisher(admin: &Admin) -> Result<&Publisher, Problem> {
-    admin.themes.as_ref().ok_or(Problem::NoThemes)
+    admin.themes.as_ref().ok_or(Problem::ThemeStorageNotConfigured)
 }
 
 impl From<PublishError> for Problem {
     fn from(error: PublishError) -> Self {
         match error {
-            PublishError::NoVersion => Self::Unknown(Wording::AVersion),
-            PublishError::Busy => Self::Busy,
+            PublishError::NoVersion => Self::NotFound(Code::AVersion),
+            PublishError::Busy => Self::ConcurrentChange,
             PublishError::Faults(faults) => Self::broken_theme(&faults),
-            PublishError::Away(cause) => Self::ThemesAway(cause),
+            PublishError::Away(cause) => Self::ThemeStorageUnavailable(cause),
         }
     }
 }
@@ -145,7 +145,7 @@ impl From<PublishError> for Problem {
 impl Problem {
     /// What is wrong with a theme, by file and line.
     pub(crate) fn broken_theme(faults: &[ThemeError]) -> Self {
-        Self::BrokenTheme(faults.iter().map(upload::fault).collect())
+        Self::ThemeInvalid(faults.iter().map(upload::fault).collect())
     }
 }
 

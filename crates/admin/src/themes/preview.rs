@@ -10,8 +10,8 @@ use http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_FRAME_OPTIONS,
 };
 use serde::{Deserialize, Serialize};
-use vestibule_core::records::{Note, NoteKind};
-use vestibule_core::{StandingState, StoreError, ThemeId};
+use vestibule_core::records::{EphemeralKey, EphemeralKind};
+use vestibule_core::{StoreError, ThemeId, VisitorState};
 use vestibule_themes::{Draft, Language, VersionId};
 
 use crate::openapi::PREFIX;
@@ -67,7 +67,7 @@ pub(crate) async fn preview_page(
     admin: &Admin,
     theme: &OwnedTheme,
     version: Option<VersionId>,
-    state: StandingState,
+    state: VisitorState,
     language: Language,
 ) -> Result<Response, Problem> {
     let shown = Shown { theme: theme.id.clone(), version };
@@ -75,7 +75,7 @@ pub(crate) async fn preview_page(
     let token = new_secret();
     if let Some(draft) = &draft {
         let text = serde_json::to_string(&shown).map_err(|error| StoreError::Corrupt(error.to_string()))?;
-        admin.records.put_note(&note(&token), &text, FILES_TTL).await?;
+        admin.records.set_ephemeral(&note(&token), &text, FILES_TTL).await?;
         admin.previews.keep(hash(&token), Arc::clone(draft));
     }
     let (asset_base, nonce) = (format!("{PREFIX}/preview-files/{token}/"), random_hex::<16>());
@@ -94,17 +94,17 @@ pub(crate) async fn preview_file(
     Segments((token, path)): Segments<(String, String)>,
 ) -> Result<Response, Problem> {
     let id = hash(&token);
-    let Some(text) = admin.records.note(&note(&token)).await? else { return Err(Problem::NotFound) };
+    let Some(text) = admin.records.note(&note(&token)).await? else { return Err(Problem::RouteNotFound) };
     let draft = if let Some(draft) = admin.previews.find(&id) {
         draft
     } else {
         // Another process showed the page.
         let shown: Shown = serde_json::from_str(&text).map_err(|error| StoreError::Corrupt(error.to_string()))?;
-        let draft = Arc::new(draft(&admin, &shown).await?.ok_or(Problem::NotFound)?);
+        let draft = Arc::new(draft(&admin, &shown).await?.ok_or(Problem::RouteNotFound)?);
         admin.previews.keep(id, Arc::clone(&draft));
         draft
     };
-    let asset = draft.asset(&path).ok_or(Problem::NotFound)?;
+    let asset = draft.asset(&path).ok_or(Problem::RouteNotFound)?;
     let head = [
         (CONTENT_TYPE, asset.content_type),
         (CONTENT_SECURITY_POLICY, FILE),
@@ -115,8 +115,8 @@ pub(crate) async fn preview_file(
     Ok((head, asset.bytes).into_response())
 }
 
-fn note(token: &str) -> Note {
-    Note::new(NoteKind::Preview, hash(token))
+fn note(token: &str) -> EphemeralKey {
+    EphemeralKey::new(EphemeralKind::Preview, hash(token))
 }
 
 /// The files of a version, or of what is live; `None` where the built-in pages are.

@@ -1,7 +1,7 @@
 //! What pages are told that nobody waits for: the brand is the theme's, the numbers are samples.
 
 use vestibule_core::settings::Settings;
-use vestibule_core::{QueueId, SessionId, Standing, StandingState, WaitSeconds};
+use vestibule_core::{QueueId, SessionId, VisitorState, VisitorStatus, WaitSeconds};
 use vestibule_themes::{Draft, Language, PageView, Themes};
 
 use crate::problem::Problem;
@@ -37,13 +37,13 @@ impl<'a> Sample<'a> {
     pub(super) async fn page(
         &self,
         draft: Option<&Draft>,
-        state: StandingState,
+        state: VisitorState,
         language: Language,
     ) -> Result<String, Problem> {
-        let standing = standing(state)?;
+        let visitor_status = visitor_status(state)?;
         let tenant = self.theme.tenant.as_ref();
         let view = PageView {
-            standing: &standing,
+            visitor_status: &visitor_status,
             queue_name: &self.queue_name,
             brand_name: tenant.map_or("", |tenant| &tenant.name),
             colour: tenant.and_then(|tenant| tenant.colour.as_ref()?.parse().ok()),
@@ -73,10 +73,10 @@ async fn name_of_queue(admin: &Admin, theme: &OwnedTheme) -> Result<String, Prob
 }
 
 /// Somebody in the middle of a line, or whose turn it is.
-fn standing(state: StandingState) -> Result<Standing, Problem> {
-    let in_line = !matches!(state, StandingState::Admitted | StandingState::Closed);
-    let queue: QueueId = "sample".parse().map_err(|_| Problem::NotFound)?;
-    Ok(Standing {
+fn visitor_status(state: VisitorState) -> Result<VisitorStatus, Problem> {
+    let in_line = !matches!(state, VisitorState::Admitted | VisitorState::Closed);
+    let queue: QueueId = "sample".parse().map_err(|_| Problem::RouteNotFound)?;
+    Ok(VisitorStatus {
         queue,
         session: Some(SessionId::from_bytes([0x5a; 14])),
         state,
@@ -84,7 +84,7 @@ fn standing(state: StandingState) -> Result<Standing, Problem> {
         position: in_line.then_some(1234),
         waiting: Some(5678),
         active: Some(500),
-        wait_seconds: (state == StandingState::Waiting).then_some(WaitSeconds { p50: 240, p90: 360 }),
+        wait_seconds: (state == VisitorState::Waiting).then_some(WaitSeconds { p50: 240, p90: 360 }),
         joined_at: None,
         expires_in: None,
         poll_after: 20,

@@ -16,8 +16,8 @@ use vestibule_core::settings::FieldError;
 use vestibule_themes::{ASSET_MAX, FILES_MAX, THEME_MAX, ThemeError, ThemeFiles};
 use zip::ZipArchive as Archive;
 
+use crate::codes::Code;
 use crate::problem::Problem;
-use crate::wording::Wording;
 
 /// Most bytes of an upload. A load balancer takes 1 MB for a function.
 pub(crate) const UPLOAD_MAX: usize = 16 * 1024 * 1024;
@@ -83,7 +83,7 @@ impl Upload {
     /// Reads and unpacks it. What comes out is not checked yet.
     pub(crate) async fn files(self, turns: &Unpacking) -> Result<ThemeFiles, Problem> {
         let failed =
-            |error: &dyn std::fmt::Display| Problem::BadBody(Wording::NotUnderstood.with("cause", error.to_string()));
+            |error: &dyn std::fmt::Display| Problem::InvalidBody(Code::NotUnderstood.with("cause", error.to_string()));
         let kind = essence(self.0.headers());
         if kind != ZIP && kind != "application/json" {
             return Err(Problem::WrongContentType(TAKES));
@@ -103,25 +103,25 @@ fn essence(headers: &HeaderMap) -> String {
 
 fn decoded(body: &[u8]) -> Result<ThemeFiles, Problem> {
     let upload: ThemeUpload = serde_json::from_slice(body)
-        .map_err(|error| Problem::BadBody(Wording::NotUnderstood.with("cause", error.to_string())))?;
+        .map_err(|error| Problem::InvalidBody(Code::NotUnderstood.with("cause", error.to_string())))?;
     let (mut files, mut errors) = (ThemeFiles::new(), Vec::new());
     for (index, UploadedFile { path, base64 }) in upload.files.into_iter().enumerate() {
         match STANDARD.decode(base64) {
             Ok(content) if !files.contains_key(&path) => drop(files.insert(path, content.into())),
-            Ok(_) => errors.push(FieldError::new(format!("files[{index}].path"), Wording::Twice)),
+            Ok(_) => errors.push(FieldError::new(format!("files[{index}].path"), Code::Duplicate)),
             Err(error) => {
-                let fault = Wording::NoBase64.with("cause", error.to_string());
+                let fault = Code::NotBase64.with("cause", error.to_string());
                 errors.push(FieldError::new(format!("files[{index}].base64"), fault));
             }
         }
     }
-    if errors.is_empty() { Ok(files) } else { Err(Problem::WrongFields(errors)) }
+    if errors.is_empty() { Ok(files) } else { Err(Problem::ValidationFailed(errors)) }
 }
 
 /// Unpacks an archive within the limits of a theme, however much it claims to hold.
 fn unpacked(body: Bytes) -> Result<ThemeFiles, Problem> {
     let no_archive =
-        |error: &dyn std::fmt::Display| Problem::BadBody(Wording::NoArchive.with("cause", error.to_string()));
+        |error: &dyn std::fmt::Display| Problem::InvalidBody(Code::NotAnArchive.with("cause", error.to_string()));
     let mut archive = Archive::new(Cursor::new(body)).map_err(|error| no_archive(&error))?;
     // Folders and litter are entries as well.
     if archive.len() > 4 * FILES_MAX {
@@ -141,7 +141,7 @@ fn unpacked(body: Bytes) -> Result<ThemeFiles, Problem> {
             return Err(Problem::broken_theme(&[ThemeError::TooLarge { file: ".".into(), max: THEME_MAX }]));
         }
         if files.insert(name.clone(), Bytes::from(content)).is_some() {
-            return Err(Problem::BrokenTheme(vec![FieldError::new(name, Wording::Twice)]));
+            return Err(Problem::ThemeInvalid(vec![FieldError::new(name, Code::Duplicate)]));
         }
     }
     Ok(without_folder(files))
@@ -177,14 +177,14 @@ pub(super) fn fault(fault: &ThemeError) -> FieldError {
     };
     let told = told.strip_prefix(&place).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&told);
     let phrase = match fault {
-        ThemeError::TooLarge { max, .. } => Wording::ThemeFileTooLarge.with("most", *max),
-        ThemeError::TooMany { max, .. } => Wording::TooManyTemplates.with("most", *max),
-        ThemeError::TooManyFiles { max, .. } => Wording::TooManyFiles.with("most", *max),
-        ThemeError::Empty => Wording::NoFiles.into(),
-        ThemeError::Kind { .. } => Wording::NoThemeFile.into(),
-        ThemeError::NoScript { .. } => Wording::NoScriptTags.into(),
-        ThemeError::Template { .. } => Wording::TemplateFault.with("cause", told),
-        _ => Wording::ThemeUnreadable.with("cause", told),
+        ThemeError::TooLarge { max, .. } => Code::ThemeFileTooLarge.with("most", *max),
+        ThemeError::TooMany { max, .. } => Code::TooManyTemplates.with("most", *max),
+        ThemeError::TooManyFiles { max, .. } => Code::TooManyFiles.with("most", *max),
+        ThemeError::Empty => Code::NoFiles.into(),
+        ThemeError::Kind { .. } => Code::NotAThemeFile.into(),
+        ThemeError::NoScript { .. } => Code::NoScriptTags.into(),
+        ThemeError::Template { .. } => Code::TemplateFault.with("cause", told),
+        _ => Code::ThemeUnreadable.with("cause", told),
     };
     FieldError::new(place, phrase)
 }
@@ -234,14 +234,14 @@ mod tests {
         assert_eq!(large["a.png"].len() as u64, ASSET_MAX + 1, "enough to be refused, and no more");
         let many: Vec<_> = (0..40).map(|n| format!("{n}.png")).collect();
         let many: Vec<_> = many.iter().map(|name| (name.as_str(), zeros.as_slice())).collect();
-        assert!(matches!(unpacked(archive(&many)), Err(Problem::BrokenTheme(_))));
+        assert!(matches!(unpacked(archive(&many)), Err(Problem::ThemeInvalid(_))));
     }
 
     #[test]
     fn nothing_that_is_no_archive_panics() {
         let whole = archive(&[("queue.html", b"page")]);
         for cut in 0..whole.len() {
-            assert!(matches!(unpacked(whole.slice(..cut)), Err(Problem::BadBody(_))), "{cut}");
+            assert!(matches!(unpacked(whole.slice(..cut)), Err(Problem::InvalidBody(_))), "{cut}");
         }
         for position in 0..whole.len() {
             let mut bent = whole.to_vec();

@@ -10,10 +10,10 @@ mod tests;
 
 use self::places::{Places, expected_pace};
 use self::quantile::{NORMAL_P90, f_quantile};
-pub use self::shown::Wait;
+pub use self::shown::WaitRange;
 use crate::line::{Flow, LineRules, Observed, PACE_WINDOW};
-use crate::standing::WaitSeconds;
 use crate::time::Micros;
+use crate::visitor_status::WaitSeconds;
 
 /// Longest wait that is told, in seconds: a week. What is longer is as good as unknown.
 const WAIT_MAX: f64 = 604_800.0;
@@ -82,7 +82,7 @@ impl Course {
 ///
 /// `None` while nobody is admitted: in `paused` and `closed`, and with nothing to go by.
 #[must_use]
-pub fn expected_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64) -> Option<Wait> {
+pub fn expected_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64) -> Option<WaitRange> {
     let rate = rules.admissions_per_minute.map_or(f64::INFINITY, |per_minute| per_minute as f64 / 60.0);
     if !rules.mode.admits() || rules.quota == 0 || rate <= 0.0 {
         return None;
@@ -90,11 +90,11 @@ pub fn expected_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64)
     let ahead = position.max(1) as f64 + above_quota(rules.quota as f64, flow.active as f64);
     let seen = flow.pace.observed(now);
     // Who slept through their turn comes back to the head, and is admitted once more.
-    let admissions = (seen.admissions + seen.gone.min(0.0)).max(0.0);
+    let admissions = (seen.admissions + seen.departures.min(0.0)).max(0.0);
     let by_rate = rate.is_finite() && flow.active < rules.quota;
     let course = if by_rate { Course::by_rate } else { Course::by_places };
     let course = course(rules, rate, &seen, admissions, ahead);
-    let leaving = GO_ON_LEAVING * seen.gone.max(0.0) / (flow.waiting as f64 * seen.seconds + PATIENCE);
+    let leaving = GO_ON_LEAVING * seen.departures.max(0.0) / (flow.waiting as f64 * seen.seconds + PATIENCE);
     let quantile = |z: f64, seconds: f64| {
         let spread = f_quantile(z, 2.0 * ahead / course.dispersion, 2.0 * course.shape / course.dispersion);
         let alone = (seconds * spread).max((ahead - RATE_PASSED.0) / rate);
@@ -102,7 +102,7 @@ pub fn expected_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64)
         (1000.0 * (wait + NOTICED_AFTER).clamp(0.0, WAIT_MAX)).round() as u64
     };
     let (p50_ms, p90_ms) = (quantile(0.0, course.seconds.0), quantile(NORMAL_P90, course.seconds.1));
-    Some(Wait { p50_ms, p90_ms: p90_ms.max(p50_ms) })
+    Some(WaitRange { p50_ms, p90_ms: p90_ms.max(p50_ms) })
 }
 
 /// As how many admissions it counts that those above a lowered quota leave first. Each leaves as soon as anybody, so they
@@ -114,5 +114,5 @@ fn above_quota(quota: f64, active: f64) -> f64 {
 /// The expected wait at `position`, in whole seconds: [`expected_wait`].
 #[must_use]
 pub fn wait_estimate(rules: &LineRules, flow: &Flow, now: Micros, position: u64) -> Option<WaitSeconds> {
-    expected_wait(rules, flow, now, position).map(Wait::seconds)
+    expected_wait(rules, flow, now, position).map(WaitRange::seconds)
 }

@@ -10,7 +10,7 @@ const BELIEF: (f64, f64) = (0.75, 0.05);
 const SILENT: f64 = 0.27;
 /// The share of the silent is never taken to be less.
 const SILENT_LEAST: f64 = 0.001;
-/// Stays that ended from which half of what they tell is believed.
+/// StayCounts that ended from which half of what they tell is believed.
 const STAYS: f64 = 8.0;
 /// Square of the number of mean stays that passed since the count began from which half of what they tell is believed.
 const STAYS_IN_A_ROW: f64 = 0.7;

@@ -1,6 +1,6 @@
 //! What is shown of a wait, so that it does not jump.
 
-use crate::standing::WaitSeconds;
+use crate::visitor_status::WaitSeconds;
 
 /// Seconds in which a shown wait follows what is known now by all but a third.
 const FOLLOWS_WITHIN: f64 = 60.0;
@@ -13,14 +13,14 @@ const SOON: f64 = 60.0;
 
 /// An expected wait, finer than it is shown: in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wait {
+pub struct WaitRange {
     /// Half of those at this position wait less.
     pub p50_ms: u64,
     /// Nine of ten at this position wait less.
     pub p90_ms: u64,
 }
 
-impl Wait {
+impl WaitRange {
     /// What a visitor is shown who was shown a median of `before_ms`, `passed` seconds ago: what that lets expect by now,
     /// and of what is known now (`self`) the more the longer ago it was, and the less was known then: the pace has been
     /// counted for `known_for` seconds, 0 while it is not. So a wait does not jump with everyone who leaves a place. The
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_guess_gives_way_at_once_to_what_is_seen() {
-        let now = Wait { p50_ms: 300_000, p90_ms: 400_000 };
+        let now = WaitRange { p50_ms: 300_000, p90_ms: 400_000 };
         assert_eq!(now.after(600_000, 0.0, 10.0).p50_ms, 600_000);
         assert!(now.after(600_000, 15.0, 20.0).p50_ms < 365_000);
         assert!(now.after(600_000, 15.0, 0.0).p50_ms > 500_000, "nothing was seen yet");
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_shown_wait_shrinks_with_time_and_follows_what_is_known_within_a_minute_or_two() {
-        let now = Wait { p50_ms: 300_000, p90_ms: 400_000 };
+        let now = WaitRange { p50_ms: 300_000, p90_ms: 400_000 };
         assert_eq!(now.after(600_000, 0.0, LONG).p50_ms, 600_000, "who asks twice at once is told the same");
         let soon = now.after(600_000, 2.0, LONG);
         assert!((585_000..=595_000).contains(&soon.p50_ms), "{soon:?}");

@@ -1,7 +1,7 @@
 //! What a wait depends on.
 
 use super::*;
-use crate::line::{Mode, Pace, Stays};
+use crate::line::{Mode, Pace, StayCounts};
 
 fn rules(quota: u64) -> LineRules {
     LineRules {
@@ -20,29 +20,30 @@ fn rules(quota: u64) -> LineRules {
 }
 
 /// A full house whose line moved evenly for four windows.
-fn steady(quota: u64, admissions: u64, gone: i64) -> (Flow, Micros) {
+fn steady(quota: u64, admissions: u64, departures: i64) -> (Flow, Micros) {
     let start = Micros(1_000_000_000);
-    let now = start.plus_seconds(4 * PACE_WINDOW);
+    let now = start.add_seconds(4 * PACE_WINDOW);
     let window = Micros(now.0 - PACE_WINDOW * 1_000_000);
-    let (current, previous, gone_before) = (admissions, admissions, gone);
+    let (current, previous, departures_before) = (admissions, admissions, departures);
     // Every place is somebody's all the time.
     let short_ms = quota * PACE_WINDOW * 1000;
     let lapses = short_ms >= admissions * 600_000;
     let stays = if lapses {
-        Stays { long: admissions, ..Stays::default() }
+        StayCounts { long: admissions, ..StayCounts::default() }
     } else {
-        Stays { short: admissions, short_ms, long: 0 }
+        StayCounts { short: admissions, short_ms, long: 0 }
     };
-    let pace = Pace { since: start, window, current, previous, gone, gone_before, stays, stays_before: stays };
+    let pace =
+        Pace { since: start, window, current, previous, departures, departures_before, stays, stays_before: stays };
     (Flow { waiting: 1000, active: quota, pace }, now)
 }
 
 /// A hundred places that were taken this many seconds ago, of which `short` became free, after `seconds` in the mean.
 fn young(age: u64, short: u64, seconds: u64) -> (Flow, Micros) {
     let since = Micros(1_000_000_000);
-    let stays = Stays { short, short_ms: short * seconds * 1000, long: 0 };
+    let stays = StayCounts { short, short_ms: short * seconds * 1000, long: 0 };
     let pace = Pace { since, window: since, current: short, stays, ..Pace::default() };
-    (Flow { waiting: 1000, active: 100, pace }, since.plus_seconds(age))
+    (Flow { waiting: 1000, active: 100, pace }, since.add_seconds(age))
 }
 
 #[test]
@@ -78,8 +79,8 @@ fn with_history_the_pace_of_the_last_minutes_counts() {
 
 #[test]
 fn those_who_leave_the_line_shorten_the_wait_of_those_behind() {
-    let wait = |gone: i64, position: u64| {
-        let (flow, now) = steady(600, PACE_WINDOW, gone);
+    let wait = |departures: i64, position: u64| {
+        let (flow, now) = steady(600, PACE_WINDOW, departures);
         wait_estimate(&rules(600), &flow, now, position).unwrap()
     };
     let (patient, impatient) = (wait(0, 1000), wait(300, 1000));

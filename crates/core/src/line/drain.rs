@@ -11,17 +11,17 @@ impl Line {
     /// that sleeps for minutes, and a closed queue admits nobody. Whoever was in the line last had a ticket signed before
     /// it was empty, and `hold_ttl` later no such ticket is good any more. Nothing is lost by the delay, since newcomers
     /// see the closed page all along.
-    pub(super) fn close_if_drained(&mut self, now: Micros) -> Option<u64> {
+    pub(super) fn close_when_drained(&mut self, now: Micros) -> Option<u64> {
         if self.rules.mode != Mode::Draining || !self.order.is_empty() {
             return None;
         }
-        let since = *self.drained_since.get_or_insert(now);
-        if now < since.plus_seconds(self.rules.hold_ttl) {
+        let since = *self.empty_since.get_or_insert(now);
+        if now < since.add_seconds(self.rules.hold_ttl) {
             return None;
         }
         self.rules.mode = Mode::Closed;
         self.rules.revision += 1;
-        self.drained_since = None;
+        self.empty_since = None;
         Some(self.rules.revision)
     }
 }

@@ -4,30 +4,30 @@
 //! how many are let in and who stands where are derived from that, so nothing can drift.
 
 mod admit;
-mod answers;
+mod counters;
 mod drain;
 mod pace;
 mod presence;
 mod rate;
 mod recovery;
-mod returns;
+mod restore;
 mod rules;
 mod snapshot;
 mod state;
-mod tally;
+mod types;
 
-pub use answers::{
-    Census, Flow, FoundSession, FoundState, LineEntry, LinePage, Place, Presentation, PurgeReport, Removal, Stats,
-    Visit, VisitAnswer, Witness,
-};
-pub use pace::{Observed, PACE_WINDOW, Pace, Stays};
-pub use presence::{LINE_SLACK, PLACES_SLACK};
+pub use counters::{Counters, WAIT_BUCKETS, Waits};
+pub use pace::{Observed, PACE_WINDOW, Pace, StayCounts};
+pub use presence::{ACTIVE_REFRESH_SHARE, WAITING_REFRESH_SHARE};
 pub use rate::{ADMISSION_COST, Bucket, RATE_MAX};
 pub use recovery::{CLOCK_GRAIN, GAP_MIN};
 pub use rules::{LineRules, Mode};
 pub use snapshot::LineSnapshot;
 pub use state::Line;
-pub use tally::{Counters, WAIT_BUCKETS, Waits};
+pub use types::{
+    Census, Flow, LineEntry, LinePage, LocatedSession, PurgeReport, Removed, SessionLocation, SessionState, Stats,
+    Visit, VisitAnswer, VisitKind, Witness,
+};
 
 /// Most sessions that advance in one go, so that a store is never blocked for long.
 pub const ADVANCE_BATCH: usize = 128;

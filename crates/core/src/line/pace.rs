@@ -33,19 +33,19 @@ pub struct Pace {
     /// Sessions that left the line otherwise in the running window, less those who came back to it: negative where those
     /// who slept through their turn come back to the head. Only those whose ticket had come back: a robot without cookies
     /// lapses at the end of the line, and moves nobody ahead of it.
-    pub gone: i64,
+    pub departures: i64,
     /// Those of the window before.
-    pub gone_before: i64,
-    /// Stays that ended in the running window.
-    pub stays: Stays,
+    pub departures_before: i64,
+    /// StayCounts that ended in the running window.
+    pub stays: StayCounts,
     /// Those of the window before.
-    pub stays_before: Stays,
+    pub stays_before: StayCounts,
 }
 
-/// Stays in places that ended: how long places are kept. Of those that still last, it tells by how few have ended.
+/// StayCounts in places that ended: how long places are kept. Of those that still last, it tells by how few have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Stays {
+pub struct StayCounts {
     /// Those shorter than `active_ttl`: people who left.
     pub short: u64,
     /// How long these were, all together, in milliseconds.
@@ -54,7 +54,7 @@ pub struct Stays {
     pub long: u64,
 }
 
-impl Stays {
+impl StayCounts {
     const fn plus(self, other: Self) -> Self {
         Self { short: self.short + other.short, short_ms: self.short_ms + other.short_ms, long: self.long + other.long }
     }
@@ -66,16 +66,16 @@ pub struct Observed {
     /// Admissions of those who had waited.
     pub admissions: f64,
     /// Sessions that left the line otherwise, less those who came back to it.
-    pub gone: f64,
+    pub departures: f64,
     /// The seconds in which this was seen.
     pub seconds: f64,
     /// The seconds since the count began.
     pub age: f64,
-    /// Stays that ended before `active_ttl` was over.
+    /// StayCounts that ended before `active_ttl` was over.
     pub short_stays: f64,
     /// How long these were, all together, in seconds.
     pub short_seconds: f64,
-    /// Stays that lasted for `active_ttl` or longer.
+    /// StayCounts that lasted for `active_ttl` or longer.
     pub long_stays: f64,
 }
 
@@ -95,18 +95,18 @@ impl Pace {
             *self = Self { since: self.since, window: now, ..Self::default() };
         } else if elapsed >= WINDOW_US {
             (self.previous, self.current) = (self.current, 0);
-            (self.gone_before, self.gone) = (self.gone, 0);
+            (self.departures_before, self.departures) = (self.departures, 0);
             self.stays_before = std::mem::take(&mut self.stays);
             self.window = Micros(self.window.0 + WINDOW_US);
         }
     }
 
     /// Counts what moved the line.
-    fn count(&mut self, now: Micros, admissions: u64, gone: i64, stays: Stays) {
-        if self.is_known() && (admissions > 0 || gone != 0 || stays != Stays::default()) {
+    fn count(&mut self, now: Micros, admissions: u64, departures: i64, stays: StayCounts) {
+        if self.is_known() && (admissions > 0 || departures != 0 || stays != StayCounts::default()) {
             self.roll(now);
             self.current += admissions;
-            self.gone += gone;
+            self.departures += departures;
             self.stays = self.stays.plus(stays);
         }
     }
@@ -136,7 +136,7 @@ impl Pace {
         let age = now.since(pace.since);
         Observed {
             admissions: pace.current as f64 + pace.previous as f64 * share,
-            gone: pace.gone as f64 + pace.gone_before as f64 * share,
+            departures: pace.departures as f64 + pace.departures_before as f64 * share,
             seconds: age.min(WINDOW_US) as f64 / MICROS_PER_SECOND as f64,
             age: age as f64 / MICROS_PER_SECOND as f64,
             short_stays: stays.short as f64 + before.short as f64 * share,
@@ -149,13 +149,13 @@ impl Pace {
 impl Line {
     /// Counts what this operation moved, `waited` of them by admission.
     pub(super) fn keep_pace(&mut self, now: Micros, waited: u64) {
-        let (gone, stays) = (std::mem::take(&mut self.gone), std::mem::take(&mut self.stays));
-        self.pace.count(now, waited, gone, stays);
+        let (departures, stays) = (std::mem::take(&mut self.departures), std::mem::take(&mut self.stays));
+        self.pace.count(now, waited, departures, stays);
         self.start_pace(now);
     }
 
     /// Counts the stay of who is let in and about to be removed.
-    pub(super) fn end_stay(&mut self, now: Micros, session: SessionId) {
+    pub(super) fn record_stay(&mut self, now: Micros, session: SessionId) {
         let Some(admitted_at) = self.present.get(&session).and_then(Presence::admitted_at) else { return };
         let stay = now.since(admitted_at);
         if stay < self.rules.active_ttl * MICROS_PER_SECOND {
@@ -198,22 +198,22 @@ mod tests {
         let start = Micros(5_000_000_000);
         let mut pace = Pace::start(start);
         for second in 0..2 * PACE_WINDOW + 90 {
-            pace.count(start.plus_seconds(second), 2, 1, Stays { short: 1, short_ms: 40_000, long: 3 });
+            pace.count(start.add_seconds(second), 2, 1, StayCounts { short: 1, short_ms: 40_000, long: 3 });
         }
-        let seen = pace.observed(start.plus_seconds(2 * PACE_WINDOW + 90));
+        let seen = pace.observed(start.add_seconds(2 * PACE_WINDOW + 90));
         assert!((seen.admissions / seen.seconds - 2.0).abs() < 0.1, "{seen:?}");
-        assert!((seen.gone / seen.seconds - 1.0).abs() < 0.1, "{seen:?}");
+        assert!((seen.departures / seen.seconds - 1.0).abs() < 0.1, "{seen:?}");
         assert!((seen.short_seconds / seen.short_stays - 40.0).abs() < 1e-9, "{seen:?}");
         assert!((seen.long_stays / seen.short_stays - 3.0).abs() < 1e-9, "{seen:?}");
         let (seconds, age) = (PACE_WINDOW as f64, 5.0 * PACE_WINDOW as f64);
         let quiet = Observed { seconds, age, ..Observed::default() };
-        assert_eq!(pace.observed(start.plus_seconds(5 * PACE_WINDOW)), quiet);
+        assert_eq!(pace.observed(start.add_seconds(5 * PACE_WINDOW)), quiet);
     }
 
     #[test]
     fn while_it_is_not_known_nothing_is_counted() {
         let mut unknown = Pace::default();
-        unknown.count(Micros(1), 5, 5, Stays::default());
+        unknown.count(Micros(1), 5, 5, StayCounts::default());
         assert_eq!(unknown, Pace::default(), "filling empty places is no pace");
     }
 }

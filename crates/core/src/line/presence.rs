@@ -1,7 +1,7 @@
 //! Who is present: a session is in the pool and in exactly one of line and places.
 
-use super::answers::{Presentation, Removal};
-use super::state::{Line, Visitor};
+use super::state::{Line, RecognizedSession};
+use super::types::{Removed, VisitKind};
 use crate::SessionId;
 use crate::time::Micros;
 
@@ -37,16 +37,16 @@ impl Presence {
     }
 
     /// Whether the place has lasted as long as `max_session` lets it.
-    pub(super) fn outlived(&self, now: Micros, max_session: Option<u64>) -> bool {
-        self.admitted && max_session.is_some_and(|most| self.since.plus_seconds(most) <= now)
+    pub(super) fn exceeded_max_session(&self, now: Micros, max_session: Option<u64>) -> bool {
+        self.admitted && max_session.is_some_and(|most| self.since.add_seconds(most) <= now)
     }
 }
 
 /// An expiry in line is moved once less than a half of its time is left: a visitor asks three times in that time, so
 /// none lapses for it, and most polls of a long line leave the pool as it is.
-pub const LINE_SLACK: (u64, u64) = (1, 2);
+pub const WAITING_REFRESH_SHARE: (u64, u64) = (1, 2);
 /// In places, where a visitor may be silent for minutes, once a sixteenth has gone.
-pub const PLACES_SLACK: (u64, u64) = (15, 16);
+pub const ACTIVE_REFRESH_SHARE: (u64, u64) = (15, 16);
 
 impl Line {
     pub(super) fn insert(&mut self, session: SessionId, presence: Presence) {
@@ -57,14 +57,14 @@ impl Line {
         self.present.insert(session, presence);
     }
 
-    pub(super) fn remove(&mut self, session: SessionId) -> Removal {
-        let Some(presence) = self.present.remove(&session) else { return Removal::WasAbsent };
+    pub(super) fn remove(&mut self, session: SessionId) -> Removed {
+        let Some(presence) = self.present.remove(&session) else { return Removed::Absent };
         self.pool.remove(&(presence.expires_at, session));
         if presence.admitted_at().is_some() {
-            return Removal::WasAdmitted;
+            return Removed::Active;
         }
         self.order.remove(&(presence.since(), session));
-        Removal::Waited
+        Removed::Waiting
     }
 
     pub(super) fn set_expiry(&mut self, session: SessionId, expires_at: Micros) {
@@ -78,44 +78,45 @@ impl Line {
     /// Whether the expiry tells that no ticket of this waiting session ever came back: only a visit with one moves it
     /// beyond `claim_ttl`.
     fn is_unconfirmed(&self, presence: &Presence) -> bool {
-        presence.admitted_at().is_none() && presence.expires_at <= presence.since().plus_seconds(self.rules.claim_ttl)
+        presence.admitted_at().is_none() && presence.expires_at <= presence.since().add_seconds(self.rules.claim_ttl)
     }
 
     /// Removes a session other than by admitting it. A confirmed one that leaves the line moves those behind.
-    pub(super) fn drop_out(&mut self, session: SessionId) -> Removal {
+    pub(super) fn remove_from_line(&mut self, session: SessionId) -> Removed {
         let confirmed = self.present.get(&session).is_some_and(|presence| !self.is_unconfirmed(presence));
-        let removal = self.remove(session);
-        self.gone += i64::from(removal == Removal::Waited && confirmed);
-        removal
+        let removed = self.remove(session);
+        self.departures += i64::from(removed == Removed::Waiting && confirmed);
+        removed
     }
 
     /// Rule 5: when a session that is heard of now lapses if nothing more is.
-    pub(super) fn lapse(&self, now: Micros, admitted_at: Option<Micros>, confirmed: bool) -> Micros {
+    pub(super) fn expiry_after_visit(&self, now: Micros, admitted_at: Option<Micros>, confirmed: bool) -> Micros {
         let full = if admitted_at.is_some() { self.rules.active_ttl } else { self.rules.waiting_ttl };
         let ttl = if confirmed { full } else { full.min(self.rules.claim_ttl) };
-        self.capped(now.plus_seconds(ttl), admitted_at)
+        self.capped(now.add_seconds(ttl), admitted_at)
     }
 
     /// `max_session` ends a place for good.
     pub(super) fn capped(&self, expires_at: Micros, admitted_at: Option<Micros>) -> Micros {
         match (admitted_at, self.rules.max_session) {
-            (Some(admitted_at), Some(most)) => expires_at.min(admitted_at.plus_seconds(most)),
+            (Some(admitted_at), Some(most)) => expires_at.min(admitted_at.add_seconds(most)),
             _ => expires_at,
         }
     }
 
     /// Rule 5: a visit with a ticket pushes the expiry ahead, unless it is still far ahead.
-    pub(super) fn refresh(&mut self, now: Micros, visitor: &Visitor) {
-        let Visitor { session, confirmed, .. } = *visitor;
+    pub(super) fn refresh(&mut self, now: Micros, visitor: &RecognizedSession) {
+        let RecognizedSession { session, confirmed, .. } = *visitor;
         let Some(presence) = self.present.get(&session).copied() else { return };
-        let target = self.lapse(now, presence.admitted_at(), confirmed);
-        if visitor.presentation != Presentation::Present {
+        let target = self.expiry_after_visit(now, presence.admitted_at(), confirmed);
+        if visitor.kind != VisitKind::Renewed {
             self.set_expiry(session, target);
         } else if confirmed {
             // The first ticket that comes back confirms the session.
             let first = visitor.unconfirmed_until.is_some_and(|until| presence.expires_at <= until);
             self.counters.confirmed += u64::from(first);
-            let (share, of) = if presence.admitted_at().is_some() { PLACES_SLACK } else { LINE_SLACK };
+            let (share, of) =
+                if presence.admitted_at().is_some() { ACTIVE_REFRESH_SHARE } else { WAITING_REFRESH_SHARE };
             let expiry = presence.expires_at;
             let is_far = expiry <= target && expiry.since(now) * of >= target.since(now) * share;
             if first || !is_far {
@@ -125,8 +126,8 @@ impl Line {
     }
 
     /// A tombstone keeps the session's tickets from returning for `ttl` seconds.
-    pub(super) fn bury(&mut self, now: Micros, session: SessionId, ttl: u64) {
-        let until = now.plus_seconds(ttl);
+    pub(super) fn add_tombstone(&mut self, now: Micros, session: SessionId, ttl: u64) {
+        let until = now.add_seconds(ttl);
         if let Some(before) = self.ended.insert(session, until) {
             self.tombstones.remove(&(before, session));
         }
@@ -151,31 +152,31 @@ impl Line {
     pub(super) fn reap(&mut self, now: Micros, limit: usize) -> u64 {
         let due: Vec<_> = self.pool.iter().take_while(|(due, _)| *due <= now).take(limit).copied().collect();
         for (_, session) in &due {
-            self.lapse_now(now, *session);
+            self.expire_session(now, *session);
         }
         due.len() as u64
     }
 
-    fn lapse_now(&mut self, now: Micros, session: SessionId) {
+    fn expire_session(&mut self, now: Micros, session: SessionId) {
         let Some(presence) = self.present.get(&session).copied() else { return };
-        self.end_stay(now, session);
+        self.record_stay(now, session);
         // Ended before: its slot was taken until its last credential expired.
         if presence.admitted_at().is_some() && self.is_ended(now, session) {
             self.remove(session);
             return;
         }
-        let outlived = presence.outlived(now, self.rules.max_session);
-        match self.drop_out(session) {
-            Removal::WasAdmitted if outlived => {
-                self.bury(now, session, self.rules.tombstone_ttl());
+        let exceeded_max_session = presence.exceeded_max_session(now, self.rules.max_session);
+        match self.remove_from_line(session) {
+            Removed::Active if exceeded_max_session => {
+                self.add_tombstone(now, session, self.rules.tombstone_ttl());
                 self.counters.ended += 1;
             }
-            Removal::WasAdmitted => {
-                self.counters.expired_in_places += 1;
+            Removed::Active => {
+                self.counters.expired_active += 1;
                 self.keep_slot_of(now, &presence);
             }
-            Removal::Waited => self.counters.expired_in_line += 1,
-            Removal::WasAbsent => {}
+            Removed::Waiting => self.counters.expired_waiting += 1,
+            Removed::Absent => {}
         }
     }
 }

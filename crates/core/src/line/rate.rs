@@ -58,7 +58,7 @@ mod tests {
         bucket.spend(10);
         assert_eq!(bucket.refill(start, 600), 0);
         assert_eq!(bucket.refill(Micros(start.0 + 100_000), 600), 1);
-        assert_eq!(bucket.refill(start.plus_seconds(3600), 600), 10);
+        assert_eq!(bucket.refill(start.add_seconds(3600), 600), 10);
     }
 
     #[test]
@@ -79,6 +79,6 @@ mod tests {
         let back = Micros(start.0 - 120_000_000);
         assert_eq!(bucket.refill(back, 600), 6, "the credit is kept");
         bucket.spend(6);
-        assert_eq!(bucket.refill(back.plus_seconds(1), 600), 10, "and earned from then on");
+        assert_eq!(bucket.refill(back.add_seconds(1), 600), 10, "and earned from then on");
     }
 }

@@ -7,10 +7,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::LineRules;
-use super::answers::{Census, Witness};
-use super::presence::{PLACES_SLACK, Presence};
+use super::presence::{ACTIVE_REFRESH_SHARE, Presence};
 use super::state::Line;
-use crate::ticket::VerifiedTicket;
+use super::types::{Census, Witness};
+use crate::ticket::Ticket;
 use crate::time::{MICROS_PER_SECOND, Micros};
 
 /// How exactly a state knows when it was used last, in microseconds: a write for each visit would cost more.
@@ -52,9 +52,9 @@ pub(super) struct Recovery {
 impl Line {
     /// A ticket of a higher epoch shows that provisional rules are older than what was in force: that epoch goes on, with a
     /// revision of its own, so that every process reads the settings again.
-    pub(super) fn adopt_epoch(&mut self, now: Micros, ticket: &VerifiedTicket) {
+    pub(super) fn adopt_epoch(&mut self, now: Micros, ticket: &Ticket) {
         let is_newer = self.provisional && ticket.epoch() > self.rules.epoch;
-        if is_newer && now < ticket.signed_at().plus_seconds(self.rules.hold_ttl) {
+        if is_newer && now < ticket.signed_at().add_seconds(self.rules.hold_ttl) {
             let LineRules { revision, .. } = self.rules;
             let rules = LineRules { epoch: ticket.epoch(), revision: revision + 1, ..self.rules.clone() };
             *self = Self::new(rules, now, true);
@@ -62,7 +62,7 @@ impl Line {
     }
 
     /// What every visit begins with: notes that the state is used now, and whether anything shows that it is not whole.
-    pub(super) fn check_continuity(&mut self, now: Micros, ticket: Option<&VerifiedTicket>, witness: &Witness) {
+    pub(super) fn check_continuity(&mut self, now: Micros, ticket: Option<&Ticket>, witness: &Witness) {
         let Continuity { used_at, waited, .. } = self.continuity;
         // Visitors in line ask three times in `waiting_ttl`: that nobody came is no proof, that nobody could come is.
         let half = self.rules.waiting_ttl * MICROS_PER_SECOND / 2;
@@ -75,7 +75,7 @@ impl Line {
             self.continuity.gap = Default::default();
         }
         // Tickets that never came back may have been collected, so nothing is believed for their sake.
-        let carried = ticket.filter(|ticket| !ticket.is_unconfirmed()).and_then(VerifiedTicket::census);
+        let carried = ticket.filter(|ticket| !ticket.is_unconfirmed()).and_then(Ticket::census);
         for census in [carried, witness.census].into_iter().flatten() {
             self.learn(now, census);
         }
@@ -86,10 +86,10 @@ impl Line {
         let Continuity { used_at, gap, .. } = self.continuity;
         if now < used_at {
             self.continuity = Continuity { used_at: now, stepped_back: true, ..Continuity::default() };
-            self.began = self.began.min(now);
+            self.state_since = self.state_since.min(now);
             self.bucket.reanchor(now);
             self.recovery.since = self.recovery.since.min(now);
-            self.drained_since = self.drained_since.map(|since| since.min(now));
+            self.empty_since = self.empty_since.map(|since| since.min(now));
             return;
         }
         let idle = now.since(used_at);
@@ -97,7 +97,7 @@ impl Line {
             return;
         }
         (self.continuity.used_at, self.continuity.waited) = (now, !self.order.is_empty());
-        let expired = now >= gap.1.plus_seconds(self.rules.active_ttl);
+        let expired = now >= gap.1.add_seconds(self.rules.active_ttl);
         if idle >= GAP_MIN && (expired || idle > gap.1.since(gap.0)) {
             self.continuity.gap = (used_at, now);
         }
@@ -105,9 +105,9 @@ impl Line {
 
     /// The instant since which the state knows nothing, if a ticket of this epoch shows that there is one: it is older than
     /// the state, or was signed while the state was not used, so that the state went back in time.
-    fn lost_since(&self, ticket: &VerifiedTicket) -> Option<Micros> {
+    fn lost_since(&self, ticket: &Ticket) -> Option<Micros> {
         let signed_at = ticket.signed_at();
-        if signed_at < self.began && self.recovery.since < self.began {
+        if signed_at < self.state_since && self.recovery.since < self.state_since {
             return Some(Micros(0));
         }
         let (from, until) = self.continuity.gap;
@@ -128,29 +128,33 @@ impl Line {
     /// Whether the bearer of a ticket that says "waiting" had been admitted before the recovery and has not heard of it:
     /// they were present at the census and came before somebody who had been admitted. Their slot is reserved, unless
     /// `max_session` has ended it since.
-    pub(super) fn was_admitted_unheard(&self, now: Micros, ticket: &VerifiedTicket) -> bool {
+    pub(super) fn was_admitted_unheard(&self, now: Micros, ticket: &Ticket) -> bool {
         let Recovery { known_at, reached, .. } = self.recovery;
         let signed_at = ticket.signed_at();
-        let present = signed_at < known_at && known_at < signed_at.plus_seconds(self.rules.waiting_ttl);
-        let outlived = Presence::admitted(known_at).outlived(now, self.rules.max_session);
-        self.reserving(now) && ticket.admitted_at().is_none() && present && ticket.arrival() <= reached && !outlived
+        let present = signed_at < known_at && known_at < signed_at.add_seconds(self.rules.waiting_ttl);
+        let exceeded_max_session = Presence::admitted(known_at).exceeded_max_session(now, self.rules.max_session);
+        self.reserving(now)
+            && ticket.admitted_at().is_none()
+            && present
+            && ticket.arrival() <= reached
+            && !exceeded_max_session
     }
 
     /// Whether nobody new is admitted, so that the order is whole again before it matters.
     pub(super) fn recovering(&self, now: Micros) -> bool {
-        self.recovery.since.0 > 0 && now < self.recovery.since.plus_seconds(self.rules.waiting_ttl)
+        self.recovery.since.0 > 0 && now < self.recovery.since.add_seconds(self.rules.waiting_ttl)
     }
 
     fn reserving(&self, now: Micros) -> bool {
-        self.recovery.since.0 > 0 && now < self.recovery.since.plus_seconds(self.rules.active_ttl)
+        self.recovery.since.0 > 0 && now < self.recovery.since.add_seconds(self.rules.active_ttl)
     }
 
     /// Until when an unconfirmed ticket is good that else would be until `claim`: who could still claim their place at the
     /// census has `claim_ttl` from the beginning of the recovery on.
-    pub(super) fn claim_after_recovery(&self, now: Micros, ticket: &VerifiedTicket, claim: Micros) -> Micros {
+    pub(super) fn claim_after_recovery(&self, now: Micros, ticket: &Ticket, claim: Micros) -> Micros {
         let Recovery { since, known_at, .. } = self.recovery;
         let was_good = known_at.0 > 0 && ticket.signed_at() < since && claim > known_at;
-        if self.reserving(now) && was_good { claim.max(since.plus_seconds(self.rules.claim_ttl)) } else { claim }
+        if self.reserving(now) && was_good { claim.max(since.add_seconds(self.rules.claim_ttl)) } else { claim }
     }
 
     /// Slots kept for active sessions that have not returned yet.
@@ -171,10 +175,10 @@ impl Line {
     /// The slot of an active session that lapses stays reserved if it was not heard of since the recovery began: it may have
     /// been, in what was lost or while nobody could be served. Not that of one that never showed up to claim it.
     pub(super) fn keep_slot_of(&mut self, now: Micros, presence: &Presence) {
-        let (since, (share, of)) = (self.recovery.since, PLACES_SLACK);
+        let (since, (share, of)) = (self.recovery.since, ACTIVE_REFRESH_SHARE);
         let heard_until = since.0 + self.rules.active_ttl * MICROS_PER_SECOND * share / of;
         let unheard = presence.since() < since && presence.expires_at.0 < heard_until;
-        let claimed = presence.expires_at > presence.since().plus_seconds(self.rules.claim_ttl);
+        let claimed = presence.expires_at > presence.since().add_seconds(self.rules.claim_ttl);
         if self.reserving(now) && unheard && claimed {
             self.recovery.settled = self.recovery.settled.saturating_sub(1);
         }
@@ -186,12 +190,12 @@ impl Line {
         if !self.continuity.stepped_back {
             return;
         }
-        let furthest = now.plus_seconds(self.rules.waiting_ttl.max(self.rules.active_ttl));
+        let furthest = now.add_seconds(self.rules.waiting_ttl.max(self.rules.active_ttl));
         let ahead: Vec<_> =
             self.pool.iter().rev().take_while(|(due, _)| *due > furthest).take(limit).map(|(_, it)| *it).collect();
         for session in &ahead {
             let admitted_at = self.present.get(session).and_then(Presence::admitted_at);
-            self.set_expiry(*session, self.lapse(now, admitted_at, true));
+            self.set_expiry(*session, self.expiry_after_visit(now, admitted_at, true));
         }
         self.continuity.stepped_back = ahead.len() == limit;
     }

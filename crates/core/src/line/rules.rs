@@ -28,7 +28,7 @@ impl Mode {
 
     /// Whether newcomers join the line.
     #[must_use]
-    pub const fn takes_newcomers(self) -> bool {
+    pub const fn accepts_joins(self) -> bool {
         matches!(self, Self::Open | Self::Paused)
     }
 }

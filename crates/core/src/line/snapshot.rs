@@ -13,7 +13,7 @@ use crate::time::Micros;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LineSnapshot {
     rules: LineRules,
-    began: Micros,
+    state_since: Micros,
     #[serde(default)]
     provisional: bool,
     #[serde(default)]
@@ -25,7 +25,7 @@ pub struct LineSnapshot {
     #[serde(default)]
     reached: Micros,
     #[serde(default)]
-    drained_since: Option<Micros>,
+    empty_since: Option<Micros>,
     /// Waiting sessions: arrival and expiry.
     #[serde(default)]
     waiting: Vec<(SessionId, Micros, Micros)>,
@@ -49,13 +49,13 @@ impl LineSnapshot {
     /// The line as it was.
     #[must_use]
     pub fn into_line(self) -> Line {
-        let mut line = Line::new(self.rules, self.began, false);
+        let mut line = Line::new(self.rules, self.state_since, false);
         line.provisional = self.provisional;
         line.continuity = self.continuity;
         line.recovery = self.recovery;
         line.last_arrival = self.last_arrival;
         line.reached = self.reached;
-        line.drained_since = self.drained_since;
+        line.empty_since = self.empty_since;
         line.bucket = self.bucket;
         line.pace = self.pace;
         line.counters = self.counters;
@@ -85,13 +85,13 @@ impl Line {
         }
         LineSnapshot {
             rules: self.rules.clone(),
-            began: self.began,
+            state_since: self.state_since,
             provisional: self.provisional,
             continuity: self.continuity,
             recovery: self.recovery,
             last_arrival: self.last_arrival,
             reached: self.reached,
-            drained_since: self.drained_since,
+            empty_since: self.empty_since,
             waiting,
             active,
             ended: self.ended.iter().map(|(session, until)| (*session, *until)).collect(),

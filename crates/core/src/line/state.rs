@@ -4,21 +4,24 @@ use std::collections::{BTreeSet, HashMap};
 
 use wabi_tree::OSBTreeSet;
 
-use super::answers::{
-    FoundSession, FoundState, LineEntry, LinePage, Place, Presentation, PurgeReport, Removal, Stats, Visit, VisitAnswer,
-};
 use super::presence::Presence;
 use super::recovery::{Continuity, Recovery};
-use super::{Bucket, Counters, LineRules, Mode, PAGE_MAX, PURGE_BATCH, Pace, REAP_BATCH, RELEASE_BATCH, Stays, Waits};
+use super::types::{
+    LineEntry, LinePage, LocatedSession, PurgeReport, Removed, SessionLocation, SessionState, Stats, Visit,
+    VisitAnswer, VisitKind,
+};
+use super::{
+    Bucket, Counters, LineRules, Mode, PAGE_MAX, PURGE_BATCH, Pace, REAP_BATCH, RELEASE_BATCH, StayCounts, Waits,
+};
 use crate::SessionId;
-use crate::ticket::VerifiedTicket;
+use crate::ticket::Ticket;
 use crate::time::Micros;
 
 /// One queue's line, places and pool, with all that its rules remember.
 #[derive(Debug)]
 pub struct Line {
     pub(super) rules: LineRules,
-    pub(super) began: Micros,
+    pub(super) state_since: Micros,
     /// Whether nobody has changed the rules since the state began: what another process holds may be newer.
     pub(super) provisional: bool,
     pub(super) continuity: Continuity,
@@ -27,7 +30,7 @@ pub struct Line {
     /// The latest arrival that was admitted in its turn.
     pub(super) reached: Micros,
     /// Since when the line of a draining queue is empty, as far as a purge has seen.
-    pub(super) drained_since: Option<Micros>,
+    pub(super) empty_since: Option<Micros>,
     pub(super) present: HashMap<SessionId, Presence>,
     pub(super) order: OSBTreeSet<(Micros, SessionId)>,
     pub(super) pool: BTreeSet<(Micros, SessionId)>,
@@ -36,18 +39,18 @@ pub struct Line {
     pub(super) bucket: Bucket,
     pub(super) pace: Pace,
     /// Who left the line in this operation, less who came back to it; see [`Pace::gone`].
-    pub(super) gone: i64,
-    /// Stays that ended in this operation.
-    pub(super) stays: Stays,
+    pub(super) departures: i64,
+    /// StayCounts that ended in this operation.
+    pub(super) stays: StayCounts,
     pub(super) counters: Counters,
     pub(super) waits: Waits,
 }
 
 /// The session a visit is about, and how it came to be there.
-pub(super) struct Visitor {
+pub(super) struct RecognizedSession {
     pub(super) session: SessionId,
     pub(super) arrival: Micros,
-    pub(super) presentation: Presentation,
+    pub(super) kind: VisitKind,
     /// Whether a ticket came back: only then the full time of presence is granted.
     pub(super) confirmed: bool,
     /// Of a ticket that the client returns for the first time, until when it was good: a later expiry was set by an earlier
@@ -62,13 +65,13 @@ impl Line {
     pub fn new(rules: LineRules, now: Micros, lost: bool) -> Self {
         Self {
             rules,
-            began: now,
+            state_since: now,
             provisional: true,
             continuity: Continuity { used_at: now, ..Continuity::default() },
             recovery: if lost { Recovery { since: now, ..Recovery::default() } } else { Recovery::default() },
             last_arrival: Micros(0),
             reached: Micros(0),
-            drained_since: None,
+            empty_since: None,
             present: HashMap::new(),
             order: OSBTreeSet::new(),
             pool: BTreeSet::new(),
@@ -76,8 +79,8 @@ impl Line {
             tombstones: BTreeSet::new(),
             bucket: Bucket::default(),
             pace: Pace::default(),
-            gone: 0,
-            stays: Stays::default(),
+            departures: 0,
+            stays: StayCounts::default(),
             counters: Counters::default(),
             waits: Waits::default(),
         }
@@ -99,7 +102,7 @@ impl Line {
                 self.bucket.refill(now, per_minute);
             }
             let (before, pace) = (std::mem::replace(&mut self.rules, rules), self.pace);
-            self.drained_since = None;
+            self.empty_since = None;
             self.advance(now, None);
             self.change_pace(now, pace, &before);
         } else {
@@ -135,11 +138,12 @@ impl Line {
         self.check_continuity(now, ticket, &visit.witness);
         self.start(now);
         let formed = self.order.is_empty();
-        let visitor = ticket.and_then(|ticket| self.recognise(now, ticket)).or_else(|| self.join(now, visit.join?));
+        let visitor =
+            ticket.and_then(|ticket| self.find_or_restore(now, ticket)).or_else(|| self.join(now, visit.join?));
         if let Some(visitor) = &visitor {
             self.refresh(now, visitor);
         }
-        let newly = |v: &Visitor| matches!(v.presentation, Presentation::Joined | Presentation::Returned);
+        let newly = |v: &RecognizedSession| matches!(v.kind, VisitKind::Joined | VisitKind::Restored);
         self.advance(now, visitor.as_ref().map(|v| (v.session, v.confirmed, newly(v))));
         if formed && !self.order.is_empty() {
             self.form(now);
@@ -153,28 +157,23 @@ impl Line {
     }
 
     /// Rule 1: a newcomer goes to the end of the line. The same id joins only once.
-    fn join(&mut self, now: Micros, session: SessionId) -> Option<Visitor> {
-        let visitor = |arrival, presentation| Visitor {
-            session,
-            arrival,
-            presentation,
-            confirmed: false,
-            unconfirmed_until: None,
-        };
+    fn join(&mut self, now: Micros, session: SessionId) -> Option<RecognizedSession> {
+        let visitor =
+            |arrival, kind| RecognizedSession { session, arrival, kind, confirmed: false, unconfirmed_until: None };
         if self.is_ended(now, session) {
             return None;
         }
         if let Some(presence) = self.present.get(&session) {
-            return Some(visitor(presence.since(), Presentation::Present));
+            return Some(visitor(presence.since(), VisitKind::Renewed));
         }
-        if !self.rules.mode.takes_newcomers() {
+        if !self.rules.mode.accepts_joins() {
             return None;
         }
         let arrival = now.max(Micros(self.last_arrival.0 + 1));
         self.last_arrival = arrival;
         self.insert(session, Presence::waiting(arrival));
         self.counters.joined += 1;
-        Some(visitor(arrival, Presentation::Joined))
+        Some(visitor(arrival, VisitKind::Joined))
     }
 
     /// How many wait.
@@ -193,20 +192,20 @@ impl Line {
         self.order.rank_of(&(arrival, session)).map_or(0, |rank| rank as u64 + 1)
     }
 
-    fn answer(&self, now: Micros, visitor: Option<&Visitor>) -> VisitAnswer {
+    fn answer(&self, now: Micros, visitor: Option<&RecognizedSession>) -> VisitAnswer {
         let place = visitor.and_then(|visitor| {
             let presence = self.present.get(&visitor.session)?;
             let admitted_at = presence.admitted_at();
-            let rank = if admitted_at.is_none() { self.rank(presence.since(), visitor.session) } else { 0 };
-            let Visitor { session, arrival, confirmed, .. } = *visitor;
-            Some(Place { session, arrival, admitted_at, rank, expires_at: presence.expires_at, confirmed })
+            let position = if admitted_at.is_none() { self.rank(presence.since(), visitor.session) } else { 0 };
+            let RecognizedSession { session, arrival, confirmed, .. } = *visitor;
+            Some(SessionState { session, arrival, admitted_at, position, expires_at: presence.expires_at, confirmed })
         });
         VisitAnswer {
             now,
             revision: self.rules.revision,
             epoch: self.rules.epoch,
             mode: self.rules.mode,
-            presentation: place.and(visitor).map_or(Presentation::Absent, |visitor| visitor.presentation),
+            kind: place.and(visitor).map_or(VisitKind::Absent, |visitor| visitor.kind),
             place,
             waiting: self.waiting(),
             active: self.active(),
@@ -218,76 +217,76 @@ impl Line {
     }
 
     /// Rule 8: the bearer leaves, and the ticket can't return. The slot is free once the last credential has expired.
-    pub fn leave(&mut self, now: Micros, ticket: &VerifiedTicket) -> Removal {
+    pub fn leave(&mut self, now: Micros, ticket: &Ticket) -> Removed {
         if ticket.epoch() != self.rules.epoch {
-            return Removal::WasAbsent;
+            return Removed::Absent;
         }
         let rules = &self.rules;
         let tombstone_ttl = if ticket.is_unconfirmed() { rules.claim_ttl } else { rules.tombstone_ttl() };
         let returned = ticket.admitted_at().is_some();
-        let removal = self.end_session(now, ticket.session(), tombstone_ttl, returned);
-        self.counters.left += u64::from(removal != Removal::WasAbsent);
-        removal
+        let removed = self.end_session(now, ticket.session(), tombstone_ttl, returned);
+        self.counters.left += u64::from(removed != Removed::Absent);
+        removed
     }
 
     /// Rule 8: an operator ends a session, present or away.
-    pub fn end(&mut self, now: Micros, session: SessionId) -> Removal {
-        let removal = self.end_session(now, session, self.rules.tombstone_ttl(), false);
-        self.counters.ended += u64::from(removal != Removal::WasAbsent);
-        removal
+    pub fn end(&mut self, now: Micros, session: SessionId) -> Removed {
+        let removed = self.end_session(now, session, self.rules.tombstone_ttl(), false);
+        self.counters.ended += u64::from(removed != Removed::Absent);
+        removed
     }
 
     /// Ends a session, present or away. `returned` says that its own ticket shows that it was active.
-    fn end_session(&mut self, now: Micros, session: SessionId, tombstone_ttl: u64, returned: bool) -> Removal {
+    fn end_session(&mut self, now: Micros, session: SessionId, tombstone_ttl: u64, returned: bool) -> Removed {
         self.start(now);
         self.clear_tombstones(now, REAP_BATCH);
         let was_ended = self.is_ended(now, session);
         let presence = self.present.get(&session).copied();
-        let removal = match presence.map(|presence| (presence.admitted_at().is_some(), presence.expires_at)) {
-            Some((true, _)) if was_ended => Removal::WasAbsent,
+        let removed = match presence.map(|presence| (presence.admitted_at().is_some(), presence.expires_at)) {
+            Some((true, _)) if was_ended => Removed::Absent,
             Some((true, expires_at)) => {
-                let last_credential = now.plus_seconds(self.rules.credential_ttl).min(expires_at);
+                let last_credential = now.add_seconds(self.rules.credential_ttl).min(expires_at);
                 if last_credential > now {
                     self.set_expiry(session, last_credential);
                 } else {
-                    self.end_stay(now, session);
+                    self.record_stay(now, session);
                     self.remove(session);
                 }
-                Removal::WasAdmitted
+                Removed::Active
             }
-            Some((false, _)) => self.drop_out(session),
+            Some((false, _)) => self.remove_from_line(session),
             None => {
                 if returned && !was_ended {
                     self.settle(now);
                 }
-                Removal::WasAbsent
+                Removed::Absent
             }
         };
-        self.bury(now, session, tombstone_ttl);
+        self.add_tombstone(now, session, tombstone_ttl);
         self.advance(now, None);
-        removal
+        removed
     }
 
     /// Rule 8: the queue page was closed. A waiting session's presence ends, its ticket still holds the place.
-    pub fn away(&mut self, now: Micros, ticket: &VerifiedTicket) -> Removal {
+    pub fn away(&mut self, now: Micros, ticket: &Ticket) -> Removed {
         self.start(now);
         let session = ticket.session();
         let waits = self.present.get(&session).is_some_and(|presence| presence.admitted_at().is_none());
-        let removal = if waits && ticket.epoch() == self.rules.epoch {
-            self.counters.went_away += 1;
-            self.drop_out(session)
+        let removed = if waits && ticket.epoch() == self.rules.epoch {
+            self.counters.away += 1;
+            self.remove_from_line(session)
         } else {
-            Removal::WasAbsent
+            Removed::Absent
         };
         self.advance(now, None);
-        removal
+        removed
     }
 
     /// Rule 10: admits the next `count` (at most [`RELEASE_BATCH`]) whatever quota, rate or pause say. Returns how many.
     pub fn release(&mut self, now: Micros, count: u64) -> u64 {
         self.start(now);
         self.advance(now, None);
-        let released = self.promote(now, count.min(RELEASE_BATCH as u64) as usize, RELEASE_BATCH, None);
+        let released = self.admit_from_head(now, count.min(RELEASE_BATCH as u64) as usize, RELEASE_BATCH, None);
         self.keep_pace(now, 0);
         self.counters.released += released.admitted;
         released.admitted
@@ -300,13 +299,13 @@ impl Line {
         self.reanchor_expiries(now, limit);
         let expired = self.reap(now, limit);
         let tombstones = self.clear_tombstones(now, limit);
-        let before = self.counters.expired_in_line;
+        let before = self.counters.expired_waiting;
         let admitted = self.advance(now, None);
         // Those who lapsed at the head of the line make room there as well.
-        let expired = expired + self.counters.expired_in_line - before;
+        let expired = expired + self.counters.expired_waiting - before;
         let lapsed = self.pool.first().is_some_and(|(due, _)| *due <= now);
         let more = lapsed || self.tombstones.first().is_some_and(|(until, _)| *until <= now);
-        PurgeReport { expired, tombstones, admitted, more, closed: self.close_if_drained(now) }
+        PurgeReport { expired, tombstones, admitted, more, closed: self.close_when_drained(now) }
     }
 
     /// The queue at a glance. Changes nothing.
@@ -315,7 +314,7 @@ impl Line {
         Stats {
             now,
             rules: self.rules.clone(),
-            began: self.began,
+            state_since: self.state_since,
             recovering: self.recovering(now),
             reserved: self.reserved(now),
             waiting: self.waiting(),
@@ -329,18 +328,21 @@ impl Line {
 
     /// Where a session is. Changes nothing.
     #[must_use]
-    pub fn find(&self, now: Micros, session: SessionId) -> Option<FoundSession> {
+    pub fn find(&self, now: Micros, session: SessionId) -> Option<LocatedSession> {
         let ended = self.is_ended(now, session);
         if let Some(presence) = self.present.get(&session).filter(|presence| presence.admitted_at().is_none() || !ended)
         {
             let state = match presence.admitted_at() {
-                Some(admitted_at) => FoundState::Admitted { admitted_at },
-                None => FoundState::Waiting { arrival: presence.since(), rank: self.rank(presence.since(), session) },
+                Some(admitted_at) => SessionLocation::Active { admitted_at },
+                None => SessionLocation::Waiting {
+                    arrival: presence.since(),
+                    position: self.rank(presence.since(), session),
+                },
             };
-            return Some(FoundSession { state, expires_at: presence.expires_at });
+            return Some(LocatedSession { state, expires_at: presence.expires_at });
         }
         let until = self.ended.get(&session).filter(|until| **until > now)?;
-        Some(FoundSession { state: FoundState::Ended, expires_at: *until })
+        Some(LocatedSession { state: SessionLocation::Ended, expires_at: *until })
     }
 
     /// Up to `limit` (at most [`PAGE_MAX`]) of those who wait, from the arrival `from` on. Changes nothing.

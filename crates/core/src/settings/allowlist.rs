@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::fields::{FieldError, strings};
-use super::host::{HostPattern, is_below, plain_host};
+use super::host::{HostPattern, is_subdomain_of, parse_hostname};
 use super::origin::{InvalidOrigin, Origin};
 use super::reach::Reach;
 use super::wording::FieldWording as W;
 use super::{Settings, Tenant};
-use crate::{Param, Phrase};
+use crate::{Message, Param};
 
 /// Most domains, and most origins, of a tenant.
 pub(super) const ENTRIES_MAX: usize = 100;
@@ -69,7 +69,7 @@ impl OriginPattern {
     fn matches(&self, origin: &Origin) -> bool {
         match self {
             Self::Exact(own) => own == origin,
-            Self::Below(own) => own.with_host(origin.host()) == *origin && is_below(origin.host(), own.host()),
+            Self::Below(own) => own.with_host(origin.host()) == *origin && is_subdomain_of(origin.host(), own.host()),
         }
     }
 }
@@ -110,11 +110,11 @@ impl Tenant {
         refused
     }
 
-    fn host_refusal(&self, host: &HostPattern, by_superuser: bool) -> Option<Phrase> {
+    fn host_refusal(&self, host: &HostPattern, by_superuser: bool) -> Option<Message> {
         match (host, &self.domains) {
             (HostPattern::Any, None) if by_superuser => None,
             (HostPattern::Any, _) => Some(W::AnyHost.into()),
-            (HostPattern::Exact(name) | HostPattern::Below(name), Some(domains)) => {
+            (HostPattern::Exact(name) | HostPattern::Wildcard(name), Some(domains)) => {
                 let fault = || W::HostOutside.with("host", host.to_string()).with("domains", listed(domains));
                 (!is_within(name, domains)).then(fault)
             }
@@ -122,13 +122,13 @@ impl Tenant {
         }
     }
 
-    fn origin_refusal(&self, origin: &Origin, by_superuser: bool) -> Option<Phrase> {
+    fn origin_refusal(&self, origin: &Origin, by_superuser: bool) -> Option<Message> {
         let Some(origins) = &self.origins else { return no_list(by_superuser, "origins") };
         let fault = || W::OriginOutside.with("origin", origin.to_string()).with("origins", listed(origins));
         (!origins.iter().any(|pattern| pattern.matches(origin))).then(fault)
     }
 
-    fn cookie_domain_refusal(&self, domain: &str, by_superuser: bool) -> Option<Phrase> {
+    fn cookie_domain_refusal(&self, domain: &str, by_superuser: bool) -> Option<Message> {
         if psl::suffix(domain.as_bytes()).is_some_and(|suffix| suffix == domain) {
             return Some(W::PublicSuffix.with("domain", domain));
         }
@@ -138,12 +138,12 @@ impl Tenant {
     }
 }
 
-fn no_list(by_superuser: bool, list: &'static str) -> Option<Phrase> {
+fn no_list(by_superuser: bool, list: &'static str) -> Option<Message> {
     (!by_superuser).then(|| W::SuperusersOnly.with("list", list))
 }
 
 fn is_within(name: &str, domains: &[String]) -> bool {
-    domains.iter().any(|domain| name == domain || is_below(name, domain))
+    domains.iter().any(|domain| name == domain || is_subdomain_of(name, domain))
 }
 
 fn listed<T: ToString>(entries: &[T]) -> Param {
@@ -154,7 +154,7 @@ fn listed<T: ToString>(entries: &[T]) -> Param {
 }
 
 pub(super) fn domains(value: &Value) -> Option<Vec<String>> {
-    strings(value).filter(|texts| texts.len() <= ENTRIES_MAX)?.into_iter().map(plain_host).collect()
+    strings(value).filter(|texts| texts.len() <= ENTRIES_MAX)?.into_iter().map(parse_hostname).collect()
 }
 
 pub(super) fn origins(value: &Value) -> Option<Vec<OriginPattern>> {

@@ -5,13 +5,13 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::fields::{FieldError, Fields, Reading, strings, whole};
-use super::host::{HostPattern, plain_host};
+use super::host::{HostPattern, parse_hostname};
 use super::origin::Origin;
 use super::rule::parse_rules;
 use super::wording::FieldWording as W;
-use super::{Handover, HandoverKind, Mode, Preflights, Settings, StoreFailure, Tenant, is_below};
+use super::{Handover, HandoverKind, Mode, Preflights, Settings, StoreFailure, Tenant, is_subdomain_of};
 use crate::line::{LineRules, RATE_MAX};
-use crate::{PASS_TTL, Phrase, QueueId, TenantId, ThemeId};
+use crate::{Message, PASS_TTL, QueueId, TenantId, ThemeId};
 
 /// Most characters of a name that visitors read.
 pub(super) const NAME_MAX: usize = 120;
@@ -38,7 +38,7 @@ impl<T: Copy + PartialEq> Words<T> {
         self.0.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
     }
 
-    fn takes(&self) -> Phrase {
+    fn takes(&self) -> Message {
         let names: Vec<String> = self.0.iter().map(|(name, _)| format!("\"{name}\"")).collect();
         W::OneOf.with("words", names.join(", "))
     }
@@ -71,7 +71,7 @@ pub struct Document {
 ///
 /// # Errors
 /// Every wrong field of every table, by path, with what it takes.
-pub fn parse_document(value: &Value) -> Result<Document, Vec<FieldError>> {
+pub fn parse_settings_document(value: &Value) -> Result<Document, Vec<FieldError>> {
     let root_error = || vec![FieldError::new("document", W::Takes.with("what", W::Document))];
     let map = value.as_object().ok_or_else(root_error)?;
     let mut errors = Vec::new();
@@ -260,10 +260,10 @@ fn handover(fields: &mut Fields<'_>, reading: Reading) -> Option<Handover> {
 fn cookie_domain(fields: &mut Fields<'_>, hosts: &[HostPattern], reading: Reading) -> Option<String> {
     let domain = fields.optional("cookie_domain", W::CookieDomain, |value| {
         let text = value.as_str()?;
-        plain_host(text.strip_prefix('.').unwrap_or(text)).filter(|host| host.contains('.'))
+        parse_hostname(text.strip_prefix('.').unwrap_or(text)).filter(|host| host.contains('.'))
     })?;
     let covered = |pattern: &HostPattern| match pattern {
-        HostPattern::Exact(host) | HostPattern::Below(host) => *host == domain || is_below(host, &domain),
+        HostPattern::Exact(host) | HostPattern::Wildcard(host) => *host == domain || is_subdomain_of(host, &domain),
         HostPattern::Any => false,
     };
     if let Some(outside) = hosts.iter().find(|host| !covered(host)) {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::wording::FieldWording;
-use crate::Phrase;
+use crate::Message;
 
 /// Most characters of a wrong value that a message repeats.
 const SHOWN_MAX: usize = 60;
@@ -16,12 +16,12 @@ pub struct FieldError {
     /// Path of the field from the document's root: `queues[0].rules[1].path`.
     pub field: String,
     /// What is wrong and what the field takes, as the rest of a sentence.
-    pub fault: Phrase,
+    pub fault: Message,
 }
 
 impl FieldError {
     /// A field, and what is wrong with it.
-    pub fn new(field: impl Into<String>, fault: impl Into<Phrase>) -> Self {
+    pub fn new(field: impl Into<String>, fault: impl Into<Message>) -> Self {
         Self { field: field.into(), fault: fault.into() }
     }
 }
@@ -77,8 +77,8 @@ impl<'a> Fields<'a> {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 
-    /// Records that the field `name` is wrong.
-    pub fn refuse(&mut self, name: &str, fault: impl Into<Phrase>) {
+    /// RecordStore that the field `name` is wrong.
+    pub fn refuse(&mut self, name: &str, fault: impl Into<Message>) {
         self.errors.push(FieldError::new(self.path_of(name), fault));
     }
 
@@ -92,7 +92,7 @@ impl<'a> Fields<'a> {
     pub fn optional<T>(
         &mut self,
         name: &'static str,
-        takes: impl Into<Phrase>,
+        takes: impl Into<Message>,
         parse: impl FnOnce(&'a Value) -> Option<T>,
     ) -> Option<T> {
         let value = self.raw(name)?;
@@ -116,7 +116,7 @@ impl<'a> Fields<'a> {
         &mut self,
         name: &'static str,
         default: T,
-        takes: impl Into<Phrase>,
+        takes: impl Into<Message>,
         parse: impl FnOnce(&'a Value) -> Option<T>,
     ) -> T {
         self.optional(name, takes, parse).unwrap_or(default)
@@ -126,7 +126,7 @@ impl<'a> Fields<'a> {
     pub fn required<T>(
         &mut self,
         name: &'static str,
-        takes: impl Into<Phrase>,
+        takes: impl Into<Message>,
         parse: impl FnOnce(&'a Value) -> Option<T>,
     ) -> Option<T> {
         let absent = self.map.get(name).is_none_or(Value::is_null);
@@ -148,7 +148,7 @@ impl<'a> Fields<'a> {
         &mut self,
         name: &'static str,
         is_required: bool,
-        takes: impl Into<Phrase>,
+        takes: impl Into<Message>,
         parse: impl FnOnce(&'a Value) -> Option<T>,
     ) -> Option<T> {
         let Some(value) = self.raw(name) else {

@@ -12,7 +12,7 @@ pub enum HostPattern {
     /// This very host.
     Exact(String),
     /// Every host that ends in `.` and this.
-    Below(String),
+    Wildcard(String),
     /// Every host at all: `*`.
     Any,
 }
@@ -30,8 +30,8 @@ impl FromStr for HostPattern {
             return Ok(Self::Any);
         }
         match text.strip_prefix("*.") {
-            Some(rest) => plain_host(rest).map(Self::Below),
-            None => plain_host(text).map(Self::Exact),
+            Some(rest) => parse_hostname(rest).map(Self::Wildcard),
+            None => parse_hostname(text).map(Self::Exact),
         }
         .ok_or(InvalidHost)
     }
@@ -41,7 +41,7 @@ impl fmt::Display for HostPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exact(host) => f.write_str(host),
-            Self::Below(domain) => write!(f, "*.{domain}"),
+            Self::Wildcard(domain) => write!(f, "*.{domain}"),
             Self::Any => f.write_str("*"),
         }
     }
@@ -53,7 +53,7 @@ impl HostPattern {
     pub fn matches(&self, host: &str) -> bool {
         match self {
             Self::Exact(name) => name == host,
-            Self::Below(domain) => is_below(host, domain),
+            Self::Wildcard(domain) => is_subdomain_of(host, domain),
             Self::Any => true,
         }
     }
@@ -61,12 +61,12 @@ impl HostPattern {
 
 /// Whether `host` is a name below `domain`.
 #[must_use]
-pub fn is_below(host: &str, domain: &str) -> bool {
+pub fn is_subdomain_of(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain).and_then(|front| front.strip_suffix('.')).is_some_and(|label| !label.is_empty())
 }
 
 /// A host in lower case if it is a plain name or address.
-pub(super) fn plain_host(text: &str) -> Option<String> {
+pub(super) fn parse_hostname(text: &str) -> Option<String> {
     let host = text.to_ascii_lowercase();
     let bracketed = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     if let Some(address) = bracketed {
@@ -87,7 +87,7 @@ pub fn normalise_host(authority: &str) -> Option<String> {
         Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) && !host.ends_with(':') => host,
         _ => authority,
     };
-    plain_host(host.strip_suffix('.').unwrap_or(host))
+    parse_hostname(host.strip_suffix('.').unwrap_or(host))
 }
 
 #[cfg(test)]

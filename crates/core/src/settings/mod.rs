@@ -12,14 +12,14 @@ mod tenant;
 mod wording;
 
 pub use allowlist::OriginPattern;
-pub use document::{Document, parse_document};
+pub use document::{Document, parse_settings_document};
 pub use fields::{FieldError, Fields};
-pub use host::{HostPattern, InvalidHost, is_below, normalise_host};
+pub use host::{HostPattern, InvalidHost, is_subdomain_of, normalise_host};
 pub use origin::{InvalidOrigin, Origin};
 pub use path::{PathReadings, path_readings};
 pub use reach::Reach;
 pub use rule::{
-    NamedValue, PathGlobs, RULES_MAX, RequestFacts, Rule, RuleAction, Ruling, action_of, decide, decisive, rulings,
+    NamedValue, PathGlobs, RULES_MAX, RequestAttributes, Rule, RuleAction, Ruling, action_of, decide, decisive, rulings,
 };
 pub use tenant::Tenant;
 pub use wording::FieldWording;
@@ -164,7 +164,7 @@ impl Settings {
 
     /// Whether both say the same, revision and epoch aside.
     #[must_use]
-    pub fn same_but_for_revision(&self, other: &Self) -> bool {
+    pub fn eq_ignoring_revision(&self, other: &Self) -> bool {
         let bare = |settings: &Self| {
             let mut value = settings.to_value();
             if let Some(map) = value.as_object_mut() {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use super::host::{is_below, plain_host};
+use super::host::{is_subdomain_of, parse_hostname};
 
 /// Scheme, host and port of a site: `https://www.example.com`. Nothing else, so that a path or a user can't hide in it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ impl Origin {
     /// Whether the host is an IP address, or `localhost` or a name below it, which resolve to this machine.
     pub(super) fn names_an_address(&self) -> bool {
         let bare = self.host.trim_matches(['[', ']']);
-        bare.parse::<IpAddr>().is_ok() || bare == "localhost" || is_below(bare, "localhost")
+        bare.parse::<IpAddr>().is_ok() || bare == "localhost" || is_subdomain_of(bare, "localhost")
     }
 }
 
@@ -76,7 +76,7 @@ impl FromStr for Origin {
             return Err(InvalidOrigin);
         }
         let usual = if https { 443 } else { 80 };
-        Ok(Self { https, host: plain_host(host).ok_or(InvalidOrigin)?, port: port.filter(|port| *port != usual) })
+        Ok(Self { https, host: parse_hostname(host).ok_or(InvalidOrigin)?, port: port.filter(|port| *port != usual) })
     }
 }
 

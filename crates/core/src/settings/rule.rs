@@ -79,7 +79,7 @@ pub struct Rule {
 }
 
 /// What rules may ask of a request.
-pub struct RequestFacts<'a> {
+pub struct RequestAttributes<'a> {
     /// Path as the request has it, without the query; it is [read](path_readings) in every way.
     pub path: &'a str,
     /// Method in capitals.
@@ -95,7 +95,7 @@ pub struct RequestFacts<'a> {
 impl Rule {
     /// Whether all conditions hold for a request whose path is read as `path`.
     #[must_use]
-    pub fn matches(&self, facts: &RequestFacts<'_>, path: &str) -> bool {
+    pub fn matches(&self, facts: &RequestAttributes<'_>, path: &str) -> bool {
         let has_header = |wanted: &NamedValue| (facts.header)(&wanted.name) == Some(&wanted.value);
         let has_cookie = |wanted: &NamedValue| (facts.cookie)(&wanted.name).as_ref() == Some(&wanted.value);
         let inside = |address: IpAddr| self.source.iter().any(|net| net.contains(&address));
@@ -126,7 +126,7 @@ pub struct Ruling {
 
 /// What the queues of a host, in their order, do with each reading of a request; at least one.
 #[must_use]
-pub fn rulings(queues: &[&[Rule]], facts: &RequestFacts<'_>) -> Vec<Ruling> {
+pub fn rulings(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Vec<Ruling> {
     let readings = path_readings(facts.path);
     let rule_on = |path: String| {
         let decides = |rules: &[Rule]| action_of(rules, facts, &path);
@@ -154,7 +154,7 @@ pub fn decisive(rulings: &[Ruling]) -> &Ruling {
 
 /// What the queues of a host do with a request: the [`decisive`] of its [`rulings`].
 #[must_use]
-pub fn decide(queues: &[&[Rule]], facts: &RequestFacts<'_>) -> Ruling {
+pub fn decide(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Ruling {
     if queues.first().is_some_and(|rules| rules.is_empty()) {
         return Ruling { path: facts.path.to_owned(), action: RuleAction::Queue, queue: Some(0) };
     }
@@ -165,7 +165,7 @@ pub fn decide(queues: &[&[Rule]], facts: &RequestFacts<'_>) -> Ruling {
 /// Where none does: a queue whose rules only name exceptions (or that has none) takes everything else, a queue whose
 /// rules name what it takes leaves the rest alone (`None`), so that the next queue of the host is asked.
 #[must_use]
-pub fn action_of(rules: &[Rule], facts: &RequestFacts<'_>, path: &str) -> Option<RuleAction> {
+pub fn action_of(rules: &[Rule], facts: &RequestAttributes<'_>, path: &str) -> Option<RuleAction> {
     match rules.iter().find(|rule| rule.matches(facts, path)) {
         Some(rule) => Some(rule.action),
         None if rules.iter().all(|rule| rule.action == RuleAction::Bypass) => Some(RuleAction::Queue),

@@ -3,10 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use vestibule_core::line::{Line, LineRules, Place, Visit};
-use vestibule_core::{
-    KeyList, MICROS_PER_SECOND, Micros, QueueId, TicketSigner, VerifiedTicket, expected_wait, poll_after,
-};
+use vestibule_core::line::{Line, LineRules, SessionState, Visit};
+use vestibule_core::{KeyList, MICROS_PER_SECOND, Micros, QueueId, Ticket, TicketSigner, expected_wait, poll_after};
 
 use crate::chance::Chance;
 use crate::kinds::Sale;
@@ -50,9 +48,9 @@ enum Phase {
 struct Visitor {
     phase: Phase,
     /// What they were told last, and when: their ticket says so.
-    told: Option<(Micros, Place)>,
+    told: Option<(Micros, SessionState)>,
     /// That ticket, if it was needed already.
-    ticket: Option<VerifiedTicket>,
+    ticket: Option<Ticket>,
     /// When they ask next.
     asks: Micros,
     /// Whether they were away at any time: what they were shown does not count.
@@ -153,7 +151,7 @@ impl Run {
 
     /// The visitor's ticket. As long as they are present any of theirs that names their place will do; one who is not
     /// needs that of the last answer, by which the absence is measured.
-    fn ticket(&mut self, now: Micros, number: usize) -> Option<VerifiedTicket> {
+    fn ticket(&mut self, now: Micros, number: usize) -> Option<Ticket> {
         let visitor = &mut self.visitors[number];
         let (signed_at, place) = visitor.told?;
         let is_present = self.line.find(now, place.session).is_some();
@@ -170,14 +168,14 @@ impl Run {
             return;
         }
         let ticket = self.ticket(now, number);
-        let join = ticket.as_ref().map_or_else(|| self.chance.session(), VerifiedTicket::session);
+        let join = ticket.as_ref().map_or_else(|| self.chance.session(), Ticket::session);
         let answer = self.line.visit(now, &Visit { ticket, join: Some(join), ..Visit::default() });
         let place = answer.place.expect("an open queue gives everybody a place");
         self.visitors[number].told = Some((now, place));
         if place.admitted_at.is_some() {
             return self.shop(now, number);
         }
-        let wait = expected_wait(self.line.rules(), &answer.flow(), now, place.rank);
+        let wait = expected_wait(self.line.rules(), &answer.flow(), now, place.position);
         if let Some(wait) = wait {
             let shown = &mut self.visitors[number].shown;
             let known_for = answer.pace.observed(now).age;
@@ -185,7 +183,7 @@ impl Run {
         }
         let left = place.expires_at.since(now) / MICROS_PER_SECOND;
         let full = self.line.rules().waiting_ttl;
-        let pause = poll_after(Some(place.rank), wait.map(|wait| wait.seconds().p50), full, Some(left), now);
+        let pause = poll_after(Some(place.position), wait.map(|wait| wait.seconds().p50), full, Some(left), now);
         // A page is not a clock: the network and the browser take their time.
         let pause = pause as f64 + self.chance.between(0.0, 0.3);
         self.ask_after(now, number, pause);

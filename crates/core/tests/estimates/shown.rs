@@ -1,12 +1,12 @@
 //! What visitors were shown, and how often it came true.
 
-use vestibule_core::{MICROS_PER_SECOND, Micros, Wait, WaitSeconds};
+use vestibule_core::{MICROS_PER_SECOND, Micros, WaitRange, WaitSeconds};
 
 /// A range that a visitor was shown.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shown {
     at: Micros,
-    wait: Wait,
+    wait: WaitRange,
     /// Whether they had not been shown any before.
     pub(crate) is_first: bool,
     /// How long it took in truth, in seconds.
@@ -18,7 +18,7 @@ pub(crate) struct Shown {
 impl Shown {
     /// What somebody is shown for whom `wait` is known now, by a pace that was counted for so long, and who was shown
     /// `before`.
-    pub(crate) fn after(before: Option<&Self>, now: Micros, wait: Wait, known_for: f64) -> Self {
+    pub(crate) fn after(before: Option<&Self>, now: Micros, wait: WaitRange, known_for: f64) -> Self {
         let wait = before.map_or(wait, |before| wait.after(before.wait.p50_ms, before.seconds_until(now), known_for));
         let jump = before.and_then(|before| before.jump_to(now, wait.seconds()));
         Self { at: now, wait, is_first: before.is_none(), took: 0.0, jump }

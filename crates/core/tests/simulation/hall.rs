@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use vestibule_core::line::{FoundState, Line, LineRules, Stats, Visit, VisitAnswer, Witness};
-use vestibule_core::{MICROS_PER_SECOND, Micros, SessionId, VerifiedTicket};
+use vestibule_core::line::{Line, LineRules, SessionLocation, Stats, Visit, VisitAnswer, Witness};
+use vestibule_core::{MICROS_PER_SECOND, Micros, SessionId, Ticket};
 
 use crate::report::Report;
 
@@ -57,7 +57,7 @@ impl Hall {
     }
 
     /// A visit, as the process hands it on.
-    pub(crate) fn visit(&mut self, now: Micros, ticket: Option<VerifiedTicket>, join: SessionId) -> VisitAnswer {
+    pub(crate) fn visit(&mut self, now: Micros, ticket: Option<Ticket>, join: SessionId) -> VisitAnswer {
         let answer = self.line.visit(now, &Visit { ticket, join: Some(join), witness: self.witness });
         self.witness.census = Some(answer.census());
         answer
@@ -74,7 +74,7 @@ impl Hall {
     }
 
     /// Who did not show up in time had a place that nobody used.
-    pub(crate) fn claim_ends(&mut self, session: SessionId, report: &mut Report) {
+    pub(crate) fn unclaimed_until(&mut self, session: SessionId, report: &mut Report) {
         if let Some(since) = self.unclaimed.remove(&session) {
             report.taken -= self.waited_for - since;
         }
@@ -98,8 +98,8 @@ impl Hall {
                 break;
             }
             match self.line.find(now, session).map(|found| (found.state, found.expires_at)) {
-                Some((FoundState::Admitted { .. }, _)) => admitted.push((arrival, session)),
-                Some((FoundState::Waiting { .. }, expires_at)) => report.overtaken += u64::from(expires_at > now),
+                Some((SessionLocation::Active { .. }, _)) => admitted.push((arrival, session)),
+                Some((SessionLocation::Waiting { .. }, expires_at)) => report.overtaken += u64::from(expires_at > now),
                 _ => passed_over.push((arrival, session)),
             }
         }

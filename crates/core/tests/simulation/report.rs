@@ -20,7 +20,7 @@ pub(crate) struct Report {
     pub(crate) evicted: u64,
     /// Most visitors who shopped at once.
     pub(crate) most_shopping: u64,
-    /// Place-seconds taken by people, and those there were, while somebody waited.
+    /// SessionState-seconds taken by people, and those there were, while somebody waited.
     pub(crate) taken: f64,
     pub(crate) offered: f64,
     pub(crate) visits: u64,

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use vestibule_core::line::{Place, Presentation, VisitAnswer};
-use vestibule_core::{KeyList, Micros, QueueId, SessionId, TicketSigner, VerifiedTicket};
+use vestibule_core::line::{SessionState, VisitAnswer, VisitKind};
+use vestibule_core::{KeyList, Micros, QueueId, SessionId, Ticket, TicketSigner};
 
 use crate::agenda::{Agenda, Event, later};
 use crate::chance::Chance;
@@ -121,7 +121,7 @@ impl Street {
             Event::Sleep(number) => self.sleep(now, number),
             Event::Wake(number) => self.wake(now, number),
             Event::Finish(number) => self.finish(now, number),
-            Event::ClaimEnds(session) => self.hall.claim_ends(session, &mut self.report),
+            Event::ClaimEnds(session) => self.hall.unclaimed_until(session, &mut self.report),
             Event::Robot => self.robot(now),
             Event::Purge => self.purge(now),
             Event::SetQuota(quota) => self.set_quota(now, quota),
@@ -133,7 +133,7 @@ impl Street {
     fn look(&mut self, now: Micros) {
         for (arrival, session) in self.hall.look(now, &mut self.report) {
             let claim_ttl = self.hall.rules().claim_ttl;
-            self.agenda.at(now.plus_seconds(claim_ttl), Event::ClaimEnds(session));
+            self.agenda.at(now.add_seconds(claim_ttl), Event::ClaimEnds(session));
             let Some(number) = self.by_session.get(&session) else { continue };
             let visitor = &mut self.visitors[*number];
             // Who was let in, did not know it yet when the state was lost, and had to be let in again, counts again, and is
@@ -144,12 +144,12 @@ impl Street {
         }
     }
 
-    fn visit(&mut self, now: Micros, ticket: Option<VerifiedTicket>, join: SessionId) -> VisitAnswer {
+    fn visit(&mut self, now: Micros, ticket: Option<Ticket>, join: SessionId) -> VisitAnswer {
         let confirmed = ticket.is_some();
         let answer = self.hall.visit(now, ticket, join);
         self.report.visits += 1;
         if let Some(place) = answer.place {
-            let came = matches!(answer.presentation, Presentation::Joined | Presentation::Returned);
+            let came = matches!(answer.kind, VisitKind::Joined | VisitKind::Restored);
             // Who came back to a place by an admitted ticket did not come to the line.
             if came && place.admitted_at.is_none_or(|admitted_at| admitted_at == now) {
                 self.hall.came(place.arrival, place.session);
@@ -169,7 +169,7 @@ impl Street {
             return;
         }
         // A request of a second tab may have been on its way when the cookie changed.
-        let before = visitor.tickets[1].as_ref().filter(|ticket| now < ticket.signed_at().plus_seconds(30));
+        let before = visitor.tickets[1].as_ref().filter(|ticket| now < ticket.signed_at().add_seconds(30));
         let older = visitor.tabs > 1 && before.is_some() && self.chance.happens(0.3);
         let ticket = visitor.tickets[usize::from(older)].clone();
         let join = ticket.as_ref().map_or(visitor.session, |ticket| ticket.session().successor(ticket.signed_at().0));
@@ -179,8 +179,8 @@ impl Street {
         self.go_on(now, number, &answer, &place);
     }
 
-    fn keep(&mut self, number: usize, answer: &VisitAnswer, place: &Place) {
-        let token = self.signer.sign(&self.queue, answer.epoch, answer.now, place, Some(place.rank)).unwrap();
+    fn keep(&mut self, number: usize, answer: &VisitAnswer, place: &SessionState) {
+        let token = self.signer.sign(&self.queue, answer.epoch, answer.now, place, Some(place.position)).unwrap();
         let ticket = self.signer.verify(&self.queue, token.as_bytes()).unwrap();
         let visitor = &mut self.visitors[number];
         visitor.keep(ticket);
@@ -190,11 +190,11 @@ impl Street {
                 u64::from(visitor.tickets[1].as_ref().is_some_and(|last| !last.is_unconfirmed()));
             (visitor.session, visitor.arrival) = (place.session, None);
         }
-        visitor.was_absent |= answer.presentation == Presentation::Returned && !answer.recovering;
+        visitor.was_absent |= answer.kind == VisitKind::Restored && !answer.recovering;
     }
 
     /// What the visitor does after an answer.
-    fn go_on(&mut self, now: Micros, number: usize, answer: &VisitAnswer, place: &Place) {
+    fn go_on(&mut self, now: Micros, number: usize, answer: &VisitAnswer, place: &SessionState) {
         let visitor = &mut self.visitors[number];
         let first = visitor.arrival.replace(place.arrival).is_none();
         match place.admitted_at {
@@ -216,7 +216,7 @@ impl Street {
                     self.report.evicted += 1;
                     self.shopping -= 1;
                 }
-                let wait = if place.confirmed { self.poll_after(place.rank, answer) } else { CONFIRM };
+                let wait = if place.confirmed { self.poll_after(place.position, answer) } else { CONFIRM };
                 self.agenda.at(later(now, wait), Event::Poll(number));
             }
         }
@@ -234,9 +234,9 @@ impl Street {
     }
 
     /// As the gate tells it: 2 s near the front, a third of `waiting_ttl` far from it, with jitter.
-    fn poll_after(&mut self, rank: u64, answer: &VisitAnswer) -> f64 {
+    fn poll_after(&mut self, position: u64, answer: &VisitAnswer) -> f64 {
         let most = self.hall.rules().waiting_ttl as f64 / 3.0;
-        let turns = rank as f64 / answer.quota.max(1) as f64;
+        let turns = position as f64 / answer.quota.max(1) as f64;
         (2.0 + turns * most).min(most) * self.chance.between(0.8, 1.0)
     }
 

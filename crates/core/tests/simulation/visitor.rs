@@ -1,7 +1,7 @@
 //! A visitor: what they hold, where they are, and what they mean to do.
 
-use vestibule_core::line::Place;
-use vestibule_core::{Micros, SessionId, VerifiedTicket};
+use vestibule_core::line::SessionState;
+use vestibule_core::{Micros, SessionId, Ticket};
 
 /// Where a visitor is, as far as they know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) struct Visitor {
     /// How long they are willing to wait, in seconds; `None` is for ever.
     pub(crate) patience: Option<f64>,
     /// The ticket in the cookie jar, and the one before it, which a second tab may still send.
-    pub(crate) tickets: [Option<VerifiedTicket>; 2],
+    pub(crate) tickets: [Option<Ticket>; 2],
     pub(crate) arrival: Option<Micros>,
     /// Whether they were absent at any time before they were let in.
     pub(crate) was_absent: bool,
@@ -52,13 +52,13 @@ impl Visitor {
         self.patience.is_none()
     }
 
-    pub(crate) fn keep(&mut self, ticket: VerifiedTicket) {
+    pub(crate) fn keep(&mut self, ticket: Ticket) {
         let last = self.tickets[0].replace(ticket);
         self.tickets[1] = last;
     }
 
     /// Whether the place is still the one that was given out first.
-    pub(crate) fn recognises(&self, place: &Place) -> bool {
+    pub(crate) fn recognises(&self, place: &SessionState) -> bool {
         place.session == self.session && self.arrival.is_none_or(|arrival| arrival == place.arrival)
     }
 }

@@ -132,7 +132,7 @@ fn through(gate: &Gate, seen: &Seen, served: &Served) -> Response {
     response
 }
 
-/// 401 with the standing, and where to send the visitor: the same address at the gate, which shows the queue page.
+/// 401 with the visitor status, and where to send the visitor: the same address at the gate, which shows the queue page.
 async fn wait(gate: &Gate, seen: &Seen, mut served: Served, page: bool) -> Response {
     if page && seen.is_navigation() {
         return queue_page(gate, seen, &served, StatusCode::UNAUTHORIZED).await;
@@ -141,7 +141,7 @@ async fn wait(gate: &Gate, seen: &Seen, mut served: Served, page: bool) -> Respo
     // Whoever came with a ticket has it with the next request, and a cookie's is not shown in a header.
     let ticket = served.ticket.as_ref().filter(|_| !served.known);
     let ticket = ticket.and_then(|ticket| HeaderValue::try_from(ticket).ok());
-    served.standing.enter_url = Some(address.clone());
+    served.visitor_status.enter_url = Some(address.clone());
     let mut response = standing_json(StatusCode::UNAUTHORIZED, seen, &served);
     send_to(&mut response, address);
     // The proxy hands the ticket on to the gate that shows the page, so that the visitor is not counted twice.

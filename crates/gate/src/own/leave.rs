@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use tokio::time::Instant;
 use tracing::warn;
-use vestibule_core::{StoreError, VerifiedTicket};
+use vestibule_core::{StoreError, Ticket};
 use vestibule_http::{ApiError, Outcome, Queue};
 
 use super::Call;
@@ -33,7 +33,7 @@ pub(crate) async fn leave(State(gate): State<Gate>, call: Call) -> Response {
     allow(response, call.asker)
 }
 
-async fn reaches_the_store(gate: &Gate, queue: &Queue, ticket: VerifiedTicket) -> bool {
+async fn reaches_the_store(gate: &Gate, queue: &Queue, ticket: Ticket) -> bool {
     match gate.store.leave(&queue.settings.id, ticket).await {
         Ok(_) | Err(StoreError::UnknownQueue(_)) => true,
         Err(error) => {

@@ -17,7 +17,7 @@ use axum::response::Response;
 use http::request::Parts;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use vestibule_core::{QueueId, SessionId, VerifiedTicket};
+use vestibule_core::{QueueId, SessionId, Ticket};
 use vestibule_http::{ApiError, Queue};
 
 use crate::cors::{self, Asker, allow_preflight};
@@ -82,7 +82,7 @@ impl FromRequestParts<Gate> for Call {
 
 impl Call {
     /// The ticket of this queue that came along.
-    pub(crate) fn ticket(&self, gate: &Gate) -> Option<VerifiedTicket> {
+    pub(crate) fn ticket(&self, gate: &Gate) -> Option<Ticket> {
         Served::ticket_of(gate, &self.seen, &self.queue)
     }
 

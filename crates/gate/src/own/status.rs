@@ -1,4 +1,4 @@
-//! `GET /_vestibule/status?queue=`: the visitor's standing. A visit: it keeps the place, and joins who has none.
+//! `GET /_vestibule/status?queue=`: the visitor's visitor status. A visit: it keeps the place, and joins who has none.
 
 use axum::extract::State;
 use axum::response::Response;

@@ -25,7 +25,7 @@ impl Snapshot {
             for host in &queue.settings.hosts {
                 match host {
                     HostPattern::Exact(name) => snapshot.exact.entry(name.clone()).or_default().push(queue.clone()),
-                    HostPattern::Below(name) => snapshot.below.entry(name.clone()).or_default().push(queue.clone()),
+                    HostPattern::Wildcard(name) => snapshot.below.entry(name.clone()).or_default().push(queue.clone()),
                     HostPattern::Any => snapshot.any.push(queue.clone()),
                 }
             }

@@ -70,7 +70,7 @@ impl Event {
             "an event of payload format 1.0"
         } else if has("detail-type") {
             "an event of EventBridge"
-        } else if has("Records") {
+        } else if has("RecordStore") {
             "an event with records"
         } else {
             "an event of an unknown kind"

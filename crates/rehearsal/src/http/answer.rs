@@ -4,9 +4,9 @@ use bytes::Bytes;
 use http::header::{LOCATION, RETRY_AFTER};
 use http::response::Parts;
 use http::{HeaderMap, StatusCode};
-use vestibule_core::{Standing, StandingState};
+use vestibule_core::{VisitorState, VisitorStatus};
 
-use crate::visitor::{Heard, Question, Told};
+use crate::visitor::{Heard, Question, ReportedStatus};
 
 /// Longest time that an answer may ask to wait, in milliseconds: an hour.
 const RETRY_MAX_MS: u32 = 3_600_000;
@@ -24,7 +24,7 @@ pub(super) struct Tickets {
 pub(super) fn read(question: Question, head: &Parts, body: &Bytes, tickets: Tickets) -> Result<Heard, String> {
     match question {
         Question::Enter | Question::Page => page(head, tickets),
-        Question::Poll | Question::Keepalive => standing(head, body),
+        Question::Poll | Question::Keepalive => visitor_status(head, body),
         Question::Away | Question::Leave if head.status.is_success() => Ok(Heard::Done),
         Question::Away | Question::Leave => Err(head.status.to_string()),
     }
@@ -48,23 +48,23 @@ fn page(head: &Parts, tickets: Tickets) -> Result<Heard, String> {
     if status.is_success() || status.is_redirection() { Ok(Heard::Through) } else { Err(status.to_string()) }
 }
 
-fn standing(head: &Parts, body: &Bytes) -> Result<Heard, String> {
-    let standing: Standing = match serde_json::from_slice(body) {
-        Ok(standing) => standing,
-        Err(_) if head.status == StatusCode::OK => return Err("200 without a standing".to_owned()),
+fn visitor_status(head: &Parts, body: &Bytes) -> Result<Heard, String> {
+    let visitor_status: VisitorStatus = match serde_json::from_slice(body) {
+        Ok(visitor_status) => visitor_status,
+        Err(_) if head.status == StatusCode::OK => return Err("200 without a visitor_status".to_owned()),
         Err(_) => return Err(head.status.to_string()),
     };
-    let session = standing.session.map_or(0, Told::first_bytes);
-    let poll_after_ms = u32::try_from(standing.poll_after.max(1).saturating_mul(1000)).unwrap_or(RETRY_MAX_MS);
-    let unavailable = standing.state == StandingState::Unavailable;
-    Ok(Heard::Standing(Told {
-        state: standing.state,
+    let session = visitor_status.session.map_or(0, ReportedStatus::first_bytes);
+    let poll_after_ms = u32::try_from(visitor_status.poll_after.max(1).saturating_mul(1000)).unwrap_or(RETRY_MAX_MS);
+    let unavailable = visitor_status.state == VisitorState::Unavailable;
+    Ok(Heard::VisitorStatus(ReportedStatus {
+        state: visitor_status.state,
         session,
-        position: standing.position.map_or(0, |position| u32::try_from(position).unwrap_or(u32::MAX)),
-        joined_at: standing.joined_at.unwrap_or(0),
-        wait: standing.wait_seconds,
+        position: visitor_status.position.map_or(0, |position| u32::try_from(position).unwrap_or(u32::MAX)),
+        joined_at: visitor_status.joined_at.unwrap_or(0),
+        wait: visitor_status.wait_seconds,
         // Nobody is kept by a store that can't be asked.
-        expires_in: standing.expires_in.filter(|_| !unavailable),
+        expires_in: visitor_status.expires_in.filter(|_| !unavailable),
         poll_after_ms: poll_after_ms.max(retry_after_ms(&head.headers).unwrap_or(0)).min(RETRY_MAX_MS),
         stretch: None,
     }))
@@ -76,7 +76,7 @@ pub(super) fn retry_after_ms(headers: &HeaderMap) -> Option<u32> {
     Some(seconds.saturating_mul(1000).min(RETRY_MAX_MS))
 }
 
-/// The active count that a standing tells of, which is the gate's own word.
+/// The active count that a visitor status tells of, which is the gate's own word.
 pub(super) fn active(body: &Bytes) -> Option<u64> {
     let at = body.windows(9).position(|window| window == b"\"active\":")?;
     let digits: Vec<u8> = body[at + 9..].iter().copied().take_while(u8::is_ascii_digit).collect();

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use vestibule_core::line::{FoundState, Line, LineRules, Place, Visit, VisitAnswer};
+use vestibule_core::line::{Line, LineRules, SessionLocation, SessionState, Visit, VisitAnswer};
 use vestibule_core::{
-    KeyList, MICROS_PER_SECOND, Micros, QueueId, SessionId, StandingState, TicketSigner, VerifiedTicket, Wait,
+    KeyList, MICROS_PER_SECOND, Micros, QueueId, SessionId, Ticket, TicketSigner, VisitorState, WaitRange,
     expected_wait, poll_after,
 };
 
 use crate::chance::Chance;
 use crate::crowd::Crowd;
 use crate::moment::Moment;
-use crate::visitor::{Heard, Question, Stretch, Told};
+use crate::visitor::{Heard, Question, ReportedStatus, Stretch};
 
 /// When it all happens, as the line sees it.
 const START: Micros = Micros(1_700_000_000 * MICROS_PER_SECOND);
@@ -32,7 +32,7 @@ const MICROS_PER_MILLI: f64 = 1000.0;
 #[derive(Clone)]
 struct Guest {
     session: SessionId,
-    ticket: Option<VerifiedTicket>,
+    ticket: Option<Ticket>,
     /// When they were told something last.
     told_at: Moment,
     /// The wait that they were told, in seconds; 0 is none.
@@ -142,7 +142,7 @@ impl VirtualGate {
                 self.order.insert((place.arrival, number));
             }
             let held = self.guest(number).ticket.as_ref();
-            let confirms = |ticket: &VerifiedTicket| ticket.is_unconfirmed() && place.confirmed;
+            let confirms = |ticket: &Ticket| ticket.is_unconfirmed() && place.confirmed;
             if held.is_none_or(|ticket| ticket.admitted_at() != place.admitted_at || confirms(ticket)) {
                 self.sign(now, number, place);
             }
@@ -161,8 +161,8 @@ impl VirtualGate {
         }
     }
 
-    fn sign(&mut self, now: Moment, number: u32, place: &Place) {
-        let position = (place.rank > 0).then_some(place.rank);
+    fn sign(&mut self, now: Moment, number: u32, place: &SessionState) {
+        let position = (place.position > 0).then_some(place.position);
         let token = self.signer.sign(&self.queue, self.rules.epoch, instant(now), place, position);
         let ticket = token.and_then(|token| self.signer.verify(&self.queue, token.as_bytes()).ok());
         self.guests[number as usize].ticket = ticket;
@@ -173,11 +173,15 @@ impl VirtualGate {
     fn renew(&mut self, now: Moment, number: u32) {
         let Guest { session, ticket: Some(ticket), shown, .. } = self.guest(number) else { return };
         if ticket.admitted_at().is_none() {
-            let (session, arrival, rank) = (*session, ticket.arrival(), *shown);
+            let (session, arrival, position) = (*session, ticket.arrival(), *shown);
             let expires_at = instant(now);
             // A ticket that is signed while nobody uses the line would show that the line lost its state.
             self.line.visit(expires_at, &Visit::default());
-            self.sign(now, number, &Place { session, arrival, admitted_at: None, rank, expires_at, confirmed: true });
+            self.sign(
+                now,
+                number,
+                &SessionState { session, arrival, admitted_at: None, position, expires_at, confirmed: true },
+            );
         }
     }
 
@@ -222,12 +226,12 @@ impl VirtualGate {
             let (arrival, number) = *self.order.first()?;
             let found = self.line.find(instant(now), self.guest(number).session);
             match found.map(|found| found.state) {
-                Some(FoundState::Waiting { .. }) => return None,
-                Some(FoundState::Admitted { .. }) => {
+                Some(SessionLocation::Waiting { .. }) => return None,
+                Some(SessionLocation::Active { .. }) => {
                     self.order.remove(&(arrival, number));
                     return Some((number, self.chance.between(0.0, NEAR * 1000.0) as u32));
                 }
-                Some(FoundState::Ended) | None => {
+                Some(SessionLocation::Ended) | None => {
                     self.order.remove(&(arrival, number));
                 }
             }
@@ -246,7 +250,7 @@ impl VirtualGate {
     }
 
     /// What a visitor is shown of this expected wait, as a gate goes on from what it told them last.
-    fn shown_wait(&self, now: Moment, number: u32, expected: Wait, known_for: f64) -> Wait {
+    fn shown_wait(&self, now: Moment, number: u32, expected: WaitRange, known_for: f64) -> WaitRange {
         let guest = self.guest(number);
         let before = (f64::from(guest.told) * 1000.0) as u64;
         if before == 0 { expected } else { expected.after(before, now.since(guest.told_at), known_for) }
@@ -254,29 +258,30 @@ impl VirtualGate {
 
     fn tell(&mut self, now: Moment, number: u32, question: Question, answer: &VisitAnswer) -> Heard {
         let admitted = answer.place.is_some_and(|place| place.admitted_at.is_some());
-        let rank = answer.place.filter(|_| !admitted).map(|place| place.rank);
+        let position = answer.place.filter(|_| !admitted).map(|place| place.position);
         let known_for = answer.pace.observed(answer.now).age;
-        let expected = rank.and_then(|rank| expected_wait(&self.rules, &answer.flow(), answer.now, rank));
+        let expected = position.and_then(|position| expected_wait(&self.rules, &answer.flow(), answer.now, position));
         let wait = expected.map(|expected| self.shown_wait(now, number, expected, known_for).seconds());
-        let soonest = expected.map(Wait::seconds).into_iter().chain(wait).map(|wait| wait.p50).min();
+        let soonest = expected.map(WaitRange::seconds).into_iter().chain(wait).map(|wait| wait.p50).min();
         let full = if admitted { self.rules.active_ttl } else { self.rules.waiting_ttl };
         let left = answer.place.map(|place| full.min(place.expires_at.since(answer.now) / MICROS_PER_SECOND));
-        let ask_after = poll_after(rank, soonest, full, left, self.finer(answer.now));
+        let ask_after = poll_after(position, soonest, full, left, self.finer(answer.now));
         let ask_after_ms = u32::try_from(ask_after * 1000).unwrap_or(u32::MAX);
         let stretch = soonest
-            .filter(|_| question == Question::Poll && rank.is_some_and(|rank| rank > NEAR_FRONT))
+            .filter(|_| question == Question::Poll && position.is_some_and(|position| position > NEAR_FRONT))
             .and_then(|soonest| self.stretch(now, soonest as f64, known_for));
         let guest = &mut self.guests[number as usize];
         guest.told_at = now;
         guest.told = wait.map_or(0.0, |wait| wait.p50 as f32);
         guest.soonest = soonest.map_or(0.0, |soonest| soonest as f32);
-        guest.shown = rank.map_or(0, |rank| if guest.shown == 0 { rank } else { rank.min(guest.shown) });
-        let (session, shown) = (Told::first_bytes(guest.session), guest.shown);
+        guest.shown =
+            position.map_or(0, |position| if guest.shown == 0 { position } else { position.min(guest.shown) });
+        let (session, shown) = (ReportedStatus::first_bytes(guest.session), guest.shown);
         match question {
             Question::Enter | Question::Page if admitted => Heard::Through,
             Question::Enter | Question::Page => Heard::QueuePage { ask_after_ms, ticket: true },
-            _ => Heard::Standing(Told {
-                state: if admitted { StandingState::Admitted } else { StandingState::Waiting },
+            _ => Heard::VisitorStatus(ReportedStatus {
+                state: if admitted { VisitorState::Admitted } else { VisitorState::Waiting },
                 session,
                 position: u32::try_from(shown).unwrap_or(u32::MAX),
                 joined_at: answer.place.map_or(0, |place| place.arrival.0),

@@ -1,6 +1,6 @@
 //! What visitors ask, and what they hear.
 
-use vestibule_core::{SessionId, StandingState, WaitSeconds};
+use vestibule_core::{SessionId, VisitorState, WaitSeconds};
 
 use crate::moment::Moment;
 
@@ -9,7 +9,7 @@ use crate::moment::Moment;
 pub enum Question {
     /// Opens the site's page.
     Enter,
-    /// Asks for the standing, as the queue page does.
+    /// Asks for the visitor status, as the queue page does.
     Poll,
     /// Opens another page of the site.
     Page,
@@ -73,7 +73,7 @@ pub enum Heard {
         ticket: bool,
     },
     /// Where they stand.
-    Standing(Told),
+    VisitorStatus(ReportedStatus),
     /// That it was taken note of.
     Done,
     /// Nothing, or what is no answer of a gate.
@@ -83,11 +83,11 @@ pub enum Heard {
     },
 }
 
-/// A standing, as far as a visitor goes by it.
+/// A visitor status, as far as a visitor goes by it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Told {
+pub struct ReportedStatus {
     /// The state.
-    pub state: StandingState,
+    pub state: VisitorState,
     /// The session's first eight bytes; 0 is none.
     pub session: u64,
     /// The position; 0 is none.
@@ -104,8 +104,8 @@ pub struct Told {
     pub stretch: Option<Stretch>,
 }
 
-impl Told {
-    /// A session as [`Told::session`] has it.
+impl ReportedStatus {
+    /// A session as [`ReportedStatus::session`] has it.
     pub(crate) fn first_bytes(session: SessionId) -> u64 {
         session.as_bytes().first_chunk().map_or(1, |first| u64::from_be_bytes(*first).max(1))
     }

@@ -1,8 +1,8 @@
 //! In line: polls, loads anew, sleeps, closes the page, and hears where they stand.
 
-use vestibule_core::StandingState;
+use vestibule_core::VisitorState;
 
-use super::{Counted, Heard, Next, Phase, Promise, Question, Stretch, Told, Visitor};
+use super::{Counted, Heard, Next, Phase, Promise, Question, ReportedStatus, Stretch, Visitor};
 use crate::crowd::{Habits, Kind};
 use crate::moment::Moment;
 
@@ -125,7 +125,7 @@ impl Visitor {
                 self.timers.ask = self.back_off(now, retry_after_ms);
                 self.rest()
             }
-            Heard::Standing(_) | Heard::Done => {
+            Heard::VisitorStatus(_) | Heard::Done => {
                 self.timers.ask = self.back_off(now, 0);
                 self.rest()
             }
@@ -156,7 +156,7 @@ impl Visitor {
 
     pub(super) fn hear_poll(&mut self, now: Moment, sent: Moment, heard: &Heard, habits: &Habits) -> Next {
         let told = match heard {
-            Heard::Standing(told) => told,
+            Heard::VisitorStatus(told) => told,
             Heard::Failed { retry_after_ms } => {
                 self.timers.ask = self.back_off(now, *retry_after_ms);
                 return self.rest();
@@ -167,30 +167,30 @@ impl Visitor {
             }
         };
         self.watch_place(told);
-        if told.session != 0 && told.state != StandingState::Unavailable {
+        if told.session != 0 && told.state != VisitorState::Unavailable {
             // Who had a page without a ticket joins by its first poll.
             self.join_line(now, sent, habits);
         }
         match told.state {
-            StandingState::Admitted => {
+            VisitorState::Admitted => {
                 self.let_in(now, sent, told.expires_in);
                 self.hold_still();
                 self.phase = Phase::Called;
                 self.timers.ask = now.after(ENTER_AFTER);
                 self.rest()
             }
-            StandingState::Closed => {
+            VisitorState::Closed => {
                 self.story.turned_away = true;
                 self.vanish()
             }
             // The gate knows nothing of this page: it loads itself anew.
-            StandingState::Waiting | StandingState::Paused if told.session == 0 => self.enter(now),
+            VisitorState::Waiting | VisitorState::Paused if told.session == 0 => self.enter(now),
             _ => self.wait_on(now, sent, told, habits),
         }
     }
 
-    fn wait_on(&mut self, now: Moment, sent: Moment, told: &Told, habits: &Habits) -> Next {
-        if told.state != StandingState::Unavailable {
+    fn wait_on(&mut self, now: Moment, sent: Moment, told: &ReportedStatus, habits: &Habits) -> Next {
+        if told.state != VisitorState::Unavailable {
             self.story.waited = Some(sent);
         }
         if let Some(seconds) = told.expires_in {
@@ -218,7 +218,7 @@ impl Visitor {
         self.timers.ask = stretch.until;
     }
 
-    fn keep_promise(&mut self, now: Moment, told: &Told) {
+    fn keep_promise(&mut self, now: Moment, told: &ReportedStatus) {
         let Some(wait) = told.wait else { return };
         let whole = |seconds: u64| u32::try_from(seconds).unwrap_or(u32::MAX);
         let promise = Promise { at: now, p50: whole(wait.p50), p90: whole(wait.p90) };
@@ -232,8 +232,8 @@ impl Visitor {
     }
 
     /// Whether the place is still the one that was given out first.
-    fn watch_place(&mut self, told: &Told) {
-        let waits = matches!(told.state, StandingState::Waiting | StandingState::Paused | StandingState::Admitted);
+    fn watch_place(&mut self, told: &ReportedStatus) {
+        let waits = matches!(told.state, VisitorState::Waiting | VisitorState::Paused | VisitorState::Admitted);
         if !waits || told.session == 0 {
             return;
         }

@@ -10,7 +10,7 @@ mod story;
 #[cfg(test)]
 mod tests;
 
-pub use exchange::{Ask, Heard, Question, Stretch, Told};
+pub use exchange::{Ask, Heard, Question, ReportedStatus, Stretch};
 pub use story::{Promise, Story};
 
 use crate::chance::Chance;
@@ -26,7 +26,7 @@ pub(crate) enum Phase {
     InLine,
     /// In line, the phone in the pocket.
     Asleep,
-    /// Told that it is their turn, and about to go in.
+    /// ReportedStatus that it is their turn, and about to go in.
     Called,
     /// On the site.
     Shopping,

@@ -1,6 +1,6 @@
 //! On the site: opens pages, is kept present by the site's script, and leaves or just closes it.
 
-use vestibule_core::StandingState;
+use vestibule_core::VisitorState;
 
 use super::{Heard, Next, Phase, Question, Visitor};
 use crate::crowd::Habits;
@@ -89,23 +89,23 @@ impl Visitor {
     }
 
     pub(super) fn hear_keepalive(&mut self, now: Moment, sent: Moment, heard: &Heard) -> Next {
-        let Heard::Standing(told) = heard else {
+        let Heard::VisitorStatus(told) = heard else {
             self.timers.keepalive = now.after(KEEPALIVE);
             return self.rest();
         };
         match told.state {
-            StandingState::Admitted => {
+            VisitorState::Admitted => {
                 self.still_in(now, sent, told.expires_in);
                 let third = told.expires_in.map_or(KEEPALIVE, |seconds| seconds as f64 / 3.0);
                 let asked = f64::from(told.poll_after_ms) / 1000.0;
                 self.timers.keepalive = now.after(asked.min(third).max(KEEPALIVE_LEAST));
                 self.rest()
             }
-            StandingState::Unavailable => {
+            VisitorState::Unavailable => {
                 self.timers.keepalive = now.after(KEEPALIVE);
                 self.rest()
             }
-            StandingState::Waiting | StandingState::Paused | StandingState::Closed => self.evicted(),
+            VisitorState::Waiting | VisitorState::Paused | VisitorState::Closed => self.evicted(),
         }
     }
 

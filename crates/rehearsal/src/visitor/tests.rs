@@ -1,8 +1,8 @@
 //! What visitors do, step by step.
 
-use vestibule_core::{StandingState, WaitSeconds};
+use vestibule_core::{VisitorState, WaitSeconds};
 
-use super::{Ask, Event, Heard, Next, Question, Stretch, Told, Visitor};
+use super::{Ask, Event, Heard, Next, Question, ReportedStatus, Stretch, Visitor};
 use crate::arrivals::Arrivals;
 use crate::crowd::{Crowd, Habits, Shopping};
 use crate::moment::Moment;
@@ -16,8 +16,8 @@ fn steadfast() -> Habits {
     Habits::steadfast(Shopping::Fixed(30.0))
 }
 
-fn told(state: StandingState, position: u32) -> Told {
-    Told {
+fn told(state: VisitorState, position: u32) -> ReportedStatus {
+    ReportedStatus {
         state,
         session: 7,
         position,
@@ -63,8 +63,8 @@ impl Play {
         next
     }
 
-    fn hears_standing(&mut self, told: Told) -> Next {
-        self.hears(Heard::Standing(told))
+    fn hears_standing(&mut self, told: ReportedStatus) -> Next {
+        self.hears(Heard::VisitorStatus(told))
     }
 }
 
@@ -74,20 +74,20 @@ fn somebody_waits_as_long_as_told_goes_in_shops_and_leaves() {
     assert_eq!(play.asks(), Question::Enter);
     play.hears(Heard::QueuePage { ask_after_ms: 3000, ticket: true });
     assert_eq!((play.asks(), play.now), (Question::Poll, Moment(4000)), "three seconds after the page came");
-    play.hears_standing(told(StandingState::Waiting, 9));
+    play.hears_standing(told(VisitorState::Waiting, 9));
     assert_eq!((play.asks(), play.now), (Question::Poll, Moment(10_000)));
-    play.hears_standing(told(StandingState::Admitted, 0));
+    play.hears_standing(told(VisitorState::Admitted, 0));
     assert_eq!((play.asks(), play.now), (Question::Enter, Moment(12_500)), "a moment to read that it is their turn");
     play.hears(Heard::Through);
     assert_eq!(play.asks(), Question::Keepalive, "the site's script says that they are there");
-    play.hears_standing(told(StandingState::Admitted, 0));
+    play.hears_standing(told(VisitorState::Admitted, 0));
     let mut asked = Vec::new();
     while asked.last() != Some(&Question::Leave) {
         asked.push(play.asks());
         let answer = match asked.last() {
             Some(Question::Page) => Heard::Through,
             Some(Question::Leave) => Heard::Done,
-            _ => Heard::Standing(told(StandingState::Admitted, 0)),
+            _ => Heard::VisitorStatus(told(VisitorState::Admitted, 0)),
         };
         play.hears(answer);
     }
@@ -120,14 +120,14 @@ fn retry_after_holds_and_silence_is_asked_less_and_less() {
 
 #[test]
 fn a_place_that_gets_worse_is_a_place_lost() {
-    let waits = |position| told(StandingState::Waiting, position);
+    let waits = |position| told(VisitorState::Waiting, position);
     for (second, losses) in [
         (waits(5), 0),
         (waits(4), 0),
         (waits(6), 1),
-        (Told { session: 8, ..waits(4) }, 1),
-        (Told { joined_at: 101, ..waits(4) }, 1),
-        (Told { state: StandingState::Unavailable, session: 0, ..waits(9) }, 0),
+        (ReportedStatus { session: 8, ..waits(4) }, 1),
+        (ReportedStatus { joined_at: 101, ..waits(4) }, 1),
+        (ReportedStatus { state: VisitorState::Unavailable, session: 0, ..waits(9) }, 0),
     ] {
         let mut play = Play::of(steadfast());
         play.asks();
@@ -148,10 +148,10 @@ fn a_page_without_a_ticket_is_no_place_yet() {
     assert_eq!(play.asks(), Question::Poll, "the page asks all the same");
     assert_eq!((play.visitor.story().came, play.visitor.story().waited), (None, None), "nobody knows of them");
     let sent = play.now;
-    play.hears_standing(told(StandingState::Waiting, 9));
+    play.hears_standing(told(VisitorState::Waiting, 9));
     assert_eq!(play.visitor.story().came, Some(sent), "they came when the store heard of them");
     play.asks();
-    play.hears_standing(told(StandingState::Admitted, 0));
+    play.hears_standing(told(VisitorState::Admitted, 0));
     assert_eq!(play.asks(), Question::Enter);
     play.hears(Heard::QueuePage { ask_after_ms: 2000, ticket: false });
     assert_eq!(play.asks(), Question::Enter, "who was let in tries again");
@@ -183,7 +183,7 @@ fn who_floods_asks_at_once_and_who_has_two_tabs_twice_as_often() {
         play.asks();
         play.hears(Heard::QueuePage { ask_after_ms: 2000, ticket: true });
         play.asks();
-        play.hears_standing(told(StandingState::Waiting, 9));
+        play.hears_standing(told(VisitorState::Waiting, 9));
         let heard = play.now;
         assert_eq!(play.asks(), Question::Poll);
         assert!((play.now.since(heard) - pause).abs() < 0.01, "{pause}");
@@ -196,7 +196,7 @@ fn who_is_thrown_out_knows_it() {
     play.asks();
     play.hears(Heard::Through);
     assert_eq!(play.asks(), Question::Keepalive);
-    assert_eq!(play.hears_standing(told(StandingState::Waiting, 3)), Next::Gone);
+    assert_eq!(play.hears_standing(told(VisitorState::Waiting, 3)), Next::Gone);
     assert!(play.visitor.story().evicted);
 }
 
@@ -224,7 +224,7 @@ fn who_is_let_in_while_polls_are_counted_hears_of_it_at_the_next_one() {
         play.hears(Heard::QueuePage { ask_after_ms: 2000, ticket: true });
         play.asks();
         let stretch = Some(Stretch { until: play.now.after(101.0), questions: 20.0 });
-        play.hears(Heard::Standing(Told { stretch, ..told(StandingState::Waiting, 50) }));
+        play.hears(Heard::VisitorStatus(ReportedStatus { stretch, ..told(VisitorState::Waiting, 50) }));
         let told_at = play.now;
         let let_in = |after: f64| {
             let mut visitor = play.visitor.clone();

@@ -3,7 +3,7 @@
 -- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the session
--- Returns    { DONE, removal }: WAITED, WAS_ADMITTED or WAS_ABSENT
+-- Returns    { DONE, removal }: REMOVED_WAITING, REMOVED_ACTIVE or REMOVED_ABSENT
 -- Cost       O(log n); at most REAP_BATCH sessions expire and ADVANCE_BATCH are admitted on the way
 -- Rules      2, 6, 8
 return { DONE, line_operations().end_session(ARGV[2], 'ended') }

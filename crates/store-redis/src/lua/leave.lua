@@ -6,9 +6,9 @@
 -- ARGV[3]    the ticket's epoch
 -- ARGV[4]    1 if the ticket shows that the session was active, else 0
 -- ARGV[5]    1 if the client had not returned a ticket when it was signed, else 0
--- Returns    { DONE, removal }: WAITED, WAS_ADMITTED or WAS_ABSENT
+-- Returns    { DONE, removal }: REMOVED_WAITING, REMOVED_ACTIVE or REMOVED_ABSENT
 -- Cost       O(log n); at most REAP_BATCH sessions expire and ADVANCE_BATCH are admitted on the way
 -- Rules      2, 6, 8
-if tonumber(ARGV[3]) ~= epoch then return { DONE, WAS_ABSENT } end
+if tonumber(ARGV[3]) ~= epoch then return { DONE, REMOVED_ABSENT } end
 local tombstone_ttl = ARGV[5] == '1' and claim_ttl or nil
 return { DONE, line_operations().end_session(ARGV[2], 'left', tombstone_ttl, ARGV[4] == '1') }

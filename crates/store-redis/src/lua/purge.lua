@@ -23,18 +23,18 @@ local expired, tombstones = line.reap(limit), line.clear_tombstones(limit)
 local admitted, seen = line.advance()
 -- Those that expired at the head of the line make room there as well.
 expired = expired + seen - admitted
-local more = #line.due_in(POOL, 1) + #line.due_in(ENDED, 1) > 0
+local more = #line.expired_in(POOL, 1) + #line.expired_in(ENDED, 1) > 0
 local closed = -1
 if mode == 'draining' and waiting == 0 then
-  local since = tonumber(call('HGET', STATE, 'drained'))
+  local since = tonumber(call('HGET', STATE, 'empty_since'))
   if not since then
     since = now
-    call('HSET', STATE, 'drained', now)
+    call('HSET', STATE, 'empty_since', now)
   end
   if now >= since + hold_ttl * SECOND then
     mode, revision = 'closed', revision + 1
-    keep_rules()
-    call('HDEL', STATE, 'drained')
+    save_rules()
+    call('HDEL', STATE, 'empty_since')
     closed = revision
   end
 end

@@ -48,11 +48,11 @@ end
 local line = line_operations()
 local epoch_before, mode_before, quota_before, rate_before, pace_before =
   epoch, mode, quota, admissions_per_minute, pace
-if tonumber(given.epoch) == epoch_before and admissions_per_minute then line.keep_credit(credit_now()) end
+if tonumber(given.epoch) == epoch_before and admissions_per_minute then line.save_credit(credit_now()) end
 write_rules()
 read_rules()
 if epoch == epoch_before then
-  call('HDEL', STATE, 'drained')
+  call('HDEL', STATE, 'empty_since')
   call('HSET', STATE, 'provisional', provisional and 1 or 0)
   find_recovery()
   line.advance()

@@ -9,7 +9,7 @@
 local line = line_operations()
 line.reap(REAP_BATCH)
 line.advance()
-local released = line.promote(math.min(tonumber(ARGV[2]), RELEASE_BATCH), RELEASE_BATCH)
-line.keep_pace(0)
+local released = line.admit_from_head(math.min(tonumber(ARGV[2]), RELEASE_BATCH), RELEASE_BATCH)
+line.save_pace(0)
 line.count('released', released)
 return { DONE, released }

@@ -7,6 +7,6 @@
 -- Rules      11
 epoch = math.max(math.floor(now / SECOND), epoch + 1)
 revision = revision + 1
-keep_rules()
+save_rules()
 begin(false, false)
 return { DONE, epoch, revision }

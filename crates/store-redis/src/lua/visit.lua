@@ -10,7 +10,7 @@
 -- ARGV[4..6] when the process heard last how many sessions are active, in us, how many, and the arrival reached by then (-1
 --            each if it did not)
 -- Returns    { DONE, now, mode, quota, visit .. }: a visit is a code, then
---            - of a session that is there, its rank, or 0 and when it was admitted, and its expiry
+--            - of a session that is there, its position, or 0 and when it was admitted, and its expiry
 --            - with BY_JOINING, its arrival
 --            - with CHANGED, epoch, revision, waiting, active, recovering, pace and the arrival reached after it: else they are those of the visit
 --              before. The first always has them
@@ -48,11 +48,11 @@ gap_from, gap_until = tonumber(gap_from) or 0, tonumber(gap_until) or 0
 local idle = now - used_at
 if idle < 0 then
   gap, gap_from, gap_until = '', 0, 0
-  began, recovery_since = math.min(began, now), math.min(recovery_since, now)
-  call('HSET', STATE, 'used_at', now, 'waited', 0, 'gap', '', 'stepped_back', 1, 'began', began, 'recovery_since', recovery_since)
+  state_since, recovery_since = math.min(state_since, now), math.min(recovery_since, now)
+  call('HSET', STATE, 'used_at', now, 'waited', 0, 'gap', '', 'stepped_back', 1, 'state_since', state_since, 'recovery_since', recovery_since)
   if admissions_per_minute then read_bucket() end
-  local drained = tonumber(call('HGET', STATE, 'drained'))
-  if drained and drained > now then call('HSET', STATE, 'drained', now) end
+  local empty_since = tonumber(call('HGET', STATE, 'empty_since'))
+  if empty_since and empty_since > now then call('HSET', STATE, 'empty_since', now) end
   find_recovery()
 elseif idle >= CLOCK_GRAIN then
   local expired = now >= gap_until + active_ttl * SECOND
@@ -76,7 +76,7 @@ end
 
 -- Whether all that had expired is removed.
 local reaped = false
-local told
+local sent
 for i = 0, size - 1 do
   local bearer, flags, ticket_arrival, ticket_admitted, signed_at, ticket_epoch, census, ticket_reached, newcomer =
     struct.unpack(VISIT_FORMAT, visits, i * VISIT_SIZE + 1)
@@ -86,14 +86,14 @@ for i = 0, size - 1 do
   if has_ticket and ticket_epoch > epoch and now < signed_at + hold_ttl * SECOND
       and call('HGET', STATE, 'provisional') == '1' then
     epoch, revision = ticket_epoch, revision + 1
-    keep_rules()
+    save_rules()
     begin(true, true)
     gap_from, gap_until, interrupted, reaped = 0, 0, false, false
   end
   local is_ours = has_ticket and ticket_epoch == epoch
 
   -- Rule 7: a ticket that is older than the state, or was signed while the state was not used, shows that it lost something.
-  if is_ours and signed_at < began and recovery_since < began then
+  if is_ours and signed_at < state_since and recovery_since < state_since then
     begin_recovery(0)
     gap_from, gap_until, interrupted = 0, 0, false
   elseif is_ours and signed_at > gap_from + CLOCK_GRAIN and signed_at < gap_until then
@@ -118,19 +118,19 @@ for i = 0, size - 1 do
   end
 
   local formed = waiting == 0
-  local code, session, confirmed, arrival, rank, admitted_at, expiry = NOBODY, nil, false, nil, nil, nil, nil
+  local code, session, confirmed, arrival, position, admitted_at, expiry = NOT_JOINED, nil, false, nil, nil, nil, nil
 
   if is_ours then
     if ticket_admitted >= 0 then
       admitted_at = call('ZSCORE', ACTIVE, bearer)
-      rank = not admitted_at and call('ZRANK', LINE, bearer)
+      position = not admitted_at and call('ZRANK', LINE, bearer)
     else
-      rank = call('ZRANK', LINE, bearer)
-      admitted_at = not rank and call('ZSCORE', ACTIVE, bearer)
+      position = call('ZRANK', LINE, bearer)
+      admitted_at = not position and call('ZSCORE', ACTIVE, bearer)
     end
     admitted_at = tonumber(admitted_at)
     local good_until, unheard
-    if reserving or not (rank or admitted_at) then
+    if reserving or not (position or admitted_at) then
       good_until = signed_at + (ticket_admitted >= 0 and active_ttl or hold_ttl) * SECOND
       if unconfirmed then
         local claim = signed_at + claim_ttl * SECOND
@@ -147,33 +147,33 @@ for i = 0, size - 1 do
         and signed_at < known_at and known_at < signed_at + waiting_ttl * SECOND
         and not (max_session and known_at + max_session * SECOND <= now)
     end
-    local waited = rank and unheard and active < quota and now < good_until
+    local waited = position and unheard and active < quota and now < good_until
     if waited then
       call('ZREM', LINE, bearer)
-      waiting, rank = waiting - 1, nil
+      waiting, position = waiting - 1, nil
     end
-    if rank then
-      code = PRESENT
+    if position then
+      code = RENEWED
     elseif admitted_at then
       if operations().ended_until(bearer) then
         admitted_at = nil
-      elseif line.outlived(admitted_at) then
-        line.end_stay(admitted_at)
+      elseif line.exceeded_max_session(admitted_at) then
+        line.record_stay(admitted_at)
         call('ZREM', ACTIVE, bearer)
         call('ZREM', POOL, bearer)
-        line.bury(bearer)
+        line.add_tombstone(bearer)
         line.count('ended', 1)
         active, admitted_at = active - 1, nil
       else
-        code = PRESENT
+        code = RENEWED
       end
     else
       -- Back to the line at the original arrival, or back to a slot for a session that was admitted a short while ago.
       local line = operations()
       local was_admitted_at = ticket_admitted >= 0 and ticket_admitted or unheard and known_at
-      local outlived = was_admitted_at and line.outlived(was_admitted_at)
-      if now < good_until and not outlived and not line.ended_until(bearer) then
-        code = RETURNED
+      local exceeded_max_session = was_admitted_at and line.exceeded_max_session(was_admitted_at)
+      if now < good_until and not exceeded_max_session and not line.ended_until(bearer) then
+        code = RESTORED
         if was_admitted_at then line.settle(1) end
         if was_admitted_at and active < quota then
           call('ZADD', ACTIVE, was_admitted_at, bearer)
@@ -182,7 +182,7 @@ for i = 0, size - 1 do
           call('ZADD', LINE, ticket_arrival, bearer)
           waiting = waiting + 1
           line.joins_line()
-          if mode == 'draining' then call('HDEL', STATE, 'drained') end
+          if mode == 'draining' then call('HDEL', STATE, 'empty_since') end
         end
         if ticket_arrival > (tonumber(call('HGET', STATE, 'arrival')) or 0) then
           call('HSET', STATE, 'arrival', ticket_arrival)
@@ -191,18 +191,18 @@ for i = 0, size - 1 do
         if unconfirmed then line.count('confirmed', 1) end
       end
     end
-    if code ~= NOBODY then session, confirmed, arrival = bearer, true, ticket_arrival end
+    if code ~= NOT_JOINED then session, confirmed, arrival = bearer, true, ticket_arrival end
   end
 
   if not session and joins then
     local line = operations()
-    rank = call('ZRANK', LINE, newcomer)
-    admitted_at = not rank and tonumber(call('ZSCORE', ACTIVE, newcomer)) or nil
+    position = call('ZRANK', LINE, newcomer)
+    admitted_at = not position and tonumber(call('ZSCORE', ACTIVE, newcomer)) or nil
     if line.ended_until(newcomer) then
-      rank, admitted_at = nil, nil
-    elseif rank or admitted_at then
+      position, admitted_at = nil, nil
+    elseif position or admitted_at then
       -- The same id joins only once.
-      code, session = PRESENT + BY_JOINING, newcomer
+      code, session = RENEWED + BY_JOINING, newcomer
       arrival = admitted_at or tonumber(call('ZSCORE', LINE, newcomer))
     elseif mode ~= 'closed' and mode ~= 'draining' then
       -- Rule 1: to the end of the line.
@@ -216,7 +216,7 @@ for i = 0, size - 1 do
   end
 
   -- Rule 5: a visit with a ticket pushes the expiry ahead, unless it is still far ahead.
-  local present = code % BY_JOINING == PRESENT
+  local present = code % BY_JOINING == RENEWED
   if session and present then
     expiry = tonumber(call('ZSCORE', POOL, session))
     if confirmed then
@@ -238,27 +238,27 @@ for i = 0, size - 1 do
   end
 
   if line or not stands_still() then
-    local _, seen, fate = operations().advance(session, confirmed, not present)
+    local _, seen, own_expiry = operations().advance(session, confirmed, not present)
     if formed and waiting > 0 then
       if pace ~= '' then line.write_pace('') end
       line.start_pace()
     end
-    if fate == false then
-      code, session = NOBODY, nil
-    elseif fate then
-      admitted_at, rank, expiry = now, nil, fate
-    elseif rank and session then
+    if own_expiry == false then
+      code, session = NOT_JOINED, nil
+    elseif own_expiry then
+      admitted_at, position, expiry = now, nil, own_expiry
+    elseif position and session then
       -- Those who left did so from the head, before this session.
-      rank = rank - seen
+      position = position - seen
     end
   end
 
   -- Only the operations of the line and a recovery change its numbers.
-  local changed = not told
+  local changed = not sent
   if changed or line or recovering then
     local around = { epoch, revision, waiting, active, recovering and 1 or 0, pace, reached }
-    for j = 1, #around do changed = changed or around[j] ~= told[j] end
-    told = around
+    for j = 1, #around do changed = changed or around[j] ~= sent[j] end
+    sent = around
   end
   append(changed and code + CHANGED or code)
   if session then
@@ -266,13 +266,13 @@ for i = 0, size - 1 do
       append(0)
       append(admitted_at)
     else
-      append((rank or call('ZRANK', LINE, session)) + 1)
+      append((position or call('ZRANK', LINE, session)) + 1)
     end
     append(expiry)
     if code >= BY_JOINING then append(arrival) end
   end
   if changed then
-    for j = 1, #told do append(told[j]) end
+    for j = 1, #sent do append(sent[j]) end
   end
 end
 return reply

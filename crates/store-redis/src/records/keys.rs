@@ -1,31 +1,31 @@
 //! The names of the keys of records, streams and notes. Each is a key of its own, so that they spread over a cluster.
 
-use vestibule_core::records::{Note, RecordKind, Stream};
+use vestibule_core::records::{DocumentKind, EphemeralKey, LogName};
 
 /// Hash: id of a record -> its revision and its text.
-pub(super) fn records(kind: RecordKind) -> String {
+pub(super) fn records(kind: DocumentKind) -> String {
     format!("vestibule:{}", kind.as_str())
 }
 
-/// Stream: entries with the one field `text`.
-pub(super) fn stream(stream: &Stream) -> String {
+/// LogName: entries with the one field `text`.
+pub(super) fn stream(stream: &LogName) -> String {
     match stream {
-        Stream::Audit => "vestibule:audit".to_owned(),
-        Stream::TenantAudit(tenant) => format!("vestibule:audit:tenant:{tenant}"),
-        Stream::AccountAudit => "vestibule:audit:accounts".to_owned(),
-        Stream::Minutes(queue) => format!("vestibule:minutes:{queue}"),
-        Stream::FiveMinutes(queue) => format!("vestibule:five-minutes:{queue}"),
+        LogName::Audit => "vestibule:audit".to_owned(),
+        LogName::TenantAudit(tenant) => format!("vestibule:audit:tenant:{tenant}"),
+        LogName::AccountAudit => "vestibule:audit:accounts".to_owned(),
+        LogName::Minutes(queue) => format!("vestibule:minutes:{queue}"),
+        LogName::FiveMinutes(queue) => format!("vestibule:five-minutes:{queue}"),
     }
 }
 
 /// String: when the note lapses, and its text.
-pub(super) fn note(note: &Note) -> String {
+pub(super) fn note(note: &EphemeralKey) -> String {
     format!("vestibule:note:{}:{}", note.kind.as_str(), note.id)
 }
 
 #[cfg(test)]
 mod tests {
-    use vestibule_core::records::NoteKind;
+    use vestibule_core::records::EphemeralKind;
 
     use super::*;
 
@@ -33,28 +33,28 @@ mod tests {
     fn the_names_of_keys_stay_as_they_are() {
         let queue = || "acme-tour".parse().unwrap();
         for (name, expected) in [
-            (records(RecordKind::Operators), "vestibule:operators"),
-            (records(RecordKind::Tokens), "vestibule:tokens"),
-            (records(RecordKind::FileQueues), "vestibule:file-queues"),
-            (records(RecordKind::FileTenants), "vestibule:file-tenants"),
-            (stream(&Stream::Audit), "vestibule:audit"),
-            (stream(&Stream::TenantAudit("acme".parse().unwrap())), "vestibule:audit:tenant:acme"),
-            (stream(&Stream::AccountAudit), "vestibule:audit:accounts"),
-            (stream(&Stream::Minutes(queue())), "vestibule:minutes:acme-tour"),
-            (stream(&Stream::FiveMinutes(queue())), "vestibule:five-minutes:acme-tour"),
-            (note(&Note::new(NoteKind::SignIn, "0f")), "vestibule:note:sign-in:0f"),
-            (note(&Note::new(NoteKind::SignInAttempt, "0f")), "vestibule:note:sign-in-attempt:0f"),
-            (note(&Note::new(NoteKind::Preview, "0f")), "vestibule:note:preview:0f"),
-            (note(&Note::new(NoteKind::KnownAddress, "0f")), "vestibule:note:known-address:0f"),
-            (note(&Note::new(NoteKind::Failures, "0f")), "vestibule:note:failures:0f"),
-            (note(&Note::new(NoteKind::Slowed, "0f")), "vestibule:note:slowed:0f"),
-            (note(&Note::new(NoteKind::Confirmation, "0f")), "vestibule:note:confirmation:0f"),
-            (note(&Note::new(NoteKind::Minute, "7")), "vestibule:note:minute:7"),
-            (note(&Note::new(NoteKind::Creation, "7")), "vestibule:note:creation:7"),
-            (note(&Note::new(NoteKind::Idempotency, "7")), "vestibule:note:idempotency:7"),
-            (note(&Note::new(NoteKind::Changes, "7")), "vestibule:note:changes:7"),
-            (note(&Note::new(NoteKind::FailedSignIns, "7")), "vestibule:note:failed-sign-ins:7"),
-            (note(&Note::new(NoteKind::TotpSetup, "7")), "vestibule:note:totp-setup:7"),
+            (records(DocumentKind::Operators), "vestibule:operators"),
+            (records(DocumentKind::Tokens), "vestibule:tokens"),
+            (records(DocumentKind::FileQueues), "vestibule:file-queues"),
+            (records(DocumentKind::FileTenants), "vestibule:file-tenants"),
+            (stream(&LogName::Audit), "vestibule:audit"),
+            (stream(&LogName::TenantAudit("acme".parse().unwrap())), "vestibule:audit:tenant:acme"),
+            (stream(&LogName::AccountAudit), "vestibule:audit:accounts"),
+            (stream(&LogName::Minutes(queue())), "vestibule:minutes:acme-tour"),
+            (stream(&LogName::FiveMinutes(queue())), "vestibule:five-minutes:acme-tour"),
+            (note(&EphemeralKey::new(EphemeralKind::SignIn, "0f")), "vestibule:note:sign-in:0f"),
+            (note(&EphemeralKey::new(EphemeralKind::SignInAttempt, "0f")), "vestibule:note:sign-in-attempt:0f"),
+            (note(&EphemeralKey::new(EphemeralKind::Preview, "0f")), "vestibule:note:preview:0f"),
+            (note(&EphemeralKey::new(EphemeralKind::KnownAddress, "0f")), "vestibule:note:known-address:0f"),
+            (note(&EphemeralKey::new(EphemeralKind::Failures, "0f")), "vestibule:note:failures:0f"),
+            (note(&EphemeralKey::new(EphemeralKind::Slowed, "0f")), "vestibule:note:slowed:0f"),
+            (note(&EphemeralKey::new(EphemeralKind::Confirmation, "0f")), "vestibule:note:confirmation:0f"),
+            (note(&EphemeralKey::new(EphemeralKind::Minute, "7")), "vestibule:note:minute:7"),
+            (note(&EphemeralKey::new(EphemeralKind::Creation, "7")), "vestibule:note:creation:7"),
+            (note(&EphemeralKey::new(EphemeralKind::Idempotency, "7")), "vestibule:note:idempotency:7"),
+            (note(&EphemeralKey::new(EphemeralKind::Changes, "7")), "vestibule:note:changes:7"),
+            (note(&EphemeralKey::new(EphemeralKind::FailedSignIns, "7")), "vestibule:note:failed-sign-ins:7"),
+            (note(&EphemeralKey::new(EphemeralKind::TotpSetup, "7")), "vestibule:note:totp-setup:7"),
         ] {
             assert_eq!(name, expected);
         }

@@ -14,15 +14,15 @@ pub(super) const NO_OTHER: i64 = 4;
 
 /// One script an operation.
 pub(super) struct Scripts {
-    pub(super) put_record: Script,
+    pub(super) put_document: Script,
     pub(super) append: Script,
     pub(super) entries: Script,
-    pub(super) put_note: Script,
+    pub(super) set_ephemeral: Script,
     pub(super) claim: Script,
     pub(super) count: Script,
     pub(super) uncount: Script,
     pub(super) read_note: Script,
-    pub(super) take_note: Script,
+    pub(super) take_ephemeral: Script,
 }
 
 pub(super) static SCRIPTS: LazyLock<Scripts> = LazyLock::new(|| {
@@ -31,15 +31,15 @@ pub(super) static SCRIPTS: LazyLock<Scripts> = LazyLock::new(|| {
     let writes = |parts: &[&str]| script("#!lua", parts);
     let reads = |parts: &[&str]| script("#!lua flags=no-writes", parts);
     Scripts {
-        put_record: writes(&[include_str!("../lua/records/put_record.lua")]),
+        put_document: writes(&[include_str!("../lua/records/put_document.lua")]),
         append: writes(&[STREAM, include_str!("../lua/records/append.lua")]),
         entries: reads(&[STREAM, include_str!("../lua/records/entries.lua")]),
-        put_note: writes(&[NOTE, include_str!("../lua/records/put_note.lua")]),
+        set_ephemeral: writes(&[NOTE, include_str!("../lua/records/set_ephemeral.lua")]),
         claim: writes(&[NOTE, include_str!("../lua/records/claim.lua")]),
         count: writes(&[NOTE, include_str!("../lua/records/count.lua")]),
         uncount: writes(&[NOTE, include_str!("../lua/records/uncount.lua")]),
         read_note: reads(&[NOTE, include_str!("../lua/records/read_note.lua")]),
-        take_note: writes(&[NOTE, include_str!("../lua/records/take_note.lua")]),
+        take_ephemeral: writes(&[NOTE, include_str!("../lua/records/take_ephemeral.lua")]),
     }
 });
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use vestibule_core::line::{PACE_WINDOW, Visit};
-use vestibule_core::{PutMode, Store, VerifiedTicket};
+use vestibule_core::{PutMode, Store, Ticket};
 
 use super::reference::{Pair, both, pair};
 use super::server::Server;
@@ -65,7 +65,7 @@ async fn stays_are_counted_in_the_same_windows_as_short_or_long() {
 }
 
 /// Both stores, with a queue in which one session holds a slot of two and one waits; and their tickets.
-async fn half_full<'a>(server: &'a Server, fields: &serde_json::Value) -> (Pair<'a>, VerifiedTicket, VerifiedTicket) {
+async fn half_full<'a>(server: &'a Server, fields: &serde_json::Value) -> (Pair<'a>, Ticket, Ticket) {
     let pair = pair(server, 0, fields).await;
     let active = both!(pair, visit(&queue(), joining(1))).unwrap();
     let active = both!(pair, visit(&queue(), Visit::keeping(pair.tickets.of(&active)))).unwrap();

@@ -11,9 +11,7 @@ use rand::{Rng, SeedableRng};
 use serde_json::json;
 use vestibule_core::line::{Census, Visit, VisitAnswer, Witness};
 use vestibule_core::settings::Settings;
-use vestibule_core::{
-    ManualClock, MemorySnapshot, MemoryStore, Micros, PutMode, QueueId, SessionId, Store, VerifiedTicket,
-};
+use vestibule_core::{ManualClock, MemorySnapshot, MemoryStore, Micros, PutMode, QueueId, SessionId, Store, Ticket};
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 
 use super::server::Server;
@@ -32,7 +30,7 @@ pub(crate) struct Pair<'a> {
     pub(crate) memory: MemoryStore,
     pub(crate) redis: RedisStore,
     pub(crate) tickets: Tickets,
-    held: Vec<VerifiedTicket>,
+    held: Vec<Ticket>,
     /// What both stores held some time ago.
     kept: Option<MemorySnapshot>,
     /// The last count of active sessions.
@@ -65,7 +63,7 @@ impl Pair<'_> {
     }
 
     /// Mostly a late one, so that most are good.
-    fn some_ticket(&mut self) -> Option<VerifiedTicket> {
+    fn some_ticket(&mut self) -> Option<Ticket> {
         let count = self.held.len();
         let from = if self.rng.random_bool(0.8) { count.saturating_sub(12) } else { 0 };
         (count > 0).then(|| self.held[self.rng.random_range(from..count)].clone())

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::json;
-use vestibule_core::line::{FoundState, Presentation, Visit};
+use vestibule_core::line::{SessionLocation, Visit, VisitKind};
 use vestibule_core::settings::Tenant;
-use vestibule_core::{Micros, PurgeRecord, PutMode, PutOutcome, Store, StoreError};
+use vestibule_core::{LastPurge, Micros, PutMode, PutOutcome, Store, StoreError};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 
 use super::server::Server;
@@ -15,14 +15,14 @@ use super::tools::{Clocked, START, Tickets, joining, queue, session, settings};
 async fn the_first_finds_a_place_and_the_others_wait_in_order() {
     let room = Clocked::with(&json!({ "quota": 1 })).await;
     let first = room.visit(joining(1)).await.place.unwrap();
-    assert_eq!((first.admitted_at, first.rank), (Some(START), 0));
-    for rank in 1..=3 {
-        let place = room.visit(joining(10 - rank)).await.place.unwrap();
-        assert_eq!((place.admitted_at, place.rank), (None, u64::from(rank)));
+    assert_eq!((first.admitted_at, first.position), (Some(START), 0));
+    for position in 1..=3 {
+        let place = room.visit(joining(10 - position)).await.place.unwrap();
+        assert_eq!((place.admitted_at, place.position), (None, u64::from(position)));
     }
     assert_eq!(room.store.release(&queue(), 2).await.unwrap(), 2);
     let found = room.store.find(&queue(), session(7)).await.unwrap().unwrap();
-    assert!(matches!(found.state, FoundState::Waiting { rank: 1, .. }), "{found:?}");
+    assert!(matches!(found.state, SessionLocation::Waiting { position: 1, .. }), "{found:?}");
 }
 
 #[tokio::test]
@@ -34,8 +34,8 @@ async fn a_ticket_brings_its_bearer_back_to_the_old_place() {
     room.pass_seconds(61);
     assert_eq!(room.visit(joining(3)).await.waiting, 1, "the first two have lapsed");
     let back = room.visit(Visit::keeping(early)).await;
-    assert_eq!(back.presentation, Presentation::Returned);
-    assert_eq!(back.place.unwrap().rank, 1, "ahead of who came while they were away");
+    assert_eq!(back.kind, VisitKind::Restored);
+    assert_eq!(back.place.unwrap().position, 1, "ahead of who came while they were away");
 }
 
 #[tokio::test]
@@ -53,7 +53,7 @@ async fn a_lost_queue_is_restored_and_its_tickets_are_taken_back_first() {
     let newcomer = room.visit(joining(2)).await;
     assert!(newcomer.recovering && newcomer.place.unwrap().admitted_at.is_none());
     let back = room.visit(Visit::keeping(held)).await;
-    assert_eq!(back.place.unwrap().rank, 1);
+    assert_eq!(back.place.unwrap().position, 1);
     assert_eq!(room.store.put_settings(&restored, PutMode::Restore).await.unwrap(), PutOutcome::Conflict(12));
     room.pass_seconds(60);
     assert_eq!(room.store.purge(&queue(), 0).await.unwrap().admitted, 0, "both lapsed by then");
@@ -64,11 +64,11 @@ async fn a_state_that_was_lost_alone_counts_as_lost() {
     let room = Clocked::with(&json!({ "quota": 5 })).await;
     room.server.command("DEL vestibule:{acme-tour}:state");
     let stats = room.store.stats(&queue()).await.unwrap();
-    assert!(stats.recovering && stats.began == START);
+    assert!(stats.recovering && stats.state_since == START);
     room.pass_seconds(1);
     let answer = room.visit(joining(1)).await;
     assert!(answer.recovering && answer.place.unwrap().admitted_at.is_none());
-    assert_eq!(room.store.stats(&queue()).await.unwrap().began.0, START.0 + 1_000_000);
+    assert_eq!(room.store.stats(&queue()).await.unwrap().state_since.0, START.0 + 1_000_000);
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn a_key_that_was_lost_alone_begins_a_recovery() {
         room.pass_seconds(1);
         let newcomer = room.visit(joining(3)).await;
         assert!(newcomer.recovering && newcomer.place.unwrap().admitted_at.is_none(), "{key}");
-        assert_eq!(room.visit(Visit::keeping(waiting)).await.place.unwrap().rank, 1, "{key}");
+        assert_eq!(room.visit(Visit::keeping(waiting)).await.place.unwrap().position, 1, "{key}");
         assert!(room.visit(Visit::keeping(active)).await.place.unwrap().admitted_at.is_some(), "{key}");
         let stats = room.store.stats(&queue()).await.unwrap();
         assert_eq!((stats.active, stats.waiting, stats.reserved), (1, 2, 0), "{key}");
@@ -187,12 +187,12 @@ async fn the_last_purge_costs_one_command_to_note_and_one_to_read() {
     let options = RedisOptions { timeout: Duration::from_secs(5), ..RedisOptions::default() };
     let store = RedisStore::connect(&server.url(), options).unwrap();
     assert_eq!(store.last_purge().await.unwrap(), None, "there was none");
-    let record = PurgeRecord { at: Micros(1), took_ms: 5, queues: 2, unfinished: true, ..PurgeRecord::default() };
-    store.record_purge(&record).await.unwrap();
+    let record = LastPurge { at: Micros(1), took_ms: 5, queues: 2, unfinished: true, ..LastPurge::default() };
+    store.set_last_purge(&record).await.unwrap();
     server.command("CONFIG RESETSTAT");
-    store.record_purge(&record).await.unwrap();
+    store.set_last_purge(&record).await.unwrap();
     let kept = store.last_purge().await.unwrap().unwrap();
-    assert_eq!(PurgeRecord { at: record.at, ..kept }, record);
+    assert_eq!(LastPurge { at: record.at, ..kept }, record);
     assert!(kept.at > START, "the server's own clock counts: {:?}", kept.at);
     let calls = server.calls();
     assert_eq!((calls.get("evalsha"), calls.get("hmget")), (Some(&1), Some(&1)), "{calls:?}");
@@ -211,7 +211,7 @@ async fn a_poll_that_changes_nothing_writes_nothing() {
     let changes = |info: &str| info.lines().find(|line| line.starts_with("rdb_changes")).unwrap().to_owned();
     let before = changes(&room.server.command("INFO persistence"));
     let answer = room.visit(Visit::keeping(ticket)).await;
-    assert_eq!(answer.place.unwrap().rank, 1);
+    assert_eq!(answer.place.unwrap().position, 1);
     assert_eq!(changes(&room.server.command("INFO persistence")), before);
 }
 
@@ -220,7 +220,7 @@ async fn a_script_that_the_server_forgot_is_sent_again() {
     let room = Clocked::with(&json!({})).await;
     room.visit(joining(1)).await;
     room.server.command("SCRIPT FLUSH");
-    assert_eq!(room.visit(joining(1)).await.presentation, Presentation::Present);
+    assert_eq!(room.visit(joining(1)).await.kind, VisitKind::Renewed);
     room.server.command("CONFIG RESETSTAT");
     room.visit(joining(1)).await;
     assert_eq!(room.server.calls().get("evalsha"), Some(&1));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use vestibule_core::Store as _;
-use vestibule_core::line::Presentation;
+use vestibule_core::line::VisitKind;
 
 use super::outages::{patient, write};
 use super::server::Server;
@@ -46,8 +46,8 @@ async fn whoever_goes_away_in_between_takes_nobody_along() {
     visits.iter().for_each(tokio::task::JoinHandle::abort);
     server.signal("-CONT");
     for visit in others {
-        assert_eq!(visit.await.unwrap().unwrap().presentation, Presentation::Joined);
+        assert_eq!(visit.await.unwrap().unwrap().kind, VisitKind::Joined);
     }
     let again = store.visit(&queue(), joining(VISITS - 1)).await.unwrap();
-    assert_eq!(again.presentation, Presentation::Present, "and each joined once");
+    assert_eq!(again.kind, VisitKind::Renewed, "and each joined once");
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use vestibule_core::line::{Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
 use vestibule_core::{
-    KeyList, ManualClock, Micros, PutMode, QueueId, SessionId, Store, TicketSigner, Told, VerifiedTicket,
+    KeyList, ManualClock, Micros, PutMode, QueueId, SessionId, ShownEstimate, Store, Ticket, TicketSigner,
 };
 use vestibule_store_redis::{RedisOptions, RedisStore};
 
@@ -49,10 +49,11 @@ impl Tickets {
         Self(TicketSigner::new(&KeyList::of_bytes("k1", [1; 32])).unwrap())
     }
 
-    pub(crate) fn of(&self, answer: &VisitAnswer) -> VerifiedTicket {
+    pub(crate) fn of(&self, answer: &VisitAnswer) -> Ticket {
         let place = answer.place.unwrap();
-        let told = Told { position: Some(place.rank), census: Some(answer.census()), ..Told::default() };
-        let token = self.0.sign_told(&queue(), answer.epoch, answer.now, &place, told).unwrap();
+        let told =
+            ShownEstimate { position: Some(place.position), census: Some(answer.census()), ..ShownEstimate::default() };
+        let token = self.0.sign_with_estimate(&queue(), answer.epoch, answer.now, &place, told).unwrap();
         self.0.verify(&queue(), token.as_bytes()).unwrap()
     }
 }

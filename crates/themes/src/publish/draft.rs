@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use vestibule_core::{QueueId, Standing, StandingState};
+use vestibule_core::{QueueId, VisitorState, VisitorStatus};
 
 use crate::asset::{ASSET_MAX, Asset, content_hash, content_type, is_safe_path};
 use crate::bucket::FILES_MAX;
@@ -56,12 +56,14 @@ impl Draft {
         &self.files
     }
 
-    /// The page that gates would show for this standing; the built-in one where the draft has none of its own.
+    /// The page that gates would show for this visitor status; the built-in one where the draft has none of its own.
     #[must_use]
     pub async fn page(&self, view: &PageView<'_>) -> String {
-        if view.standing.state == StandingState::Closed {
-            let standing = Standing { position: None, ..view.standing.clone() };
-            return self.drawn("closed.html", Context::of(&PageView { standing: &standing, ..*view })).await;
+        if view.visitor_status.state == VisitorState::Closed {
+            let visitor_status = VisitorStatus { position: None, ..view.visitor_status.clone() };
+            return self
+                .drawn("closed.html", Context::of(&PageView { visitor_status: &visitor_status, ..*view }))
+                .await;
         }
         self.drawn("queue.html", Context::of(view)).await
     }

@@ -6,13 +6,13 @@ use std::fs;
 use std::path::Path;
 use std::sync::Once;
 
-use crate::support::{standing, view};
+use crate::support::{view, visitor_status};
 use tempfile::TempDir;
 use tokio::time::{Instant, advance};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
-use vestibule_core::{StandingState, ThemeId};
+use vestibule_core::{ThemeId, VisitorState};
 use vestibule_themes::{
     ASSET_MAX, Asset, FOLDER_RECHECK, PAGE_MAX, RENDER_WAIT_MAX, TEMPLATE_MAX, TEMPLATES_MAX, ThemeError, Themes,
 };
@@ -37,7 +37,7 @@ fn write(folder: &Path, path: &str, content: impl AsRef<[u8]>) {
 }
 
 async fn page(themes: &Themes, name: &str) -> String {
-    themes.queue_page(Some(&theme(name)), &view(&standing(StandingState::Waiting))).await
+    themes.queue_page(Some(&theme(name)), &view(&visitor_status(VisitorState::Waiting))).await
 }
 
 async fn asset(themes: &Themes, name: &str, path: &str) -> Option<Asset> {
@@ -99,8 +99,8 @@ impl Subscriber for Log {
 async fn a_theme_of_its_own_is_shown_with_everything_escaped() {
     let (_folder, themes) =
         folder(&[("acme/queue.html", "<h1>{{ brand.name }} {{ position }}</h1>{{ logo }}{{ script_tags }}")]);
-    let standing = standing(StandingState::Waiting);
-    let view = vestibule_themes::PageView { brand_name: "<b>", ..view(&standing) };
+    let visitor_status = visitor_status(VisitorState::Waiting);
+    let view = vestibule_themes::PageView { brand_name: "<b>", ..view(&visitor_status) };
     let page = themes.queue_page(Some(&theme("acme")), &view).await;
     assert!(page.starts_with("<h1>&lt;b&gt; 1,234</h1>"), "{page}");
 }
@@ -128,7 +128,7 @@ async fn a_theme_may_include_its_own_files() {
 async fn whoever_has_no_theme_gets_the_default_one() {
     let (_folder, themes) = folder(&[("default/queue.html", OURS), ("default/logo.svg", "<svg/>")]);
     assert!(page(&themes, "missing").await.starts_with("ours"));
-    let page = themes.queue_page(None, &view(&standing(StandingState::Waiting))).await;
+    let page = themes.queue_page(None, &view(&visitor_status(VisitorState::Waiting))).await;
     assert!(page.starts_with("ours"), "{page}");
     assert!(asset(&themes, "missing", "logo.svg").await.is_some());
 }
@@ -145,7 +145,7 @@ async fn a_missing_theme_is_the_built_in_one() {
 async fn a_theme_with_only_a_closed_page_keeps_the_built_in_queue_page() {
     let (_folder, themes) = folder(&[("acme/closed.html", "shut")]);
     assert!(is_built_in(&page(&themes, "acme").await));
-    assert_eq!(themes.closed_page(Some(&theme("acme")), &view(&standing(StandingState::Waiting))).await, "shut");
+    assert_eq!(themes.closed_page(Some(&theme("acme")), &view(&visitor_status(VisitorState::Waiting))).await, "shut");
 }
 
 #[tokio::test]

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use crate::support::{STATES, standing, view};
+use crate::support::{STATES, view, visitor_status};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::FutureExt as _;
-use vestibule_core::{Standing, StandingState};
+use vestibule_core::{VisitorState, VisitorStatus};
 use vestibule_themes::{Language, PageView, PlainPage, Themes, queue_script};
 
 fn page(view: &PageView<'_>) -> String {
@@ -31,8 +31,8 @@ fn data(page: &str) -> serde_json::Value {
 fn every_state_is_shown_in_every_language() {
     for state in STATES {
         for language in Language::ALL {
-            let standing = standing(state);
-            let page = page(&PageView { language, ..view(&standing) });
+            let visitor_status = visitor_status(state);
+            let page = page(&PageView { language, ..view(&visitor_status) });
             let told = data(&page);
             let heading = told["texts"]["heading"][state.as_str()].as_str().unwrap();
             assert!(page.contains(&format!(
@@ -49,9 +49,9 @@ fn every_state_is_shown_in_every_language() {
 
 #[test]
 fn a_waiting_visitor_sees_place_wait_and_who_is_behind() {
-    let standing = standing(StandingState::Waiting);
-    let page = page(&view(&standing));
-    let code = format!("<code>{}</code>", standing.session.unwrap().support_code());
+    let visitor_status = visitor_status(VisitorState::Waiting);
+    let page = page(&view(&visitor_status));
+    let code = format!("<code>{}</code>", visitor_status.session.unwrap().support_code());
     for told in [
         ">1,234</p>",
         ">about 4 to 6 minutes<",
@@ -67,8 +67,8 @@ fn a_waiting_visitor_sees_place_wait_and_who_is_behind() {
 
 #[test]
 fn an_admitted_visitor_sees_the_way_in_and_no_place() {
-    let standing = standing(StandingState::Admitted);
-    let page = page(&view(&standing));
+    let visitor_status = visitor_status(VisitorState::Admitted);
+    let page = page(&view(&visitor_status));
     assert!(page.contains("<title>● You’re in · Acme</title>"));
     assert!(page.contains("href=\"https:&#x2f;&#x2f;shop.example&#x2f;tickets?a=1\""));
     assert!(page.contains("content=\"2;url=https:"));
@@ -77,15 +77,15 @@ fn an_admitted_visitor_sees_the_way_in_and_no_place() {
 
 #[test]
 fn a_visitor_without_a_place_is_told_none() {
-    let standing = Standing {
+    let visitor_status = VisitorStatus {
         session: None,
         position: None,
         waiting: None,
         wait_seconds: None,
         enter_url: None,
-        ..standing(StandingState::Unavailable)
+        ..visitor_status(VisitorState::Unavailable)
     };
-    let page = page(&view(&standing));
+    let page = page(&view(&visitor_status));
     assert!(page.contains("data-vestibule=\"place\" aria-labelledby=\"place-label\" hidden"));
     assert!(!page.contains(">none<") && !page.contains("undefined") && !page.contains("<code>"));
     assert_eq!(data(&page)["status_url"], "/_vestibule/status?queue=acme-tour");
@@ -93,8 +93,8 @@ fn a_visitor_without_a_place_is_told_none() {
 
 #[test]
 fn the_script_is_told_where_to_ask_and_how_to_say_it() {
-    let standing = standing(StandingState::Waiting);
-    let told = data(&page(&PageView { language: Language::Welsh, ..view(&standing) }));
+    let visitor_status = visitor_status(VisitorState::Waiting);
+    let told = data(&page(&PageView { language: Language::Welsh, ..view(&visitor_status) }));
     let session = "6f1c2a54-9a57-408e-8043-6d7a3f0f9b11";
     assert_eq!(told["status_url"], format!("/_vestibule/status?queue=acme-tour&session={session}"));
     assert_eq!(told["away_url"], "/_vestibule/away?queue=acme-tour");
@@ -107,14 +107,14 @@ fn the_script_is_told_where_to_ask_and_how_to_say_it() {
 fn a_brand_cannot_write_markup_anywhere() {
     let evil = "</script><script>alert(1)</script>\" onload='x' <!--";
     for state in STATES {
-        let standing = Standing { enter_url: Some(format!("https://x/{evil}")), ..standing(state) };
+        let visitor_status = VisitorStatus { enter_url: Some(format!("https://x/{evil}")), ..visitor_status(state) };
         let page = page(&PageView {
             queue_name: evil,
             brand_name: evil,
             logo: Some("/x\" onerror=\"alert(1)"),
             nonce: "a\"b",
             asset_base: evil,
-            ..view(&standing)
+            ..view(&visitor_status)
         });
         assert!(!page.contains("<script>") && !page.contains("alert(1)</"), "{state:?}");
         let markup = page.split("id=\"vestibule-data\">").next().unwrap();
@@ -126,16 +126,17 @@ fn a_brand_cannot_write_markup_anywhere() {
 
 #[test]
 fn only_addresses_of_the_web_become_links() {
-    let standing = Standing { enter_url: Some("javascript:alert(1)".to_owned()), ..standing(StandingState::Admitted) };
-    let page = page(&PageView { logo: Some("data:image/png;base64,"), ..view(&standing) });
+    let visitor_status =
+        VisitorStatus { enter_url: Some("javascript:alert(1)".to_owned()), ..visitor_status(VisitorState::Admitted) };
+    let page = page(&PageView { logo: Some("data:image/png;base64,"), ..view(&visitor_status) });
     assert!(!page.contains("javascript:") && !page.contains("data:image/png"));
 }
 
 #[test]
 fn nothing_in_a_page_breaks_the_strict_policy() {
     for state in STATES {
-        let standing = standing(state);
-        let page = page(&view(&standing));
+        let visitor_status = visitor_status(state);
+        let page = page(&view(&visitor_status));
         assert!(!page.contains(" style=") && !page.contains(" onclick") && !page.contains("javascript:"), "{state:?}");
         assert_eq!(page.matches("<style").count(), page.matches("<style nonce=\"n0nce\"").count());
         for (_, rest) in page.match_indices("<script").map(|(at, _)| page.split_at(at)) {
@@ -174,8 +175,8 @@ fn the_style_sheet_knows_no_left_and_right() {
 fn a_page_with_its_script_stays_small() {
     for language in Language::ALL {
         for state in STATES {
-            let standing = standing(state);
-            let page = page(&PageView { language, ..view(&standing) });
+            let visitor_status = visitor_status(state);
+            let page = page(&PageView { language, ..view(&visitor_status) });
             let total = zipped(page.as_bytes()) + zipped(&queue_script().bytes);
             assert!(total <= 12 * 1024, "{language:?} {state:?}: {total}");
         }
@@ -206,56 +207,56 @@ fn pages_that_may_pass_retry_automatically() {
 
 #[test]
 fn a_site_that_is_down_shows_the_brand_and_how_long_the_session_is_kept() {
-    let standing = standing(StandingState::Admitted);
-    let code = format!("<code>{}</code>", standing.session.unwrap().support_code());
+    let visitor_status = visitor_status(VisitorState::Admitted);
+    let code = format!("<code>{}</code>", visitor_status.session.unwrap().support_code());
     for language in Language::ALL {
         for page in [PlainPage::OriginDown, PlainPage::OriginSlow] {
-            let view = PageView { language, kept_seconds: Some(540), ..view(&standing) };
+            let view = PageView { language, kept_seconds: Some(540), ..view(&visitor_status) };
             let html = Themes::built_in().error_page(None, page, &view).now_or_never().unwrap();
             assert!(html.contains("Acme") && html.contains(" 9 ") && html.contains(&code), "{language:?} {page:?}");
             assert!(html.contains("http-equiv=\"refresh\" content=\"10\""));
             assert!(!html.contains("{brand}") && !html.contains("<script"), "{language:?} {page:?}");
         }
     }
-    let outside = PageView { kept_seconds: None, refresh_seconds: 0, ..view(&standing) };
+    let outside = PageView { kept_seconds: None, refresh_seconds: 0, ..view(&visitor_status) };
     let html = Themes::built_in().error_page(None, PlainPage::OriginDown, &outside).now_or_never().unwrap();
     assert!(!html.contains("You’re admitted") && !html.contains("http-equiv"), "{html}");
 }
 
 #[test]
 fn a_newcomer_is_told_of_no_position_while_the_line_is_away() {
-    let standing = Standing { session: None, position: None, ..standing(StandingState::Unavailable) };
-    let html = page(&view(&standing));
+    let visitor_status = VisitorStatus { session: None, position: None, ..visitor_status(VisitorState::Unavailable) };
+    let html = page(&view(&visitor_status));
     assert!(html.contains(">One moment</h1>") && html.contains("you join the line when it is available"));
     assert!(html.contains("data-vestibule=\"keep\" hidden"), "{html}");
-    assert!(page(&view(&self::standing(StandingState::Unavailable))).contains(">Reconnecting</h1>"));
+    assert!(page(&view(&self::visitor_status(VisitorState::Unavailable))).contains(">Reconnecting</h1>"));
 }
 
 #[test]
 fn a_visitor_who_begins_again_is_told_why() {
     use vestibule_core::EndReason::{Ended, Expired, Reset};
     for (reason, text) in [(Ended, "has ended"), (Expired, "away for too long"), (Reset, "was reset")] {
-        let standing = Standing { reason: Some(reason), ..standing(StandingState::Waiting) };
-        assert!(page(&view(&standing)).contains(text), "{reason:?}");
+        let visitor_status = VisitorStatus { reason: Some(reason), ..visitor_status(VisitorState::Waiting) };
+        assert!(page(&view(&visitor_status)).contains(text), "{reason:?}");
     }
-    assert!(!page(&view(&standing(StandingState::Waiting))).contains("data-vestibule=\"reason\""));
+    assert!(!page(&view(&visitor_status(VisitorState::Waiting))).contains("data-vestibule=\"reason\""));
 }
 
 #[test]
 fn the_first_in_line_are_told_that_they_are_next() {
     for (position, next) in [(1, true), (4, true), (5, false)] {
-        let standing = Standing { position: Some(position), ..standing(StandingState::Waiting) };
-        assert_eq!(page(&view(&standing)).contains(">You’re next."), next, "{position}");
+        let visitor_status = VisitorStatus { position: Some(position), ..visitor_status(VisitorState::Waiting) };
+        assert_eq!(page(&view(&visitor_status)).contains(">You’re next."), next, "{position}");
     }
 }
 
 #[test]
 fn a_closed_queue_says_how_long_the_position_is_kept() {
-    let standing = Standing { position: None, ..standing(StandingState::Closed) };
-    let told = page(&PageView { kept_seconds: Some(420), ..view(&standing) });
+    let visitor_status = VisitorStatus { position: None, ..visitor_status(VisitorState::Closed) };
+    let told = page(&PageView { kept_seconds: Some(420), ..view(&visitor_status) });
     assert!(told.contains(">We keep your position for 7 minutes.<"), "{told}");
     assert_eq!(data(&told)["kept_seconds"], 420);
-    assert!(!page(&view(&standing)).contains("We keep your position for"));
+    assert!(!page(&view(&visitor_status)).contains("We keep your position for"));
 }
 
 #[test]
@@ -268,8 +269,8 @@ fn an_answer_that_is_too_large_is_told_with_the_limit() {
 
 #[test]
 fn a_closed_queue_shows_the_closed_page_without_a_place() {
-    let standing = standing(StandingState::Waiting);
-    let page = Themes::built_in().closed_page(None, &view(&standing)).now_or_never().unwrap();
+    let visitor_status = visitor_status(VisitorState::Waiting);
+    let page = Themes::built_in().closed_page(None, &view(&visitor_status)).now_or_never().unwrap();
     assert!(page.contains("data-state=\"closed\"") && page.contains("Closed for now"));
     assert!(!page.contains("1,234"));
 }

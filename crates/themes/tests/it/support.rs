@@ -1,18 +1,18 @@
 //! What the tests of pages share.
 
-use vestibule_core::{Standing, StandingState, WaitSeconds};
+use vestibule_core::{VisitorState, VisitorStatus, WaitSeconds};
 use vestibule_themes::{Language, PageView};
 
-pub(crate) const STATES: [StandingState; 5] = [
-    StandingState::Waiting,
-    StandingState::Admitted,
-    StandingState::Paused,
-    StandingState::Closed,
-    StandingState::Unavailable,
+pub(crate) const STATES: [VisitorState; 5] = [
+    VisitorState::Waiting,
+    VisitorState::Admitted,
+    VisitorState::Paused,
+    VisitorState::Closed,
+    VisitorState::Unavailable,
 ];
 
-pub(crate) fn standing(state: StandingState) -> Standing {
-    Standing {
+pub(crate) fn visitor_status(state: VisitorState) -> VisitorStatus {
+    VisitorStatus {
         queue: "acme-tour".parse().unwrap(),
         session: Some("6f1c2a54-9a57-408e-8043-6d7a3f0f9b11".parse().unwrap()),
         state,
@@ -29,9 +29,9 @@ pub(crate) fn standing(state: StandingState) -> Standing {
     }
 }
 
-pub(crate) fn view(standing: &Standing) -> PageView<'_> {
+pub(crate) fn view(visitor_status: &VisitorStatus) -> PageView<'_> {
     PageView {
-        standing,
+        visitor_status,
         queue_name: "World tour",
         brand_name: "Acme",
         colour: "#c2185b".parse().ok(),

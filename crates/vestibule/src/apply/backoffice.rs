@@ -67,7 +67,7 @@ pub(super) async fn apply(options: &ApplyOptions, document: &Document) -> anyhow
 
 /// Says what was written and what was not.
 fn told(done: &Value) -> ExitCode {
-    let left = items(&done["left"], "");
+    let left = items(&done["skipped"], "");
     for id in ["queues", "removed"].iter().flat_map(|kind| items(&done["plan"], kind)).map(id_of) {
         if !left.iter().any(|left| id_of(left) == id) {
             println!("queue {id}: done");
@@ -144,10 +144,10 @@ impl Backoffice {
 fn refusal(status: u16, body: &Value) -> String {
     let errors = items(body, "errors");
     if !errors.is_empty() {
-        let lines = errors.iter().map(|it| format!("  {}: {}", text(&it["field"]), text(&it["message"])));
+        let lines = errors.iter().map(|it| format!("  {}: {}", text(&it["field"]), text(&it["detail"])));
         return format!("the backoffice refused the file:\n{}", lines.collect::<Vec<_>>().join("\n"));
     }
-    match body["error"]["message"].as_str() {
+    match body["detail"].as_str() {
         Some(message) => format!("the backoffice refused with status {status}: {message}"),
         None => format!("--to leads to no backoffice: status {status}"),
     }

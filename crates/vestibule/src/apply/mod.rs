@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use vestibule_admin::{Via, audit_queue, audit_tenant};
-use vestibule_core::records::Records;
+use vestibule_core::records::RecordStore;
 use vestibule_core::{PutMode, PutOutcome, Store, StoreError};
 use vestibule_http::open_store_and_records;
 
@@ -61,7 +61,7 @@ fn confirmed() -> anyhow::Result<bool> {
 }
 
 /// Writes and audits what was planned; a queue that somebody else changed meanwhile is left as it is and named.
-async fn carry_out(store: &dyn Store, records: &dyn Records, plan: &Plan) -> anyhow::Result<ExitCode> {
+async fn carry_out(store: &dyn Store, records: &dyn RecordStore, plan: &Plan) -> anyhow::Result<ExitCode> {
     let mut refused = 0_usize;
     let via = Via::CommandLine;
     let tenants = store.tenants().await.context("the tenants could not be read")?;

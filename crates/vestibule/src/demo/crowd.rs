@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use tracing::debug;
-use vestibule_core::StandingState;
+use vestibule_core::VisitorState;
 
 use super::habits::{Ending, Habits, Mind, Patience, Plan};
 use super::queue::ACTIVE_TTL;
@@ -58,7 +58,7 @@ pub(super) async fn wait(visitor: &mut Visitor, patience: Patience) -> anyhow::R
             visitor.close().await?;
             let Patience::LooksAway { during, .. } = patience else { return Ok(false) };
             sleep(during).await;
-            temper = Temper::of(Patience::Stays);
+            temper = Temper::of(Patience::StayCounts);
             sight = visitor.open("/").await?;
         } else {
             sleep(again).await;
@@ -68,12 +68,12 @@ pub(super) async fn wait(visitor: &mut Visitor, patience: Patience) -> anyhow::R
     Ok(true)
 }
 
-/// Asks for the standing, and goes in if it is time.
+/// Asks for the visitor status, and goes in if it is time.
 async fn look(visitor: &mut Visitor) -> anyhow::Result<Sight> {
-    let standing = visitor.standing().await?;
-    match standing.state {
-        StandingState::Admitted => visitor.open("/").await,
-        _ => Ok(Sight::Line { again: Duration::from_secs(standing.poll_after) }),
+    let visitor_status = visitor.visitor_status().await?;
+    match visitor_status.state {
+        VisitorState::Admitted => visitor.open("/").await,
+        _ => Ok(Sight::Line { again: Duration::from_secs(visitor_status.poll_after) }),
     }
 }
 
@@ -83,7 +83,7 @@ struct Temper(Option<Instant>);
 impl Temper {
     fn of(patience: Patience) -> Self {
         match patience {
-            Patience::Stays => Self(None),
+            Patience::StayCounts => Self(None),
             Patience::LooksAway { after, .. } | Patience::GivesUp { after } => Self(Some(Instant::now() + after)),
         }
     }

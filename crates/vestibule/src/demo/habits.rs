@@ -42,8 +42,8 @@ impl Default for Habits {
 /// How somebody's wait goes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Patience {
-    /// Stays until let in.
-    Stays,
+    /// StayCounts until let in.
+    StayCounts,
     /// Closes the page after a while, and opens it again later: the ticket holds the place.
     LooksAway { after: Duration, during: Duration },
     /// Closes the page after a while, and that is it.
@@ -125,7 +125,7 @@ impl Mind {
 
     /// What the visitor does next.
     pub(super) fn plan(&mut self) -> Plan {
-        let patience = if self.chance(self.habits.closes_page) { self.closes_page() } else { Patience::Stays };
+        let patience = if self.chance(self.habits.closes_page) { self.closes_page() } else { Patience::StayCounts };
         let ending = match self.random.random::<f64>() {
             drawn if drawn < self.habits.closes_shop => Ending::Closes,
             drawn if drawn < 0.6 => Ending::Buys,
@@ -173,7 +173,7 @@ mod tests {
     fn most_wait_and_leave_and_a_few_just_close_the_page() {
         let plans = plans(7, 4000);
         let share = |of: &dyn Fn(&Plan) -> bool| plans.iter().filter(|plan| of(plan)).count() as f64 / 4000.0;
-        assert!((0.85..0.91).contains(&share(&|plan| plan.patience == Patience::Stays)));
+        assert!((0.85..0.91).contains(&share(&|plan| plan.patience == Patience::StayCounts)));
         assert!((0.02..0.06).contains(&share(&|plan| plan.ending == Ending::Closes)));
         assert!((0.02..0.06).contains(&share(&|plan| matches!(plan.patience, Patience::GivesUp { .. }))));
         assert!(plans.iter().all(|plan| (5..=25).contains(&plan.shopping.as_secs())));

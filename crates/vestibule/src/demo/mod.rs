@@ -18,7 +18,7 @@ use anyhow::Context as _;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 use vestibule_admin::{AdminParts, NewOperator, bootstrap};
-use vestibule_core::records::Records;
+use vestibule_core::records::RecordStore;
 use vestibule_core::settings::Document;
 use vestibule_core::{MemoryRecords, MemoryStore, Store, SystemClock};
 use vestibule_http::{Directory, LogFormat, ThemesConfig, init_telemetry, open_publisher, open_themes};
@@ -76,7 +76,7 @@ impl Demo {
         let shop = Server::bind(&Listen::Tcp((Ipv4Addr::LOCALHOST, 0).into()))?;
         let document = document(shop.tcp_address().context("the shop has no address")?)?;
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(SystemClock::new()));
-        let records: Arc<dyn Records> = Arc::new(MemoryRecords::new(SystemClock::new()));
+        let records: Arc<dyn RecordStore> = Arc::new(MemoryRecords::new(SystemClock::new()));
         let Document { tenants, queues, .. } = document;
         let directory = Arc::new(Directory::new(store.clone(), tenants.clone(), queues.clone()));
         directory.apply(&tenants, &queues, &[]).await?;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use serde_json::json;
-use vestibule_core::settings::{Document, parse_document};
+use vestibule_core::settings::{Document, parse_settings_document};
 use vestibule_core::{PassSigner, QueueId, Store, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
 use vestibule_http::{Directory, STORE_TIMEOUT};
@@ -34,7 +34,7 @@ pub(super) fn document(quota: u64, shop: SocketAddr) -> anyhow::Result<Document>
             "handover": { "kind": "proxy", "origin": format!("http://{shop}") },
         }],
     });
-    parse_document(&document).map_err(|errors| {
+    parse_settings_document(&document).map_err(|errors| {
         let named: Vec<String> = errors.iter().map(ToString::to_string).collect();
         anyhow::anyhow!("{}", named.join("; "))
     })

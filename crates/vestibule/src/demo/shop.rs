@@ -16,7 +16,7 @@ const ICON: &str = include_str!("shop/icon.svg");
 const DATES: [&str; 4] =
     ["Thursday 4 June, 19:00", "Friday 5 June, 19:00", "Saturday 6 June, 18:00", "Sunday 7 June, 17:00"];
 /// Names of the areas, and their prices in euros.
-const AREAS: [(&str, usize); 3] = [("Standing", 38), ("Balcony", 46), ("Stalls", 52)];
+const AREAS: [(&str, usize); 3] = [("VisitorStatus", 38), ("Balcony", 46), ("Stalls", 52)];
 /// Most tickets of one order.
 const COUNT_MAX: usize = 6;
 

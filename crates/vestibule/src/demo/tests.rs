@@ -16,7 +16,7 @@ use super::*;
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
 const QUICK: Plan = Plan {
-    patience: Patience::Stays,
+    patience: Patience::StayCounts,
     shopping: Duration::from_millis(100),
     ending: Ending::Buys,
     pause: Duration::from_millis(100),
@@ -90,7 +90,7 @@ async fn a_shop_for_one_is_entered_in_the_order_of_arrival() {
         assert_eq!(sight == Sight::Shop, number == 0, "only the first finds the shop empty");
         let entered = entered.clone();
         visitors.spawn(async move {
-            assert!(crowd::wait(&mut visitor, Patience::Stays).await.unwrap());
+            assert!(crowd::wait(&mut visitor, Patience::StayCounts).await.unwrap());
             entered.lock().await.push(number);
             visitor.leave().await.unwrap();
         });
@@ -106,7 +106,7 @@ async fn a_shop_without_a_crowd_is_entered_at_once_and_sells() {
     crowd::visit(&mut visitor, &QUICK).await.unwrap();
     visitor.forget();
     visitor.open("/").await.unwrap();
-    let entered = timeout(WAIT_MAX, crowd::wait(&mut visitor, Patience::Stays)).await.unwrap();
+    let entered = timeout(WAIT_MAX, crowd::wait(&mut visitor, Patience::StayCounts)).await.unwrap();
     assert!(entered.unwrap(), "the slot of the visitor who bought is free again");
 }
 

@@ -11,7 +11,7 @@ use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use vestibule_core::Standing;
+use vestibule_core::VisitorStatus;
 
 use super::queue::QUEUE;
 
@@ -70,13 +70,13 @@ impl Visitor {
         Ok(())
     }
 
-    /// Asks for the standing, as the queue page does.
-    pub(super) async fn standing(&mut self) -> anyhow::Result<Standing> {
+    /// Asks for the visitor status, as the queue page does.
+    pub(super) async fn visitor_status(&mut self) -> anyhow::Result<VisitorStatus> {
         self.own(Method::GET, "status").await
     }
 
     /// Keeps the place, as the page of a shop does.
-    pub(super) async fn keepalive(&mut self) -> anyhow::Result<Standing> {
+    pub(super) async fn keepalive(&mut self) -> anyhow::Result<VisitorStatus> {
         self.own(Method::POST, "keepalive").await
     }
 
@@ -95,7 +95,7 @@ impl Visitor {
         self.cookie = None;
     }
 
-    async fn own(&mut self, method: Method, endpoint: &str) -> anyhow::Result<Standing> {
+    async fn own(&mut self, method: Method, endpoint: &str) -> anyhow::Result<VisitorStatus> {
         let answer = self.send(method, &own_path(endpoint), "application/json").await?;
         serde_json::from_slice(answer.body()).with_context(|| format!("{endpoint} answered {}", answer.status()))
     }

@@ -7,17 +7,17 @@ use utoipa::ToSchema;
 
 use crate::access::{Caller, Operator, PASSWORD_MAX, SignIn, Throttle, is_password, set_cookie};
 use crate::api::account::sign_in::Whence;
-use crate::audit::Deed;
+use crate::audit::AuditEventBuilder;
 use crate::body::{JsonBody, read, wrong};
+use crate::codes::Code;
 use crate::problem::Problem;
 use crate::state::Admin;
-use crate::wording::Wording;
 
 /// The old password and the new one.
 #[derive(ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes a body that is read field by field")]
-pub(crate) struct NewPassword {
+pub(crate) struct PasswordChange {
     /// The password until now.
     #[schema(format = Password, max_length = 256)]
     current: String,
@@ -26,14 +26,14 @@ pub(crate) struct NewPassword {
     new: String,
 }
 
-/// Changes the own password
+/// Change your password
 ///
 /// Ends all other sign-ins of this operator. API tokens can't do this.
-#[utoipa::path(put, path = "/sign-in/password", tag = "account", request_body = NewPassword,
+#[utoipa::path(put, path = "/sign-in/password", tag = "account", request_body = PasswordChange,
     responses(
         (status = 204, description = "Changed", headers(("Set-Cookie" = String))),
-        (status = 409, description = "Somebody else changed this operator at the same moment", body = crate::problem::ErrorBody),
-        (status = 429, description = "Failed too often; `Retry-After` says when to try again", body = crate::problem::ErrorBody),
+        (status = 409, description = "Someone else changed this operator at the same time"),
+        (status = 429, description = "Too many attempts; `Retry-After` says when to try again"),
     ))]
 pub(crate) async fn change_password(
     State(admin): State<Admin>,
@@ -43,27 +43,24 @@ pub(crate) async fn change_password(
 ) -> Result<impl IntoResponse, Problem> {
     let text = |value: &Value| value.as_str().filter(|text| text.len() <= PASSWORD_MAX).map(str::to_owned);
     let (current, new) = read(&body, |fields| {
-        let current = fields.secret("current", true, Wording::Password, text);
-        (
-            current,
-            fields.secret("new", true, Wording::NewPassword, |value| text(value).filter(|text| is_password(text))),
-        )
+        let current = fields.secret("current", true, Code::Password, text);
+        (current, fields.secret("new", true, Code::NewPassword, |value| text(value).filter(|text| is_password(text))))
     })?;
     let (Some(current), Some(new)) = (current, new) else { return Err(Problem::WrongPassword) };
-    let Some(sign_in) = &caller.sign_in else { return Err(Problem::NotAllowed(Wording::SignedInOperator)) };
+    let Some(sign_in) = &caller.sign_in else { return Err(Problem::PermissionDenied(Code::SignedInOperator)) };
     let (records, now) = (&*admin.records, admin.now().await?);
     let throttle = Throttle::of(&caller.operator, whence.address());
     throttle.attempt(records, now).await?;
     let found = Operator::load(records, &caller.operator).await?;
-    let Some((mut operator, revision)) = found else { return Err(Problem::GoodNoMore) };
+    let Some((mut operator, revision)) = found else { return Err(Problem::CredentialInvalid) };
     if !admin.passwords.matches(&current, operator.password.clone()).await? {
-        return Err(wrong("current", Wording::NotThePassword));
+        return Err(wrong("current", Code::NotThePassword));
     }
     throttle.succeeded(records).await?;
     operator.password = Some(admin.passwords.hash(&new).await?);
     operator.password_at = now;
     let stored = operator.store(records, &caller.operator, revision).await;
-    Deed::of(&caller, "account.change_password").concluded(&admin, stored).await?;
+    AuditEventBuilder::of(&caller, "account.change_password").concluded(&admin, stored).await?;
     let begun = SignIn::begin(records, caller.operator.clone(), now, sign_in.method, now).await;
     let secret = begun.map_err(Problem::of_write)?;
     Ok((StatusCode::NO_CONTENT, AppendHeaders([(SET_COOKIE, set_cookie(Some(&secret), whence.https()))])))

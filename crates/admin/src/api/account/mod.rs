@@ -1,13 +1,13 @@
 //! Signing in and out.
 
 mod change_password;
-mod prove;
-mod provider;
+mod confirm_password;
+mod methods;
+mod oidc;
+mod principal;
 mod sign_in;
 mod sign_out;
 mod totp;
-mod ways;
-mod who;
 
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -16,11 +16,11 @@ use crate::state::Admin;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new()
-        .routes(routes!(sign_in::sign_in, who::who_am_i, sign_out::sign_out))
+        .routes(routes!(sign_in::sign_in, principal::get_current_principal, sign_out::sign_out))
         .routes(routes!(change_password::change_password))
-        .routes(routes!(prove::prove_password))
-        .routes(routes!(totp::begin_totp_setup, totp::confirm_totp_setup, totp::remove_own_totp))
-        .routes(routes!(ways::list_sign_in_ways))
-        .routes(routes!(provider::begin_at_provider))
-        .routes(routes!(provider::end_at_provider))
+        .routes(routes!(confirm_password::confirm_password))
+        .routes(routes!(totp::start_totp_setup, totp::confirm_totp_setup, totp::remove_own_totp))
+        .routes(routes!(methods::list_sign_in_methods))
+        .routes(routes!(oidc::start_oidc))
+        .routes(routes!(oidc::complete_oidc))
 }

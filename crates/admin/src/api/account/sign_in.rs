@@ -8,21 +8,21 @@ use http::request::Parts;
 use serde_json::Value;
 use tracing::warn;
 use utoipa::ToSchema;
-use vestibule_core::records::{Note, NoteKind};
+use vestibule_core::records::{EphemeralKey, EphemeralKind};
 use vestibule_http::request_origin;
 
 use crate::access::{
     CODE_MAX, CodeKind, Operator, OperatorName, PASSWORD_MAX, SignIn, SignInMethod, Throttle, set_cookie,
 };
-use crate::api::account::who::Account;
-use crate::audit::Deed;
+use crate::api::account::principal::CurrentPrincipal;
+use crate::audit::AuditEventBuilder;
 use crate::body::{JsonBody, read};
+use crate::codes::Code;
 use crate::peer::PeerAddress;
 use crate::problem::Problem;
-use crate::request_id::RequestId;
+use crate::response_headers::RequestId;
 use crate::secret::hash;
 use crate::state::Admin;
-use crate::wording::Wording;
 
 /// Seconds within which failed sign-ins are counted.
 const FAILURES_WITHIN: u64 = 3600;
@@ -76,16 +76,16 @@ impl FromRequestParts<Admin> for Whence {
     }
 }
 
-/// Signs in
+/// Sign in
 ///
 /// Answers with a cookie that a browser keeps. Whoever fails too often is slowed down. An operator with TOTP gets 401 with
 /// `code_required` after the password; send the same again with a `code`. Every code is accepted once.
 #[utoipa::path(post, path = "/sign-in", tag = "account", request_body = Credentials, security(()),
     responses(
-        (status = 200, description = "Signed in", body = Account, headers(("Set-Cookie" = String))),
-        (status = 401, description = "Name, password or code are wrong, or a code is missing", body = crate::problem::ErrorBody),
-        (status = 409, description = "Somebody else changed this operator at the same moment", body = crate::problem::ErrorBody),
-        (status = 429, description = "Failed too often; `Retry-After` says when to try again", body = crate::problem::ErrorBody),
+        (status = 200, description = "Signed in", body = CurrentPrincipal, headers(("Set-Cookie" = String))),
+        (status = 401, description = "Name, password or code are wrong, or a code is missing"),
+        (status = 409, description = "Someone else changed this operator at the same time"),
+        (status = 429, description = "Too many attempts; `Retry-After` says when to try again"),
     ))]
 pub(crate) async fn sign_in(
     State(admin): State<Admin>,
@@ -94,9 +94,9 @@ pub(crate) async fn sign_in(
 ) -> Result<impl IntoResponse, Problem> {
     let (name, password, code) = read(&body, |fields| {
         let text = |value: &Value, most: usize| value.as_str().filter(|text| text.len() <= most).map(str::to_owned);
-        let name = fields.required("name", Wording::OperatorName, |value| value.as_str()?.parse::<OperatorName>().ok());
-        let password = fields.secret("password", true, Wording::Password, |value| text(value, PASSWORD_MAX));
-        (name, password, fields.secret("code", false, Wording::Code, |value| text(value, CODE_MAX)))
+        let name = fields.required("name", Code::OperatorName, |value| value.as_str()?.parse::<OperatorName>().ok());
+        let password = fields.secret("password", true, Code::Password, |value| text(value, PASSWORD_MAX));
+        (name, password, fields.secret("code", false, Code::AuthenticationCode, |value| text(value, CODE_MAX)))
     })?;
     let (Some(name), Some(password)) = (name, password) else { return Err(Problem::WrongPassword) };
     let records = &*admin.records;
@@ -130,14 +130,14 @@ pub(crate) async fn sign_in(
     throttle.succeeded(records).await?;
     let method = if accepted.is_some() { SignInMethod::PasswordAndTotp } else { SignInMethod::Password };
     let secret = SignIn::begin(records, name.clone(), operator.password_at, method, now).await?;
-    let deed = Deed::unknown("account.sign_in", &whence.request.0, Some(name.to_string()));
-    let deed = match accepted {
-        Some(CodeKind::Recovery(left)) => deed.with("recovery_codes_left", left),
-        Some(CodeKind::Totp) | None => deed,
+    let event = AuditEventBuilder::unknown("account.sign_in", &whence.request.0, Some(name.to_string()));
+    let event = match accepted {
+        Some(CodeKind::Recovery(left)) => event.with("recovery_codes_left", left),
+        Some(CodeKind::Totp) | None => event,
     };
-    deed.log(&admin).await;
+    event.log(&admin).await;
     let cookie = set_cookie(Some(&secret), whence.https);
-    let account = Account::of(&name, &operator.scope, operator.totp_status(method, admin.require_totp));
+    let account = CurrentPrincipal::of(&name, &operator.scope, operator.totp_status(method, admin.require_totp));
     Ok((AppendHeaders([(SET_COOKIE, cookie)]), Json(account)))
 }
 
@@ -145,10 +145,11 @@ pub(crate) async fn sign_in(
 /// can't fill the log. Under names that nobody has they are counted together, and what was typed is kept nowhere.
 async fn audit_failure(admin: &Admin, whence: &Whence, name: Option<&OperatorName>) {
     let id = hash(name.map_or("", OperatorName::as_str));
-    let count = admin.records.count(&Note::new(NoteKind::FailedSignIns, id), FAILURES_WITHIN).await;
+    let count = admin.records.count(&EphemeralKey::new(EphemeralKind::FailedSignIns, id), FAILURES_WITHIN).await;
     let Ok(count) = count.inspect_err(|error| warn!(%error, "a failed sign-in could not be counted")) else { return };
     if 10_u64.pow(count.max(1).ilog10()) == count {
-        let deed = Deed::unknown("account.sign_in_failed", whence.request(), name.map(ToString::to_string));
-        deed.with("failures", count).log(admin).await;
+        let event =
+            AuditEventBuilder::unknown("account.sign_in_failed", whence.request(), name.map(ToString::to_string));
+        event.with("failures", count).log(admin).await;
     }
 }

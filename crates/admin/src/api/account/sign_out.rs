@@ -5,11 +5,11 @@ use http::header::SET_COOKIE;
 
 use crate::access::{Caller, set_cookie};
 use crate::api::account::sign_in::Whence;
-use crate::audit::Deed;
+use crate::audit::AuditEventBuilder;
 use crate::problem::Problem;
 use crate::state::Admin;
 
-/// Signs out
+/// Sign out
 ///
 /// Ends the sign-in of the cookie. With an API token nothing happens.
 #[utoipa::path(delete, path = "/sign-in", tag = "account",
@@ -21,7 +21,7 @@ pub(crate) async fn sign_out(
 ) -> Result<impl IntoResponse, Problem> {
     if let Some(sign_in) = &caller.sign_in {
         sign_in.end(&*admin.records).await?;
-        Deed::of(&caller, "account.sign_out").log(&admin).await;
+        AuditEventBuilder::of(&caller, "account.sign_out").log(&admin).await;
     }
     Ok((StatusCode::NO_CONTENT, AppendHeaders([(SET_COOKIE, set_cookie(None, whence.https()))])))
 }

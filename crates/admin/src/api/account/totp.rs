@@ -10,19 +10,19 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use vestibule_core::StoreError;
-use vestibule_core::records::{Note, NoteKind};
+use vestibule_core::records::{EphemeralKey, EphemeralKind};
 
 use crate::access::{
     CODE_MAX, Caller, Operator, OperatorName, OperatorTotp, PASSWORD_MAX, SignIn, SignInMethod, Throttle, TotpSecret,
     set_cookie,
 };
 use crate::api::account::sign_in::Whence;
-use crate::audit::Deed;
+use crate::audit::AuditEventBuilder;
 use crate::body::{JsonBody, read, wrong};
-use crate::problem::{ErrorBody, Problem};
+use crate::codes::Code;
+use crate::problem::Problem;
 use crate::secret::hash;
 use crate::state::Admin;
-use crate::wording::Wording;
 
 /// Seconds within which a set-up must be confirmed.
 const SETUP_TTL: u64 = 600;
@@ -35,19 +35,19 @@ pub(crate) struct TotpSetup {
     /// The same as an `otpauth://` URI.
     uri: String,
     /// The URI as a QR code.
-    qr_code: QrImage,
+    qr_code: QrCodeImage,
 }
 
 /// A QR code, to be drawn dark on light with a margin of four modules.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct QrImage {
+pub(crate) struct QrCodeImage {
     /// Modules on each side.
     size: usize,
     /// The dark modules as an SVG path in units of one module.
     path: String,
 }
 
-impl QrImage {
+impl QrCodeImage {
     fn of(text: &str) -> Result<Self, StoreError> {
         let code = QrCode::new(text).map_err(|error| StoreError::Corrupt(format!("a QR code: {error}")))?;
         let size = code.width();
@@ -78,32 +78,32 @@ pub(crate) struct RecoveryCodes {
     recovery_codes: Vec<String>,
 }
 
-/// Starts to set up TOTP
+/// Start TOTP setup
 ///
 /// Makes a secret for an authenticator app. It is active once `PUT /sign-in/totp` confirms it, within ten minutes. API tokens
 /// can't do this.
 #[utoipa::path(post, path = "/sign-in/totp", tag = "account",
     responses(
         (status = 200, description = "The secret", body = TotpSetup),
-        (status = 409, description = "TOTP is set up already", body = ErrorBody),
+        (status = 409, description = "TOTP is set up already"),
     ))]
-pub(crate) async fn begin_totp_setup(State(admin): State<Admin>, caller: Caller) -> Result<Json<TotpSetup>, Problem> {
+pub(crate) async fn start_totp_setup(State(admin): State<Admin>, caller: Caller) -> Result<Json<TotpSetup>, Problem> {
     without_totp(&admin, &caller).await?;
     let secret = TotpSecret::generate();
-    admin.records.put_note(&setup(&caller.operator), secret.text(), SETUP_TTL).await?;
+    admin.records.set_ephemeral(&setup(&caller.operator), secret.text(), SETUP_TTL).await?;
     let uri = secret.uri(&caller.operator)?;
-    Ok(Json(TotpSetup { secret: secret.text().to_owned(), qr_code: QrImage::of(&uri)?, uri }))
+    Ok(Json(TotpSetup { secret: secret.text().to_owned(), qr_code: QrCodeImage::of(&uri)?, uri }))
 }
 
-/// Confirms TOTP
+/// Confirm TOTP setup
 ///
 /// Takes the password and a first code. From now on a sign-in with the password needs a code as well. Ends all other sign-ins
 /// with the password alone, and answers with recovery codes that are shown this once.
 #[utoipa::path(put, path = "/sign-in/totp", tag = "account", request_body = TotpConfirmation,
     responses(
         (status = 200, description = "TOTP is active", body = RecoveryCodes, headers(("Set-Cookie" = String))),
-        (status = 409, description = "TOTP is set up already, or no set-up is waiting for a code", body = ErrorBody),
-        (status = 429, description = "Failed too often; `Retry-After` says when to try again", body = ErrorBody),
+        (status = 409, description = "TOTP is set up already, or no set-up is waiting for a code"),
+        (status = 429, description = "Too many attempts; `Retry-After` says when to try again"),
     ))]
 pub(crate) async fn confirm_totp_setup(
     State(admin): State<Admin>,
@@ -113,8 +113,8 @@ pub(crate) async fn confirm_totp_setup(
 ) -> Result<impl IntoResponse, Problem> {
     let text = |value: &Value, most: usize| value.as_str().filter(|text| text.len() <= most).map(str::to_owned);
     let (password, code) = read(&body, |fields| {
-        let password = fields.secret("password", true, Wording::Password, |value| text(value, PASSWORD_MAX));
-        (password, fields.secret("code", true, Wording::Code, |value| text(value, CODE_MAX)))
+        let password = fields.secret("password", true, Code::Password, |value| text(value, PASSWORD_MAX));
+        (password, fields.secret("code", true, Code::AuthenticationCode, |value| text(value, CODE_MAX)))
     })?;
     let (Some(password), Some(code)) = (password, code) else { return Err(Problem::WrongPassword) };
     let (mut operator, revision) = without_totp(&admin, &caller).await?;
@@ -124,38 +124,38 @@ pub(crate) async fn confirm_totp_setup(
     let throttle = Throttle::of(&caller.operator, whence.address());
     throttle.attempt(records, now).await?;
     if !admin.passwords.matches(&password, operator.password.clone()).await? {
-        Deed::of(&caller, "account.proof_failed").log(&admin).await;
-        return Err(wrong("password", Wording::NotThePassword));
+        AuditEventBuilder::of(&caller, "account.confirm_password_failed").log(&admin).await;
+        return Err(wrong("password", Code::NotThePassword));
     }
     let confirmed = OperatorTotp::confirm(TotpSecret::kept(secret), &code, now)?;
-    let Some((totp, recovery_codes)) = confirmed else { return Err(wrong("code", Wording::NotTheCode)) };
+    let Some((totp, recovery_codes)) = confirmed else { return Err(wrong("code", Code::NotTheCode)) };
     throttle.succeeded(records).await?;
     operator.totp = Some(totp);
     let stored = operator.store(records, &caller.operator, revision).await;
-    Deed::of(&caller, "account.set_up_totp").concluded(&admin, stored).await?;
-    records.take_note(&note).await.map_err(Problem::of_write)?;
+    AuditEventBuilder::of(&caller, "account.enable_totp").concluded(&admin, stored).await?;
+    records.take_ephemeral(&note).await.map_err(Problem::of_write)?;
     let method = SignInMethod::PasswordAndTotp;
     let begun = SignIn::begin(records, caller.operator.clone(), operator.password_at, method, now).await;
     let cookie = set_cookie(Some(&begun.map_err(Problem::of_write)?), whence.https());
     Ok((AppendHeaders([(SET_COOKIE, cookie)]), Json(RecoveryCodes { recovery_codes })))
 }
 
-/// Turns TOTP off
+/// Turn off TOTP
 ///
 /// Takes an operator who signed in or gave their password within the last five minutes (`POST /sign-in/proof`); API tokens
 /// can't do this.
 #[utoipa::path(delete, path = "/sign-in/totp", tag = "account",
     responses(
         (status = 204, description = "TOTP is off"),
-        (status = 409, description = "Somebody else changed this operator at the same moment", body = ErrorBody),
+        (status = 409, description = "Someone else changed this operator at the same time"),
     ))]
 pub(crate) async fn remove_own_totp(State(admin): State<Admin>, caller: Caller) -> Result<StatusCode, Problem> {
     caller.gave_password(admin.now().await?)?;
     let found = Operator::load(&*admin.records, &caller.operator).await?;
-    let Some((mut operator, revision)) = found else { return Err(Problem::GoodNoMore) };
+    let Some((mut operator, revision)) = found else { return Err(Problem::CredentialInvalid) };
     if operator.totp.take().is_some() {
         let stored = operator.store(&*admin.records, &caller.operator, revision).await;
-        Deed::of(&caller, "account.remove_totp").concluded(&admin, stored).await?;
+        AuditEventBuilder::of(&caller, "account.disable_totp").concluded(&admin, stored).await?;
     }
     Ok(StatusCode::NO_CONTENT)
 }
@@ -163,12 +163,12 @@ pub(crate) async fn remove_own_totp(State(admin): State<Admin>, caller: Caller) 
 /// The operator who asks, if they signed in, have a password and have no TOTP yet.
 async fn without_totp(admin: &Admin, caller: &Caller) -> Result<(Operator, u64), Problem> {
     if caller.sign_in.is_none() {
-        return Err(Problem::NotAllowed(Wording::SignedInOperator));
+        return Err(Problem::PermissionDenied(Code::SignedInOperator));
     }
     let found = Operator::load(&*admin.records, &caller.operator).await?;
-    let Some((operator, revision)) = found else { return Err(Problem::GoodNoMore) };
+    let Some((operator, revision)) = found else { return Err(Problem::CredentialInvalid) };
     if operator.password.is_none() {
-        return Err(Problem::NotAllowed(Wording::OperatorWithPassword));
+        return Err(Problem::PermissionDenied(Code::OperatorWithPassword));
     }
     if operator.totp.is_some() {
         return Err(Problem::TotpExists);
@@ -176,8 +176,8 @@ async fn without_totp(admin: &Admin, caller: &Caller) -> Result<(Operator, u64),
     Ok((operator, revision))
 }
 
-fn setup(operator: &OperatorName) -> Note {
-    Note::new(NoteKind::TotpSetup, hash(operator.as_str()))
+fn setup(operator: &OperatorName) -> EphemeralKey {
+    EphemeralKey::new(EphemeralKind::TotpSetup, hash(operator.as_str()))
 }
 
 #[cfg(test)]
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn qr_code_has_its_three_finder_patterns() {
-        let image = QrImage::of("otpauth://totp/Vestibule:zoe?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ").unwrap();
+        let image = QrCodeImage::of("otpauth://totp/Vestibule:zoe?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ").unwrap();
         assert_eq!((image.size - 17) % 4, 0);
         let last = image.size - 1;
         for (x, y) in [(0, 0), (last, 0), (0, last)] {

@@ -5,21 +5,21 @@ use http::header::ETAG;
 use serde_json::json;
 
 use crate::access::Caller;
-use crate::problem::{ErrorBody, Problem};
+use crate::problem::Problem;
 use crate::query::Segments;
 use crate::queues::{Meant, change, etag, operated};
 use crate::schema::QueueSettings;
 use crate::state::Admin;
 
-/// Drains a queue
+/// Drain a queue
 ///
 /// Ends a sale in good order: nobody joins any more, everybody who waits is let in, first come, first served, and then the
 /// queue closes by itself. The mode `draining`; any other mode ends it. How long it takes stands in the queue's numbers.
 #[utoipa::path(post, path = "/queues/{queue}/drain", tag = "actions",
-    params(("queue" = String, Path, description = "Id of the queue")),
+    params(("queue" = String, Path, description = "ID of the queue")),
     responses(
-        (status = 200, description = "The settings as they are now", body = QueueSettings, headers(("ETag" = String))),
-        (status = 409, description = "Others change it at this very moment", body = ErrorBody),
+        (status = 200, description = "The current settings", body = QueueSettings, headers(("ETag" = String))),
+        (status = 409, description = "Someone else is changing it"),
     ))]
 pub(crate) async fn drain_queue(
     State(admin): State<Admin>,

@@ -1,7 +1,7 @@
 //! What operators do in the heat of a sale: in force on the next request.
 
+mod controls;
 mod drain;
-mod levers;
 mod release;
 mod reset;
 
@@ -12,7 +12,7 @@ use crate::state::Admin;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new()
-        .routes(routes!(levers::set_levers))
+        .routes(routes!(controls::update_controls))
         .routes(routes!(release::release))
         .routes(routes!(reset::reset_queue))
         .routes(routes!(drain::drain_queue))

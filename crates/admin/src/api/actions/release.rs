@@ -9,15 +9,15 @@ use vestibule_core::settings::FieldWording;
 use vestibule_core::{QueueId, StoreError};
 
 use crate::access::Caller;
-use crate::audit::Deed;
+use crate::audit::AuditEventBuilder;
 use crate::body::{JsonBody, read};
+use crate::codes::Code;
 use crate::confirmation::confirmed;
 use crate::idempotency::Idempotency;
-use crate::problem::{ErrorBody, Problem};
+use crate::problem::Problem;
 use crate::query::Segments;
 use crate::queues::operated;
 use crate::state::Admin;
-use crate::wording::Wording;
 
 /// Most that one release admits.
 const RELEASE_MAX: u64 = 100_000;
@@ -28,7 +28,7 @@ const UNCONFIRMED_MAX: u64 = 100;
 #[derive(ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes a body that is read field by field")]
-pub(crate) struct Release {
+pub(crate) struct ReleaseRequest {
     /// How many.
     #[schema(minimum = 1, maximum = 100_000)]
     count: u64,
@@ -36,27 +36,27 @@ pub(crate) struct Release {
 
 /// How many were released.
 #[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
-pub(crate) struct Released {
+pub(crate) struct ReleaseResult {
     /// How many were admitted: fewer than asked for if fewer waited.
     released: u64,
     /// Whether that is all. `false` if the store stopped responding on the way; up to 500 more may have been admitted then.
     complete: bool,
 }
 
-/// Admits the next visitors
+/// Admit the next visitors
 ///
 /// Admits the next `count` visitors of the line now, whatever quota, rate or pause say. More than 100 are to be confirmed:
 /// they can't be sent back. With an `Idempotency-Key` a request that is repeated within a day admits nobody again, and is
 /// answered as the first one.
-#[utoipa::path(post, path = "/queues/{queue}/release", tag = "actions", request_body = Release,
-    params(("queue" = String, Path, description = "Id of the queue"),
-        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The token that the first answer carried"),
+#[utoipa::path(post, path = "/queues/{queue}/release", tag = "actions", request_body = ReleaseRequest,
+    params(("queue" = String, Path, description = "ID of the queue"),
+        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response"),
         ("Idempotency-Key" = Option<String>, Header, description = "Names the request, so that it can be repeated safely",
             pattern = "^[A-Za-z0-9_-]{1,128}$")),
     responses(
-        (status = 200, description = "How many were admitted", body = Released),
-        (status = 428, description = "Is to be confirmed", body = ErrorBody),
-        (status = 504, description = "The store did not respond in time: visitors may or may not have been admitted", body = ErrorBody),
+        (status = 200, description = "How many were admitted", body = ReleaseResult),
+        (status = 428, description = "Confirmation required"),
+        (status = 504, description = "The store did not respond in time: visitors may or may not have been admitted"),
     ))]
 pub(crate) async fn release(
     State(admin): State<Admin>,
@@ -64,7 +64,7 @@ pub(crate) async fn release(
     headers: HeaderMap,
     Segments(id): Segments<String>,
     JsonBody(body): JsonBody,
-) -> Result<Json<Released>, Problem> {
+) -> Result<Json<ReleaseResult>, Problem> {
     let settings = operated(&admin, &caller, &id).await?;
     let count = read(&body, |fields| {
         let takes = FieldWording::WholeNumber.with("least", 1_u64).with("most", RELEASE_MAX);
@@ -81,7 +81,7 @@ pub(crate) async fn release(
         let stats = admin.store.stats(&settings.id).await?;
         let next = count.min(stats.waiting);
         let effect = || {
-            let people = Wording::WillRelease.with("people", next).with("active", stats.active + next);
+            let people = Code::WillRelease.with("people", next).with("active", stats.active + next);
             people.with("quota", stats.rules.quota)
         };
         let subject = format!("queue.release {} {} {count}", settings.id, settings.line.revision);
@@ -91,20 +91,20 @@ pub(crate) async fn release(
         && !key.begin(&admin).await?
     {
         let first = key.answered(&admin).await?;
-        return first.map(Json).ok_or(Problem::Busy);
+        return first.map(Json).ok_or(Problem::ConcurrentChange);
     }
-    let deed = Deed::of(&caller, "queue.release").queue(&settings).with("asked", count);
+    let event = AuditEventBuilder::of(&caller, "queue.release").queue(&settings).with("asked", count);
     let (released, broke_off) = release_batches(&admin, &settings.id, count).await;
-    let deed = deed.with("released", released);
+    let event = event.with("released", released);
     match &broke_off {
-        None => deed.log(&admin).await,
+        None => event.log(&admin).await,
         Some(error) if released > 0 => {
             warn!(%error, queue = %settings.id, released, count, "a release broke off");
-            deed.incomplete().log(&admin).await;
+            event.incomplete().log(&admin).await;
         }
-        Some(error) => return Err(deed.failed(&admin, Problem::of_write(error.clone())).await),
+        Some(error) => return Err(event.failed(&admin, Problem::of_write(error.clone())).await),
     }
-    let answer = Released { released, complete: broke_off.is_none() };
+    let answer = ReleaseResult { released, complete: broke_off.is_none() };
     if let Some(key) = &key {
         key.end(&admin, &answer).await;
     }

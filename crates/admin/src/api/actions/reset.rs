@@ -5,25 +5,25 @@ use http::HeaderMap;
 use http::header::ETAG;
 
 use crate::access::Caller;
-use crate::audit::Deed;
-use crate::change::differences;
+use crate::audit::AuditEventBuilder;
+use crate::codes::Code;
 use crate::confirmation::confirmed;
-use crate::problem::{ErrorBody, Problem};
+use crate::merge_patch::differences;
+use crate::problem::Problem;
 use crate::query::Segments;
 use crate::queues::{etag, operated, seen};
 use crate::schema::QueueSettings;
 use crate::state::Admin;
-use crate::wording::Wording;
 
-/// Resets a queue
+/// Reset a queue
 ///
 /// Begins a new epoch: the line is empty, nobody is in, and all tickets are void. Asks for a confirmation.
 #[utoipa::path(post, path = "/queues/{queue}/reset", tag = "actions",
-    params(("queue" = String, Path, description = "Id of the queue"),
-        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The token that the first answer carried")),
+    params(("queue" = String, Path, description = "ID of the queue"),
+        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
-        (status = 200, description = "The settings as they are now", body = QueueSettings, headers(("ETag" = String))),
-        (status = 428, description = "Is to be confirmed", body = ErrorBody),
+        (status = 200, description = "The current settings", body = QueueSettings, headers(("ETag" = String))),
+        (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn reset_queue(
     State(admin): State<Admin>,
@@ -33,18 +33,18 @@ pub(crate) async fn reset_queue(
 ) -> Result<impl IntoResponse, Problem> {
     let before = operated(&admin, &caller, &id).await?;
     let stats = admin.store.stats(&before.id).await?;
-    let effect = || Wording::WillReset.with("waiting", stats.waiting).with("active", stats.active);
+    let effect = || Code::WillReset.with("waiting", stats.waiting).with("active", stats.active);
     let subject = format!("queue.reset {} {}", before.id, before.line.revision);
     confirmed(&admin, &caller, &headers, &subject, effect).await?;
-    let deed = Deed::of(&caller, "queue.reset");
-    let numbers = |deed: Deed| deed.with("waiting", stats.waiting).with("active", stats.active);
+    let event = AuditEventBuilder::of(&caller, "queue.reset");
+    let numbers = |event: AuditEventBuilder| event.with("waiting", stats.waiting).with("active", stats.active);
     let mut after = before.clone();
     match admin.store.reset(&before.id).await {
         Ok(epoch) => (after.line.epoch, after.line.revision) = (epoch, before.line.revision + 1),
-        Err(error) => return Err(numbers(deed.queue(&before)).failed(&admin, Problem::of_write(error)).await),
+        Err(error) => return Err(numbers(event.queue(&before)).failed(&admin, Problem::of_write(error)).await),
     }
     let changes = differences(&before.to_value(), &after.to_value());
-    numbers(deed.queue(&after).changes(changes)).log(&admin).await;
+    numbers(event.queue(&after).changes(changes)).log(&admin).await;
     admin.changed(&before.id).await;
     // What others changed at the same moment is in the answer too, if the store still responds.
     let after = seen(&admin, &caller, before.id.as_str()).await.unwrap_or(after);

@@ -8,7 +8,7 @@ use vestibule_core::StoreError;
 
 use crate::access::Caller;
 use crate::api::audit::{Filter, json};
-use crate::audit::AuditEntry;
+use crate::audit::AuditEvent;
 use crate::audit_reader::AuditReader;
 use crate::problem::Problem;
 use crate::query::{Query, format};
@@ -18,7 +18,7 @@ const COLUMNS: &str = "id,at,operator,token,request,action,tenant,queue,subject,
 /// Bytes that are sent at once.
 const CHUNK: usize = 65_536;
 
-/// Exports the audit log
+/// Export the audit log
 ///
 /// All entries that a search finds, as a line each: JSON or CSV.
 #[utoipa::path(get, path = "/audit/export", tag = "audit",
@@ -84,7 +84,7 @@ impl Export {
     }
 }
 
-fn row(entry: &AuditEntry) -> String {
+fn row(entry: &AuditEvent) -> String {
     let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let text = |value: Option<&dyn ToString>| value.map(ToString::to_string).unwrap_or_default();
     let fields = [

@@ -10,11 +10,11 @@ use vestibule_core::settings::{FieldWording, Fields};
 use vestibule_core::{QueueId, TenantId};
 
 use crate::access::Caller;
-use crate::audit::AuditEntry;
+use crate::audit::AuditEvent;
 use crate::audit_reader::AuditId;
+use crate::codes::Code;
 use crate::query::parsed;
 use crate::state::Admin;
-use crate::wording::Wording;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new().routes(routes!(search::search_audit)).routes(routes!(export::export_audit))
@@ -37,7 +37,7 @@ struct Filter {
 
 impl Filter {
     fn read(fields: &mut Fields<'_>) -> Self {
-        let takes = || Wording::TextAtMost.with("most", SEARCH_MAX);
+        let takes = || Code::TextAtMost.with("most", SEARCH_MAX);
         let text = |value: &Value| value.as_str().filter(|it| it.len() <= SEARCH_MAX).map(str::to_lowercase);
         Self {
             tenant: parsed(fields, "tenant", FieldWording::Id),
@@ -47,12 +47,12 @@ impl Filter {
             search: fields.optional("search", takes(), text),
             from: crate::query::number(fields, "from", 0, 0, 1 << 40),
             to: crate::query::number(fields, "to", 1 << 40, 0, 1 << 40),
-            before: parsed(fields, "before", Wording::EntryId),
+            before: parsed(fields, "before", Code::EntryId),
         }
     }
 
     /// Whether an entry is wanted, and the caller's to see: their own deeds, and what was done with their tenants.
-    fn takes(&self, caller: &Caller, entry: &AuditEntry) -> bool {
+    fn takes(&self, caller: &Caller, entry: &AuditEvent) -> bool {
         let own = entry.operator.as_deref() == Some(caller.operator.as_str());
         let visible = caller.is_superuser() || own || entry.tenant.as_ref().is_some_and(|tenant| caller.sees(tenant));
         visible
@@ -75,6 +75,6 @@ impl<T: PartialEq> IsNoneOrIs<T> for Option<T> {
     }
 }
 
-fn json(entry: &AuditEntry) -> String {
+fn json(entry: &AuditEvent) -> String {
     serde_json::json!(entry).to_string()
 }

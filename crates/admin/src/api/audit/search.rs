@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use crate::access::Caller;
 use crate::api::audit::Filter;
-use crate::audit::AuditEntry;
+use crate::audit::AuditEvent;
 use crate::audit_reader::AuditReader;
 use crate::problem::Problem;
 use crate::query::{Query, number};
@@ -20,13 +20,13 @@ const LOOKED_MAX: usize = 5000;
 #[derive(Serialize, ToSchema)]
 pub(crate) struct AuditPage {
     /// The entries, the newest first.
-    entries: Vec<AuditEntry>,
+    events: Vec<AuditEvent>,
     /// What the next page comes `before`; `null` at the end. There may be a next page though this one has few entries:
     /// a search looks through a part of the log at a time.
     next: Option<String>,
 }
 
-/// Searches the audit log
+/// Search the audit log
 ///
 /// Who changed what, the newest first: the caller's own deeds and what was done with their tenants; a superuser sees all.
 #[utoipa::path(get, path = "/audit", tag = "audit",
@@ -49,16 +49,16 @@ pub(crate) async fn search_audit(
 ) -> Result<Json<AuditPage>, Problem> {
     let (filter, limit) =
         query.read(|fields| (Filter::read(fields), number(fields, "limit", 50, 1, PAGE_MAX) as usize))?;
-    let mut page = AuditPage { entries: Vec::new(), next: None };
+    let mut page = AuditPage { events: Vec::new(), next: None };
     let mut reader = AuditReader::new(&admin, &caller, filter.tenant.as_ref(), filter.before.as_ref()).await?;
     for looked in 1.. {
         let Some((id, entry)) = reader.next().await?.filter(|(_, entry)| entry.at >= filter.from) else { break };
         if filter.takes(&caller, &entry) {
-            if page.entries.len() == limit {
-                page.next = page.entries.last().map(|entry| entry.id.clone());
+            if page.events.len() == limit {
+                page.next = page.events.last().map(|entry| entry.id.clone());
                 break;
             }
-            page.entries.push(entry);
+            page.events.push(entry);
         }
         if looked == LOOKED_MAX {
             page.next = Some(id.to_string());

@@ -6,12 +6,12 @@ use utoipa::ToSchema;
 
 use crate::access::{Caller, Operator, OperatorName, Role, Scope};
 use crate::api::operators::{OperatorView, password, password_set};
-use crate::audit::Deed;
+use crate::audit::AuditEventBuilder;
 use crate::body::{JsonBody, read};
-use crate::change::differences;
-use crate::problem::{ErrorBody, Problem};
+use crate::codes::Code;
+use crate::merge_patch::differences;
+use crate::problem::Problem;
 use crate::state::Admin;
-use crate::wording::Wording;
 
 /// A new operator.
 #[derive(ToSchema)]
@@ -31,14 +31,14 @@ pub(crate) struct OperatorDraft {
     tenants: Option<Vec<String>>,
 }
 
-/// Creates an operator
+/// Create an operator
 ///
 /// Takes a superuser who signed in and gave their password within the last five minutes (`POST /sign-in/proof`); API tokens
 /// can't do this.
 #[utoipa::path(post, path = "/operators", tag = "operators", request_body = OperatorDraft,
     responses(
         (status = 201, description = "Created", body = OperatorView),
-        (status = 409, description = "There is an operator of this name already", body = ErrorBody),
+        (status = 409, description = "There is an operator of this name already"),
     ))]
 pub(crate) async fn create_operator(
     State(admin): State<Admin>,
@@ -48,10 +48,10 @@ pub(crate) async fn create_operator(
     let now = admin.now().await?;
     caller.manages_operators(now)?;
     let (name, password, scope) = read(&body, |fields| {
-        let name = fields.required("name", Wording::OperatorName, |value| value.as_str()?.parse::<OperatorName>().ok());
+        let name = fields.required("name", Code::OperatorName, |value| value.as_str()?.parse::<OperatorName>().ok());
         (name, password(fields, admin.provider.is_none()), Scope::read(fields, None))
     })?;
-    let Some(name) = name else { return Err(Problem::Unknown(Wording::AnOperator)) };
+    let Some(name) = name else { return Err(Problem::NotFound(Code::AnOperator)) };
     let password = match password {
         Some(password) => Some(admin.passwords.hash(&password).await?),
         None => None,
@@ -59,7 +59,7 @@ pub(crate) async fn create_operator(
     let operator = Operator { scope, password, password_at: now, created_at: now, totp: None };
     let changes = differences(&Value::Null, &OperatorView::scope(Some(&operator)));
     let changes = changes.into_iter().chain(operator.password.as_ref().map(|_| password_set())).collect();
-    let deed = Deed::of(&caller, "operator.create").subject(&name).changes(changes);
-    deed.concluded(&admin, operator.store(&*admin.records, &name, 0).await).await?;
+    let event = AuditEventBuilder::of(&caller, "operator.create").subject(&name).changes(changes);
+    event.concluded(&admin, operator.store(&*admin.records, &name, 0).await).await?;
     Ok((StatusCode::CREATED, Json(OperatorView::of(&name, &operator))))
 }

@@ -15,7 +15,7 @@ pub(crate) struct Operators {
     operators: Vec<OperatorView>,
 }
 
-/// Lists operators
+/// List operators
 #[utoipa::path(get, path = "/operators", tag = "operators",
     responses((status = 200, description = "The operators", body = Operators)))]
 pub(crate) async fn list_operators(State(admin): State<Admin>, caller: Caller) -> Result<Json<Operators>, Problem> {

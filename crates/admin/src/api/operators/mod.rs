@@ -1,12 +1,12 @@
 //! Operators: who may sign in. All of this is for superusers. To change anything they must have signed in, and given their
 //! password a short while ago: a token or a cookie that was stolen must not become an account.
 
-mod change;
 mod create;
 mod list;
 mod read;
 mod remove;
 mod remove_totp;
+mod update;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -16,15 +16,15 @@ use utoipa_axum::routes;
 use vestibule_core::settings::Fields;
 
 use crate::access::{Operator, OperatorName, Role, is_password};
-use crate::change::FieldChange;
+use crate::codes::Code;
+use crate::merge_patch::FieldChange;
 use crate::problem::Problem;
 use crate::state::Admin;
-use crate::wording::Wording;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new()
         .routes(routes!(list::list_operators, create::create_operator))
-        .routes(routes!(read::read_operator, change::change_operator, remove::remove_operator))
+        .routes(routes!(read::get_operator, update::update_operator, remove::remove_operator))
         .routes(routes!(remove_totp::remove_operator_totp))
 }
 
@@ -67,11 +67,11 @@ impl OperatorView {
 /// A new password in a body.
 fn password(fields: &mut Fields<'_>, required: bool) -> Option<String> {
     let parse = |value: &Value| value.as_str().filter(|text| is_password(text)).map(str::to_owned);
-    fields.secret("password", required, Wording::NewPassword, parse)
+    fields.secret("password", required, Code::NewPassword, parse)
 }
 
 async fn find(admin: &Admin, name: &str) -> Result<(OperatorName, Operator, u64), Problem> {
-    let unknown = || Problem::Unknown(Wording::AnOperator);
+    let unknown = || Problem::NotFound(Code::AnOperator);
     let name: OperatorName = name.parse().map_err(|_| unknown())?;
     let (operator, revision) = Operator::load(&*admin.records, &name).await?.ok_or_else(unknown)?;
     Ok((name, operator, revision))

@@ -7,11 +7,11 @@ use crate::problem::Problem;
 use crate::query::Segments;
 use crate::state::Admin;
 
-/// Reads an operator
+/// Get an operator
 #[utoipa::path(get, path = "/operators/{operator}", tag = "operators",
     params(("operator" = String, Path, description = "Name of the operator")),
     responses((status = 200, description = "The operator", body = OperatorView)))]
-pub(crate) async fn read_operator(
+pub(crate) async fn get_operator(
     State(admin): State<Admin>,
     caller: Caller,
     Segments(name): Segments<String>,

@@ -1,28 +1,28 @@
 use axum::extract::State;
 use http::{HeaderMap, StatusCode};
 use tracing::warn;
-use vestibule_core::records::RecordKind;
+use vestibule_core::records::DocumentKind;
 
 use crate::access::{Caller, Token};
 use crate::api::operators::{find, not_the_last};
-use crate::audit::Deed;
+use crate::audit::AuditEventBuilder;
+use crate::codes::Code;
 use crate::confirmation::confirmed;
-use crate::problem::{ErrorBody, Problem};
+use crate::problem::Problem;
 use crate::query::Segments;
 use crate::state::Admin;
-use crate::wording::Wording;
 
-/// Removes an operator
+/// Remove an operator
 ///
 /// With their API tokens; their sign-ins end at once. Asks for a confirmation. Takes a superuser who signed in and gave their
 /// password within the last five minutes (`POST /sign-in/proof`); API tokens can't do this.
 #[utoipa::path(delete, path = "/operators/{operator}", tag = "operators",
     params(("operator" = String, Path, description = "Name of the operator"),
-        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The token that the first answer carried")),
+        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 204, description = "Removed"),
-        (status = 409, description = "It is the last superuser", body = ErrorBody),
-        (status = 428, description = "Is to be confirmed", body = ErrorBody),
+        (status = 409, description = "It is the last superuser"),
+        (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn remove_operator(
     State(admin): State<Admin>,
@@ -36,13 +36,13 @@ pub(crate) async fn remove_operator(
         not_the_last(&admin, &name).await?;
     }
     let tokens: Vec<_> = Token::all(&*admin.records).await?.into_iter().filter(|(_, it)| it.operator == name).collect();
-    let effect = || Wording::WillRemoveOperator.with("operator", name.as_str()).with("tokens", tokens.len());
+    let effect = || Code::WillRemoveOperator.with("operator", name.as_str()).with("tokens", tokens.len());
     confirmed(&admin, &caller, &headers, &format!("operator.remove {name} {revision}"), effect).await?;
-    let deed = Deed::of(&caller, "operator.remove").subject(&name).with("tokens", tokens.len());
-    deed.concluded(&admin, operator.remove(&*admin.records, &name, revision).await).await?;
+    let event = AuditEventBuilder::of(&caller, "operator.remove").subject(&name).with("tokens", tokens.len());
+    event.concluded(&admin, operator.remove(&*admin.records, &name, revision).await).await?;
     for (id, _) in &tokens {
         // A token whose owner is gone is worth nothing, whether or not its record goes now.
-        if let Err(error) = admin.records.remove_record(RecordKind::Tokens, id).await {
+        if let Err(error) = admin.records.remove_document(DocumentKind::Tokens, id).await {
             warn!(%error, token = id, "the token of a removed operator could not be removed");
         }
     }

@@ -7,27 +7,27 @@ use serde_json::Value;
 
 use crate::access::Caller;
 use crate::api::queues::Validated;
-use crate::audit::Deed;
+use crate::audit::AuditEventBuilder;
 use crate::body::{JsonBody, wrong};
-use crate::change::{differences, merge};
-use crate::problem::{ErrorBody, Problem};
+use crate::codes::Code;
+use crate::merge_patch::{differences, merge};
+use crate::problem::Problem;
 use crate::query::{Query, Segments, flag};
 use crate::queues::{create, draft, etag, operated};
 use crate::schema::{QueueClone, QueueSettings};
 use crate::state::Admin;
-use crate::wording::Wording;
 
-/// Clones a queue
+/// Clone a queue
 ///
 /// The body is laid over the settings of the queue; it names at least an `id`, and hosts where both can't have the same.
 /// The line is not cloned. With `validate=true` nothing is written.
 #[utoipa::path(post, path = "/queues/{queue}/clone", tag = "queues", request_body = QueueClone,
-    params(("queue" = String, Path, description = "Id of the queue"),
-        ("validate" = Option<bool>, Query, description = "Only say what would be written")),
+    params(("queue" = String, Path, description = "ID of the queue"),
+        ("validate" = Option<bool>, Query, description = "Validate only; nothing is written")),
     responses(
         (status = 200, description = "What would be written", body = Validated),
         (status = 201, description = "Created", body = QueueSettings, headers(("ETag" = String))),
-        (status = 409, description = "There is one of this id, or another queue is in the way", body = ErrorBody),
+        (status = 409, description = "There is one of this id, or another queue is in the way"),
     ))]
 pub(crate) async fn clone_queue(
     State(admin): State<Admin>,
@@ -39,21 +39,21 @@ pub(crate) async fn clone_queue(
     let only_validate = query.read(|fields| flag(fields, "validate"))?;
     let original = operated(&admin, &caller, &id).await?;
     if patch.get("id").is_none_or(Value::is_null) {
-        return Err(wrong("id", Wording::CloneNeedsId));
+        return Err(wrong("id", Code::CloneNeedsId));
     }
     let mut document = original.to_value();
     if let Some(map) = document.as_object_mut() {
         map.remove("epoch");
     }
     merge(&mut document, &Value::Object(patch));
-    let Value::Object(document) = document else { return Err(Problem::BadBody(Wording::NoObject.into())) };
+    let Value::Object(document) = document else { return Err(Problem::InvalidBody(Code::NotAnObject.into())) };
     let settings = draft(&admin, &caller, document, Some(&original)).await?;
     if only_validate {
         let settings = settings.to_value();
         let changes = differences(&original.to_value(), &settings);
         return Ok(Json(Validated { settings, changes }).into_response());
     }
-    let deed = Deed::of(&caller, "queue.clone").subject(&original.id);
-    let settings = create(&admin, deed, settings).await?;
+    let event = AuditEventBuilder::of(&caller, "queue.clone").subject(&original.id);
+    let settings = create(&admin, event, settings).await?;
     Ok((StatusCode::CREATED, [(ETAG, etag(settings.line.revision))], Json(settings.to_value())).into_response())
 }

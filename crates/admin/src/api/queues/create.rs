@@ -7,24 +7,24 @@ use serde_json::Value;
 
 use crate::access::Caller;
 use crate::api::queues::Validated;
-use crate::audit::Deed;
+use crate::audit::AuditEventBuilder;
 use crate::body::JsonBody;
-use crate::change::differences;
-use crate::problem::{ErrorBody, Problem};
+use crate::merge_patch::differences;
+use crate::problem::Problem;
 use crate::query::{Query, flag};
 use crate::queues::{create, draft, etag};
 use crate::schema::{QueueDraft, QueueSettings};
 use crate::state::Admin;
 
-/// Creates a queue
+/// Create a queue
 ///
 /// In force on the next request to its hosts. With `validate=true` nothing is written.
 #[utoipa::path(post, path = "/queues", tag = "queues", request_body = QueueDraft,
-    params(("validate" = Option<bool>, Query, description = "Only say what would be written")),
+    params(("validate" = Option<bool>, Query, description = "Validate only; nothing is written")),
     responses(
         (status = 200, description = "What would be written", body = Validated),
         (status = 201, description = "Created", body = QueueSettings, headers(("ETag" = String))),
-        (status = 409, description = "There is one of this id, or another queue is in the way", body = ErrorBody),
+        (status = 409, description = "There is one of this id, or another queue is in the way"),
     ))]
 pub(crate) async fn create_queue(
     State(admin): State<Admin>,
@@ -39,6 +39,6 @@ pub(crate) async fn create_queue(
         let changes = differences(&Value::Null, &settings);
         return Ok(Json(Validated { settings, changes }).into_response());
     }
-    let settings = create(&admin, Deed::of(&caller, "queue.create"), settings).await?;
+    let settings = create(&admin, AuditEventBuilder::of(&caller, "queue.create"), settings).await?;
     Ok((StatusCode::CREATED, [(ETAG, etag(settings.line.revision))], Json(settings.to_value())).into_response())
 }

@@ -7,11 +7,11 @@ use vestibule_core::settings::FieldWording;
 use vestibule_core::{QueueId, TenantId};
 
 use crate::access::Caller;
+use crate::codes::Code;
 use crate::problem::Problem;
 use crate::query::{Query, number, parsed};
 use crate::schema::QueueSettings;
 use crate::state::Admin;
-use crate::wording::Wording;
 
 /// Most queues of a page.
 const PAGE_MAX: u64 = 500;
@@ -26,7 +26,7 @@ pub(crate) struct QueuePage {
     next: Option<String>,
 }
 
-/// Lists queues
+/// List queues
 ///
 /// Those that the caller may see, with all their settings, by id.
 #[utoipa::path(get, path = "/queues", tag = "queues",
@@ -44,7 +44,7 @@ pub(crate) async fn list_queues(
 ) -> Result<Json<QueuePage>, Problem> {
     let (tenant, search, after, limit) = query.read(|fields| {
         let tenant = parsed::<TenantId>(fields, "tenant", FieldWording::Id);
-        let search = fields.or("search", String::new(), Wording::Text, |value| value.as_str().map(str::to_lowercase));
+        let search = fields.or("search", String::new(), Code::Text, |value| value.as_str().map(str::to_lowercase));
         let after = parsed::<QueueId>(fields, "after", FieldWording::Id);
         (tenant, search, after, number(fields, "limit", 100, 1, PAGE_MAX) as usize)
     })?;

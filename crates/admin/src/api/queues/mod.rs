@@ -1,11 +1,11 @@
 //! Queues.
 
-mod change;
 mod clone;
 mod create;
 mod list;
 mod read;
 mod remove;
+mod update;
 mod url_test;
 
 use serde::Serialize;
@@ -14,14 +14,14 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::change::FieldChange;
+use crate::merge_patch::FieldChange;
 use crate::schema::QueueSettings;
 use crate::state::Admin;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new()
         .routes(routes!(list::list_queues, create::create_queue))
-        .routes(routes!(read::read_queue, change::change_queue, remove::remove_queue))
+        .routes(routes!(read::get_queue, update::update_queue, remove::remove_queue))
         .routes(routes!(clone::clone_queue))
         .routes(routes!(url_test::test_url))
 }

@@ -10,12 +10,12 @@ use crate::queues::{etag, seen};
 use crate::schema::QueueSettings;
 use crate::state::Admin;
 
-/// Reads a queue
+/// Get a queue
 ///
 /// All its settings; their revision is the `ETag`.
-#[utoipa::path(get, path = "/queues/{queue}", tag = "queues", params(("queue" = String, Path, description = "Id of the queue")),
+#[utoipa::path(get, path = "/queues/{queue}", tag = "queues", params(("queue" = String, Path, description = "ID of the queue")),
     responses((status = 200, description = "Its settings", body = QueueSettings, headers(("ETag" = String)))))]
-pub(crate) async fn read_queue(
+pub(crate) async fn get_queue(
     State(admin): State<Admin>,
     caller: Caller,
     Segments(id): Segments<String>,

@@ -2,23 +2,23 @@ use axum::extract::State;
 use http::{HeaderMap, StatusCode};
 
 use crate::access::Caller;
-use crate::audit::Deed;
+use crate::audit::AuditEventBuilder;
+use crate::codes::Code;
 use crate::confirmation::confirmed;
-use crate::problem::{ErrorBody, Problem};
+use crate::problem::Problem;
 use crate::query::Segments;
 use crate::queues::operated;
 use crate::state::Admin;
-use crate::wording::Wording;
 
-/// Removes a queue
+/// Remove a queue
 ///
 /// With its line: whoever waits there or is in gets no more answer of it. Asks for a confirmation.
 #[utoipa::path(delete, path = "/queues/{queue}", tag = "queues",
-    params(("queue" = String, Path, description = "Id of the queue"),
-        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The token that the first answer carried")),
+    params(("queue" = String, Path, description = "ID of the queue"),
+        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 204, description = "Removed"),
-        (status = 428, description = "Is to be confirmed", body = ErrorBody),
+        (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn remove_queue(
     State(admin): State<Admin>,
@@ -29,14 +29,14 @@ pub(crate) async fn remove_queue(
     let settings = operated(&admin, &caller, &id).await?;
     let stats = admin.store.stats(&settings.id).await?;
     let effect = || {
-        let queue = Wording::WillRemoveQueue.with("queue", settings.id.as_str());
+        let queue = Code::WillRemoveQueue.with("queue", settings.id.as_str());
         queue.with("waiting", stats.waiting).with("active", stats.active)
     };
     let subject = format!("queue.remove {} {}", settings.id, settings.line.revision);
     confirmed(&admin, &caller, &headers, &subject, effect).await?;
-    let deed = Deed::of(&caller, "queue.remove").queue(&settings);
-    let deed = deed.with("waiting", stats.waiting).with("active", stats.active);
-    deed.written(&admin, admin.store.remove_queue(&settings.id).await).await?;
+    let event = AuditEventBuilder::of(&caller, "queue.remove").queue(&settings);
+    let event = event.with("waiting", stats.waiting).with("active", stats.active);
+    event.written(&admin, admin.store.remove_queue(&settings.id).await).await?;
     admin.refreshed().await;
     Ok(StatusCode::NO_CONTENT)
 }

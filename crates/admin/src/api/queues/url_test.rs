@@ -7,19 +7,19 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use vestibule_core::settings::{
-    FieldWording, RULES_MAX, RequestFacts, Rule, RuleAction, Ruling, Settings, action_of, decisive, normalise_host,
-    rulings,
+    FieldWording, RULES_MAX, RequestAttributes, Rule, RuleAction, Ruling, Settings, action_of, decisive,
+    normalise_host, rulings,
 };
-use vestibule_core::{Phrase, QueueId};
+use vestibule_core::{Message, QueueId};
 use vestibule_http::Queue;
 
 use crate::access::Caller;
 use crate::body::{JsonBody, read};
-use crate::phrase::PhraseView;
+use crate::codes::Code;
+use crate::message::MessageView;
 use crate::problem::Problem;
 use crate::queues::seen;
 use crate::state::Admin;
-use crate::wording::Wording;
 
 /// Longest address that is tested.
 const URL_MAX: usize = 8192;
@@ -56,7 +56,7 @@ pub(crate) struct UrlTest {
 
 /// What a request would meet.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct UrlMet {
+pub(crate) struct UrlTestResult {
     /// The host, as rules see it.
     host: String,
     /// The reading of the path that decides.
@@ -69,7 +69,7 @@ pub(crate) struct UrlMet {
     /// The queue that decides; `null` for none, or for one that is not the caller's to see.
     queue: Option<String>,
     /// Every queue that is asked, in that order, with its reason.
-    asked: Vec<Asked>,
+    evaluated: Vec<EvaluatedQueue>,
 }
 
 /// What would happen to a request.
@@ -97,7 +97,7 @@ pub(crate) struct Reading {
 
 /// A queue that was asked.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct Asked {
+pub(crate) struct EvaluatedQueue {
     /// The queue; `null` for one that is not the caller's to see.
     queue: Option<String>,
     /// Its host that fits.
@@ -107,12 +107,12 @@ pub(crate) struct Asked {
     /// Why, as a sentence.
     reason: String,
     /// The same, for those who say it in another language.
-    phrase: PhraseView,
+    message: MessageView,
 }
 
-impl Asked {
-    fn new(queue: Option<String>, host: Option<String>, rule: Option<usize>, reason: Phrase) -> Self {
-        Self { queue, host, rule, reason: reason.to_string(), phrase: PhraseView(reason) }
+impl EvaluatedQueue {
+    fn new(queue: Option<String>, host: Option<String>, rule: Option<usize>, reason: Message) -> Self {
+        Self { queue, host, rule, reason: reason.to_string(), message: MessageView(reason) }
     }
 }
 
@@ -125,23 +125,23 @@ struct Request {
     source: Option<IpAddr>,
 }
 
-/// Tests an address
+/// Test a URL
 ///
 /// Which queue would this request meet, and why.
-#[utoipa::path(post, path = "/url-test", tag = "queues", request_body = UrlTest,
-    responses((status = 200, description = "What it would meet", body = UrlMet)))]
+#[utoipa::path(post, path = "/url-tests", tag = "queues", request_body = UrlTest,
+    responses((status = 200, description = "What it would meet", body = UrlTestResult)))]
 pub(crate) async fn test_url(
     State(admin): State<Admin>,
     caller: Caller,
     JsonBody(body): JsonBody,
-) -> Result<Json<UrlMet>, Problem> {
+) -> Result<Json<UrlTestResult>, Problem> {
     let (request, tried) = request(&body)?;
     admin.directory.refresh().await?;
     let mut queues = admin.directory.of_host(&request.host).await;
     if let Some((id, rules)) = tried {
         let mut document = seen(&admin, &caller, id.as_str()).await?.to_value();
         document["rules"] = rules;
-        let settings = Settings::from_value(&document).map_err(Problem::WrongFields)?;
+        let settings = Settings::from_value(&document).map_err(Problem::ValidationFailed)?;
         for queue in queues.iter_mut().filter(|queue| queue.settings.id == id) {
             *queue = Arc::new(queue.with(settings.clone()));
         }
@@ -152,13 +152,13 @@ pub(crate) async fn test_url(
 /// The request, and the rules that are tried with the queue that they are of.
 fn request(body: &Map<String, Value>) -> Result<(Request, Option<(QueueId, Value)>), Problem> {
     let (url, tried, request) = read(body, |fields| {
-        let url = fields.required("url", Wording::Url, |value| split(value.as_str()?));
+        let url = fields.required("url", Code::Url, |value| split(value.as_str()?));
         let method = |value: &Value| value.as_str().filter(|text| is_method(text)).map(str::to_owned);
-        let method = fields.or("method", "GET".to_owned(), Wording::Method, method);
-        let takes = || Wording::Pairs.with("most", PAIRS_MAX);
+        let method = fields.or("method", "GET".to_owned(), Code::Method, method);
+        let takes = || Code::Pairs.with("most", PAIRS_MAX);
         let headers = fields.or("headers", Vec::new(), takes(), pairs);
         let cookies = fields.or("cookies", Vec::new(), takes(), pairs);
-        let source = fields.optional("source", Wording::Address, |value| value.as_str()?.parse().ok());
+        let source = fields.optional("source", Code::Address, |value| value.as_str()?.parse().ok());
         let takes_rules = FieldWording::Rules.with("most", RULES_MAX);
         let rules = fields.optional("rules", takes_rules, |value| value.as_array().map(|_| value.clone()));
         let queue = match rules {
@@ -191,11 +191,11 @@ fn pairs(value: &Value) -> Option<Vec<(String, String)>> {
     map.iter().map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
 }
 
-fn met(caller: &Caller, request: &Request, queues: &[Arc<Queue>]) -> UrlMet {
+fn met(caller: &Caller, request: &Request, queues: &[Arc<Queue>]) -> UrlTestResult {
     let header =
         |name: &str| request.headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, it)| it.as_str());
     let cookie = |name: &str| request.cookies.iter().find(|(it, _)| it == name).map(|(_, value)| value.clone());
-    let facts = RequestFacts {
+    let facts = RequestAttributes {
         path: &request.path,
         method: &request.method,
         header: &header,
@@ -214,38 +214,38 @@ fn met(caller: &Caller, request: &Request, queues: &[Arc<Queue>]) -> UrlMet {
     let decisive = decisive(&rulings);
     let sees = |queue: &Queue| caller.sees(&queue.settings.tenant);
     let met_queue = decisive.queue.map(|index| &queues[index]).filter(|queue| sees(queue));
-    let asked =
+    let evaluated =
         queues.iter().take(decisive.queue.map_or(queues.len(), |index| index + 1)).enumerate().map(|(index, queue)| {
             if !sees(queue) {
-                return Asked::new(None, None, None, Wording::ForeignQueue.into());
+                return EvaluatedQueue::new(None, None, None, Code::ForeignQueue.into());
             }
             let takes = decisive.action == RuleAction::Queue && decisive.queue == Some(index);
             ask(&queue.settings, &facts, &request.host, &decisive.path, takes)
         });
-    UrlMet {
+    UrlTestResult {
         host: request.host.clone(),
         path: decisive.path.clone(),
         readings: readings.collect(),
         outcome: outcome(decisive),
         queue: met_queue.map(|queue| queue.settings.id.to_string()),
-        asked: asked.collect(),
+        evaluated: evaluated.collect(),
     }
 }
 
 /// Why a queue takes the request or does not. One that `takes` it although no rule says so has not read the path in every
 /// way.
-fn ask(settings: &Settings, facts: &RequestFacts<'_>, host: &str, path: &str, takes: bool) -> Asked {
+fn ask(settings: &Settings, facts: &RequestAttributes<'_>, host: &str, path: &str, takes: bool) -> EvaluatedQueue {
     let rule = settings.rules.iter().position(|rule| rule.matches(facts, path));
-    let reason: Phrase = match (action_of(&settings.rules, facts, path), rule) {
-        (Some(RuleAction::Queue), Some(rule)) => Wording::RuleTakes.with("rule", rule),
-        (Some(RuleAction::Queue), None) if settings.rules.is_empty() => Wording::TakesAll.into(),
-        (Some(RuleAction::Queue), None) => Wording::NoException.into(),
-        _ if takes => Wording::TooManyReadings.into(),
-        (Some(RuleAction::Bypass), rule) => Wording::RulePasses.with("rule", rule.unwrap_or_default()),
-        (None, _) => Wording::TakesNothing.into(),
+    let reason: Message = match (action_of(&settings.rules, facts, path), rule) {
+        (Some(RuleAction::Queue), Some(rule)) => Code::RuleQueued.with("rule", rule),
+        (Some(RuleAction::Queue), None) if settings.rules.is_empty() => Code::NoRules.into(),
+        (Some(RuleAction::Queue), None) => Code::UnmatchedQueued.into(),
+        _ if takes => Code::TooManyReadings.into(),
+        (Some(RuleAction::Bypass), rule) => Code::RuleBypassed.with("rule", rule.unwrap_or_default()),
+        (None, _) => Code::NoRuleMatched.into(),
     };
     let host = settings.hosts.iter().find(|pattern| pattern.matches(host)).map(ToString::to_string);
-    Asked::new(Some(settings.id.to_string()), host, rule, reason)
+    EvaluatedQueue::new(Some(settings.id.to_string()), host, rule, reason)
 }
 
 #[cfg(test)]

@@ -3,17 +3,17 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 use vestibule_core::Micros;
-use vestibule_core::line::{FoundSession, FoundState};
+use vestibule_core::line::{LocatedSession, SessionLocation};
 use vestibule_core::settings::Settings;
 
 use crate::access::Caller;
 use crate::api::sessions::list::seconds;
 use crate::api::sessions::session;
+use crate::codes::Code;
 use crate::problem::Problem;
 use crate::query::Segments;
 use crate::queues::seen;
 use crate::state::Admin;
-use crate::wording::Wording;
 
 /// Where a session is.
 #[derive(Serialize, ToSchema)]
@@ -44,17 +44,17 @@ enum SessionState {
     /// In line.
     Waiting,
     /// Let in.
-    Admitted,
+    Active,
     /// Ended; its ticket can't return.
     Ended,
 }
 
-/// Finds a session
+/// Find a session
 ///
 /// By its id, or by the support code that its visitor reads out from the queue page. A session that is away is not
 /// found: its place is in the visitor's own ticket.
 #[utoipa::path(get, path = "/queues/{queue}/sessions/{session}", tag = "sessions",
-    params(("queue" = String, Path, description = "Id of the queue"),
+    params(("queue" = String, Path, description = "ID of the queue"),
         ("session" = String, Path, description = "Id or support code of the session")),
     responses((status = 200, description = "Where it is", body = SessionView)))]
 pub(crate) async fn find_session(
@@ -64,11 +64,11 @@ pub(crate) async fn find_session(
 ) -> Result<Json<SessionView>, Problem> {
     let settings = seen(&admin, &caller, &queue).await?;
     let session = session(&text)?;
-    let found = admin.store.find(&settings.id, session).await?.ok_or(Problem::Unknown(Wording::ASession))?;
+    let found = admin.store.find(&settings.id, session).await?.ok_or(Problem::NotFound(Code::ASession))?;
     let (state, position, joined_at, admitted_at) = match found.state {
-        FoundState::Waiting { arrival, rank } => (SessionState::Waiting, Some(rank), Some(arrival), None),
-        FoundState::Admitted { admitted_at } => (SessionState::Admitted, None, None, Some(admitted_at)),
-        FoundState::Ended => (SessionState::Ended, None, None, None),
+        SessionLocation::Waiting { arrival, position } => (SessionState::Waiting, Some(position), Some(arrival), None),
+        SessionLocation::Active { admitted_at } => (SessionState::Active, None, None, Some(admitted_at)),
+        SessionLocation::Ended => (SessionState::Ended, None, None, None),
     };
     Ok(Json(SessionView {
         session: session.to_string(),
@@ -83,12 +83,12 @@ pub(crate) async fn find_session(
 }
 
 /// A visit sets the expiry a whole time ahead, so the expiry tells the visit; but never before it came.
-fn last_seen(settings: &Settings, found: FoundSession) -> Option<Micros> {
+fn last_seen(settings: &Settings, found: LocatedSession) -> Option<Micros> {
     let (since, ttl) = match found.state {
-        FoundState::Waiting { arrival, .. } => (arrival, settings.line.waiting_ttl),
-        FoundState::Admitted { admitted_at } => (admitted_at, settings.line.active_ttl),
-        FoundState::Ended => return None,
+        SessionLocation::Waiting { arrival, .. } => (arrival, settings.line.waiting_ttl),
+        SessionLocation::Active { admitted_at } => (admitted_at, settings.line.active_ttl),
+        SessionLocation::Ended => return None,
     };
-    let visit = found.expires_at.0.saturating_sub(Micros(0).plus_seconds(ttl).0);
+    let visit = found.expires_at.0.saturating_sub(Micros(0).add_seconds(ttl).0);
     Some(Micros(visit).max(since))
 }

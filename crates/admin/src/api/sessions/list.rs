@@ -33,12 +33,12 @@ struct Waiting {
     expires_at: f64,
 }
 
-/// Lists those who wait
+/// List waiting visitors
 ///
 /// A page of the line in the order of arrival.
 #[utoipa::path(get, path = "/queues/{queue}/sessions", tag = "sessions",
     params(
-        ("queue" = String, Path, description = "Id of the queue"),
+        ("queue" = String, Path, description = "ID of the queue"),
         ("from" = Option<String>, Query, description = "`next` of the page before", pattern = "^[0-9]{1,16}$"),
         ("limit" = Option<u64>, Query, description = "At most this many", minimum = 1, maximum = 200),
     ),

@@ -9,9 +9,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::SessionId;
 
+use crate::codes::Code;
 use crate::problem::Problem;
 use crate::state::Admin;
-use crate::wording::Wording;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new()
@@ -24,5 +24,5 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
 /// A session by its id, or by the support code that its visitor reads out.
 fn session(text: &str) -> Result<SessionId, Problem> {
     let found = text.trim().parse().ok().or_else(|| SessionId::from_support_code(text));
-    found.ok_or(Problem::Unknown(Wording::ASession))
+    found.ok_or(Problem::NotFound(Code::ASession))
 }

@@ -25,7 +25,7 @@ pub(crate) struct SettingsDocument {
     queues: Vec<Value>,
 }
 
-/// Exports all settings
+/// Export all settings
 ///
 /// Every tenant and queue that the caller may see as one document, as `POST /settings` and `vestibule serve --settings`
 /// take it; as JSON or TOML.

@@ -6,16 +6,16 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 use vestibule_core::settings::{Document, FieldError, Settings, Tenant};
-use vestibule_core::{Phrase, QueueId};
+use vestibule_core::{Message, QueueId};
 use vestibule_http::Queue;
 
 use crate::api::tenants::outside;
-use crate::change::{FieldChange, differences};
-use crate::contradictions::contradictions;
+use crate::codes::Code;
+use crate::conflicts::contradictions;
+use crate::merge_patch::{FieldChange, differences};
 use crate::problem::Problem;
 use crate::state::Admin;
 use crate::themes::theme_refusal;
-use crate::wording::Wording;
 
 /// What would be written and removed.
 #[derive(Serialize, ToSchema)]
@@ -129,10 +129,10 @@ impl Plan {
     }
 
     /// The plan in a sentence.
-    pub(super) fn effect(&self) -> Phrase {
+    pub(super) fn effect(&self) -> Message {
         let created = |all: &[PlannedChange]| all.iter().filter(|it| it.created).count();
         let (tenants, queues) = (created(&self.tenants), created(&self.queues));
-        let created = Wording::WillImport.with("new_tenants", tenants).with("new_queues", queues);
+        let created = Code::WillImport.with("new_tenants", tenants).with("new_queues", queues);
         let changed = created.with("tenants", self.tenants.len() - tenants).with("queues", self.queues.len() - queues);
         changed.with("removed", self.removed.len())
     }
@@ -159,7 +159,7 @@ async fn allowed(admin: &Admin, work: &Work, after: &[Settings]) -> Result<(), P
         |(queue, FieldError { field, fault }): (&Settings, _)| FieldError::new(format!("{}.{field}", queue.id), fault);
     let themes: Vec<_> = themes.map(named).collect();
     if !themes.is_empty() {
-        return Err(Problem::WrongFields(themes));
+        return Err(Problem::ValidationFailed(themes));
     }
     let found: Vec<_> = work.tenants.iter().flat_map(|(tenant, _)| outside(tenant, after.iter())).collect();
     if found.is_empty() { Ok(()) } else { Err(Problem::QueuesOutside(found)) }
@@ -178,5 +178,5 @@ fn consistent(work: &Work, after: Vec<Settings>) -> Result<(), Problem> {
                 .map(|FieldError { field, fault }| FieldError { field: format!("{}.{field}", settings.id), fault }),
         );
     }
-    if errors.is_empty() { Ok(()) } else { Err(Problem::Contradiction(errors)) }
+    if errors.is_empty() { Ok(()) } else { Err(Problem::RoutingConflict(errors)) }
 }

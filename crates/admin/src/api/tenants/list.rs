@@ -15,7 +15,7 @@ pub(crate) struct Tenants {
     tenants: Vec<TenantView>,
 }
 
-/// Lists tenants
+/// List tenants
 ///
 /// Those that the caller may see, by id.
 #[utoipa::path(get, path = "/tenants", tag = "tenants",

@@ -1,10 +1,10 @@
 //! Tenants.
 
-mod change;
 mod create;
 mod list;
 mod read;
 mod remove;
+mod update;
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -14,14 +14,14 @@ use vestibule_core::settings::{FieldError, Settings, Tenant};
 use vestibule_core::{StoreError, TenantId};
 
 use crate::access::Caller;
+use crate::codes::Code;
 use crate::problem::Problem;
 use crate::state::Admin;
-use crate::wording::Wording;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new().routes(routes!(list::list_tenants, create::create_tenant)).routes(routes!(
-        read::read_tenant,
-        change::change_tenant,
+        read::get_tenant,
+        update::update_tenant,
         remove::remove_tenant
     ))
 }
@@ -112,7 +112,7 @@ pub(crate) fn outside<'a>(tenant: &Tenant, queues: impl Iterator<Item = &'a Sett
 
 /// A tenant that the caller may see.
 async fn seen(admin: &Admin, caller: &Caller, id: &str) -> Result<Tenant, Problem> {
-    let unknown = || Problem::Unknown(Wording::ATenant);
+    let unknown = || Problem::NotFound(Code::ATenant);
     let id: TenantId = id.parse().map_err(|_| unknown())?;
     find(admin, &id).await?.filter(|_| caller.sees(&id)).ok_or_else(unknown)
 }

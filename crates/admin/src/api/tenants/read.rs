@@ -7,10 +7,10 @@ use crate::problem::Problem;
 use crate::query::Segments;
 use crate::state::Admin;
 
-/// Reads a tenant
-#[utoipa::path(get, path = "/tenants/{tenant}", tag = "tenants", params(("tenant" = String, Path, description = "Id of the tenant")),
+/// Get a tenant
+#[utoipa::path(get, path = "/tenants/{tenant}", tag = "tenants", params(("tenant" = String, Path, description = "ID of the tenant")),
     responses((status = 200, description = "The tenant", body = TenantView)))]
-pub(crate) async fn read_tenant(
+pub(crate) async fn get_tenant(
     State(admin): State<Admin>,
     caller: Caller,
     Segments(id): Segments<String>,

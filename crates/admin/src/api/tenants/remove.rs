@@ -3,23 +3,23 @@ use http::{HeaderMap, StatusCode};
 
 use crate::access::{Caller, Role};
 use crate::api::tenants::seen;
-use crate::audit::Deed;
+use crate::audit::AuditEventBuilder;
+use crate::codes::Code;
 use crate::confirmation::confirmed;
-use crate::problem::{ErrorBody, Problem};
+use crate::problem::Problem;
 use crate::query::Segments;
 use crate::state::Admin;
-use crate::wording::Wording;
 
-/// Removes a tenant
+/// Remove a tenant
 ///
 /// Only one without queues; asks for a confirmation.
 #[utoipa::path(delete, path = "/tenants/{tenant}", tag = "tenants",
-    params(("tenant" = String, Path, description = "Id of the tenant"),
-        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The token that the first answer carried")),
+    params(("tenant" = String, Path, description = "ID of the tenant"),
+        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 204, description = "Removed"),
-        (status = 409, description = "It has queues", body = ErrorBody),
-        (status = 428, description = "Is to be confirmed", body = ErrorBody),
+        (status = 409, description = "It has queues"),
+        (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn remove_tenant(
     State(admin): State<Admin>,
@@ -38,9 +38,9 @@ pub(crate) async fn remove_tenant(
         let names: Vec<String> = own.iter().map(|id| format!("\"{id}\"")).collect();
         return Err(Problem::NotEmpty(names.join(", ")));
     }
-    let effect = || Wording::WillRemoveTenant.with("tenant", tenant.id.as_str());
+    let effect = || Code::WillRemoveTenant.with("tenant", tenant.id.as_str());
     confirmed(&admin, &caller, &headers, &format!("tenant.remove {}", tenant.id), effect).await?;
-    let deed = Deed::of(&caller, "tenant.remove").tenant(&tenant.id);
-    deed.written(&admin, admin.store.remove_tenant(&tenant.id).await).await?;
+    let event = AuditEventBuilder::of(&caller, "tenant.remove").tenant(&tenant.id);
+    event.written(&admin, admin.store.remove_tenant(&tenant.id).await).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -2,21 +2,21 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
-use vestibule_core::StandingState;
+use vestibule_core::VisitorState;
 use vestibule_themes::Language;
 
 use crate::access::Caller;
-use crate::problem::{ErrorBody, Problem};
+use crate::problem::Problem;
 use crate::state::Admin;
 use crate::themes::all_seen;
 
 /// The states that a page is shown in.
-pub(super) const STATES: [StandingState; 5] = [
-    StandingState::Waiting,
-    StandingState::Admitted,
-    StandingState::Paused,
-    StandingState::Closed,
-    StandingState::Unavailable,
+pub(super) const STATES: [VisitorState; 5] = [
+    VisitorState::Waiting,
+    VisitorState::Admitted,
+    VisitorState::Paused,
+    VisitorState::Closed,
+    VisitorState::Unavailable,
 ];
 
 /// The themes that the caller may see.
@@ -44,13 +44,13 @@ pub(crate) struct ThemeView {
     live: bool,
 }
 
-/// Lists themes
+/// List themes
 ///
 /// The themes that there are and that the caller may see, by id. `default` is for queues without one.
 #[utoipa::path(get, path = "/themes", tag = "themes",
     responses(
         (status = 200, description = "The themes", body = ThemeList),
-        (status = 409, description = "Themes are kept nowhere", body = ErrorBody),
+        (status = 409, description = "Theme storage is not configured"),
     ))]
 pub(crate) async fn list_themes(State(admin): State<Admin>, caller: Caller) -> Result<Json<ThemeList>, Problem> {
     let owned = all_seen(&admin, &caller).await?;
@@ -69,5 +69,5 @@ pub(crate) async fn list_themes(State(admin): State<Admin>, caller: Caller) -> R
         live,
     });
     let languages = Language::ALL.iter().map(|language| language.code()).collect();
-    Ok(Json(ThemeList { themes: themes.collect(), states: STATES.map(StandingState::as_str), languages }))
+    Ok(Json(ThemeList { themes: themes.collect(), states: STATES.map(VisitorState::as_str), languages }))
 }

@@ -1,13 +1,13 @@
 //! Themes: looked at, uploaded, published.
 
-mod archive;
+mod activate;
+mod deactivate;
+mod download;
+mod download_live;
 mod list;
-mod live;
 mod preview;
-mod publish;
+mod preview_draft;
 mod remove;
-mod sketch;
-mod unpublish;
 mod upload;
 mod versions;
 
@@ -23,11 +23,11 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new()
         .routes(routes!(list::list_themes))
         .routes(routes!(versions::list_theme_versions, upload::upload_theme))
-        .routes(routes!(archive::download_theme))
-        .routes(routes!(publish::publish_theme))
-        .routes(routes!(preview::preview_theme, sketch::preview_sketch))
-        .routes(routes!(live::download_live_theme))
-        .routes(routes!(unpublish::unpublish_theme))
+        .routes(routes!(download::download_theme_version))
+        .routes(routes!(activate::activate_theme_version))
+        .routes(routes!(preview::preview_theme, preview_draft::preview_theme_draft))
+        .routes(routes!(download_live::download_live_theme))
+        .routes(routes!(deactivate::deactivate_theme))
         .routes(routes!(remove::remove_theme))
 }
 

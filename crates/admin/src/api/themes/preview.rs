@@ -1,30 +1,30 @@
 use axum::extract::State;
 use axum::response::Response;
 use serde_json::Value;
-use vestibule_core::StandingState;
+use vestibule_core::VisitorState;
 use vestibule_themes::{Language, VersionId};
 
 use crate::access::Caller;
 use crate::api::themes::list::STATES;
-use crate::problem::{ErrorBody, Problem};
+use crate::codes::Code;
+use crate::problem::Problem;
 use crate::query::{Query, Segments, one_of, parsed};
 use crate::state::Admin;
 use crate::themes::{preview_page, seen};
-use crate::wording::Wording;
 
-/// Previews a theme
+/// Preview a theme
 ///
 /// The page that visitors would see, with sample data, for a frame: it runs no script and reaches nothing of the
 /// backoffice. Of a theme that is not there it is the built-in page in the tenant's colours.
 #[utoipa::path(get, path = "/themes/{theme}/preview", tag = "themes",
-    params(("theme" = String, Path, description = "Id of the theme"),
-        ("version" = Option<String>, Query, description = "Id of the version; what is live without it"),
+    params(("theme" = String, Path, description = "ID of the theme"),
+        ("version" = Option<String>, Query, description = "ID of the version; what is live without it"),
         ("state" = Option<String>, Query, description = "State of the visitor, `waiting` without it", pattern = "^(waiting|admitted|paused|closed|unavailable)$"),
         ("language" = Option<String>, Query, description = "Language of the visitor, `en` without it", pattern = "^(en|de|fr|es|nl|cy)$")),
     responses(
         (status = 200, description = "The page", content_type = "text/html", body = String),
-        (status = 409, description = "Themes are kept nowhere", body = ErrorBody),
-        (status = 422, description = "A parameter is wrong, or the theme is broken; `errors` names all of it", body = ErrorBody),
+        (status = 409, description = "Theme storage is not configured"),
+        (status = 422, description = "A parameter is wrong, or the theme is broken; `errors` names all of it"),
     ))]
 pub(crate) async fn preview_theme(
     State(admin): State<Admin>,
@@ -33,16 +33,16 @@ pub(crate) async fn preview_theme(
     Segments(id): Segments<String>,
 ) -> Result<Response, Problem> {
     let (version, state, language) = query.read(|fields| {
-        let (states, languages) = (STATES.map(StandingState::as_str), Language::ALL.map(Language::code));
-        let version = parsed::<VersionId>(fields, "version", Wording::VersionId);
-        let state = fields.or("state", StandingState::Waiting, one_of(&states), state);
+        let (states, languages) = (STATES.map(VisitorState::as_str), Language::ALL.map(Language::code));
+        let version = parsed::<VersionId>(fields, "version", Code::VersionId);
+        let state = fields.or("state", VisitorState::Waiting, one_of(&states), state);
         (version, state, fields.or("language", Language::ALL[0], one_of(&languages), language))
     })?;
     let theme = seen(&admin, &caller, &id).await?;
     preview_page(&admin, &theme, version, state, language).await
 }
 
-pub(super) fn state(value: &Value) -> Option<StandingState> {
+pub(super) fn state(value: &Value) -> Option<VisitorState> {
     STATES.into_iter().find(|state| Some(state.as_str()) == value.as_str())
 }
 

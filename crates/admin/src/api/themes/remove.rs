@@ -2,24 +2,24 @@ use axum::extract::State;
 use http::{HeaderMap, StatusCode};
 
 use crate::access::Caller;
-use crate::audit::Deed;
+use crate::audit::AuditEventBuilder;
+use crate::codes::Code;
 use crate::confirmation::confirmed;
-use crate::problem::{ErrorBody, Problem};
+use crate::problem::Problem;
 use crate::query::Segments;
 use crate::state::Admin;
 use crate::themes::{OwnedTheme, operated, publisher, there};
-use crate::wording::Wording;
 
-/// Removes a theme
+/// Remove a theme
 ///
 /// For good, with all its versions. Refused while a queue has it; asks for a confirmation.
 #[utoipa::path(delete, path = "/themes/{theme}", tag = "themes",
-    params(("theme" = String, Path, description = "Id of the theme"),
-        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The token that the first answer carried")),
+    params(("theme" = String, Path, description = "ID of the theme"),
+        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 204, description = "Removed"),
-        (status = 409, description = "Queues have it, somebody publishes it at this moment, or themes are kept nowhere", body = ErrorBody),
-        (status = 428, description = "Is to be confirmed", body = ErrorBody),
+        (status = 409, description = "Queues have it, somebody publishes it at this moment, or themes are kept nowhere"),
+        (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn remove_theme(
     State(admin): State<Admin>,
@@ -34,13 +34,13 @@ pub(crate) async fn remove_theme(
     let kept = publisher.versions(&theme.id).await?;
     let (versions, newest) = (kept.len(), kept.first().map_or("-", |version| version.id.as_str()));
     let effect = || match versions {
-        0 => Wording::WillRemoveThemeByHand.with("theme", theme.id.as_str()),
-        _ => Wording::WillRemoveTheme.with("theme", theme.id.as_str()).with("versions", versions),
+        0 => Code::WillRemoveUnversionedTheme.with("theme", theme.id.as_str()),
+        _ => Code::WillRemoveTheme.with("theme", theme.id.as_str()).with("versions", versions),
     };
     let subject = format!("theme.remove {} {versions} {newest} {}", theme.id, known.live);
     confirmed(&admin, &caller, &headers, &subject, effect).await?;
     publisher.remove(&theme.id, admin.now().await?).await?;
-    Deed::of(&caller, "theme.remove").theme(&theme).with("versions", versions).log(&admin).await;
+    AuditEventBuilder::of(&caller, "theme.remove").theme(&theme).with("versions", versions).log(&admin).await;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -9,22 +9,22 @@ use vestibule_themes::Draft;
 
 use crate::access::Caller;
 use crate::api::themes::ThemeVersionView;
-use crate::audit::Deed;
-use crate::problem::{ErrorBody, Problem};
+use crate::audit::AuditEventBuilder;
+use crate::problem::Problem;
 use crate::query::{Query, Segments, flag};
 use crate::state::Admin;
 use crate::themes::{OwnedTheme, ThemeUpload, Upload, ZipArchive, operated, publisher};
 
 /// What was checked, and not kept.
 #[derive(Serialize, ToSchema)]
-pub(crate) struct CheckedTheme {
+pub(crate) struct ThemeCheck {
     /// How many files it has.
     files: usize,
     /// How many bytes they have together.
     bytes: usize,
 }
 
-/// Uploads a theme
+/// Upload a theme version
 ///
 /// Keeps the files as the theme's newest version, once every page of it was drawn in all states and languages. Visitors see
 /// it when it is published. A theme that is broken is refused, each fault by file and line. At most 16 MB as a ZIP
@@ -32,13 +32,13 @@ pub(crate) struct CheckedTheme {
 /// 256 KB a template. With `validate=true` nothing is kept.
 #[utoipa::path(post, path = "/themes/{theme}/versions", tag = "themes",
     request_body(content((ThemeUpload = "application/json"), (ZipArchive = "application/zip"))),
-    params(("theme" = String, Path, description = "Id of the theme: a tenant's id, alone or with `-` and more behind it"),
+    params(("theme" = String, Path, description = "ID of the theme: a tenant's id, alone or with `-` and more behind it"),
         ("validate" = Option<bool>, Query, description = "Only say whether it works")),
     responses(
-        (status = 200, description = "It works, and was not kept", body = CheckedTheme),
+        (status = 200, description = "It works, and was not kept", body = ThemeCheck),
         (status = 201, description = "The new version", body = ThemeVersionView),
-        (status = 409, description = "Somebody else does the same at this moment, or themes are kept nowhere", body = ErrorBody),
-        (status = 422, description = "It is broken; `errors` names all that is, `field` as file and line", body = ErrorBody),
+        (status = 409, description = "Somebody else does the same at this moment, or themes are kept nowhere"),
+        (status = 422, description = "It is broken; `errors` names all that is, `field` as file and line"),
     ))]
 pub(crate) async fn upload_theme(
     State(admin): State<Admin>,
@@ -54,12 +54,12 @@ pub(crate) async fn upload_theme(
         Draft::check_for(files, queues_of(&admin, &theme)).await.map_err(|faults| Problem::broken_theme(&faults))?;
     if only_validate {
         let bytes = draft.files().values().map(bytes::Bytes::len).sum();
-        return Ok(Json(CheckedTheme { files: draft.files().len(), bytes }).into_response());
+        return Ok(Json(ThemeCheck { files: draft.files().len(), bytes }).into_response());
     }
     let now = admin.now().await?;
     let version = publisher(&admin)?.stage(&theme.id, &draft, &caller.operator.to_string(), now).await?;
-    let deed = Deed::of(&caller, "theme.upload").theme(&theme).with("version", version.id.to_string());
-    deed.with("files", version.files).with("bytes", version.bytes).log(&admin).await;
+    let event = AuditEventBuilder::of(&caller, "theme.upload").theme(&theme).with("version", version.id.to_string());
+    event.with("files", version.files).with("bytes", version.bytes).log(&admin).await;
     Ok((StatusCode::CREATED, Json(ThemeVersionView::from(version))).into_response())
 }
 

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use crate::access::Caller;
 use crate::api::themes::ThemeVersionView;
-use crate::problem::{ErrorBody, Problem};
+use crate::problem::Problem;
 use crate::query::Segments;
 use crate::state::Admin;
 use crate::themes::{publisher, seen};
@@ -17,14 +17,14 @@ pub(crate) struct ThemeVersions {
     versions: Vec<ThemeVersionView>,
 }
 
-/// Lists a theme's versions
+/// List theme versions
 ///
 /// The newest first; the last 50 are kept, and the live one. What was put there by hand becomes one with the first upload.
 #[utoipa::path(get, path = "/themes/{theme}/versions", tag = "themes",
-    params(("theme" = String, Path, description = "Id of the theme")),
+    params(("theme" = String, Path, description = "ID of the theme")),
     responses(
         (status = 200, description = "The versions", body = ThemeVersions),
-        (status = 409, description = "Themes are kept nowhere", body = ErrorBody),
+        (status = 409, description = "Theme storage is not configured"),
     ))]
 pub(crate) async fn list_theme_versions(
     State(admin): State<Admin>,

@@ -8,12 +8,12 @@ use vestibule_core::settings::FieldError;
 
 use crate::access::{Caller, Role, Scope, Token, TokenLimit};
 use crate::api::tokens::TokenView;
-use crate::audit::Deed;
+use crate::audit::AuditEventBuilder;
 use crate::body::{JsonBody, read};
-use crate::problem::{ErrorBody, Problem};
+use crate::codes::Code;
+use crate::problem::Problem;
 use crate::query::one_of;
 use crate::state::Admin;
-use crate::wording::Wording;
 
 /// Shortest and longest life of a token, in seconds.
 const LIFE: std::ops::RangeInclusive<u64> = 60..=366 * 86_400;
@@ -50,13 +50,13 @@ pub(crate) struct CreatedToken {
     token: TokenView,
 }
 
-/// Creates an API token
+/// Create an API token
 ///
 /// For scripts of the operator who signed in: a token can't make others, which would outlive it.
 #[utoipa::path(post, path = "/tokens", tag = "tokens", request_body = TokenDraft,
     responses(
         (status = 201, description = "Created; the secret is shown this once", body = CreatedToken),
-        (status = 409, description = "There are as many tokens as there may be", body = ErrorBody),
+        (status = 409, description = "There are as many tokens as there may be"),
     ))]
 pub(crate) async fn create_token(
     State(admin): State<Admin>,
@@ -65,30 +65,31 @@ pub(crate) async fn create_token(
 ) -> Result<(StatusCode, Json<CreatedToken>), Problem> {
     caller.at_least(Role::Operator)?;
     if caller.sign_in.is_none() {
-        return Err(Problem::NotAllowed(Wording::SignedInOperator));
+        return Err(Problem::PermissionDenied(Code::SignedInOperator));
     }
     let (name, scope, only, life) = read(&body, |fields| {
         let name = fields
-            .required("name", Wording::Characters.with("least", 1_u64).with("most", NAME_MAX), name)
+            .required("name", Code::Characters.with("least", 1_u64).with("most", NAME_MAX), name)
             .unwrap_or_default();
         let scope = Scope::read(fields, None);
         let only =
             fields.optional("only", one_of(&["\"settings\""]), |value| serde_json::from_value(value.clone()).ok());
-        let takes = Wording::Seconds.with("least", *LIFE.start()).with("most", *LIFE.end());
+        let takes = Code::Seconds.with("least", *LIFE.start()).with("most", *LIFE.end());
         let life = fields.required("expires_in", takes, |value| value.as_u64().filter(|life| LIFE.contains(life)));
         (name, scope, only, life.unwrap_or(*LIFE.start()))
     })?;
     within(&caller, &scope)?;
     let now = admin.now().await?;
-    let times = (now, now.plus_seconds(life));
+    let times = (now, now.add_seconds(life));
     let told = json!({ "name": name, "role": scope.role, "tenants": scope.tenants, "only": only, "expires_in": life });
-    let deed = Deed::of(&caller, "token.create").changes(crate::change::differences(&Value::Null, &told));
+    let event =
+        AuditEventBuilder::of(&caller, "token.create").changes(crate::merge_patch::differences(&Value::Null, &told));
     let (id, secret, token) =
         match Token::create(&*admin.records, name, caller.operator.clone(), (scope, only), times).await {
             Ok(created) => created,
-            Err(problem) => return Err(deed.failed(&admin, problem).await),
+            Err(problem) => return Err(event.failed(&admin, problem).await),
         };
-    deed.subject(&id).log(&admin).await;
+    event.subject(&id).log(&admin).await;
     Ok((StatusCode::CREATED, Json(CreatedToken { secret, token: TokenView::of(id, &token) })))
 }
 
@@ -102,11 +103,11 @@ fn name(value: &Value) -> Option<String> {
 fn within(caller: &Caller, scope: &Scope) -> Result<(), Problem> {
     let mut errors = Vec::new();
     if scope.role > caller.role {
-        errors.push(FieldError::new("role", Wording::RoleAbove));
+        errors.push(FieldError::new("role", Code::RoleAboveOwn));
     }
     for (index, tenant) in scope.tenants.iter().enumerate().filter(|(_, tenant)| !caller.sees(tenant)) {
-        let fault = Wording::TenantNotYours.with("tenant", tenant.as_str());
+        let fault = Code::TenantNotAccessible.with("tenant", tenant.as_str());
         errors.push(FieldError::new(format!("tenants[{index}]"), fault));
     }
-    if errors.is_empty() { Ok(()) } else { Err(Problem::WrongFields(errors)) }
+    if errors.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(errors)) }
 }

@@ -15,7 +15,7 @@ pub(crate) struct Tokens {
     tokens: Vec<TokenView>,
 }
 
-/// Lists API tokens
+/// List API tokens
 ///
 /// The caller's own; a superuser sees all.
 #[utoipa::path(get, path = "/tokens", tag = "tokens", responses((status = 200, description = "The tokens", body = Tokens)))]

@@ -8,11 +8,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::json;
 use tokio::time::sleep;
-use vestibule_core::line::{FoundSession, LinePage, PurgeReport, Removal, Stats, Visit, VisitAnswer};
+use vestibule_core::line::{LinePage, LocatedSession, PurgeReport, Removed, Stats, Visit, VisitAnswer};
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{
-    MemoryStore, Micros, PurgeRecord, PutMode, PutOutcome, QueueId, SessionId, Store, StoreError, SystemClock,
-    TenantId, VerifiedTicket,
+    LastPurge, MemoryStore, Micros, PutMode, PutOutcome, QueueId, SessionId, Store, StoreError, SystemClock, TenantId,
+    Ticket,
 };
 
 use crate::Directory;
@@ -150,15 +150,15 @@ impl Store for Keeper {
         unreachable!("a directory visits nothing")
     }
 
-    async fn away(&self, _: &QueueId, _: VerifiedTicket) -> Result<Removal, StoreError> {
+    async fn away(&self, _: &QueueId, _: Ticket) -> Result<Removed, StoreError> {
         unreachable!("a directory visits nothing")
     }
 
-    async fn leave(&self, _: &QueueId, _: VerifiedTicket) -> Result<Removal, StoreError> {
+    async fn leave(&self, _: &QueueId, _: Ticket) -> Result<Removed, StoreError> {
         unreachable!("a directory visits nothing")
     }
 
-    async fn end(&self, _: &QueueId, _: SessionId) -> Result<Removal, StoreError> {
+    async fn end(&self, _: &QueueId, _: SessionId) -> Result<Removed, StoreError> {
         unreachable!("a directory ends nothing")
     }
 
@@ -178,7 +178,7 @@ impl Store for Keeper {
         unreachable!("a directory counts nothing")
     }
 
-    async fn find(&self, _: &QueueId, _: SessionId) -> Result<Option<FoundSession>, StoreError> {
+    async fn find(&self, _: &QueueId, _: SessionId) -> Result<Option<LocatedSession>, StoreError> {
         unreachable!("a directory finds nobody")
     }
 
@@ -190,11 +190,11 @@ impl Store for Keeper {
         unreachable!("a directory resets nothing")
     }
 
-    async fn record_purge(&self, _: &PurgeRecord) -> Result<(), StoreError> {
+    async fn set_last_purge(&self, _: &LastPurge) -> Result<(), StoreError> {
         unreachable!("a directory purges nothing")
     }
 
-    async fn last_purge(&self) -> Result<Option<PurgeRecord>, StoreError> {
+    async fn last_purge(&self) -> Result<Option<LastPurge>, StoreError> {
         unreachable!("a directory purges nothing")
     }
 

@@ -19,7 +19,7 @@ async fn an_event_that_is_no_request_is_named() {
             json!({ "version": "0", "detail-type": "Scheduled Event", "source": "aws.events", "detail": {} }),
             "EventBridge",
         ),
-        (json!({ "Records": [{ "eventSource": "aws:sqs" }] }), "with records"),
+        (json!({ "RecordStore": [{ "eventSource": "aws:sqs" }] }), "with records"),
         (json!({ "httpMethod": "GET", "requestContext": { "resourceId": "a" } }), "payload format 1.0"),
         (json!({ "requestContext": { "elb": null } }), "unknown kind"),
     ] {

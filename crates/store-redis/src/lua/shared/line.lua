@@ -2,9 +2,9 @@
 -- making them takes longer than that poll.
 local function line_operations()
   -- Sessions that left the line in this operation, other than by admission and confirmed, less those that came back.
-  local gone = 0
-  -- Stays that ended in this operation: those shorter than active_ttl and their milliseconds, and the others.
-  local short, short_ms, long = 0, 0, 0
+  local departures = 0
+  -- StayCounts that ended in this operation: those shorter than active_ttl and their milliseconds, and the others.
+  local short_stays, short_ms, long_stays = 0, 0, 0
 
   -- Counts events in the state. The server adds up in whole 64-bit numbers.
   local function count(event, times)
@@ -23,31 +23,31 @@ local function line_operations()
   end
 
   local function leaves_line(arrival, expiry)
-    if not is_unconfirmed(arrival, expiry) then gone = gone + 1 end
+    if not is_unconfirmed(arrival, expiry) then departures = departures + 1 end
   end
 
   local function joins_line()
-    gone = gone - 1
+    departures = departures - 1
   end
 
-  local function end_stay(admitted_at)
+  local function record_stay(admitted_at)
     local stay = math.max(now - admitted_at, 0)
     if stay < active_ttl * SECOND then
-      short, short_ms = short + 1, short_ms + math.floor(stay / 1000)
+      short_stays, short_ms = short_stays + 1, short_ms + math.floor(stay / 1000)
     else
-      long = long + 1
+      long_stays = long_stays + 1
     end
   end
 
   -- Rule 8: a tombstone keeps the session's tickets from returning for `ttl` seconds, or as long as any could.
-  local function bury(session, ttl)
+  local function add_tombstone(session, ttl)
     call('ZADD', ENDED, now + (ttl or math.max(hold_ttl, active_ttl)) * SECOND, session)
   end
 
   -- When the session's tombstone expires; nil if it has none that still stands.
   local function ended_until(session)
-    local till = tonumber(call('ZSCORE', ENDED, session))
-    if till and till > now then return till end
+    local expires_at = tonumber(call('ZSCORE', ENDED, session))
+    if expires_at and expires_at > now then return expires_at end
   end
 
   local function settle(by)
@@ -58,7 +58,7 @@ local function line_operations()
   end
 
   -- Whether a slot taken at `admitted_at` has lasted as long as max_session lets it.
-  local function outlived(admitted_at)
+  local function exceeded_max_session(admitted_at)
     return max_session and admitted_at + max_session * SECOND <= now
   end
 
@@ -75,7 +75,7 @@ local function line_operations()
   end
 
   -- Those whose time in `key` is up, the longest due first. O(log n + limit).
-  local function due_in(key, limit)
+  local function expired_in(key, limit)
     return call('ZRANGE', key, '0', now_text, 'BYSCORE', 'LIMIT', '0', limit)
   end
 
@@ -93,11 +93,11 @@ local function line_operations()
         leaves_line(arrival, expiry)
         left = left + 1
       elseif admitted_at then
-        end_stay(admitted_at)
+        record_stay(admitted_at)
         if ended_until(session) then
           -- Ended before: its slot was taken until its last credential expired.
-        elseif outlived(admitted_at) then
-          bury(session)
+        elseif exceeded_max_session(admitted_at) then
+          add_tombstone(session)
           count('ended', 1)
         else
           expired = expired + 1
@@ -112,21 +112,21 @@ local function line_operations()
     call('ZREM', POOL, unpack(due))
     call('ZREM', LINE, unpack(due))
     call('ZREM', ACTIVE, unpack(due))
-    count('expired_in_line', left)
-    count('expired_in_places', expired)
+    count('expired_waiting', left)
+    count('expired_active', expired)
     measure()
     return #due
   end
 
   -- Removes up to `limit` tombstones that have expired; returns how many. O(limit * log n).
   local function clear_tombstones(limit)
-    local due = due_in(ENDED, limit)
+    local due = expired_in(ENDED, limit)
     if #due > 0 then call('ZREM', ENDED, unpack(due)) end
     return #due
   end
 
   -- How fast the line moves: start of the count, start of the running window, admissions in it and in the one before, who
-  -- left the line otherwise in both, and the stays that ended: see end_stay. Empty while it is not known.
+  -- left the line otherwise in both, and the stays that ended: see record_stay. Empty while it is not known.
   local function write_pace(text)
     pace = text
     call('HSET', STATE, 'pace', text)
@@ -150,8 +150,8 @@ local function line_operations()
   end
 
   -- Counts what this operation moved, `waited` of them by admission.
-  local function keep_pace(waited_for)
-    if pace ~= '' and (waited_for > 0 or gone ~= 0 or short + long > 0) then
+  local function save_pace(waited_for)
+    if pace ~= '' and (waited_for > 0 or departures ~= 0 or short_stays + long_stays > 0) then
       local since, window, current, previous, left, left_before, s, ms, l, s_before, ms_before, l_before =
         unpack(read_pace())
       local elapsed = math.max(now - window, 0)
@@ -163,11 +163,11 @@ local function line_operations()
         s, ms, l, s_before, ms_before, l_before = 0, 0, 0, s, ms, l
       end
       write_pace(pace_of({
-        since, window, current + waited_for, previous, left + gone, left_before,
-        s + short, ms + short_ms, l + long, s_before, ms_before, l_before,
+        since, window, current + waited_for, previous, left + departures, left_before,
+        s + short_stays, ms + short_ms, l + long_stays, s_before, ms_before, l_before,
       }))
     end
-    gone, short, short_ms, long = 0, 0, 0, 0
+    departures, short_stays, short_ms, long_stays = 0, 0, 0, 0
     start_pace()
   end
 
@@ -186,8 +186,8 @@ local function line_operations()
     start_pace()
   end
 
-  local function keep_credit(credit)
-    call('HSET', STATE, 'bucket', string.format('%d %d', credit, now))
+  local function save_credit(credit)
+    call('HSET', STATE, 'rate_bucket', string.format('%d %d', credit, now))
   end
 
   -- How long the admitted waited: a histogram of the bounds in WAIT_BUCKETS, and the sum.
@@ -212,9 +212,9 @@ local function line_operations()
   -- `own` is the session that is served, if any: it is here now, `confirmed` if its ticket came back.
   -- Returns how many were admitted, how many left the line, and of `own` its expiry, or false if it had expired.
   -- O(batch * log n).
-  local function promote(most, batch, own, confirmed)
+  local function admit_from_head(most, batch, own, confirmed)
     local claimed = expiry_of(now, claim_ttl)
-    local arrivals, seen, fate = {}, 0, nil
+    local arrivals, seen, own_expiry = {}, 0, nil
     while seen < batch and #arrivals < most do
       local heads = call('ZRANGE', LINE, 0, math.min(most - #arrivals, batch - seen) - 1, 'WITHSCORES')
       if #heads == 0 then break end
@@ -226,12 +226,12 @@ local function line_operations()
         local expires_at = tonumber(expiries[i]) or 0
         if expires_at > now then
           local expiry = session == own and visited(now, confirmed) or claimed
-          if session == own then fate = expiry end
+          if session == own then own_expiry = expiry end
           slots[#slots + 1], slots[#slots + 2] = now, session
           pool[#pool + 1], pool[#pool + 2] = expiry, session
           arrivals[#arrivals + 1] = heads[2 * i]
         else
-          if session == own then fate = false end
+          if session == own then own_expiry = false end
           leaves_line(tonumber(heads[2 * i]), expires_at)
           expired[#expired + 1] = session
         end
@@ -242,7 +242,7 @@ local function line_operations()
         call('ZADD', POOL, unpack(pool))
       end
       if #expired > 0 then call('ZREM', POOL, unpack(expired)) end
-      count('expired_in_line', #expired)
+      count('expired_waiting', #expired)
       seen = seen + #sessions
     end
     count_waits(arrivals)
@@ -252,7 +252,7 @@ local function line_operations()
       call('HSET', STATE, 'reached', reached)
     end
     waiting, active = waiting - seen, active + #arrivals
-    return #arrivals, seen, fate
+    return #arrivals, seen, own_expiry
   end
 
   local function admit_next(own, confirmed)
@@ -263,20 +263,20 @@ local function line_operations()
       credit = credit_now()
       most = math.min(most, math.floor(credit / ADMISSION_COST))
     end
-    local admitted, seen, fate = promote(most, ADVANCE_BATCH, own, confirmed)
+    local admitted, seen, own_expiry = admit_from_head(most, ADVANCE_BATCH, own, confirmed)
     if admitted > 0 then
-      if credit then keep_credit(credit - admitted * ADMISSION_COST) end
+      if credit then save_credit(credit - admitted * ADMISSION_COST) end
       count('admitted', admitted)
     end
-    return admitted, seen, fate
+    return admitted, seen, own_expiry
   end
 
   -- Rule 2: while there are free slots, the rate allows it and the line is not empty, the lowest arrival is admitted.
-  -- `newly` says that `own` came to the line just now, so that it did not wait. Returns the same as promote.
+  -- `newly` says that `own` came to the line just now, so that it did not wait. Returns the same as admit_from_head.
   local function advance(own, confirmed, newly)
-    local admitted, seen, fate = admit_next(own, confirmed)
-    keep_pace(admitted - ((fate and newly) and 1 or 0))
-    return admitted, seen, fate
+    local admitted, seen, own_expiry = admit_next(own, confirmed)
+    save_pace(admitted - ((own_expiry and newly) and 1 or 0))
+    return admitted, seen, own_expiry
   end
 
   -- Rule 8: ends a session, present or away, and keeps its tickets from returning. The slot of an active one is taken until
@@ -285,13 +285,13 @@ local function line_operations()
   local function end_session(session, event, tombstone_ttl, returned)
     reap(REAP_BATCH)
     clear_tombstones(REAP_BATCH)
-    local was_ended, removal = ended_until(session), WAS_ABSENT
+    local was_ended, removal = ended_until(session), REMOVED_ABSENT
     local arrival, admitted_at = tonumber(call('ZSCORE', LINE, session)), nil
     if arrival then
       leaves_line(arrival, tonumber(call('ZSCORE', POOL, session)))
       call('ZREM', LINE, session)
       call('ZREM', POOL, session)
-      removal = WAITED
+      removal = REMOVED_WAITING
     else
       admitted_at = tonumber(call('ZSCORE', ACTIVE, session))
       if admitted_at and not was_ended then
@@ -299,27 +299,27 @@ local function line_operations()
         if last_credential > now then
           call('ZADD', POOL, last_credential, session)
         else
-          end_stay(admitted_at)
+          record_stay(admitted_at)
           call('ZREM', ACTIVE, session)
           call('ZREM', POOL, session)
         end
-        removal = WAS_ADMITTED
+        removal = REMOVED_ACTIVE
       elseif not admitted_at and returned and not was_ended then
         settle(1)
       end
     end
-    if removal ~= WAS_ABSENT then count(event, 1) end
-    bury(session, tombstone_ttl)
+    if removal ~= REMOVED_ABSENT then count(event, 1) end
+    add_tombstone(session, tombstone_ttl)
     measure()
     advance()
     return removal
   end
 
   return {
-    advance = advance, bury = bury, change_pace = change_pace, clear_tombstones = clear_tombstones, count = count,
-    count_waits = count_waits, due_in = due_in, end_session = end_session, end_stay = end_stay, ended_until = ended_until,
-    expiry_of = expiry_of, joins_line = joins_line, keep_credit = keep_credit, keep_pace = keep_pace,
-    leaves_line = leaves_line, measure = measure, outlived = outlived, promote = promote, reap = reap, settle = settle,
+    advance = advance, add_tombstone = add_tombstone, change_pace = change_pace, clear_tombstones = clear_tombstones, count = count,
+    count_waits = count_waits, expired_in = expired_in, end_session = end_session, record_stay = record_stay, ended_until = ended_until,
+    expiry_of = expiry_of, joins_line = joins_line, save_credit = save_credit, save_pace = save_pace,
+    leaves_line = leaves_line, measure = measure, exceeded_max_session = exceeded_max_session, admit_from_head = admit_from_head, reap = reap, settle = settle,
     start_pace = start_pace, visited = visited, write_pace = write_pace,
   }
 end

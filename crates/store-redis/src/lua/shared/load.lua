@@ -16,8 +16,8 @@ end
 local now = tonumber(now_text)
 
 local waiting, active = call('ZCARD', LINE), call('ZCARD', ACTIVE)
-local state = call('HMGET', STATE, 'began', 'recovery_since', 'used_at', 'waited', 'gap', 'pace', 'reached')
-local began, recovery_since = tonumber(state[1]), tonumber(state[2]) or 0
+local state = call('HMGET', STATE, 'state_since', 'recovery_since', 'used_at', 'waited', 'gap', 'pace', 'reached')
+local state_since, recovery_since = tonumber(state[1]), tonumber(state[2]) or 0
 local used_at, waited, gap, pace = tonumber(state[3]) or now, state[4] == '1', state[5] or '', state[6] or ''
 -- The latest arrival that was admitted in its turn, as text: it is passed on.
 local reached = state[7] or '0'
@@ -43,9 +43,9 @@ local function begin_recovery(counted_at)
 end
 
 if mode then
-  if not began then
-    began, used_at, pace = now, now, ''
-    if WRITES then call('HSET', STATE, 'began', now, 'used_at', now, 'provisional', 1) end
+  if not state_since then
+    state_since, used_at, pace = now, now, ''
+    if WRITES then call('HSET', STATE, 'state_since', now, 'used_at', now, 'provisional', 1) end
     begin_recovery(0)
   elseif recovery_since > 0 then
     find_recovery()
@@ -80,10 +80,10 @@ end
 local credit_now, read_bucket
 if CREATES or admissions_per_minute then
   read_bucket = function()
-    local credit, at = string.match(call('HGET', STATE, 'bucket') or '0 0', '(%d+) (%d+)')
+    local credit, at = string.match(call('HGET', STATE, 'rate_bucket') or '0 0', '(%d+) (%d+)')
     if WRITES and tonumber(at) > now then
       at = now
-      call('HSET', STATE, 'bucket', string.format('%d %d', credit, now))
+      call('HSET', STATE, 'rate_bucket', string.format('%d %d', credit, now))
     end
     return credit, at
   end

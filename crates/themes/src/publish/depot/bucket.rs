@@ -22,7 +22,7 @@ pub(super) async fn claim(bucket: &Bucket, versions: &str, now: Micros) -> Resul
     if live.claimed_until > now {
         return Err(PublishError::Busy);
     }
-    let claimed = Live { claimed_until: now.plus_seconds(CLAIM_MAX), ..live };
+    let claimed = Live { claimed_until: now.add_seconds(CLAIM_MAX), ..live };
     bucket.put(&path, json(&claimed)?, &condition).await?;
     Ok(Claim { live: claimed.version, _lock: None })
 }

@@ -1,0 +1,162 @@
+//! Who asks: found by a token or by the cookie of a sign-in, with what they may.
+
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+use http::{HeaderMap, Method, header};
+use vestibule_core::{Micros, TenantId};
+
+use crate::access::{Operator, OperatorName, Role, SignIn, SignInMethod, Tenants, Token, TokenLimit, TotpStatus};
+use crate::audit::may_change;
+use crate::codes::Code;
+use crate::openapi::PREFIX;
+use crate::problem::Problem;
+use crate::response_headers::RequestId;
+use crate::state::Admin;
+
+/// Methods that change nothing.
+pub(crate) const SAFE_METHODS: [Method; 3] = [Method::GET, Method::HEAD, Method::OPTIONS];
+/// A page of another site can't send a header of its own here, so whoever sends this one is no such page.
+const REQUEST_HEADER: &str = "x-vestibule-request";
+
+/// Seconds after a password was given for which it holds for managing operators.
+const PROOF_TTL: u64 = 300;
+/// All that a token for settings may ask for.
+const SETTINGS_PATHS: [&str; 2] = ["/settings", "/sign-in"];
+/// All that a sign-in may ask for that must set up TOTP first.
+const TOTP_PATHS: [&str; 2] = ["/sign-in", "/sign-in/totp"];
+
+/// Somebody who may ask.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub(crate) operator: OperatorName,
+    /// The token that they ask with; `None` for a browser's sign-in.
+    pub(crate) token: Option<String>,
+    pub(crate) sign_in: Option<SignIn>,
+    pub(crate) role: Role,
+    pub(crate) tenants: Tenants,
+    pub(crate) totp: TotpStatus,
+    pub(crate) request: RequestId,
+}
+
+impl Caller {
+    /// Whether they may look at what is this tenant's.
+    pub(crate) fn sees(&self, tenant: &TenantId) -> bool {
+        self.tenants.include(tenant)
+    }
+
+    /// Whether they may change what is this tenant's.
+    pub(crate) fn operates(&self, tenant: &TenantId) -> Result<(), Problem> {
+        if !self.sees(tenant) {
+            return Err(Problem::NotFound(Code::ATenant));
+        }
+        self.at_least(Role::Operator)
+    }
+
+    pub(crate) fn is_superuser(&self) -> bool {
+        self.role == Role::Superuser
+    }
+
+    /// Refuses all but superusers who signed in and gave their password a short while ago.
+    pub(crate) fn manages_operators(&self, now: Micros) -> Result<(), Problem> {
+        self.at_least(Role::Superuser)?;
+        self.gave_password(now)
+    }
+
+    /// Refuses all but operators who signed in and gave their password a short while ago.
+    pub(crate) fn gave_password(&self, now: Micros) -> Result<(), Problem> {
+        let sign_in = self.sign_in.as_ref().ok_or(Problem::PermissionDenied(Code::SignedInOperator))?;
+        if now >= sign_in.proved_at.add_seconds(PROOF_TTL) {
+            return Err(Problem::PasswordRequired);
+        }
+        Ok(())
+    }
+
+    /// Refuses those below a role.
+    pub(crate) fn at_least(&self, role: Role) -> Result<(), Problem> {
+        if self.role >= role {
+            return Ok(());
+        }
+        Err(Problem::PermissionDenied(match role {
+            Role::Superuser => Code::RoleSuperuser,
+            Role::Operator | Role::Viewer => Code::RoleOperator,
+        }))
+    }
+}
+
+impl FromRequestParts<Admin> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, admin: &Admin) -> Result<Self, Problem> {
+        let request = parts.extensions.get::<RequestId>().cloned().unwrap_or_else(|| RequestId(String::new()));
+        let caller = match bearer(&parts.headers) {
+            Some(token) => by_token(admin, token, request, parts.uri.path()).await,
+            None => by_cookie(admin, parts, request).await,
+        }?;
+        if !SAFE_METHODS.contains(&parts.method) {
+            may_change(&*admin.records, caller.operator.as_str()).await?;
+        }
+        Ok(caller)
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().unwrap_or_default();
+    let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
+    Some(if scheme.eq_ignore_ascii_case("bearer") { token.trim() } else { "" })
+}
+
+async fn by_token(admin: &Admin, text: &str, request: RequestId, path: &str) -> Result<Caller, Problem> {
+    let records = &*admin.records;
+    let (now, found) = (admin.now().await?, Token::find(records, text).await?);
+    let Some((id, token, revision)) = found.filter(|(_, token, _)| token.expires_at > now) else {
+        return Err(Problem::CredentialInvalid);
+    };
+    let owner = Operator::load(records, &token.operator).await?;
+    // A name that was removed and given to somebody else brings no old token back.
+    let Some((owner, _)) = owner.filter(|(owner, _)| owner.created_at <= token.created_at) else {
+        return Err(Problem::CredentialInvalid);
+    };
+    if token.only == Some(TokenLimit::Settings) && !is_one_of(&SETTINGS_PATHS, path) {
+        return Err(Problem::PermissionDenied(Code::UnlimitedToken));
+    }
+    let (role, tenants) = token.scope.within(&owner.scope);
+    let operator = token.operator.clone();
+    token.used(records, &id, revision, now).await;
+    Ok(Caller { operator, token: Some(id), sign_in: None, role, tenants, totp: TotpStatus::Unavailable, request })
+}
+
+/// Whether a request is for one of these paths behind [`PREFIX`]. A router within another one sees the rest of the path.
+fn is_one_of(paths: &[&str], path: &str) -> bool {
+    paths.contains(&path.strip_prefix(PREFIX).unwrap_or(path))
+}
+
+async fn by_cookie(admin: &Admin, parts: &Parts, request: RequestId) -> Result<Caller, Problem> {
+    let records = &*admin.records;
+    let Some(sign_in) = SignIn::find(records, &parts.headers).await? else { return Err(Problem::NotSignedIn) };
+    if !SAFE_METHODS.contains(&parts.method) && !parts.headers.contains_key(REQUEST_HEADER) {
+        return Err(Problem::NoRequestHeader);
+    }
+    let now: Micros = admin.now().await?;
+    let found = Operator::load(records, &sign_in.operator).await?;
+    let Some((operator, _)) = found.filter(|(operator, _)| operator.password_at == sign_in.password_at) else {
+        return Err(Problem::CredentialInvalid);
+    };
+    // It began before TOTP was set up, with the password alone.
+    if operator.totp.is_some() && sign_in.method == SignInMethod::Password {
+        return Err(Problem::CredentialInvalid);
+    }
+    let totp = operator.totp_status(sign_in.method, admin.require_totp);
+    if totp == TotpStatus::Required && !is_one_of(&TOTP_PATHS, parts.uri.path()) {
+        return Err(Problem::TotpSetupRequired);
+    }
+    sign_in.clone().refresh(records, now).await?;
+    Ok(Caller {
+        operator: sign_in.operator.clone(),
+        token: None,
+        role: operator.scope.role,
+        tenants: operator.scope.tenants(),
+        sign_in: Some(sign_in),
+        totp,
+        request,
+    })
+}

@@ -1,0 +1,108 @@
+//! Phrases as the API tells them: by their code and what stands in their gaps, for those who say them in other languages.
+
+use std::borrow::Cow;
+
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
+use serde_json::{Map, Value, json};
+use utoipa::openapi::{OpenApi, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+use vestibule_core::Message;
+use vestibule_core::settings::FieldWording;
+
+use crate::codes::Code;
+
+/// A phrase as a program reads it.
+#[derive(Debug)]
+pub(crate) struct MessageView(pub(crate) Message);
+
+impl Serialize for MessageView {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut phrase = serializer.serialize_struct("Message", 2)?;
+        phrase.serialize_field("code", self.0.code())?;
+        phrase.serialize_field("params", &self.0.params())?;
+        phrase.end()
+    }
+}
+
+impl PartialSchema for MessageView {
+    fn schema() -> RefOr<Schema> {
+        reference("Message")
+    }
+}
+
+impl ToSchema for MessageView {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("Message")
+    }
+}
+
+/// The schema of a code.
+pub(crate) fn code() -> RefOr<Schema> {
+    reference("ErrorCode")
+}
+
+/// The schema of what stands in gaps.
+pub(crate) fn params() -> RefOr<Schema> {
+    reference("MessageParams")
+}
+
+/// Adds what the references above lead to.
+pub(crate) fn describe(document: &mut OpenApi) {
+    let schemas = &mut document.components.get_or_insert_default().schemas;
+    for (name, value) in described() {
+        schemas.insert(name.to_owned(), schema(value));
+    }
+}
+
+fn described() -> [(&'static str, Value); 3] {
+    let all = || FieldWording::ALL.iter().chain(Code::ALL);
+    let codes: Vec<&str> = all().map(|(code, _)| *code).collect();
+    let english: Map<String, Value> = all().map(|(code, english)| ((*code).to_owned(), json!(english))).collect();
+    let code = json!({
+        "type": "string", "enum": codes, "x-english": english,
+        "description": "A word for programs; it never changes, and new ones may come. `x-english` says all of them, with gaps \
+            such as `{most}`, which `params` fill.",
+    });
+    let phrase = json!({ "$ref": "#/components/schemas/Message" });
+    let params = json!({
+        "type": "object", "additionalProperties": { "anyOf": [{ "type": "integer" }, { "type": "string" }, phrase] },
+        "description": "What stands in the gaps of a sentence: numbers, texts, other phrases.",
+    });
+    let phrase = json!({
+        "type": "object", "required": ["code", "params"],
+        "description": "A sentence, or a part of one, by its code and what stands in its gaps.",
+        "properties": {
+            "code": { "$ref": "#/components/schemas/ErrorCode" },
+            "params": { "$ref": "#/components/schemas/MessageParams" },
+        },
+    });
+    [("ErrorCode", code), ("MessageParams", params), ("Message", phrase)]
+}
+
+fn reference(name: &str) -> RefOr<Schema> {
+    RefOr::Ref(utoipa::openapi::Ref::from_schema_name(name))
+}
+
+fn schema(value: Value) -> RefOr<Schema> {
+    #[expect(clippy::expect_used, reason = "made of constants; a test reads it")]
+    RefOr::T(serde_json::from_value(value).expect("a schema"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_phrase_has_a_code_of_its_own_that_the_document_names() {
+        let document: Value = serde_json::from_str(&crate::openapi::openapi_json()).unwrap();
+        let known = &document["components"]["schemas"]["ErrorCode"];
+        let mut seen = BTreeSet::new();
+        for (code, english) in FieldWording::ALL.iter().chain(Code::ALL) {
+            assert!(seen.insert(code), "{code} is there twice");
+            assert_eq!(known["x-english"][code], *english);
+        }
+        assert_eq!(known["enum"].as_array().unwrap().len(), seen.len());
+    }
+}

@@ -1,0 +1,68 @@
+//! A sign-in under way at the provider: what it is known again by when the browser comes back.
+
+use http::HeaderMap;
+use serde::{Deserialize, Serialize};
+use subtle::ConstantTimeEq as _;
+use vestibule_core::StoreError;
+use vestibule_core::records::{EphemeralKey, EphemeralKind, RecordStore};
+
+use crate::access::cookie_of;
+use crate::secret::{hash, new_secret};
+
+/// Seconds within which somebody comes back from the provider.
+pub(crate) const ATTEMPT_TTL: u64 = 600;
+/// Name of the cookie that ties an attempt to the browser that began it.
+const COOKIE: &str = "vestibule_sign_in";
+
+/// The secrets of one attempt. They stay here; the browser has the name of the attempt only.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Attempt {
+    /// Comes back in the address that the provider sends the browser to.
+    state: String,
+    /// Comes back in the proof.
+    pub(super) nonce: String,
+    /// Shows the provider that whoever redeems its code is who asked for it (PKCE).
+    pub(super) verifier: String,
+}
+
+impl Attempt {
+    /// Begins an attempt. Returns it with the value of its cookie, which is kept nowhere.
+    pub(crate) async fn begin(records: &dyn RecordStore) -> Result<(Self, String), StoreError> {
+        let attempt = Self { state: new_secret(), nonce: new_secret(), verifier: new_secret() };
+        let text = serde_json::to_string(&attempt).map_err(|error| StoreError::Corrupt(error.to_string()))?;
+        let secret = new_secret();
+        records.set_ephemeral(&note(&secret), &text, ATTEMPT_TTL).await?;
+        Ok((attempt, secret))
+    }
+
+    /// Takes the attempt of a request's cookie: it is good once.
+    pub(crate) async fn take(records: &dyn RecordStore, headers: &HeaderMap) -> Result<Option<Self>, StoreError> {
+        let Some(secret) = cookie_of(headers, COOKIE) else { return Ok(None) };
+        let Some(text) = records.take_ephemeral(&note(&secret)).await? else { return Ok(None) };
+        serde_json::from_str(&text).map(Some).map_err(|error| StoreError::Corrupt(error.to_string()))
+    }
+
+    pub(super) fn state(&self) -> &str {
+        &self.state
+    }
+
+    /// Whether the address that the browser came back with is this attempt's, in a time that does not tell how near it was.
+    pub(crate) fn has_state(&self, state: &str) -> bool {
+        self.state.as_bytes().ct_eq(state.as_bytes()).into()
+    }
+}
+
+fn note(secret: &str) -> EphemeralKey {
+    EphemeralKey::new(EphemeralKind::SignInAttempt, hash(secret))
+}
+
+/// The header that gives the cookie to a browser, or with `None` takes it away. It must be sent when the provider's page
+/// leads back here, so it is `Lax` where the sign-in's own is `Strict`.
+pub(crate) fn cookie(secret: Option<&str>, https: bool) -> String {
+    let secure = if https { "; Secure" } else { "" };
+    let (value, lasts) = secret.map_or(("", 0), |secret| (secret, ATTEMPT_TTL));
+    format!(
+        "{COOKIE}={value}; Path={}/sign-in/oidc; Max-Age={lasts}; HttpOnly; SameSite=Lax{secure}",
+        crate::openapi::PREFIX
+    )
+}

@@ -1,0 +1,235 @@
+//! Leading somebody to the provider, and what they prove when they come back.
+
+use std::error::Error;
+
+use chrono::DateTime;
+use openidconnect::core::{
+    CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreIdTokenClaims, CoreProviderMetadata,
+    CoreTokenResponse, CoreUserInfoClaims,
+};
+use openidconnect::{
+    AccessTokenHash, AuthType, AuthorizationCode, CsrfToken, EndpointMaybeSet, EndpointNotSet, EndpointSet, Nonce,
+    OAuth2TokenResponse as _, PkceCodeChallenge, PkceCodeVerifier, RequestTokenError, Scope, TokenResponse as _,
+};
+use vestibule_core::Micros;
+
+use crate::access::OperatorName;
+use crate::oidc::ProviderConfig;
+use crate::oidc::auth_request::Attempt;
+use crate::oidc::config::Claim;
+use crate::oidc::http_client::HttpClient;
+
+type Client =
+    CoreClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointMaybeSet, EndpointMaybeSet>;
+
+/// Why somebody does not get in through the provider. The code is for the sign-in page; the cause is for the log.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("there is no identity provider")]
+    NoProvider,
+    #[error("the attempt lapsed, was used already, or began in another browser")]
+    Lapsed,
+    #[error("the address that the browser came back with belongs to another attempt")]
+    WrongState,
+    #[error("the provider refused: {0}")]
+    Refused(String),
+    #[error("the provider gives no answer that can be used: {0}")]
+    Unavailable(String),
+    #[error("the provider's proof does not hold: {0}")]
+    NotProven(String),
+    #[error("the provider's proof names nobody: {0}")]
+    Nameless(&'static str),
+    #[error("there is no operator of this name: {0}")]
+    UnknownOperator(String),
+    #[error("sign-ins from this address failed too often")]
+    Slowed,
+    #[error("the store gives no answer")]
+    Store,
+}
+
+impl Refusal {
+    /// A word for programs; it never changes.
+    pub(crate) const fn code(&self) -> &'static str {
+        match self {
+            Self::NoProvider => "oidc_not_configured",
+            Self::Lapsed => "attempt_expired",
+            Self::WrongState => "wrong_state",
+            Self::Refused(_) => "provider_refused",
+            Self::Unavailable(_) => "provider_unavailable",
+            Self::NotProven(_) => "invalid_id_token",
+            Self::Nameless(_) => "missing_claim",
+            Self::UnknownOperator(_) => "unknown_operator",
+            Self::Slowed => "rate_limited",
+            Self::Store => "store_unavailable",
+        }
+    }
+
+    /// All codes, for the document of the API.
+    #[cfg(test)]
+    pub(crate) const CODES: [&'static str; 10] = [
+        "oidc_not_configured",
+        "attempt_expired",
+        "wrong_state",
+        "provider_refused",
+        "provider_unavailable",
+        "invalid_id_token",
+        "missing_claim",
+        "unknown_operator",
+        "rate_limited",
+        "store_unavailable",
+    ];
+}
+
+/// Who somebody is, as the provider proved it.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    /// The name in the claim as the provider wrote it.
+    pub(crate) told: String,
+    /// The name of the operator, if it can be one's.
+    pub(crate) name: Option<OperatorName>,
+}
+
+/// The identity provider.
+pub(crate) struct Provider {
+    pub(crate) config: ProviderConfig,
+    http: HttpClient,
+}
+
+impl Provider {
+    pub(crate) fn new(config: ProviderConfig) -> Self {
+        let http = HttpClient::new(config.authorities.clone());
+        Self { config, http }
+    }
+
+    /// Where to send the browser for this attempt.
+    pub(crate) async fn address(&self, attempt: &Attempt) -> Result<String, Refusal> {
+        let client = self.discover().await?;
+        let (state, nonce) = (attempt.state().to_owned(), attempt.nonce.clone());
+        let verifier = PkceCodeVerifier::new(attempt.verifier.clone());
+        let request = client
+            .authorize_url(
+                CoreAuthenticationFlow::AuthorizationCode,
+                move || CsrfToken::new(state),
+                move || Nonce::new(nonce),
+            )
+            .add_scope(Scope::new("email".to_owned()))
+            .add_scope(Scope::new("profile".to_owned()))
+            .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier));
+        let (address, _, _) = request.url();
+        Ok(address.to_string())
+    }
+
+    /// Redeems the code that the browser brought, and checks what the provider proves with it at the time `now`.
+    pub(crate) async fn redeem(&self, attempt: Attempt, code: String, now: Micros) -> Result<Identity, Refusal> {
+        let client = self.discover().await?;
+        let request = client.exchange_code(AuthorizationCode::new(code)).map_err(|error| unavailable(&error))?;
+        let request = request.set_pkce_verifier(PkceCodeVerifier::new(attempt.verifier));
+        let answer: CoreTokenResponse = request.request_async(&self.http).await.map_err(|error| match error {
+            RequestTokenError::ServerResponse(answer) => Refusal::Refused(answer.error().to_string()),
+            other => unavailable(&other),
+        })?;
+        let invalid_id_token = |error: &dyn Error| Refusal::NotProven(chain(error));
+        let token = answer.id_token().ok_or_else(|| Refusal::NotProven("it sent no ID token".to_owned()))?;
+        let time = DateTime::from_timestamp_micros(now.0.cast_signed()).unwrap_or_default();
+        let verifier = client.id_token_verifier().set_time_fn(move || time);
+        let claims = token.claims(&verifier, &Nonce::new(attempt.nonce)).map_err(|error| invalid_id_token(&error))?;
+        if let Some(expected) = claims.access_token_hash() {
+            let algorithm = token.signing_alg().map_err(|error| invalid_id_token(&error))?;
+            let key = token.signing_key(&verifier).map_err(|error| invalid_id_token(&error))?;
+            let actual = AccessTokenHash::from_token(answer.access_token(), algorithm, key);
+            if actual.map_err(|error| invalid_id_token(&error))? != *expected {
+                return Err(Refusal::NotProven("its access token is another's".to_owned()));
+            }
+        }
+        match self.named_in(claims) {
+            // Some providers put less into the ID token than they tell whoever asks with the access token.
+            Err(Refusal::Nameless(_)) => self.asked_for(&client, &answer, claims).await,
+            named => named,
+        }
+    }
+
+    async fn discover(&self) -> Result<Client, Refusal> {
+        let found = CoreProviderMetadata::discover_async(self.config.issuer.clone(), &self.http).await;
+        let metadata = found.map_err(|error| unavailable(&error))?;
+        let takes = |method| metadata.token_endpoint_auth_methods_supported().is_some_and(|all| all.contains(&method));
+        let in_body = takes(CoreClientAuthMethod::ClientSecretPost) && !takes(CoreClientAuthMethod::ClientSecretBasic);
+        let (id, secret) = (self.config.client_id.clone(), self.config.client_secret.clone());
+        let client = CoreClient::from_provider_metadata(metadata, id, Some(secret));
+        let client = client.set_auth_type(if in_body { AuthType::RequestBody } else { AuthType::BasicAuth });
+        Ok(client.set_redirect_uri(self.config.redirect.clone()))
+    }
+
+    fn named_in(&self, claims: &CoreIdTokenClaims) -> Result<Identity, Refusal> {
+        match self.config.claim {
+            Claim::Subject => Ok(exactly(claims.subject())),
+            Claim::PreferredUsername => claims.preferred_username().map(|name| exactly(name)).ok_or(NO_USERNAME),
+            Claim::Email => email(claims.email().map(|email| email.as_str()), claims.email_verified()),
+        }
+    }
+
+    async fn asked_for(
+        &self,
+        client: &Client,
+        answer: &CoreTokenResponse,
+        claims: &CoreIdTokenClaims,
+    ) -> Result<Identity, Refusal> {
+        let subject = Some(claims.subject().clone());
+        let Ok(request) = client.user_info(answer.access_token().clone(), subject) else {
+            return self.named_in(claims);
+        };
+        let told: CoreUserInfoClaims = request.request_async(&self.http).await.map_err(|error| unavailable(&error))?;
+        match self.config.claim {
+            Claim::Subject => Ok(exactly(told.subject())),
+            Claim::PreferredUsername => told.preferred_username().map(|name| exactly(name)).ok_or(NO_USERNAME),
+            Claim::Email => email(told.email().map(|email| email.as_str()), told.email_verified()),
+        }
+    }
+}
+
+const NO_USERNAME: Refusal = Refusal::Nameless("it has no preferred_username");
+
+/// A name that tells people apart by its capitals as well.
+fn exactly(told: &str) -> Identity {
+    Identity { told: told.to_owned(), name: told.parse().ok() }
+}
+
+/// Whoever may write any address into their profile is nobody until the provider says that it is theirs. Capitals of an
+/// address tell nobody apart.
+fn email(told: Option<&str>, verified: Option<bool>) -> Result<Identity, Refusal> {
+    let told = told.ok_or(Refusal::Nameless("it has no email"))?;
+    if verified != Some(true) {
+        return Err(Refusal::Nameless("its email is not verified"));
+    }
+    Ok(Identity { told: told.to_owned(), name: told.to_ascii_lowercase().parse().ok() })
+}
+
+fn unavailable(error: &dyn Error) -> Refusal {
+    Refusal::Unavailable(chain(error))
+}
+
+/// An error with its causes.
+fn chain(error: &dyn Error) -> String {
+    let (mut text, mut next) = (error.to_string(), error.source());
+    while let Some(cause) = next {
+        text = format!("{text}: {cause}");
+        next = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_nobody_verified_names_nobody() {
+        let named = |told, verified| email(told, verified).map(|found| found.name.map(|name| name.to_string()));
+        assert_eq!(named(Some("Zoe@Example.com"), Some(true)).unwrap().as_deref(), Some("zoe@example.com"));
+        for (told, verified) in
+            [(Some("zoe@example.com"), Some(false)), (Some("zoe@example.com"), None), (None, Some(true))]
+        {
+            assert!(matches!(named(told, verified), Err(Refusal::Nameless(_))), "{told:?} {verified:?}");
+        }
+        assert_eq!(exactly("Zoe").name, None, "capitals of a username may tell two people apart");
+    }
+}

@@ -1,0 +1,161 @@
+//! A queue's numbers now.
+
+use futures_util::{StreamExt as _, stream};
+use serde::Serialize;
+use utoipa::ToSchema;
+use vestibule_core::history::{Step, rates, samples};
+use vestibule_core::line::Stats;
+use vestibule_core::settings::{Mode, Settings};
+use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId, WaitSeconds, wait_estimate};
+
+use crate::state::Admin;
+
+/// How many queues are asked about at once: they share one connection.
+const AT_ONCE: usize = 64;
+
+/// A queue at a glance.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub(crate) struct QueueStats {
+    /// The queue.
+    #[schema(value_type = String)]
+    pub(crate) queue: QueueId,
+    /// Its tenant.
+    #[schema(value_type = String)]
+    pub(crate) tenant: TenantId,
+    /// Its name.
+    name: String,
+    /// Whether and whom it admits.
+    #[schema(value_type = String)]
+    mode: &'static str,
+    /// Revision of the settings in force.
+    revision: u64,
+    /// When these numbers were true, in seconds since 1970 by the store's clock.
+    at: u64,
+    /// How many wait.
+    waiting: u64,
+    /// How many are let in.
+    active: u64,
+    /// Most that are let in.
+    quota: u64,
+    /// Share of the quota that is taken, 1 for all of it; `null` for a quota of 0. More than 1 after a release.
+    utilization: Option<f64>,
+    /// How many joined a minute, of late; `null` while that is not known.
+    joined_per_minute: Option<f64>,
+    /// How many were admitted a minute, of late; `null` while that is not known.
+    admitted_per_minute: Option<f64>,
+    /// Estimated wait for new arrivals, 0 if they are admitted at once; `null` while nobody joins or nobody is admitted.
+    wait_seconds: Option<Wait>,
+    /// While the queue is draining: expected time until the last who waits is let in, 0 for nobody; `null` in every other
+    /// mode, and while nobody is admitted. Once nobody can come back to the line either, `hold_ttl` later, it closes.
+    drained_in_seconds: Option<Wait>,
+    /// Seconds since the longest waiting joined; `null` while nobody waits.
+    oldest_wait_seconds: Option<u64>,
+    /// Whether the store lost the line, and takes tickets back before it admits anybody new.
+    recovering: bool,
+}
+
+/// An expected wait.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+struct Wait {
+    /// Half of those who join now wait less, in seconds.
+    p50: u64,
+    /// Nine of ten wait less, in seconds.
+    p90: u64,
+}
+
+impl Wait {
+    const fn of(wait: WaitSeconds) -> Self {
+        Self { p50: wait.p50, p90: wait.p90 }
+    }
+}
+
+impl QueueStats {
+    /// Asks the store.
+    pub(crate) async fn of(admin: &Admin, settings: &Settings) -> Result<Self, StoreError> {
+        let stats = admin.store.stats(&settings.id).await?;
+        let rates = rates(&*admin.records, &settings.id, &stats).await?;
+        let mode = stats.rules.mode;
+        let wait_at = |position| wait_estimate(&stats.rules, &stats.flow(), stats.now, position);
+        let wait = if admits_at_once(&stats) { Some(NO_WAIT) } else { wait_at(stats.waiting + 1) };
+        let wait = wait.filter(|_| mode.accepts_joins());
+        let drained = match stats.waiting {
+            0 => Some(Wait { p50: 0, p90: 0 }),
+            last => wait_at(last).map(Wait::of),
+        };
+        Ok(Self {
+            queue: settings.id.clone(),
+            tenant: settings.tenant.clone(),
+            name: settings.name.clone(),
+            mode: mode_name(mode),
+            revision: stats.rules.revision,
+            at: stats.now.seconds(),
+            waiting: stats.waiting,
+            active: stats.active,
+            quota: stats.rules.quota,
+            utilization: (stats.rules.quota > 0).then(|| stats.active as f64 / stats.rules.quota as f64),
+            joined_per_minute: rates.map(|rates| rates.joined),
+            admitted_per_minute: rates.map(|rates| rates.admitted),
+            wait_seconds: wait.map(Wait::of),
+            drained_in_seconds: drained.filter(|_| mode == Mode::Draining),
+            oldest_wait_seconds: oldest(&stats),
+            recovering: stats.recovering,
+        })
+    }
+}
+
+const NO_WAIT: WaitSeconds = WaitSeconds { p50: 0, p90: 0 };
+
+/// Whether whoever joins now is admitted by that very request.
+fn admits_at_once(stats: &Stats) -> bool {
+    let rules = &stats.rules;
+    let unlimited = rules.mode == Mode::Open && rules.admissions_per_minute.is_none();
+    unlimited && !stats.recovering && stats.waiting == 0 && stats.active < rules.quota
+}
+
+/// The numbers of all queues that are wanted, by id. One that is gone meanwhile is left out.
+pub(crate) async fn all_stats(
+    admin: &Admin,
+    wanted: impl Fn(&Settings) -> bool,
+) -> Result<Vec<QueueStats>, StoreError> {
+    admin.directory.refresh().await?;
+    let mut queues = admin.directory.queues();
+    queues.retain(|queue| wanted(&queue.settings));
+    queues.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));
+    let asked = queues.into_iter().map(|queue| async move { QueueStats::of(admin, &queue.settings).await });
+    let found: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
+    let there = found.into_iter().filter(|stats| !matches!(stats, Err(StoreError::UnknownQueue(_))));
+    there.collect()
+}
+
+/// How many waited in each of the last minutes, for each of these queues.
+pub(crate) async fn recent(
+    admin: &Admin,
+    queues: &[QueueStats],
+    minutes: u64,
+) -> Result<Vec<Vec<[u64; 2]>>, StoreError> {
+    if minutes == 0 {
+        return Ok(vec![Vec::new(); queues.len()]);
+    }
+    let asked: Vec<_> = queues.iter().map(|stats| waited(admin, stats, minutes)).collect();
+    stream::iter(asked).buffered(AT_ONCE).collect::<Vec<_>>().await.into_iter().collect()
+}
+
+async fn waited(admin: &Admin, stats: &QueueStats, minutes: u64) -> Result<Vec<[u64; 2]>, StoreError> {
+    let from = Micros(0).add_seconds(stats.at.saturating_sub(minutes * 60));
+    let samples = samples(&*admin.records, &stats.queue, Step::Minute, from).await?;
+    Ok(samples.iter().map(|sample| [sample.at, sample.waiting]).collect())
+}
+
+fn oldest(stats: &Stats) -> Option<u64> {
+    stats.oldest_arrival.map(|arrival| stats.now.since(arrival) / MICROS_PER_SECOND)
+}
+
+const fn mode_name(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Open => "open",
+        Mode::Bypass => "bypass",
+        Mode::Paused => "paused",
+        Mode::Closed => "closed",
+        Mode::Draining => "draining",
+    }
+}

@@ -1,0 +1,93 @@
+//! Files that somebody is still at work on: drawn as visitors would see them, and kept nowhere.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
+use utoipa::ToSchema;
+use vestibule_core::VisitorState;
+use vestibule_themes::{Draft, Language, ThemeFiles};
+
+use crate::problem::Problem;
+use crate::secret::random_hex;
+use crate::state::Admin;
+use crate::themes::OwnedTheme;
+use crate::themes::sample::Sample;
+
+/// Most bytes of the body. A load balancer takes 1 MB for a function.
+pub(crate) const SKETCH_MAX: usize = 1024 * 1024;
+/// Sketches that are drawn at the same moment by one process; more wait for them. Drawing one takes a core.
+const DRAWN_AT_ONCE: usize = 2;
+/// What the addresses of the theme's files begin with in the pages. There is no such host: whoever shows a page has the
+/// files, and puts them there.
+const ASSET_BASE: &str = "https://theme.invalid/";
+
+/// A template as it was written so far.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DraftTemplate {
+    /// Its path within the theme: `queue.html`.
+    #[schema(max_length = 255)]
+    pub(crate) path: String,
+    /// Its text.
+    pub(crate) text: String,
+}
+
+/// What is to be drawn.
+pub(crate) struct Sketch {
+    pub(crate) templates: Vec<DraftTemplate>,
+    /// Paths of the theme's other files.
+    pub(crate) assets: HashSet<String>,
+    pub(crate) states: Vec<VisitorState>,
+    pub(crate) language: Language,
+}
+
+/// Pages that were drawn of files which are not kept.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ThemeDraftPreview {
+    /// A page for each state that was asked for.
+    pages: Vec<PreviewPage>,
+    /// What the addresses of the theme's other files begin with in the pages. Nothing is to be had there: whoever shows a
+    /// page puts the files in their places.
+    asset_base: &'static str,
+    /// The nonce of the pages' styles.
+    nonce: String,
+}
+
+/// One page.
+#[derive(Serialize, ToSchema)]
+struct PreviewPage {
+    /// The state of the visitor who would see it.
+    state: &'static str,
+    /// The page. It holds what the theme's author wrote: show it only where nothing of it runs.
+    html: String,
+}
+
+/// Keeps the drawing of sketches from taking all cores.
+pub(crate) struct Drawing(Semaphore);
+
+impl Default for Drawing {
+    fn default() -> Self {
+        Self(Semaphore::new(DRAWN_AT_ONCE))
+    }
+}
+
+/// Draws a sketch, if all of it works in every state and language.
+pub(crate) async fn drawn(admin: &Admin, theme: &OwnedTheme, sketch: Sketch) -> Result<ThemeDraftPreview, Problem> {
+    let Sketch { templates, assets, states, language } = sketch;
+    // Nobody ever closes it, so there always is a turn.
+    let _turn = admin.drawing.0.acquire().await;
+    let files: ThemeFiles = templates.into_iter().map(|template| (template.path, template.text.into())).collect();
+    let draft = if files.is_empty() {
+        None
+    } else {
+        Some(Draft::check(files).await.map_err(|faults| Problem::broken_theme(&faults))?)
+    };
+    let has = |logo: &str| assets.contains(logo);
+    let sample = Sample::of(admin, theme, ASSET_BASE.to_owned(), random_hex::<16>(), has).await?;
+    let mut pages = Vec::new();
+    for state in states {
+        pages.push(PreviewPage { state: state.as_str(), html: sample.page(draft.as_ref(), state, language).await? });
+    }
+    Ok(ThemeDraftPreview { pages, asset_base: ASSET_BASE, nonce: sample.nonce })
+}

@@ -1,0 +1,81 @@
+//! What a queue counts: events since its state began, and how long the admitted waited.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Micros;
+
+/// Events since the queue's state began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Counters {
+    /// Sessions that joined.
+    pub joined: u64,
+    /// Sessions whose ticket came back for the first time: those who joined and never do keep no cookies.
+    pub confirmed: u64,
+    /// Sessions that came back by their ticket, to line or places.
+    pub returned: u64,
+    /// Sessions admitted by the rules.
+    pub admitted: u64,
+    /// Sessions admitted by an operator's release.
+    pub released: u64,
+    /// Sessions that lapsed in line.
+    pub expired_waiting: u64,
+    /// Sessions that lapsed in places.
+    pub expired_active: u64,
+    /// Sessions that left by themselves.
+    pub left: u64,
+    /// Sessions ended by an operator or by `max_session`.
+    pub ended: u64,
+    /// Waiting sessions whose page was closed.
+    pub away: u64,
+}
+
+impl Counters {
+    /// Names and values, in the order in which stores keep them.
+    #[must_use]
+    pub const fn named(&self) -> [(&'static str, u64); 10] {
+        [
+            ("joined", self.joined),
+            ("confirmed", self.confirmed),
+            ("returned", self.returned),
+            ("admitted", self.admitted),
+            ("released", self.released),
+            ("expired_waiting", self.expired_waiting),
+            ("expired_active", self.expired_active),
+            ("left", self.left),
+            ("ended", self.ended),
+            ("away", self.away),
+        ]
+    }
+
+    /// The counters with these values, in the order of [`Counters::named`].
+    #[must_use]
+    pub const fn from_values(values: [u64; 10]) -> Self {
+        let [joined, confirmed, returned, admitted, released, expired_waiting, expired_active, left, ended, away] =
+            values;
+        Self { joined, confirmed, returned, admitted, released, expired_waiting, expired_active, left, ended, away }
+    }
+}
+
+/// Upper bounds of the wait histogram's buckets, in seconds; one more bucket takes what is longer.
+pub const WAIT_BUCKETS: [u64; 12] = [1, 5, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200];
+
+/// How long the admitted waited: a histogram with fixed buckets, and the sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Waits {
+    /// Admissions by bucket of [`WAIT_BUCKETS`], the last one for longer waits. Not cumulative.
+    pub buckets: [u64; WAIT_BUCKETS.len() + 1],
+    /// All waits together, in microseconds.
+    pub sum_us: u64,
+}
+
+impl Waits {
+    /// Counts one admission.
+    pub(super) fn count(&mut self, arrival: Micros, now: Micros) {
+        let wait = now.since(arrival);
+        let bucket = WAIT_BUCKETS.iter().position(|bound| wait <= bound * crate::time::MICROS_PER_SECOND);
+        self.buckets[bucket.unwrap_or(WAIT_BUCKETS.len())] += 1;
+        self.sum_us += wait;
+    }
+}

@@ -1,0 +1,185 @@
+//! What is said to people: a sentence by its code, and what stands in its placeholders. So it is written once, in English and where
+//! it belongs, and whoever shows it may say it in another language.
+
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+
+/// A sentence, or a part of one, with its placeholders filled. It displays in English.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    code: &'static str,
+    english: &'static str,
+    params: Vec<(&'static str, Param)>,
+}
+
+/// What stands in a gap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Param {
+    /// A number, which every language writes in its own way.
+    Number(u64),
+    /// What is the same in every language: a name, a value, words of the API.
+    Text(String),
+    /// Another phrase.
+    Message(Message),
+}
+
+impl Message {
+    /// A phrase with this code, and with placeholders such as `{most}`.
+    #[must_use]
+    pub const fn new(code: &'static str, english: &'static str) -> Self {
+        Self { code, english, params: Vec::new() }
+    }
+
+    /// Fills the gap `name`.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, param: impl Into<Param>) -> Self {
+        debug_assert!(placeholders(self.english).any(|gap| gap == name), "{} has no gap {name}", self.code);
+        self.params.push((name, param.into()));
+        self
+    }
+
+    /// Its code, which never changes.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// What stands in the placeholders, as the API tells it: a number, a text, or another phrase with its `code` and `params`.
+    #[must_use]
+    pub fn params(&self) -> Map<String, Value> {
+        let value = |param: &Param| match param {
+            Param::Number(number) => json!(number),
+            Param::Text(text) => json!(text),
+            Param::Message(phrase) => json!({ "code": phrase.code, "params": phrase.params() }),
+        };
+        self.params.iter().map(|(name, param)| ((*name).to_owned(), value(param))).collect()
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.english;
+        while let Some((before, name, after)) = next_gap(rest) {
+            f.write_str(before)?;
+            let param = self.params.iter().find(|(known, _)| *known == name).map(|(_, param)| param);
+            debug_assert!(param.is_some(), "nothing fills the gap {name} of {}", self.code);
+            match param {
+                Some(Param::Number(number)) => write!(f, "{number}")?,
+                Some(Param::Text(text)) => f.write_str(text)?,
+                Some(Param::Message(phrase)) => phrase.fmt(f)?,
+                None => {}
+            }
+            rest = after;
+        }
+        f.write_str(rest)
+    }
+}
+
+/// The placeholders of a text: names in braces, of small letters and `_`. Other braces are a part of the text.
+pub fn placeholders(text: &'static str) -> impl Iterator<Item = &'static str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (_, name, after) = next_gap(rest)?;
+        rest = after;
+        Some(name)
+    })
+}
+
+fn next_gap(text: &'static str) -> Option<(&'static str, &'static str, &'static str)> {
+    let is_name = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    text.match_indices('{').find_map(|(start, _)| {
+        let (name, after) = text[start + 1..].split_once('}')?;
+        is_name(name).then(|| (&text[..start], name, after))
+    })
+}
+
+impl From<u64> for Param {
+    fn from(number: u64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<usize> for Param {
+    fn from(number: usize) -> Self {
+        Self::Number(number as u64)
+    }
+}
+
+impl From<String> for Param {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for Param {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<Message> for Param {
+    fn from(phrase: Message) -> Self {
+        Self::Message(phrase)
+    }
+}
+
+/// An enum of sentences: `Variant("code", "English, with {placeholders}")`.
+#[macro_export]
+macro_rules! wordings {
+    ($(#[$meta:meta])* $visibility:vis enum $name:ident { $($variant:ident($code:literal, $english:expr),)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        $visibility enum $name { $(#[doc = concat!("The phrase `", $code, "`.")] $variant,)+ }
+
+        impl $name {
+            /// All of them, each with its code and its English words.
+            $visibility const ALL: &'static [(&'static str, &'static str)] = &[$(($code, $english),)+];
+
+            /// The phrase with its first gap filled.
+            #[must_use]
+            $visibility fn with(self, name: &'static str, param: impl Into<$crate::Param>) -> $crate::Message {
+                $crate::Message::from(self).with(name, param)
+            }
+        }
+
+        impl From<$name> for $crate::Message {
+            fn from(wording: $name) -> Self {
+                match wording { $($name::$variant => Self::new($code, $english),)+ }
+            }
+        }
+
+        impl From<$name> for $crate::Param {
+            fn from(wording: $name) -> Self {
+                Self::Message(wording.into())
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    wordings! {
+        enum Wording {
+            Takes("takes", "takes {what}, not {given}"),
+            Numbers("numbers", "a number from {least} to {most}"),
+            Table("table", "{ kind, origin }"),
+        }
+    }
+
+    #[test]
+    fn a_phrase_is_said_in_english_and_told_by_its_code() {
+        let phrase = Wording::Takes.with("what", Wording::Numbers.with("least", 1_u64).with("most", 5_u64));
+        let phrase = phrase.with("given", "{most}");
+        assert_eq!(phrase.to_string(), "takes a number from 1 to 5, not {most}");
+        let what = json!({ "code": "numbers", "params": { "least": 1, "most": 5 } });
+        assert_eq!(
+            (phrase.code(), Value::Object(phrase.params())),
+            ("takes", json!({ "what": what, "given": "{most}" }))
+        );
+        assert_eq!(Message::from(Wording::Table).to_string(), "{ kind, origin }");
+        assert_eq!(Wording::ALL.len(), 3);
+    }
+}

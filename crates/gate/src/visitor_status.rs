@@ -1,0 +1,227 @@
+//! Puts a store's answer in words for the visitor.
+
+use vestibule_core::line::{LineRules, Mode, VisitAnswer};
+use vestibule_core::settings::{HandoverKind, Settings};
+use vestibule_core::{
+    Micros, PASS_TTL, Ticket, VisitorState, VisitorStatus, WaitRange, confirm_after, expected_wait, poll_after,
+};
+
+/// The position that the visitor is shown. It never rises while they stay: who comes back to an older place may raise
+/// the rank, but the visitor has been told, and those few leave the line before it matters. While a lost state is being
+/// taken back ranks mean nothing yet, so the last known position is shown, and none to who has none.
+fn shown_position(answer: &VisitAnswer, ticket: Option<&Ticket>) -> Option<u64> {
+    let place = answer.place.filter(|place| place.admitted_at.is_none())?;
+    let known = ticket.filter(|ticket| waits_on(ticket, answer)).and_then(Ticket::position);
+    if answer.recovering { known } else { Some(known.map_or(place.position, |known| known.min(place.position))) }
+}
+
+/// Whether the ticket tells what this very visitor was shown while they waited.
+fn waits_on(ticket: &Ticket, answer: &VisitAnswer) -> bool {
+    answer.place.is_some_and(|place| place.session == ticket.session()) && ticket.admitted_at().is_none()
+}
+
+/// Admissions after which a shown wait follows at once what is seen.
+const ADMISSIONS_MIN: f64 = 10.0;
+
+/// The wait that is expected at this rank.
+fn expected(settings: &Settings, answer: &VisitAnswer, position: Option<u64>) -> Option<WaitRange> {
+    let rules = LineRules { mode: answer.mode, quota: answer.quota, ..settings.line.clone() };
+    expected_wait(&rules, &answer.flow(), answer.now, position?)
+}
+
+/// The wait that the visitor is shown where this is expected: it goes on from what the ticket says that they were shown
+/// before.
+fn shown_wait(expected: WaitRange, answer: &VisitAnswer, ticket: Option<&Ticket>) -> WaitRange {
+    let before = ticket.filter(|ticket| waits_on(ticket, answer));
+    let Some((before, before_ms)) = before.and_then(|ticket| Some((ticket, ticket.wait_ms()?))) else {
+        return expected;
+    };
+    let passed = answer.now.since(before.signed_at()) as f64 / vestibule_core::MICROS_PER_SECOND as f64;
+    let seen = answer.pace.observed(answer.now);
+    // A few admissions say little of the pace: what was shown does not jump for them.
+    let known_for = if seen.admissions < ADMISSIONS_MIN { 0.0 } else { seen.age };
+    expected.after(before_ms, passed, known_for)
+}
+
+/// The visitor status after an answer of the store, and the wait that it shows. `enter_url` is where an admitted visitor goes.
+pub(crate) fn standing_of(
+    settings: &Settings,
+    answer: &VisitAnswer,
+    ticket: Option<&Ticket>,
+    enter_url: Option<String>,
+) -> (VisitorStatus, Option<WaitRange>) {
+    let position = shown_position(answer, ticket);
+    let place = answer.place.as_ref();
+    let admitted = place.is_some_and(|place| place.admitted_at.is_some());
+    let state = match answer.mode {
+        Mode::Bypass => VisitorState::Admitted,
+        _ if admitted => VisitorState::Admitted,
+        Mode::Closed => VisitorState::Closed,
+        Mode::Draining if place.is_none() => VisitorState::Closed,
+        Mode::Paused => VisitorState::Paused,
+        Mode::Open | Mode::Draining => VisitorState::Waiting,
+    };
+    let position = if answer.recovering { position } else { place.map(|place| place.position) };
+    let position = position.filter(|_| !admitted);
+    let expected = expected(settings, answer, position);
+    let wait = expected.map(|expected| shown_wait(expected, answer, ticket));
+    let wait_seconds = wait.map(WaitRange::seconds);
+    // A line that turns out to be quicker than it was said to be is told of slowly, and must be asked about soon.
+    let soonest = expected.map(WaitRange::seconds).into_iter().chain(wait_seconds).map(|wait| wait.p50).min();
+    let left = place.map(|place| place.expires_at.since(answer.now) / vestibule_core::MICROS_PER_SECOND);
+    let full = match (admitted, settings.handover.kind) {
+        (false, _) => settings.line.waiting_ttl,
+        // A pass must be renewed in time.
+        (true, HandoverKind::Redirect) => settings.line.active_ttl.min(PASS_TTL * 3 / 2),
+        (true, HandoverKind::Proxy | HandoverKind::Check) => settings.line.active_ttl,
+    };
+    let mut ask_after = poll_after(position, soonest, full, left, answer.now);
+    if place.is_some_and(|place| !place.confirmed) {
+        ask_after = ask_after.min(confirm_after(answer.now));
+    }
+    let visitor_status = VisitorStatus {
+        queue: settings.id.clone(),
+        session: place.map(|place| place.session),
+        state,
+        reason: None,
+        position,
+        waiting: Some(answer.waiting),
+        active: Some(answer.active),
+        wait_seconds,
+        joined_at: place.map(|place| place.arrival.seconds()),
+        expires_in: left,
+        poll_after: ask_after,
+        enter_url: enter_url.filter(|_| state == VisitorState::Admitted),
+        revision: Some(answer.revision),
+    };
+    (visitor_status, wait)
+}
+
+/// The visitor status while the store can't be asked: the last known position, and the assurance that it holds.
+pub(crate) fn unavailable(settings: &Settings, ticket: Option<&Ticket>, now: Micros) -> VisitorStatus {
+    let waiting = ticket.filter(|ticket| ticket.admitted_at().is_none());
+    let full = settings.line.waiting_ttl;
+    VisitorStatus {
+        queue: settings.id.clone(),
+        session: ticket.map(Ticket::session),
+        state: VisitorState::Unavailable,
+        reason: None,
+        position: waiting.and_then(Ticket::position),
+        waiting: None,
+        active: None,
+        wait_seconds: None,
+        joined_at: ticket.map(|ticket| ticket.arrival().seconds()),
+        expires_in: None,
+        poll_after: poll_after(None, None, full.min(30), None, now),
+        enter_url: None,
+        revision: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use vestibule_core::line::{Pace, SessionState, StayCounts, VisitKind};
+    use vestibule_core::{KeyList, SessionId, ShownEstimate, TicketSigner};
+
+    use super::*;
+
+    const NOW: Micros = Micros(1_700_000_600_000_000);
+
+    fn settings() -> Settings {
+        Settings::from_value(&json!({
+            "id": "tour", "tenant": "acme", "hosts": ["*"], "quota": 100, "handover": { "kind": "check" },
+        }))
+        .unwrap()
+    }
+
+    /// The answer to somebody at this rank of a line that moves at one a second.
+    fn answer(position: u64) -> VisitAnswer {
+        let since = Micros(NOW.0 - 600_000_000);
+        let window = Micros(NOW.0 - 300_000_000);
+        let stays = StayCounts { short: 300, short_ms: 30_000_000, long: 0 };
+        let moved = Pace { since, window, current: 300, previous: 300, stays, stays_before: stays, ..Pace::default() };
+        let session = SessionId::from_bytes([3; 14]);
+        let expires_at = NOW.add_seconds(60);
+        let place = SessionState { session, arrival: since, admitted_at: None, position, expires_at, confirmed: true };
+        VisitAnswer {
+            now: NOW,
+            revision: 1,
+            epoch: 1,
+            mode: Mode::Open,
+            place: Some(place),
+            kind: VisitKind::Renewed,
+            waiting: 900,
+            active: 100,
+            reached: since,
+            quota: 100,
+            recovering: false,
+            pace: moved,
+        }
+    }
+
+    /// The ticket of one who was told this, this many seconds ago.
+    fn ticket_signed(seconds: u64, shown: ShownEstimate) -> Ticket {
+        let signer = TicketSigner::new(&KeyList::of_bytes("k1", [1; 32])).unwrap();
+        let (queue, signed_at) = ("tour".parse().unwrap(), Micros(NOW.0 - seconds * 1_000_000));
+        let ticket = signer.sign_with_estimate(&queue, 1, signed_at, &answer(1).place.unwrap(), shown).unwrap();
+        signer.verify(&queue, ticket.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn the_shown_position_never_rises_and_the_shown_wait_does_not_jump() {
+        let shown = |ticket: Option<&Ticket>| {
+            let (visitor_status, wait) = standing_of(&settings(), &answer(600), ticket, None);
+            let seconds = visitor_status.wait_seconds.unwrap();
+            assert_eq!(wait.unwrap().seconds(), seconds, "the ticket keeps what is shown");
+            (visitor_status.position.unwrap(), seconds.p50)
+        };
+        let (position, known) = shown(None);
+        assert_eq!(position, 600);
+        assert!((570..=615).contains(&known), "{known}");
+        let before = ticket_signed(3, ShownEstimate { position: Some(590), wait_ms: Some(900_000), census: None });
+        let (position, wait) = shown(Some(&before));
+        assert_eq!(position, 590, "somebody came back to an older place");
+        assert!((870..=897).contains(&wait), "{wait}");
+        let long_ago = ticket_signed(400, ShownEstimate { position: Some(590), wait_ms: Some(900_000), census: None });
+        assert!(shown(Some(&long_ago)).1.abs_diff(known) <= 2);
+    }
+
+    #[test]
+    fn a_shown_wait_does_not_jump_for_the_first_admissions() {
+        let before = ticket_signed(3, ShownEstimate { position: Some(600), wait_ms: Some(900_000), census: None });
+        let shown = |admissions: u64, ticket: Option<&Ticket>| {
+            let mut answer = answer(600);
+            let since = Micros(NOW.0 - 6_000_000);
+            answer.pace = Pace { since, window: since, current: admissions, previous: 0, ..answer.pace };
+            standing_of(&settings(), &answer, ticket, None).0.wait_seconds.unwrap().p50
+        };
+        let after_three = shown(3, Some(&before));
+        assert!(after_three.abs_diff(897) < 250, "{after_three}");
+        let (after_sixty, measured) = (shown(60, Some(&before)), shown(60, None));
+        assert!(after_sixty.abs_diff(measured) < measured.abs_diff(897), "{after_sixty} follows {measured}");
+    }
+
+    #[test]
+    fn a_line_that_is_quicker_than_it_was_said_to_be_is_asked_about_soon() {
+        let ask_after = |ticket: Option<&Ticket>| {
+            let (visitor_status, _) = standing_of(&settings(), &answer(60), ticket, None);
+            (visitor_status.wait_seconds.unwrap().p50, visitor_status.poll_after)
+        };
+        let (known, soon) = ask_after(None);
+        assert!((50..=70).contains(&known) && soon <= 3, "{known} and {soon}");
+        let before = ticket_signed(3, ShownEstimate { position: Some(60), wait_ms: Some(900_000), census: None });
+        let (shown, as_soon) = ask_after(Some(&before));
+        assert!(shown > 800 && as_soon <= 3, "{shown} and {as_soon}");
+    }
+
+    #[test]
+    fn a_new_visitor_returns_the_ticket_within_seconds() {
+        let asks_after = |confirmed| {
+            let mut answer = answer(900);
+            answer.place = answer.place.map(|place| SessionState { confirmed, ..place });
+            standing_of(&settings(), &answer, None, None).0.poll_after
+        };
+        assert!((2..=4).contains(&asks_after(false)) && asks_after(true) > 4);
+    }
+}

@@ -1,0 +1,199 @@
+//! `status`: where a visitor stands, and what the answer holds.
+
+use http::{Request, StatusCode};
+use serde_json::{Value, json};
+
+use crate::scene::{Keeper, Scene, on_each_store, session_in, set_cookie};
+
+on_each_store! {
+    a_standing_has_these_fields_and_no_others,
+    an_admitted_standing_says_where_to_go,
+    who_asks_for_the_status_joins_and_keeps_the_place,
+    a_page_whose_cookie_did_not_come_back_joins_nobody,
+    a_head_or_a_prefetch_of_the_status_joins_nobody,
+    a_status_names_a_queue_of_this_host,
+    polls_come_soon_near_the_front_and_before_the_presence_lapses,
+    an_app_keeps_its_ticket_in_a_header,
+    an_unknown_own_path_is_not_found_and_not_judged,
+    a_wrong_method_is_refused,
+    an_odd_query_is_an_answer_in_json,
+}
+
+fn fields(visitor_status: &Value) -> Vec<&str> {
+    let mut fields: Vec<&str> = visitor_status.as_object().unwrap().keys().map(String::as_str).collect();
+    fields.sort_unstable();
+    fields
+}
+
+const FIELDS: [&str; 13] = [
+    "active",
+    "enter_url",
+    "expires_in",
+    "joined_at",
+    "poll_after",
+    "position",
+    "queue",
+    "reason",
+    "revision",
+    "session",
+    "state",
+    "wait_seconds",
+    "waiting",
+];
+
+async fn a_standing_has_these_fields_and_no_others(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let mut visitor = scene.visitor();
+    let first = visitor.status(scene.queue.as_str()).await;
+    assert_eq!(first.status, StatusCode::OK);
+    assert_eq!(first.header("cache-control"), Some("no-store"));
+    let visitor_status = first.json();
+    assert_eq!(fields(&visitor_status), FIELDS);
+    assert_eq!(visitor_status["queue"], scene.queue.as_str());
+    assert_eq!(visitor_status["session"].as_str().unwrap().len(), 36);
+    assert_eq!((&visitor_status["state"], &visitor_status["position"]), (&json!("waiting"), &json!(1)));
+    assert_eq!((&visitor_status["waiting"], &visitor_status["active"]), (&json!(1), &json!(0)));
+    assert_eq!(visitor_status["joined_at"], json!(scene.stats().await.now.seconds()));
+    assert_eq!(visitor_status["expires_in"], json!(30), "a first visit has claim_ttl");
+    assert_eq!((&visitor_status["enter_url"], &visitor_status["wait_seconds"]), (&Value::Null, &Value::Null));
+    assert_eq!(visitor_status["revision"], json!(1));
+
+    let nobody = scene.visitor().fetch("/").await.json();
+    assert_eq!(fields(&nobody), FIELDS);
+    for absent in ["session", "position", "joined_at", "expires_in", "enter_url", "reason"] {
+        assert_eq!(nobody[absent], Value::Null, "{absent}");
+    }
+}
+
+async fn an_admitted_standing_says_where_to_go(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
+    let visitor_status = scene.visitor().status(scene.queue.as_str()).await.json();
+    assert_eq!(visitor_status["state"], "admitted");
+    assert_eq!((&visitor_status["position"], &visitor_status["active"]), (&Value::Null, &json!(1)));
+    assert_eq!(visitor_status["enter_url"], format!("http://{}/", scene.host));
+}
+
+async fn who_asks_for_the_status_joins_and_keeps_the_place(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let mut visitor = scene.visitor();
+    let first = visitor.status(scene.queue.as_str()).await;
+    assert_eq!(scene.counts().await, (1, 0));
+    for _ in 0..6 {
+        scene.pass_seconds(15);
+        let again = visitor.status(scene.queue.as_str()).await;
+        assert_eq!(session_in(&again), session_in(&first));
+        assert_eq!(again.json()["joined_at"], first.json()["joined_at"]);
+    }
+    assert_eq!((scene.counts().await, scene.stats().await.counters.returned), ((1, 0), 0));
+}
+
+async fn a_page_whose_cookie_did_not_come_back_joins_nobody(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let mut visitor = scene.visitor();
+    visitor.navigate("/").await;
+    let session = session_in(&visitor.fetch("/").await);
+    let path = format!("{}&session={session}", scene.own("status"));
+    assert_eq!(session_in(&visitor.fetch(&path).await), session, "with its ticket it is the session");
+    let without = scene.visitor().fetch(&path).await;
+    assert_eq!(without.status, StatusCode::OK);
+    assert_eq!(without.json()["session"], Value::Null, "a session's name is no ticket");
+    assert!(set_cookie(&without, &scene.cookie_name()).is_none());
+    assert_eq!(scene.counts().await, (1, 0), "every poll of a browser without cookies would be a new number");
+}
+
+async fn a_head_or_a_prefetch_of_the_status_joins_nobody(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let prefetch = Request::get(scene.own("status")).header("sec-purpose", "prefetch");
+    for request in [prefetch, Request::head(scene.own("status"))] {
+        assert_eq!(scene.visitor().request(request, "").await.status, StatusCode::OK);
+        assert_eq!(scene.counts().await, (0, 0));
+    }
+}
+
+async fn a_status_names_a_queue_of_this_host(keeper: Keeper) {
+    let scene = Scene::open(keeper.clone(), json!({})).await;
+    let other = Scene::open(keeper, json!({})).await;
+    assert_eq!(scene.visitor().fetch("/_vestibule/status").await.status, StatusCode::OK, "the only one is meant");
+    for queue in [other.queue.as_str(), "nobody", "", "a%20b", "%7Bx%7D", "..%2F", "%ff", &"x".repeat(5000)] {
+        let answer = scene.visitor().status(queue).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{queue}");
+        assert_eq!(answer.json()["error"]["code"], "unknown_queue", "{queue}");
+    }
+    assert_eq!(scene.counts().await, (1, 0));
+}
+
+async fn polls_come_soon_near_the_front_and_before_the_presence_lapses(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let mut first = scene.visitor();
+    let mut polls = Vec::new();
+    for _ in 0..40 {
+        scene.keeper.clock.advance(7);
+        let visitor_status = scene.visitor().status(scene.queue.as_str()).await.json();
+        polls.push((visitor_status["position"].as_u64().unwrap(), visitor_status["poll_after"].as_u64().unwrap()));
+    }
+    for (position, poll) in &polls {
+        assert!((1..=20).contains(poll), "{polls:?}");
+        assert!(*position > 10 || *poll == 2, "{polls:?}");
+    }
+    let far: Vec<u64> = polls.iter().filter(|(position, _)| *position > 10).map(|(_, poll)| *poll).collect();
+    assert!(far.iter().any(|poll| *poll != far[0]), "all come at the same second: {far:?}");
+    assert!(first.navigate("/").await.text().contains("content=\""), "the page refreshes without script");
+}
+
+async fn an_app_keeps_its_ticket_in_a_header(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let mut app = scene.visitor().with_header("x-vestibule-ticket", "");
+    let first = app.status(scene.queue.as_str()).await;
+    let ticket = first.header("x-vestibule-ticket").unwrap().to_owned();
+    let mut app = scene.visitor().with_header("x-vestibule-ticket", &ticket);
+    let again = app.status(scene.queue.as_str()).await;
+    assert_eq!(session_in(&again), session_in(&first));
+    assert!(again.header("x-vestibule-ticket").is_some());
+    assert_eq!(session_in(&app.fetch("/").await), session_in(&first), "judged requests know it too");
+    let browser = scene.visitor().status(scene.queue.as_str()).await;
+    assert!(browser.header("x-vestibule-ticket").is_none(), "scripts of a browser can't read the ticket");
+    assert_eq!(scene.counts().await, (2, 0));
+}
+
+async fn an_unknown_own_path_is_not_found_and_not_judged(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({ "quota": 9 })).await;
+    for path in ["/_vestibule/nothing", "/_vestibule/status/x", "/_vestibule/", "/_vestibule/theme/x", "/_vestibule"] {
+        let answer = scene.visitor().navigate(path).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
+        assert_eq!(answer.json()["error"]["code"], "not_found", "{path}");
+    }
+    assert!(scene.origin.requests().is_empty());
+    assert_eq!(scene.counts().await, (0, 0));
+}
+
+async fn a_wrong_method_is_refused(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    for (method, endpoint) in [
+        ("POST", "status"),
+        ("GET", "keepalive"),
+        ("GET", "away"),
+        ("GET", "leave"),
+        ("DELETE", "status"),
+        ("PUT", "health"),
+    ] {
+        let request = Request::builder().method(method).uri(scene.own(endpoint));
+        let answer = scene.visitor().request(request, "").await;
+        assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED, "{method} {endpoint}");
+        assert!(answer.header("allow").is_some(), "{method} {endpoint}");
+    }
+    assert_eq!(scene.counts().await, (0, 0));
+}
+
+async fn an_odd_query_is_an_answer_in_json(keeper: Keeper) {
+    let scene = Scene::open(keeper, json!({})).await;
+    let queue = &scene.queue;
+    for path in [
+        format!("/_vestibule/status?queue={queue}&queue=x"),
+        format!("/_vestibule/status?queue={queue}&session=a&session=b"),
+        format!("/_vestibule/check?queue={queue}&page=perhaps"),
+    ] {
+        let answer = scene.visitor().fetch(&path).await;
+        assert!(answer.status.is_client_error(), "{path}: {}", answer.status);
+        assert!(answer.json().is_object(), "{path}");
+    }
+}

@@ -1,11 +1,21 @@
+import i18n from '@intlify/eslint-plugin-vue-i18n'
 import { defineConfigWithVueTs, vueTsConfigs } from '@vue/eslint-config-typescript'
 import vue from 'eslint-plugin-vue'
 import accessibility from 'eslint-plugin-vuejs-accessibility'
 
-const http = 'HTTP is spoken in src/services alone.'
+const http = 'Call the API through src/api.'
+
+/** Messages whose keys end in a code of the API, or in a value of a type. */
+const DYNAMIC_KEYS = [
+  'alerts', 'api', 'audit.changes', 'audit.events', 'audit.groups', 'audit.outcomes', 'audit.via', 'fields', 'integration.leads',
+  'integration.names', 'integration.notes', 'integration.titles', 'layout.roles', 'layout.schemes', 'live.actions', 'live.advice', 'live.done',
+  'live.ranges', 'live.titles', 'modes', 'oidc.problems', 'roles.names', 'roles.permissions', 'rules.actions', 'rules.outcomes',
+  'rules.pairs', 'rules.readingOutcomes', 'settings.failures', 'settings.handovers', 'settings.preflightsKinds', 'settings.statuses', 'setup.connect',
+  'setup.steps', 'sessions.states', 'themes.states', 'themes.tabs', 'transfer.invalid',
+].map((key) => `/^${key.replaceAll('.', '\\.')}\\./`)
 
 export default defineConfigWithVueTs(
-  { ignores: ['dist/**', 'src/services/schema.d.ts', 'e2e/results/**'] },
+  { ignores: ['dist/**', 'package*.json', 'tsconfig*.json', 'src/api/schema.d.ts', 'e2e/results/**'] },
   ...vue.configs['flat/recommended'],
   ...accessibility.configs['flat/recommended'],
   vueTsConfigs.strict,
@@ -32,9 +42,26 @@ export default defineConfigWithVueTs(
   },
   {
     files: ['src/**'],
-    ignores: ['src/services/**', 'src/testing/**'],
+    ignores: ['src/api/**', 'src/testing/**'],
     rules: {
       'no-restricted-globals': ['error', ...['fetch', 'EventSource', 'XMLHttpRequest'].map((name) => ({ name, message: http }))],
+    },
+  },
+  ...i18n.configs.base,
+  {
+    files: ['src/**/*.{ts,vue}'],
+    settings: { 'vue-i18n': { localeDir: 'src/i18n/locales/*.json', messageSyntaxVersion: '^11.0.0' } },
+    rules: { '@intlify/vue-i18n/no-missing-keys': 'error' },
+  },
+  {
+    files: ['src/i18n/locales/*.json'],
+    settings: { 'vue-i18n': { localeDir: 'src/i18n/locales/*.json', messageSyntaxVersion: '^11.0.0' } },
+    rules: {
+      'max-lines': 'off',
+      '@intlify/vue-i18n/no-duplicate-keys-in-locale': 'error',
+      '@intlify/vue-i18n/valid-message-syntax': 'error',
+      // Keys that are put together from a code: `t(`modes.${mode}.name`)`.
+      '@intlify/vue-i18n/no-unused-keys': ['error', { src: './src', extensions: ['.ts', '.vue'], ignores: DYNAMIC_KEYS }],
     },
   },
   { files: ['**/*.spec.ts', 'e2e/**'], rules: { '@typescript-eslint/no-non-null-assertion': 'off', 'max-lines': 'off' } },

@@ -1,3 +1,4 @@
+import vueI18n from '@intlify/unplugin-vue-i18n/vite'
 import vue from '@vitejs/plugin-vue'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
@@ -12,7 +13,7 @@ const policy =
   "frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 export default defineConfig({
-  plugins: [vue()],
+  plugins: [vue(), vueI18n({ include: fileURLToPath(new URL('./src/i18n/locales/*.json', import.meta.url)) })],
   resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
   define: { __VUE_OPTIONS_API__: false },
   build: {

@@ -42,7 +42,7 @@ test('dialogs and menus can be used by everybody, and by keyboard alone', async 
   await signIn(page, office, undefined, '/queues/acme-tour')
   await page.getByLabel('Quota').fill('500')
   await page.keyboard.press('Enter')
-  await check(page, 'a lever')
+  await check(page, 'a control')
   await page.keyboard.press('Escape')
   await expect(page.getByRole('dialog')).toBeHidden()
   // Back where it was.
@@ -74,12 +74,12 @@ test('on a phone the numbers of a queue are on the first screen, and the tabs ca
   await signIn(page, office, undefined, '/queues/northern-winter')
   await expect(page.locator('dl.tiles > div')).toHaveCount(6)
   for (const tile of await page.locator('dl.tiles > div').all()) await expect(tile).toBeInViewport({ ratio: 1 })
-  const tabs = page.getByRole('navigation', { name: 'Parts of this queue' })
+  const tabs = page.getByRole('navigation', { name: 'Pages of this queue' })
   await expect(tabs.locator('.scroller')).toHaveClass(/after/)
-  await tabs.getByRole('link', { name: 'Connect the site' }).focus()
-  await expect(tabs.getByRole('link', { name: 'Connect the site' })).toBeInViewport({ ratio: 0.9 })
+  await tabs.getByRole('link', { name: 'Integration' }).focus()
+  await expect(tabs.getByRole('link', { name: 'Integration' })).toBeInViewport({ ratio: 0.9 })
   await page.keyboard.press('Enter')
-  await expect(page).toHaveURL(/\/site$/)
+  await expect(page).toHaveURL(/\/integration$/)
   await expect(tabs.locator('.scroller')).toHaveClass(/before/)
 })
 
@@ -88,7 +88,7 @@ test('the first key leads past the navigation', async ({ page, office }) => {
   await page.reload()
   await page.getByRole('heading', { level: 1 }).waitFor()
   await page.keyboard.press('Tab')
-  await expect(page.getByRole('link', { name: 'Skip to the page' })).toBeFocused()
+  await expect(page.getByRole('link', { name: 'Skip to content' })).toBeFocused()
 })
 
 test('German is complete, and so is its page for screen readers', async ({ page, office }) => {

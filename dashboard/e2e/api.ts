@@ -1,4 +1,4 @@
-import type { components } from '../src/services/schema.d.ts'
+import type { components } from '../src/api/schema.d.ts'
 
 type Schemas = components['schemas']
 type Queue = Partial<Schemas['QueueDraft']> & { id: string }

@@ -10,7 +10,7 @@ test('a lost connection is shown, and is back by itself', async ({ page, office 
   // What was seen last stays, and nobody is signed out.
   await expect(page.getByRole('link', { name: 'acme-tour' })).toBeVisible()
   await office.start()
-  await expect(page.getByText('Connected again.')).toBeVisible({ timeout: 20_000 })
+  await expect(page.getByText('Reconnected.')).toBeVisible({ timeout: 20_000 })
   await expect(page.getByRole('alert')).toBeHidden()
   await office.api.queue({ id: 'acme-encore' })
   await expect(page.getByRole('link', { name: 'acme-encore' })).toBeVisible()
@@ -22,8 +22,8 @@ test('a store that is away is told apart from a server that is', async ({ page, 
   await signIn(page, office, undefined, '/queues/acme-tour')
   await expect(page.getByRole('heading', { name: 'Controls' })).toBeVisible()
   await office.stopRedis()
-  await expect(page.getByRole('alert').filter({ hasText: 'The store does not respond' })).toBeVisible({ timeout: 20_000 })
-  await expect(page.getByText('Not up to date: these numbers are as of')).toBeVisible()
+  await expect(page.getByRole('alert').filter({ hasText: 'The store is unavailable' })).toBeVisible({ timeout: 20_000 })
+  await expect(page.getByText('Not up to date')).toBeVisible()
   await expect(page.getByRole('button', { name: 'Paused' })).toBeDisabled()
   await expect(page.getByLabel('Quota')).toBeDisabled()
 })
@@ -34,7 +34,7 @@ test('numbers that are followed are not taken for new ones while the store is aw
   await signIn(page, office, undefined, '/queues/acme-tour')
   await expect(page.getByRole('heading', { name: 'Controls' })).toBeVisible()
   await office.stopRedis()
-  const away = page.getByRole('alert').filter({ hasText: 'The store does not respond' })
+  const away = page.getByRole('alert').filter({ hasText: 'The store is unavailable' })
   await expect(away).toBeVisible({ timeout: 20_000 })
   await office.startRedis()
   await expect(away).toBeHidden({ timeout: 30_000 })
@@ -57,7 +57,8 @@ test('a hidden tab asks for nothing', async ({ page, office }) => {
   await expect(page.getByRole('heading', { name: 'No queues yet' })).toBeVisible()
   await page.evaluate(() => {
     Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })
-    document.dispatchEvent(new Event('visibilitychange'))
+    Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => 'hidden' })
+    document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))
   })
   const asked: string[] = []
   page.on('request', (request) => request.url().includes('/api/') && asked.push(request.url()))
@@ -82,11 +83,11 @@ test('a page of a version that was replaced meanwhile is loaded anew', async ({ 
 test('every page is at hand while the server is away', async ({ page, office }) => {
   await office.api.tenant('acme', 'Acme')
   await office.api.queue({ id: 'acme-tour' })
-  const loaded = page.waitForResponse('**/assets/SitePage-*.js')
+  const loaded = page.waitForResponse('**/assets/IntegrationPage-*.js')
   await signIn(page, office, undefined, '/queues/acme-tour')
   await loaded
   await office.stop()
   await expect(page.getByRole('alert')).toContainText('No connection to the server')
-  await page.getByRole('link', { name: 'Connect the site' }).click()
+  await page.getByRole('link', { name: 'Integration' }).click()
   await expect(page.getByText('data-queue="acme-tour"')).toBeVisible()
 })

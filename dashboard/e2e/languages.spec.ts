@@ -9,17 +9,17 @@ test('what the server says is said in German, in fields, confirmations and reaso
   await page.keyboard.press('Escape')
 
   await page.goto(`${office.url}/queues/acme-tour/settings`)
-  await page.getByLabel('Anwesenheit in der Reihe').fill('4000')
+  await page.getByLabel('Zeitlimit für Wartende').fill('4000')
   await page.getByRole('button', { name: 'Prüfen und speichern …' }).click()
   await expect(page.getByText('Erwartet eine ganze Zahl von 3 bis 3.600, nicht 4000.')).toBeVisible()
 
   await page.goto(`${office.url}/queues/acme-tour/rules`)
-  await page.getByLabel('Adresse', { exact: true }).fill('http://acme-tour.localhost/shop/1')
-  await page.getByRole('button', { name: 'Ausprobieren' }).click()
-  await expect(page.getByText('Regel 1 nimmt sie')).toBeVisible()
+  await page.getByLabel('URL', { exact: true }).fill('http://acme-tour.localhost/shop/1')
+  await page.getByRole('button', { name: 'Testen', exact: true }).click()
+  await expect(page.getByText('Regel 1 passt')).toBeVisible()
 
   await page.goto(`${office.url}/queues/acme-tour`)
   await page.getByRole('button', { name: 'Mehr' }).click()
   await page.getByRole('menuitem', { name: 'Entfernen' }).click()
-  await expect(page.getByRole('dialog')).toContainText('Die Warteschlange „acme-tour“ wird endgültig entfernt, samt 0 Wartenden')
+  await expect(page.getByRole('dialog')).toContainText('Die Warteschlange „acme-tour“ wird endgültig entfernt')
 })

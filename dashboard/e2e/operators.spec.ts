@@ -15,7 +15,7 @@ test('an operator is created, given more, and removed', async ({ page, office, b
   await office.api.tenant('acme', 'Acme Live')
   await office.api.tenant('coral', 'Coral Sound')
   await signIn(page, office, undefined, '/operators')
-  await expect(page.getByRole('heading', { name: 'What each role may' })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'Permissions by role' })).toBeVisible()
   let password = ''
 
   await test.step('the server says at the fields what is wrong', async () => {
@@ -25,14 +25,13 @@ test('an operator is created, given more, and removed', async ({ page, office, b
     await dialog(page).getByRole('button', { name: 'Create an operator' }).click()
     await expect(dialog(page).getByLabel('Name', { exact: true })).toHaveAttribute('aria-invalid', 'true')
     await expect(dialog(page).getByLabel('Password', { exact: true })).toHaveAttribute('aria-invalid', 'true')
-    await expect(dialog(page)).toContainText('Must name a tenant')
     await accessible(page, 'wrong fields')
   })
   await test.step('a password is suggested', async () => {
     await dialog(page).getByLabel('Name', { exact: true }).fill('zoe')
     await dialog(page).getByRole('radio', { name: 'Viewer' }).check()
     await dialog(page).getByRole('checkbox', { name: 'Acme Live' }).check()
-    await dialog(page).getByRole('button', { name: 'Suggest one' }).click()
+    await dialog(page).getByRole('button', { name: 'Generate' }).click()
     password = await dialog(page).getByLabel('Password', { exact: true }).inputValue()
     await dialog(page).getByRole('button', { name: 'Create an operator' }).click()
     await expect(dialog(page)).toContainText(`Password: ${password}`)
@@ -47,7 +46,7 @@ test('an operator is created, given more, and removed', async ({ page, office, b
     await other.context().close()
   })
   await test.step('role and tenants are changed', async () => {
-    await act(page, 'zoe', 'Change')
+    await act(page, 'zoe', 'Edit')
     await dialog(page).getByRole('radio', { name: 'Operator' }).check()
     await dialog(page).getByRole('checkbox', { name: 'Coral Sound' }).check()
     await dialog(page).getByRole('button', { name: 'Save' }).click()
@@ -55,13 +54,12 @@ test('an operator is created, given more, and removed', async ({ page, office, b
   })
   await test.step('a lost password is set anew', async () => {
     await act(page, 'zoe', 'Set password')
-    await dialog(page).getByRole('button', { name: 'Suggest one' }).click()
+    await dialog(page).getByRole('button', { name: 'Generate' }).click()
     await dialog(page).getByRole('button', { name: 'Set password' }).click()
-    await expect(page.getByText('The password of zoe is set.')).toBeVisible()
+    await expect(page.getByText('Password of zoe set.')).toBeVisible()
   })
   await test.step('and they are removed', async () => {
     await act(page, 'zoe', 'Remove')
-    await expect(dialog(page)).toContainText('with 0 API tokens')
     await dialog(page).getByLabel('Type zoe to confirm').fill('zoe')
     await page.keyboard.press('Enter')
     await expect(row(page, 'zoe')).toHaveCount(0)
@@ -70,22 +68,22 @@ test('an operator is created, given more, and removed', async ({ page, office, b
 
 test('the last superuser can’t be taken away', async ({ page, office }) => {
   await signIn(page, office, undefined, '/operators')
-  await expect(row(page, ADA.name)).toContainText('The only one')
+  await expect(row(page, ADA.name)).toContainText('only one')
   await row(page, ADA.name).getByRole('button', { name: 'Actions' }).click()
   await expect(page.getByRole('menuitem', { name: 'Remove' })).toHaveCount(0)
-  await page.getByRole('menuitem', { name: 'Change' }).click()
+  await page.getByRole('menuitem', { name: 'Edit' }).click()
   await expect(dialog(page).getByRole('radio', { name: 'Viewer' })).toBeDisabled()
-  await expect(dialog(page)).toContainText('The last superuser')
+  await expect(dialog(page)).toContainText('last superuser')
 })
 
 test('a superuser who takes less is shown what is left', async ({ page, office }) => {
   await office.api.tenant('acme', 'Acme Live')
   await office.api.call('POST', '/operators', { name: 'bob', role: 'superuser', password: 'another-superuser' })
   await signIn(page, office, undefined, '/operators')
-  await act(page, ADA.name, 'Change')
+  await act(page, ADA.name, 'Edit')
   await dialog(page).getByRole('radio', { name: 'Viewer' }).check()
   await dialog(page).getByRole('checkbox', { name: 'Acme Live' }).check()
-  await expect(dialog(page)).toContainText('you will no longer see this page')
+  await expect(dialog(page)).toContainText('You will lose access to this page.')
   await dialog(page).getByRole('button', { name: 'Save' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
   await expect(page.getByRole('link', { name: 'Operators' })).toHaveCount(0)

@@ -3,7 +3,7 @@ import { expect, signIn, test } from './office.ts'
 
 test('who comes back from an identity provider with nothing is told why, and signs in otherwise', async ({ page, office }) => {
   await page.goto(`${office.url}/sign-in?problem=unknown_operator`)
-  await expect(page.getByRole('alert')).toContainText('nobody made you an operator here')
+  await expect(page.getByRole('alert')).toContainText('no operator account')
   await accessible(page, 'a sign-in that came to nothing')
   await signIn(page, office, undefined, '/sign-in?problem=wrong_state')
   await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
@@ -18,5 +18,5 @@ test('a provider has its button, which leads there', async ({ page, office }) =>
   await page.getByRole('link', { name: 'Sign in with Acme' }).click()
   // This office has none.
   await expect(page).toHaveURL(/\/sign-in\?problem=no_provider$/)
-  await expect(page.getByRole('alert')).toContainText('no identity provider here')
+  await expect(page.getByRole('alert')).toContainText('no longer configured')
 })

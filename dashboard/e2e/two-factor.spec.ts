@@ -50,7 +50,7 @@ test('two-factor authentication is set up, asked for, and turned off', async ({ 
   await test.step('the recovery codes can be taken along as a file', async () => {
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download as a file' }).click()])
     expect(download.suggestedFilename()).toBe('vestibule-recovery-codes.txt')
-    await page.getByRole('button', { name: 'I have saved the codes' }).click()
+    await page.getByRole('button', { name: 'I’ve saved the codes' }).click()
     await expect(page.getByText('Two-factor authentication is on.')).toBeVisible()
   })
   await test.step('the next sign-in takes a code', async () => {
@@ -97,6 +97,6 @@ test('who must set it up sees nothing else until it is done', async ({ page, off
   await expect(page.getByRole('navigation')).toHaveCount(0)
   await accessible(page, 'the required set-up')
   await setUp(page)
-  await page.getByRole('button', { name: 'I have saved the codes' }).click()
+  await page.getByRole('button', { name: 'I’ve saved the codes' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Operators' })).toBeVisible()
 })

@@ -5,24 +5,28 @@ import { createPinia } from 'pinia'
 import { createApp } from 'vue'
 
 import App from './App.vue'
+import { i18n, loadLocale } from './i18n'
 import { router } from './router'
-import { watch } from './services/http'
-import type { Problem } from './services/problem'
-import { useConnection } from './stores/connection'
-import { usePreferences } from './stores/preferences'
-import { useSession } from './stores/session'
+import { VueQueryPlugin } from '@tanstack/vue-query'
+import { observeRequests } from './api/client'
+import { queryClient } from './api/queries'
+import { CODES, type Problem } from './api/problem'
+import { useConnectionStore } from './stores/connection'
+import { usePreferencesStore } from './stores/preferences'
+import { usePrincipalStore } from './stores/principal'
 
 const app = createApp(App).use(createPinia())
 
-usePreferences()
-const connection = useConnection()
+usePreferencesStore()
+const connection = useConnectionStore()
 
 function answered(problem?: Problem): void {
   connection.answered(problem)
-  const session = useSession()
-  if (problem?.code === 'totp_setup_required' && !session.mustSetUpTotp) void session.refresh().catch(() => undefined)
+  const principal = usePrincipalStore()
+  if (problem?.code === CODES.totpSetupRequired && !principal.mustSetUpTotp) void principal.refresh().catch(() => undefined)
 }
 
-watch({ answered, failed: connection.failed, expired: () => useSession().expired() })
+observeRequests({ answered, failed: connection.failed, expired: () => usePrincipalStore().expired() })
 
-app.use(router).mount('#app')
+await loadLocale()
+app.use(i18n).use(VueQueryPlugin, { queryClient }).use(router).mount('#app')

@@ -1,28 +1,28 @@
 import { mount } from '@vue/test-utils'
 import { expect, test } from 'vitest'
 
-import VLines from './VLines.vue'
-import VNumber from './VNumber.vue'
-import VSelect from './VSelect.vue'
-import VText from './VText.vue'
+import BaseListField from './BaseListField.vue'
+import BaseNumberField from './BaseNumberField.vue'
+import BaseSelect from './BaseSelect.vue'
+import BaseTextField from './BaseTextField.vue'
 
 test('a field is named by its label, and described by what is wrong and by its hint', () => {
-  const field = mount(VText, { props: { label: 'Name', hint: 'What visitors read.', error: 'takes a text', modelValue: '' } })
+  const field = mount(BaseTextField, { props: { label: 'Name', hint: 'Visitors see this name.', error: 'takes a text', modelValue: '' } })
   const input = field.find('input')
   expect(field.find('label').attributes('for')).toBe(input.attributes('id'))
   const described = input.attributes('aria-describedby')!.split(' ').map((id) => field.find(`[id="${id}"]`).text())
-  expect(described).toEqual(['takes a text', 'What visitors read.'])
+  expect(described).toEqual(['takes a text', 'Visitors see this name.'])
   expect(input.attributes('aria-invalid')).toBe('true')
 })
 
 test('an empty number is none, and what is no number is not taken for one', async () => {
-  const field = mount(VNumber, { props: { label: 'Quota', modelValue: 5 } })
+  const field = mount(BaseNumberField, { props: { label: 'Quota', modelValue: 5 } })
   for (const typed of ['700', '', ' 12 ', 'many', '1.5', '-3', '1e3', '0']) await field.find('input').setValue(typed)
   expect(field.emitted('update:modelValue')!.map(([value]) => value)).toEqual([700, null, 12, NaN, 0])
 })
 
 test('a number that is set from outside shows, and what is being typed stays as it was typed', async () => {
-  const field = mount(VNumber, { props: { label: 'Quota', modelValue: 5 } })
+  const field = mount(BaseNumberField, { props: { label: 'Quota', modelValue: 5 } })
   await field.setProps({ modelValue: 70 })
   expect(field.find('input').element.value).toBe('70')
   await field.find('input').setValue('007')
@@ -31,18 +31,18 @@ test('a number that is set from outside shows, and what is being typed stays as 
 })
 
 test('a list is written one a line, and an empty line is none of it', async () => {
-  const field = mount(VLines, { props: { label: 'Hosts', modelValue: ['a.example'] } })
+  const field = mount(BaseListField, { props: { label: 'Hosts', modelValue: ['a.example'] } })
   expect(field.find('textarea').element.value).toBe('a.example')
   await field.find('textarea').setValue(' a.example \n\nb.example\n')
   expect(field.emitted('update:modelValue')!.at(-1)).toEqual([['a.example', 'b.example']])
   await field.setProps({ modelValue: ['a.example', 'b.example'] })
-  // What is typed is not put in order under the cursor.
+  // What is typed is not mountApp in order under the cursor.
   expect(field.find('textarea').element.value).toBe(' a.example \n\nb.example\n')
 })
 
 test('a choice is given back as what it is, not as its text', async () => {
   const options = [{ value: null, label: 'All' }, { value: 15, label: 'A quarter' }]
-  const field = mount(VSelect<number | null>, { props: { label: 'Span', options, modelValue: 15 } })
+  const field = mount(BaseSelect<number | null>, { props: { label: 'Span', options, modelValue: 15 } })
   expect(field.find('select').element.selectedIndex).toBe(1)
   field.find('select').element.selectedIndex = 0
   await field.find('select').trigger('change')

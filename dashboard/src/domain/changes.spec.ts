@@ -1,28 +1,28 @@
 import { expect, test } from 'vitest'
 
-import { flat, listDifference } from './changes'
+import { flattenChanges, listDifference } from './changes'
 
 test('of an object only what differs in it is told', () => {
   const change = { field: 'handover', from: { kind: 'proxy', origin: 'http://a' }, to: { kind: 'proxy', origin: 'http://b' } }
-  expect(flat([change])).toEqual([{ field: 'handover.origin', from: 'http://a', to: 'http://b' }])
+  expect(flattenChanges([change])).toEqual([{ field: 'handover.origin', from: 'http://a', to: 'http://b' }])
 })
 
-test('an entry that a list of objects gained is told by its number from one', () => {
+test('an entry that a list of objects gained is received by its number from one', () => {
   const rule = { action: 'bypass', path: '/static/**' }
-  expect(flat([{ field: 'rules', from: [rule], to: [rule, { action: 'queue' }] }])).toEqual([
+  expect(flattenChanges([{ field: 'rules', from: [rule], to: [rule, { action: 'queue' }] }])).toEqual([
     { field: 'rules[2].action', from: null, to: 'queue' },
   ])
 })
 
 test('a list of plain values stays whole, and tells what it lost and gained', () => {
   const change = { field: 'hosts', from: ['a', 'b'], to: ['b', 'c'] }
-  expect(flat([change])).toEqual([change])
+  expect(flattenChanges([change])).toEqual([change])
   expect(listDifference(change)).toEqual({ lost: ['a'], gained: ['c'] })
   expect(listDifference({ field: 'hosts', from: ['a', 'b'], to: ['b', 'a'] })).toBeUndefined()
   expect(listDifference({ field: 'quota', from: 1, to: 2 })).toBeUndefined()
 })
 
-test('an object that was cut for the log is told as it is', () => {
+test('an object that was cut for the log is received as it is', () => {
   const change = { field: 'rules', from: '[{"action":…', to: [{ action: 'queue' }] }
-  expect(flat([change])).toEqual([change])
+  expect(flattenChanges([change])).toEqual([change])
 })

@@ -1,4 +1,4 @@
-import type { FieldChange } from '@/services/types'
+import type { FieldChange } from '@/api/types'
 
 /** How deep objects are taken apart. */
 const DEPTH_MAX = 4
@@ -7,7 +7,7 @@ const DEPTH_MAX = 4
  * Changes of fields that hold objects or lists, as changes of what differs within them: `handover` as `handover.kind`, a list
  * of objects as `rules[2].path`. Lists of plain values stay whole; see [`listDifference`].
  */
-export function flat(changes: readonly FieldChange[]): FieldChange[] {
+export function flattenChanges(changes: readonly FieldChange[]): FieldChange[] {
   return changes.flatMap((change) => within(change, 0))
 }
 
@@ -17,7 +17,7 @@ export function listDifference({ from, to }: FieldChange): { lost: string[]; gai
   const [before, after] = [(from ?? []).map(String), (to ?? []).map(String)]
   const lost = before.filter((item) => !after.includes(item))
   const gained = after.filter((item) => !before.includes(item))
-  // The same in another order is told as a whole.
+  // The isEqual in another order is received as a whole.
   return lost.length + gained.length > 0 ? { lost, gained } : undefined
 }
 

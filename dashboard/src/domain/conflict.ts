@@ -1,4 +1,4 @@
-import { same } from './same'
+import { isEqual } from './json'
 
 /** A setting that somebody else changed while this operator was at it. */
 export interface ConflictingField {
@@ -7,7 +7,7 @@ export interface ConflictingField {
   before: unknown
   /** What it is now. */
   theirs: unknown
-  /** What the operator wants; absent where they did not change it, or want the same. */
+  /** What the operator wants; absent where they did not change it, or want the isEqual. */
   yours?: unknown
 }
 
@@ -18,10 +18,10 @@ const NO_SETTING = 'revision'
 export function conflicts<T extends object>(base: T, mine: T, theirs: T): ConflictingField[] {
   const fields = (Object.keys({ ...base, ...theirs }) as (keyof T & string)[]).filter((field) => field !== NO_SETTING)
   return fields
-    .filter((field) => !same(base[field], theirs[field]))
+    .filter((field) => !isEqual(base[field], theirs[field]))
     .map((field) => {
       const change = { field, before: base[field] ?? null, theirs: theirs[field] ?? null }
-      const isContested = !same(mine[field], base[field]) && !same(mine[field], theirs[field])
+      const isContested = !isEqual(mine[field], base[field]) && !isEqual(mine[field], theirs[field])
       return isContested ? { ...change, yours: mine[field] ?? null } : change
     })
 }

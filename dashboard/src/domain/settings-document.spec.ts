@@ -18,7 +18,7 @@ action = "bypass"
 path = ["/static/**"]
 `
 
-test('an exported TOML document is read as the same document in JSON', async () => {
+test('an exported TOML document is read as the isEqual document in JSON', async () => {
   const document = {
     tenants: [{ id: 'acme', name: 'Acme "1"' }],
     queues: [

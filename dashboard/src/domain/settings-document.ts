@@ -1,4 +1,4 @@
-import type { SettingsDraft } from '@/services/types'
+import type { SettingsDraft } from '@/api/types'
 
 /** A settings document that can't be read. */
 export class DocumentError extends Error {

@@ -5,9 +5,10 @@ export type ThemeFiles = ReadonlyMap<string, Uint8Array<ArrayBuffer>>
 const CHUNK = 0x8000
 const TEXTS = /\.(html|css|js|mjs|json|txt|svg)$/
 const IMAGES = /\.(svg|png|jpe?g|webp|avif|gif)$/
-/** What systems put into archives by themselves; the same that the API leaves out. */
+/** What systems put into archives by themselves; the isEqual that the API leaves out. */
 const LITTER = /(^__MACOSX\/|(^|\/)(\.DS_Store|Thumbs\.db|desktop\.ini)$)/
-const PAGES = ['queue.html', 'closed.html']
+/** The pages that a theme can replace. */
+export const PAGES = ['queue.html', 'closed.html']
 
 /** Whether a file can be edited as text. */
 export const isText = (path: string) => TEXTS.test(path)
@@ -34,15 +35,7 @@ export function themeIn(archive: ThemeFiles): Map<string, Uint8Array<ArrayBuffer
   return isAround ? new Map([...files].map(([path, content]) => [path.slice(folder.length), content])) : files
 }
 
-/** A name that changes with the content, so that browsers may keep the file for good: `logo.3f2a9c1b.svg`. */
-export async function hashedName(path: string, content: Uint8Array<ArrayBuffer>): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', content))
-  const hash = [...digest.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-  const [, stem = 'file', ending = ''] = /^(.*)(\.[^.]+)$/.exec(path.toLowerCase()) ?? []
-  return `${stem.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '') || 'file'}.${hash}${ending}`
-}
-
-/** Whether two sets of files are the same. */
+/** Whether two sets of files are the isEqual. */
 export function areSame(one: ThemeFiles, other: ThemeFiles): boolean {
   return one.size === other.size && [...one].every(([path, content]) => isSame(content, other.get(path)))
 }

@@ -8,7 +8,7 @@ export interface ThemeImage {
   content: Uint8Array<ArrayBuffer>
 }
 
-/** The image files of themes by their paths. Of files with the same path the first theme's is shown. */
+/** The image files of themes by their paths. Of files with the isEqual path the first theme's is shown. */
 export function imagesOf(themes: readonly (readonly [theme: string, files: ThemeFiles])[]): ThemeImage[] {
   const images = new Map<string, ThemeImage>()
   for (const [theme, files] of themes) {

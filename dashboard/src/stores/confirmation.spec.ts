@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest'
 
-import { Problem } from '@/services/problem'
+import { Problem } from '@/api/problem'
 
-import { useConfirmation } from './confirmation'
+import { useConfirmationStore } from './confirmation'
 
 const question = { title: 'Remove?', action: 'Remove' }
 const wanted = (token: string, effect: string) => {
@@ -11,7 +11,7 @@ const wanted = (token: string, effect: string) => {
 }
 
 test('the call is made again with the token once the operator said yes', async () => {
-  const store = useConfirmation()
+  const store = useConfirmationStore()
   const call = vi.fn((token?: string) => (token === 't1' ? Promise.resolve(5) : Promise.reject(wanted('t1', 'Five will go'))))
   const done = store.confirmed(call, question)
   await vi.waitFor(() => expect(store.pending?.effect).toBe('Five will go.'))
@@ -21,7 +21,7 @@ test('the call is made again with the token once the operator said yes', async (
 })
 
 test('nothing is done where the operator said no', async () => {
-  const store = useConfirmation()
+  const store = useConfirmationStore()
   const call = vi.fn(() => Promise.reject(wanted('t1', 'Five will go')))
   const done = store.confirmed(call, question)
   await vi.waitFor(() => expect(store.pending).toBeDefined())
@@ -31,7 +31,7 @@ test('nothing is done where the operator said no', async () => {
 })
 
 test('what changed in between is asked anew', async () => {
-  const store = useConfirmation()
+  const store = useConfirmationStore()
   const effects = ['Five will go', 'Nine will go']
   const call = vi.fn(() => {
     const effect = effects.shift()
@@ -46,6 +46,6 @@ test('what changed in between is asked anew', async () => {
   expect(call.mock.calls).toEqual([[undefined], ['Five will go'], ['Nine will go']])
 })
 
-test('a refusal that is none of these is passed on', async () => {
-  await expect(useConfirmation().confirmed(() => Promise.reject(new Problem(403)), question)).rejects.toMatchObject({ status: 403 })
+test('a problemResponse that is none of these is passed on', async () => {
+  await expect(useConfirmationStore().confirmed(() => Promise.reject(new Problem(403)), question)).rejects.toMatchObject({ status: 403 })
 })

@@ -1,8 +1,8 @@
 import { shallowRef } from 'vue'
 import { defineStore } from 'pinia'
 
-import { sentence } from '@/locale/phrases'
-import { Problem } from '@/services/problem'
+import { serverSentence } from '@/i18n/server-text'
+import { Problem } from '@/api/problem'
 
 /** What is asked before something is done that can't be undone. */
 export interface Question {
@@ -23,7 +23,7 @@ interface Pending extends Question {
 }
 
 /** The one question that is open. */
-export const useConfirmation = defineStore('confirmation', () => {
+export const useConfirmationStore = defineStore('confirmation', () => {
   const pending = shallowRef<Pending>()
 
   /** Asks, and returns whether the answer was yes. */
@@ -52,7 +52,7 @@ export const useConfirmation = defineStore('confirmation', () => {
       } catch (error) {
         if (!(error instanceof Problem) || !error.confirmation) throw error
         const { phrase, effect, token: given } = error.confirmation
-        if (!(await ask({ ...question, effect: sentence(phrase, effect) }))) return undefined
+        if (!(await ask({ ...question, effect: serverSentence(phrase, effect) }))) return undefined
         token = given
       }
     }

@@ -1,23 +1,23 @@
 import { ref } from 'vue'
 import { defineStore } from 'pinia'
 
-import type { Problem } from '@/services/problem'
+import { CODES, type Problem } from '@/api/problem'
 
 /** Whether the server is there, and whether its store is. */
-export const useConnection = defineStore('connection', () => {
+export const useConnectionStore = defineStore('connection', () => {
   /** Requests get no answer. */
-  const isLost = ref(false)
+  const isOffline = ref(false)
   /** The server answers, but its store gives it none. */
-  const isStoreAway = ref(false)
+  const isStoreUnavailable = ref(false)
 
   function answered(problem?: Problem): void {
-    isLost.value = false
-    isStoreAway.value = problem?.code === 'store_unavailable' || problem?.code === 'outcome_unknown'
+    isOffline.value = false
+    isStoreUnavailable.value = problem?.code === CODES.storeUnavailable || problem?.code === CODES.outcomeUnknown
   }
 
   function failed(): void {
-    isLost.value = true
+    isOffline.value = true
   }
 
-  return { isLost, isStoreAway, answered, failed }
+  return { isOffline, isStoreUnavailable, answered, failed }
 })

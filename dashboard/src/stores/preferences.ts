@@ -1,16 +1,16 @@
 import { computed, watchEffect } from 'vue'
 import { defineStore } from 'pinia'
 
-import { kept } from '@/domain/kept'
+import { useLocalStorage } from '@/composables/useLocalStorage'
 
 export const SCHEMES = ['system', 'light', 'dark'] as const
 export type Scheme = (typeof SCHEMES)[number]
 
 /** What an operator chose for themselves in this browser. */
-export const usePreferences = defineStore('preferences', () => {
-  const scheme = kept<Scheme>('scheme', 'system', (value) => (SCHEMES as readonly string[]).includes(value))
+export const usePreferencesStore = defineStore('preferences', () => {
+  const scheme = useLocalStorage<Scheme>('scheme', 'system', (value) => (SCHEMES as readonly string[]).includes(value))
   /** The one tenant whose things are shown; `null` for all. */
-  const tenant = kept<string | null>('tenant', null, () => true)
+  const tenant = useLocalStorage<string | null>('tenant', null, () => true)
   const dark = matchMedia('(prefers-color-scheme: dark)')
 
   /** Charts are drawn in the colours of the moment. */

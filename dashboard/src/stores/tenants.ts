@@ -1,11 +1,11 @@
 import { computed, ref } from 'vue'
 import { defineStore } from 'pinia'
 
-import { listTenants } from '@/services/tenants'
-import type { TenantView } from '@/services/types'
+import { listTenants } from '@/api/tenants'
+import type { TenantView } from '@/api/types'
 
 /** The tenants that the operator may see. */
-export const useTenants = defineStore('tenants', () => {
+export const useTenantsStore = defineStore('tenants', () => {
   const tenants = ref<TenantView[]>([])
   const isLoaded = ref(false)
   const names = computed(() => new Map(tenants.value.map(({ id, name }) => [id, name])))

@@ -1,18 +1,26 @@
+import { VueQueryPlugin } from '@tanstack/vue-query'
+import { config } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { beforeEach, vi } from 'vitest'
 
-import { locale, zone } from '@/locale'
-import { browserLanguages } from '@/locale/locale'
+import { queryClient } from '@/api/queries'
+import { i18n, locale, zone } from '@/i18n'
+import { browserLanguages } from '@/i18n/i18n'
+import de from '@/i18n/locales/de.json'
 
-// jsdom has no media and nothing to scroll.
+// jsdom has neither media queries nor scrolling.
 vi.stubGlobal('matchMedia', (media: string) => ({ media, matches: false, addEventListener: vi.fn(), removeEventListener: vi.fn() }))
 vi.stubGlobal('scrollTo', vi.fn())
 
-// The same words and times on every machine, and stores that nobody else has written to.
+i18n.global.setLocaleMessage('de', de)
+config.global.plugins = [i18n, [VueQueryPlugin, { queryClient }]]
+
+// The same language and time zone on every machine, and fresh stores.
 beforeEach(() => {
   locale.value = 'en'
   zone.value = 'UTC'
   browserLanguages.value = ['en-GB']
+  queryClient.clear()
   localStorage.clear()
   setActivePinia(createPinia())
 })

@@ -1,7 +1,7 @@
 import type { Component } from 'vue'
 import type { RouteRecordRaw } from 'vue-router'
 
-import type { Role } from '@/services/types'
+import type { Role } from '@/api/types'
 
 /** What a folder of `views/` tells about itself in its `route.ts`. */
 export interface View {

@@ -1,8 +1,8 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
-import { found, put, signedIn } from '@/testing/mounted'
-import { serve } from '@/testing/server'
+import { found, mountApp, signInAs } from '@/testing/mount'
+import { mockApi } from '@/testing/api'
 
 import AuditView from './AuditView.vue'
 
@@ -13,9 +13,9 @@ const log = { entries: [entry('3-0', 'account.sign_in'), entry('2-0', 'tenant.ch
 const entries = () => document.querySelectorAll('.entry').length
 
 test('sign-ins are hidden until they are asked for', async () => {
-  serve({ 'GET /api/v1/audit': log })
-  signedIn('superuser', null)
-  put(AuditView)
+  mockApi({ 'GET /api/v1/audit': log })
+  signInAs('superuser', null)
+  mountApp(AuditView)
   await flushPromises()
   expect(entries()).toBe(2)
   expect(found('main, body').textContent).toContain('1 sign-in hidden')
@@ -26,9 +26,9 @@ test('sign-ins are hidden until they are asked for', async () => {
 })
 
 test('a search for account events shows sign-ins', async () => {
-  const asked = serve({ 'GET /api/v1/audit': log })
-  signedIn('superuser', null)
-  put(AuditView)
+  const asked = mockApi({ 'GET /api/v1/audit': log })
+  signInAs('superuser', null)
+  mountApp(AuditView)
   await flushPromises()
   const action = found<HTMLSelectElement>('select')
   action.value = 'account.'

@@ -1,10 +1,7 @@
 import { ScrollText } from '@lucide/vue'
 
+import { t } from '@/i18n'
 import type { View } from '@/views/view'
-
-import { useAuditTexts } from './texts'
-
-const t = useAuditTexts()
 
 export default {
   routes: [
@@ -12,8 +9,8 @@ export default {
       path: '/audit',
       name: 'audit',
       component: () => import('./AuditView.vue'),
-      meta: { title: () => t.value.title },
+      meta: { title: () => t('audit.title') },
     },
   ],
-  link: { to: 'audit', label: () => t.value.title, icon: ScrollText, order: 60 },
+  link: { to: 'audit', label: () => t('audit.title'), icon: ScrollText, order: 60 },
 } satisfies View

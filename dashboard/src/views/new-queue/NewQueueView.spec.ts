@@ -1,26 +1,26 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
-import { useTenants } from '@/stores/tenants'
-import { put, signedIn } from '@/testing/mounted'
-import { refusal, serve, type Asked } from '@/testing/server'
+import { useTenantsStore } from '@/stores/tenants'
+import { mountApp, signInAs } from '@/testing/mount'
+import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
 import NewQueueView from './NewQueueView.vue'
 
 let view: VueWrapper | undefined
 afterEach(() => view?.unmount())
 
-async function open(answers: Parameters<typeof serve>[0]): Promise<Asked[]> {
-  const asked = serve({ 'GET /api/v1/themes': { themes: [] }, 'GET /api/v1/tenants': { tenants: [{ id: 'acme', name: 'Acme' }] }, ...answers })
-  signedIn('superuser', null)
-  await useTenants().load()
-  view = put(NewQueueView)
+async function open(answers: Parameters<typeof mockApi>[0]): Promise<ApiRequest[]> {
+  const asked = mockApi({ 'GET /api/v1/themes': { themes: [] }, 'GET /api/v1/tenants': { tenants: [{ id: 'acme', name: 'Acme' }] }, ...answers })
+  signInAs('superuser', null)
+  await useTenantsStore().load()
+  view = mountApp(NewQueueView)
   await flushPromises()
   return asked
 }
 
 const control = (label: string) => view!.findAll('.field').find((it) => it.find('label').text() === label)!.find<HTMLInputElement>('input, textarea')
-const refusalOf = (status: number, errors: object[]) => () => refusal(status, 'wrong_fields', { errors })
+const refusalOf = (status: number, errors: object[]) => () => problemResponse(status, 'wrong_fields', { errors })
 const send = async () => {
   await view!.find('form').trigger('submit')
   await flushPromises()
@@ -31,25 +31,25 @@ test('pasted addresses become hosts and origins when the field is left', async (
   await control('Hosts').setValue('https://Tickets.example.com/shop\nwww.example.com')
   await control('Hosts').trigger('blur')
   expect(control('Hosts').element.value).toBe('tickets.example.com\nwww.example.com')
-  await control('Address of the site').setValue('https://www.example.com/shop?a=1')
-  await control('Address of the site').trigger('blur')
-  expect(control('Address of the site').element.value).toBe('https://www.example.com')
+  await control('Origin').setValue('https://www.example.com/shop?a=1')
+  await control('Origin').trigger('blur')
+  expect(control('Origin').element.value).toBe('https://www.example.com')
 })
 
 test('the id follows the name until it is typed', async () => {
-  const asked = await open({ 'POST /api/v1/queues': refusal(409, 'taken') })
+  const asked = await open({ 'POST /api/v1/queues': problemResponse(409, 'taken') })
   await control('Name').setValue('World Tour 2027')
-  expect(control('Id').element.value).toBe('world-tour-2027')
-  await control('Id').setValue('tour')
+  expect(control('ID').element.value).toBe('world-tour-2027')
+  await control('ID').setValue('tour')
   await control('Name').setValue('Another name')
-  expect(control('Id').element.value).toBe('tour')
+  expect(control('ID').element.value).toBe('tour')
   await send()
   expect(asked.at(-1)?.body).toMatchObject({ id: 'tour', name: 'Another name' })
 })
 
 test('the first wrong field gets the focus', async () => {
   const errors = ['hosts', 'quota'].map((field) => ({ code: 'takes', field, message: 'is wrong' }))
-  await open({ 'POST /api/v1/queues': refusal(422, 'wrong_fields', { errors }) })
+  await open({ 'POST /api/v1/queues': problemResponse(422, 'wrong_fields', { errors }) })
   await send()
   expect(document.activeElement).toBe(control('Hosts').element)
 })
@@ -65,11 +65,11 @@ test('the first tenant and its queue are created in one form', async () => {
   })
   expect(view!.find('form').exists()).toBe(true)
   await control('Tenant name').setValue('Große Bühne')
-  expect(control('Tenant id').element.value).toBe('grosse-buehne')
-  await control('Tenant id').setValue('buehne')
+  expect(control('Tenant ID').element.value).toBe('grosse-buehne')
+  await control('Tenant ID').setValue('buehne')
   await control('Name').setValue('World Tour')
   await control('Hosts').setValue('tickets.example.com')
-  await control('Address of the site').setValue('https://www.example.com')
+  await control('Origin').setValue('https://www.example.com')
   await send()
   const posts = asked.filter(({ line }) => line.startsWith('POST'))
   expect(posts.map(({ line }) => line)).toEqual(['POST /api/v1/tenants', 'POST /api/v1/queues'])
@@ -95,11 +95,11 @@ test('a tenant whose queue was refused is not created again', async () => {
   expect(asked.filter(({ line }) => line === 'POST /api/v1/tenants')).toHaveLength(1)
 })
 
-test('an id that another tenant has is told at its field', async () => {
-  await open({ [TENANTS]: { tenants: [] }, 'POST /api/v1/tenants': refusal(409, 'taken') })
+test('an id that another tenant has is received at its field', async () => {
+  await open({ [TENANTS]: { tenants: [] }, 'POST /api/v1/tenants': problemResponse(409, 'taken') })
   await control('Tenant name').setValue('Acme')
   await send()
-  expect(control('Tenant id').attributes('aria-invalid')).toBe('true')
+  expect(control('Tenant ID').attributes('aria-invalid')).toBe('true')
 })
 
 test('a wrong setting that is folded away is shown', async () => {

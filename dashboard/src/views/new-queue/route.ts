@@ -1,18 +1,13 @@
+import { t } from '@/i18n'
 import type { View } from '@/views/view'
-
-import { useNewQueueTexts } from './texts'
-
-const t = useNewQueueTexts()
 
 export default {
   routes: [
-    // Where one looks for it; no queue has this id in its address then.
-    { path: '/queues/new', redirect: { name: 'new-queue' } },
     {
-      path: '/new-queue',
+      path: '/queues/new',
       name: 'new-queue',
       component: () => import('./NewQueueView.vue'),
-      meta: { title: () => t.value.title, needs: 'operator', under: 'overview' },
+      meta: { title: () => t('newQueue.title'), needs: 'operator', under: 'overview' },
     },
   ],
 } satisfies View

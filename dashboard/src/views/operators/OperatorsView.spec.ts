@@ -1,10 +1,10 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test, vi } from 'vitest'
 
-import { useProof } from '@/stores/proof'
-import { useTenants } from '@/stores/tenants'
-import { found, put, signedIn } from '@/testing/mounted'
-import { refusal, serve } from '@/testing/server'
+import { useReauthStore } from '@/stores/reauth'
+import { useTenantsStore } from '@/stores/tenants'
+import { found, mountApp, signInAs } from '@/testing/mount'
+import { problemResponse, mockApi } from '@/testing/api'
 
 import OperatorForm from './OperatorForm.vue'
 import OperatorsView from './OperatorsView.vue'
@@ -15,40 +15,40 @@ enableAutoUnmount(afterEach)
 const operator = (name: string, role: string, more: object = {}) => ({ name, role, tenants: role === 'superuser' ? [] : ['acme'], created_at: 1, password_at: 1, ...more })
 
 async function open(operators: object[]): Promise<void> {
-  signedIn('superuser', null)
-  useTenants().tenants = [{ id: 'acme', name: 'Acme Live' }]
-  serve({ 'GET /api/v1/operators': { operators }, 'GET /api/v1/sign-in/ways': { password: true, provider: { name: 'Acme Login', start: '/x' } } })
-  put(OperatorsView)
+  signInAs('superuser', null)
+  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live' }]
+  mockApi({ 'GET /api/v1/operators': { operators }, 'GET /api/v1/sign-in/ways': { password: true, provider: { name: 'Acme Login', start: '/x' } } })
+  mountApp(OperatorsView)
   await flushPromises()
 }
 
 test('it shows who may what, how they sign in, and who is the last of their kind', async () => {
   await open([operator('otto', 'superuser'), operator('vera', 'viewer', { password_at: null })])
   const rows = [...document.querySelectorAll('tbody tr')].map((row) => row.textContent)
-  expect(rows[0]).toMatch(/otto.*you.*Superuser.*The only one.*All/)
-  expect(rows[1]).toMatch(/vera.*Viewer.*Acme Live.*Through the identity provider/)
+  expect(rows[0]).toMatch(/otto.*you.*Superuser.*only one.*All/)
+  expect(rows[1]).toMatch(/vera.*Viewer.*Acme Live.*Identity provider/)
 })
 
 test('where there are two superusers neither is the last', async () => {
   await open([operator('otto', 'superuser'), operator('ada', 'superuser')])
-  expect(document.body.textContent).not.toContain('The only one')
+  expect(document.body.textContent).not.toContain('only one')
 })
 
 test('the last superuser stays one', async () => {
-  signedIn('superuser', null)
-  put(OperatorForm, { open: true, operator: operator('otto', 'superuser'), isLast: true })
+  signInAs('superuser', null)
+  mountApp(OperatorForm, { open: true, operator: operator('otto', 'superuser'), isLast: true })
   await flushPromises()
   const disabled = [...document.querySelectorAll<HTMLInputElement>('[type=radio]')].filter((it) => it.disabled).map((it) => it.value)
   expect(disabled).toEqual(['viewer', 'operator'])
 })
 
 test('without a password they sign in through the provider', async () => {
-  signedIn('superuser', null)
-  useTenants().tenants = [{ id: 'acme', name: 'Acme Live' }]
-  const asked = serve({ 'POST /api/v1/operators': operator('zoe', 'operator') })
-  put(OperatorForm, { open: true, provider: 'Acme Login' })
+  signInAs('superuser', null)
+  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live' }]
+  const asked = mockApi({ 'POST /api/v1/operators': operator('zoe', 'operator') })
+  mountApp(OperatorForm, { open: true, provider: 'Acme Login' })
   await flushPromises()
-  expect(document.body.textContent).toContain('Left empty, they sign in through Acme Login only.')
+  expect(document.body.textContent).toContain('sign-in with Acme Login only')
   const name = found<HTMLInputElement>('[role=dialog] input[maxlength="63"]')
   name.value = 'zoe'
   name.dispatchEvent(new Event('input'))
@@ -58,10 +58,10 @@ test('without a password they sign in through the provider', async () => {
 })
 
 test('a password is shown once more after the operator was created', async () => {
-  signedIn('superuser', null)
-  useTenants().tenants = [{ id: 'acme', name: 'Acme Live' }]
-  serve({ 'POST /api/v1/operators': operator('zoe', 'operator') })
-  put(OperatorForm, { open: true })
+  signInAs('superuser', null)
+  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live' }]
+  mockApi({ 'POST /api/v1/operators': operator('zoe', 'operator') })
+  mountApp(OperatorForm, { open: true })
   await flushPromises()
   for (const [selector, value] of [['[role=dialog] input[maxlength="63"]', 'zoe'], ['[role=dialog] input[minlength="12"], [role=dialog] input[autocomplete="new-password"]', 'a long password']] as const) {
     const field = found<HTMLInputElement>(selector)
@@ -81,16 +81,16 @@ test('the list shows who uses two-factor authentication', async () => {
 })
 
 test('removing a second factor asks for the password again', async () => {
-  signedIn('superuser', null)
+  signInAs('superuser', null)
   let isProved = false
-  const asked = serve({ 'DELETE /api/v1/operators/zoe/totp': () => (isProved ? 204 : refusal(403, 'password_required')) })
+  const asked = mockApi({ 'DELETE /api/v1/operators/zoe/totp': () => (isProved ? 204 : problemResponse(403, 'password_required')) })
   const saved = vi.fn()
-  put(RemoveTotp, { open: true, name: 'zoe', onSaved: saved })
+  mountApp(RemoveTotp, { open: true, name: 'zoe', onSaved: saved })
   await flushPromises()
   found('[role=dialog] form').dispatchEvent(new Event('submit'))
-  await vi.waitFor(() => expect(useProof().pending).toBeDefined())
+  await vi.waitFor(() => expect(useReauthStore().pending).toBeDefined())
   isProved = true
-  useProof().pending?.(true)
+  useReauthStore().pending?.(true)
   await vi.waitFor(() => expect(saved).toHaveBeenCalled())
   expect(asked).toHaveLength(2)
 })

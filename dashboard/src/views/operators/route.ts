@@ -1,10 +1,7 @@
 import { Users } from '@lucide/vue'
 
+import { t } from '@/i18n'
 import type { View } from '@/views/view'
-
-import { useOperatorTexts } from './texts'
-
-const t = useOperatorTexts()
 
 export default {
   routes: [
@@ -12,8 +9,8 @@ export default {
       path: '/operators',
       name: 'operators',
       component: () => import('./OperatorsView.vue'),
-      meta: { title: () => t.value.title, needs: 'superuser' },
+      meta: { title: () => t('operators.title'), needs: 'superuser' },
     },
   ],
-  link: { to: 'operators', label: () => t.value.title, icon: Users, order: 40, needs: 'superuser' },
+  link: { to: 'operators', label: () => t('operators.title'), icon: Users, order: 40, needs: 'superuser' },
 } satisfies View

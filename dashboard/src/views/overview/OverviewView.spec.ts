@@ -1,13 +1,13 @@
 import { flushPromises, type VueWrapper } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
-import { readOverview } from '@/services/numbers'
-import type { QueueStats } from '@/services/types'
-import { useNumbers } from '@/stores/numbers'
-import { usePreferences } from '@/stores/preferences'
-import { put, signedIn } from '@/testing/mounted'
-import { stats } from '@/testing/queues'
-import { serve } from '@/testing/server'
+import { listQueueStats } from '@/api/stats'
+import type { QueueStats } from '@/api/types'
+import { useStatsStore } from '@/stores/stats'
+import { usePreferencesStore } from '@/stores/preferences'
+import { mountApp, signInAs } from '@/testing/mount'
+import { stats } from '@/testing/fixtures'
+import { mockApi } from '@/testing/api'
 
 import OverviewView from './OverviewView.vue'
 
@@ -20,14 +20,14 @@ const signal = new AbortController().signal
 /** The page, with these queues. */
 async function overview(...queues: QueueStats[]): Promise<void> {
   await numbers(...queues)
-  page = put(OverviewView)
+  page = mountApp(OverviewView)
   await flushPromises()
 }
 
 async function numbers(...queues: QueueStats[]): Promise<void> {
-  serve({ 'GET /api/v1/stats': { queues: queues.map((queue) => ({ ...queue, recent: [] })) } })
-  expect((await readOverview(30)).queues).toHaveLength(queues.length)
-  await useNumbers().lookBack(signal)
+  mockApi({ 'GET /api/v1/stats': { queues: queues.map((queue) => ({ ...queue, recent: [] })) } })
+  expect((await listQueueStats(30)).queues).toHaveLength(queues.length)
+  await useStatsStore().loadRecent(signal)
   await flushPromises()
 }
 
@@ -35,7 +35,7 @@ const names = () => page!.findAll('tbody th a').map((link) => link.text())
 const queue = (id: string, changes: Partial<QueueStats> = {}) => stats({ queue: id, name: id, ...changes })
 
 test('what needs attention comes first, and is counted', async () => {
-  signedIn()
+  signInAs()
   await overview(queue('calm'), queue('paused', { mode: 'paused', waiting: 3 }), queue('still', { waiting: 9, admitted_per_minute: 0 }))
   expect(names()).toEqual(['still', 'paused', 'calm'])
   expect(page!.find('.totals .needy dd').text()).toBe('2')
@@ -44,7 +44,7 @@ test('what needs attention comes first, and is counted', async () => {
 })
 
 test('the order holds while somebody points at the table', async () => {
-  signedIn()
+  signInAs()
   await overview(queue('a', { waiting: 5 }), queue('b', { waiting: 3 }))
   await page!.find('.table-frame').trigger('pointerenter', { pointerType: 'mouse' })
   await numbers(queue('a', { waiting: 1 }), queue('b', { waiting: 900 }))
@@ -55,32 +55,32 @@ test('the order holds while somebody points at the table', async () => {
 })
 
 test('queues are found by every word, and those of one tenant by themselves', async () => {
-  signedIn()
+  signInAs()
   await overview(queue('acme-tour', { name: 'World tour' }), queue('acme-club', { name: 'Club tour' }), queue('coral-tour', { tenant: 'coral', name: 'World tour' }))
   await page!.find('input[type="search"]').setValue('TOUR world')
   expect(names()).toEqual(['World tour', 'World tour'])
-  usePreferences().tenant = 'coral'
+  usePreferencesStore().tenant = 'coral'
   await flushPromises()
   expect(page!.findAll('tbody tr')).toHaveLength(1)
   await page!.find('input[type="search"]').setValue('club')
-  expect(page!.text()).toContain('No queue is like that')
+  expect(page!.text()).toContain('No queues match')
   await page!.find('.empty button').trigger('click')
   expect(page!.findAll('tbody tr')).toHaveLength(3)
 })
 
 test('an empty page says what to do to those who can, and whom to wait for to others', async () => {
-  signedIn('operator')
+  signInAs('operator')
   await overview()
   expect(page!.find('.empty a').text()).toBe('Create a queue')
   page!.unmount()
-  signedIn('viewer')
-  page = put(OverviewView)
-  expect(page.find('.empty').text()).toContain('has yet to do so')
+  signInAs('viewer')
+  page = mountApp(OverviewView)
+  expect(page.find('.empty').text()).toContain('Ask an operator')
   expect(page.find('.empty a').exists()).toBe(false)
 })
 
 test('what is not known of any queue is no zero', async () => {
-  signedIn()
+  signInAs()
   await overview(queue('new', { joined_per_minute: null, admitted_per_minute: null, wait_seconds: null }))
   const totals = page!.findAll('.totals dd').map((total) => total.text())
   expect(totals).toEqual(['0', '40', '–', '–', '0'])

@@ -1,10 +1,7 @@
 import { LayoutDashboard } from '@lucide/vue'
 
+import { t } from '@/i18n'
 import type { View } from '@/views/view'
-
-import { useOverviewTexts } from './texts'
-
-const t = useOverviewTexts()
 
 export default {
   routes: [
@@ -12,8 +9,8 @@ export default {
       path: '/',
       name: 'overview',
       component: () => import('./OverviewView.vue'),
-      meta: { title: () => t.value.title },
+      meta: { title: () => t('overview.title') },
     },
   ],
-  link: { to: 'overview', label: () => t.value.title, icon: LayoutDashboard, order: 10 },
+  link: { to: 'overview', label: () => t('overview.title'), icon: LayoutDashboard, order: 10 },
 } satisfies View

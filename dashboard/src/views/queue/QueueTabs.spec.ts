@@ -1,7 +1,7 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
-import { found, put } from '@/testing/mounted'
+import { found, mountApp } from '@/testing/mount'
 
 import QueueTabs from './QueueTabs.vue'
 
@@ -16,7 +16,7 @@ async function scrolled(to: number, width = 328): Promise<string[]> {
 }
 
 test('a row that does not fit shows on which side there is more', async () => {
-  put(QueueTabs, { queue: 'acme-tour' })
+  mountApp(QueueTabs, { queue: 'acme-tour' })
   expect(await scrolled(0)).toEqual(['after'])
   expect(await scrolled(80)).toEqual(['before', 'after'])
   expect(await scrolled(172)).toEqual(['before'])
@@ -24,8 +24,8 @@ test('a row that does not fit shows on which side there is more', async () => {
 })
 
 test('every page is a link that the keyboard reaches', () => {
-  put(QueueTabs, { queue: 'acme-tour' })
+  mountApp(QueueTabs, { queue: 'acme-tour' })
   const links = [...document.querySelectorAll('nav a')]
-  expect(links.map((link) => link.textContent?.trim())).toEqual(['Live', 'Settings', 'Rules', 'Visitors', 'Log', 'Connect the site'])
+  expect(links.map((link) => link.textContent?.trim())).toEqual(['Live', 'Settings', 'Rules', 'Visitors', 'Log', 'Integration'])
   expect(links.every((link) => link.hasAttribute('href') && link.getAttribute('tabindex') === null)).toBe(true)
 })

@@ -1,10 +1,7 @@
 import type { RouteRecordRaw } from 'vue-router'
 
+import { t } from '@/i18n'
 import type { View } from '@/views/view'
-
-import { useQueueTexts } from './texts'
-
-const t = useQueueTexts()
 
 const page = (path: string, name: string, title: () => string, component: RouteRecordRaw['component']): RouteRecordRaw =>
   ({ path, name, component, meta: { title, under: 'overview' } }) as RouteRecordRaw
@@ -16,13 +13,13 @@ export default {
       component: () => import('./QueueView.vue'),
       props: true,
       children: [
-        page('', 'queue', () => t.value.live, () => import('./live/LivePage.vue')),
-        page('settings', 'queue-settings', () => t.value.settings, () => import('./settings/SettingsPage.vue')),
-        page('rules', 'queue-rules', () => t.value.rules, () => import('./rules/RulesPage.vue')),
-        page('sessions', 'queue-sessions', () => t.value.sessions, () => import('./sessions/SessionsPage.vue')),
-        page('log', 'queue-log', () => t.value.log, () => import('./log/LogPage.vue')),
-        page('setup', 'queue-setup', () => t.value.setup, () => import('./setup/SetupPage.vue')),
-        page('site', 'queue-site', () => t.value.site, () => import('./site/SitePage.vue')),
+        page('', 'queue', () => t('queue.live'), () => import('./live/LivePage.vue')),
+        page('settings', 'queue-settings', () => t('queue.settings'), () => import('./settings/SettingsPage.vue')),
+        page('rules', 'queue-rules', () => t('queue.rules'), () => import('./rules/RulesPage.vue')),
+        page('sessions', 'queue-sessions', () => t('queue.sessions'), () => import('./sessions/SessionsPage.vue')),
+        page('log', 'queue-log', () => t('queue.log'), () => import('./log/LogPage.vue')),
+        page('setup', 'queue-setup', () => t('queue.setup'), () => import('./setup/SetupPage.vue')),
+        page('integration', 'queue-integration', () => t('queue.integration'), () => import('./integration/IntegrationPage.vue')),
       ],
     },
   ],

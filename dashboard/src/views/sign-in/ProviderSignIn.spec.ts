@@ -2,13 +2,13 @@ import { flushPromises, mount } from '@vue/test-utils'
 import { expect, test, vi } from 'vitest'
 import { createMemoryHistory, createRouter } from 'vue-router'
 
-import * as account from '@/services/account'
-import type { SignInWays } from '@/services/types'
+import * as account from '@/api/account'
+import type { SignInMethods } from '@/api/types'
 
 import ProviderSignIn from './ProviderSignIn.vue'
 
-async function shown(ways: SignInWays, query = ''): Promise<ReturnType<typeof mount>> {
-  vi.spyOn(account, 'listSignInWays').mockResolvedValue(ways)
+async function shown(ways: SignInMethods, query = ''): Promise<ReturnType<typeof mount>> {
+  vi.spyOn(account, 'listSignInMethods').mockResolvedValue(ways)
   const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/sign-in', component: ProviderSignIn }] })
   await router.push(`/sign-in${query}`)
   const wrapper = mount(ProviderSignIn, { global: { plugins: [router] } })
@@ -26,8 +26,8 @@ test('without a provider there is nothing', async () => {
   expect((await shown({ password: true, provider: null })).find('section').exists()).toBe(false)
 })
 
-test('who comes back with nothing is told why', async () => {
+test('who comes back with nothing is received why', async () => {
   const page = await shown({ password: true, provider: null }, '?problem=unknown_operator')
-  expect(page.get('[role=alert]').text()).toContain('nobody made you an operator here')
-  expect((await shown({ password: true, provider: null }, '?problem=x')).get('[role=alert]').text()).toContain('came to nothing')
+  expect(page.get('[role=alert]').text()).toContain('no operator account')
+  expect((await shown({ password: true, provider: null }, '?problem=x')).get('[role=alert]').text()).toContain('Sign-in failed')
 })

@@ -1,9 +1,9 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
-import { useSession } from '@/stores/session'
-import { found, put } from '@/testing/mounted'
-import { refusal, serve, type Asked } from '@/testing/server'
+import { usePrincipalStore } from '@/stores/principal'
+import { found, mountApp } from '@/testing/mount'
+import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
 import SignInView from './SignInView.vue'
 
@@ -11,17 +11,17 @@ enableAutoUnmount(afterEach)
 
 const ACCOUNT = { operator: 'otto', role: 'operator', tenants: ['acme'], token: null, ends_at: null, totp: 'on' }
 
-async function open(): Promise<Asked[]> {
-  const asked = serve({
+async function open(): Promise<ApiRequest[]> {
+  const asked = mockApi({
     'GET /api/v1/sign-in/ways': { password: true, provider: null },
     'GET /api/v1/sign-in': ACCOUNT,
     'POST /api/v1/sign-in': ({ body }) => {
       const { code } = body as { code?: string }
-      if (code === undefined) return refusal(401, 'code_required')
-      return code === '123456' ? ACCOUNT : refusal(401, 'wrong_code')
+      if (code === undefined) return problemResponse(401, 'code_required')
+      return code === '123456' ? ACCOUNT : problemResponse(401, 'wrong_code')
     },
   })
-  put(SignInView)
+  mountApp(SignInView)
   await flushPromises()
   return asked
 }
@@ -54,7 +54,7 @@ test('a code is asked for once the password was right', async () => {
   await submit()
   const sent = asked.filter(({ line }) => line.startsWith('POST')).map(({ body }) => body)
   expect(sent).toEqual([{ name: 'otto', password: 'a long password' }, { name: 'otto', password: 'a long password', code: '123456' }])
-  expect(useSession().account?.operator).toBe('otto')
+  expect(usePrincipalStore().account?.operator).toBe('otto')
 })
 
 test('a wrong code can be entered again', async () => {
@@ -64,7 +64,7 @@ test('a wrong code can be entered again', async () => {
   await submit()
   expect(found('[role=alert]').textContent).toContain('Wrong_code')
   expect(document.querySelector('input[name=code]')).not.toBeNull()
-  expect(useSession().account).toBeUndefined()
+  expect(usePrincipalStore().account).toBeUndefined()
 })
 
 test('back leads to name and password', async () => {

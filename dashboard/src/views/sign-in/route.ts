@@ -1,8 +1,5 @@
+import { t } from '@/i18n'
 import type { View } from '@/views/view'
-
-import { useSignInTexts } from './texts'
-
-const t = useSignInTexts()
 
 export default {
   routes: [
@@ -10,7 +7,7 @@ export default {
       path: '/sign-in',
       name: 'sign-in',
       component: () => import('./SignInView.vue'),
-      meta: { title: () => t.value.title, isPublic: true },
+      meta: { title: () => t('signIn.title'), isPublic: true },
     },
   ],
 } satisfies View

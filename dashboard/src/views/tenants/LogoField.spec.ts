@@ -2,9 +2,9 @@ import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test, vi } from 'vitest'
 
 import { bytesOf } from '@/domain/theme-files'
-import * as zip from '@/domain/zip'
-import { found, put } from '@/testing/mounted'
-import { refusal, serve, type Asked } from '@/testing/server'
+import * as archive from '@/domain/archive'
+import { found, mountApp } from '@/testing/mount'
+import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
 import LogoField from './LogoField.vue'
 
@@ -14,20 +14,20 @@ const theme = (id: string, live: boolean, tenant = 'acme') => ({ id, tenant, liv
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 const options = () => [...document.querySelectorAll('option')].map((option) => option.textContent?.trim())
 
-async function open(logo: string, svg = SVG): Promise<Asked[]> {
-  vi.spyOn(zip, 'unzip').mockResolvedValue(new Map([['queue.html', bytesOf('x')], ['logo.svg', bytesOf(svg)]]))
-  const asked = serve({
+async function open(logo: string, svg = SVG): Promise<ApiRequest[]> {
+  vi.spyOn(archive, 'unzip').mockResolvedValue(new Map([['queue.html', bytesOf('x')], ['logo.svg', bytesOf(svg)]]))
+  const asked = mockApi({
     'GET /api/v1/themes': { themes: [theme('acme', true), theme('acme-draft', false), theme('coral', true, 'coral')], states: [], languages: [] },
     'GET /api/v1/themes/acme/archive': {},
   })
-  put(LogoField, { tenant: 'acme', modelValue: logo })
+  mountApp(LogoField, { tenant: 'acme', modelValue: logo })
   await flushPromises()
   return asked
 }
 
 test('images of the live themes of the tenant are offered, and the chosen one is shown', async () => {
   const asked = await open('logo.svg')
-  expect(options()).toEqual(['None: the name is shown', 'logo.svg (acme)'])
+  expect(options()).toEqual(['None (shows the name)', 'logo.svg (acme)'])
   expect(asked.filter(({ line }) => line.endsWith('/archive'))).toHaveLength(1)
   expect(found('iframe').getAttribute('title')).toBe('Preview of logo.svg')
   expect(found('a', 'Upload').getAttribute('href')).toBe('/themes/acme')
@@ -36,7 +36,7 @@ test('images of the live themes of the tenant are offered, and the chosen one is
 test('an image that can’t be drawn is hidden', async () => {
   await open('logo.svg', 'no image')
   expect(document.querySelector('iframe')).toBeNull()
-  expect(document.body.textContent).toContain('The browser can’t display logo.svg.')
+  expect(document.body.textContent).toContain('cannot display logo.svg')
 })
 
 test('a logo that no live theme has stays chosen', async () => {
@@ -47,8 +47,8 @@ test('a logo that no live theme has stays chosen', async () => {
 })
 
 test('where themes can’t be read the file is typed', async () => {
-  serve({ 'GET /api/v1/themes': refusal(409, 'no_themes') })
-  put(LogoField, { tenant: 'acme', modelValue: 'logo.svg' })
+  mockApi({ 'GET /api/v1/themes': problemResponse(409, 'no_themes') })
+  mountApp(LogoField, { tenant: 'acme', modelValue: 'logo.svg' })
   await flushPromises()
   expect(found<HTMLInputElement>('input').value).toBe('logo.svg')
 })

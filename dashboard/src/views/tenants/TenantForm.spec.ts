@@ -1,8 +1,8 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test, vi } from 'vitest'
 
-import { found, put, signedIn } from '@/testing/mounted'
-import { refusal, serve, type Asked } from '@/testing/server'
+import { found, mountApp, signInAs } from '@/testing/mount'
+import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
 import TenantForm from './TenantForm.vue'
 
@@ -19,19 +19,19 @@ async function write(label: string, value: string): Promise<void> {
 }
 
 async function open(props: object = {}, role: 'operator' | 'superuser' = 'superuser'): Promise<void> {
-  signedIn(role, role === 'superuser' ? null : ['acme'])
-  put(TenantForm, { open: true, ...props })
+  signInAs(role, role === 'superuser' ? null : ['acme'])
+  mountApp(TenantForm, { open: true, ...props })
   await flushPromises()
 }
 
 /** What was sent to change the tenant, apart from what the form reads. */
-const sent = (asked: Asked[]) => asked.find(({ line }) => line.startsWith('PATCH'))?.body
+const sent = (asked: ApiRequest[]) => asked.find(({ line }) => line.startsWith('PATCH'))?.body
 const send = () => found('[role=dialog] form').dispatchEvent(new Event('submit'))
 
 test('only what was changed is sent', async () => {
-  const asked = serve({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
+  const asked = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
   await open({ tenant })
-  await write('Colour', '')
+  await write('Color', '')
   send()
   await vi.waitFor(() => expect(sent(asked)).toEqual({ colour: null }))
 })
@@ -39,31 +39,24 @@ test('only what was changed is sent', async () => {
 test('the id follows the name until it is typed', async () => {
   await open()
   await write('Name', 'Acme Live')
-  expect(field('Id').value).toBe('acme-live')
-  await write('Id', 'acme')
+  expect(field('ID').value).toBe('acme-live')
+  await write('ID', 'acme')
   await write('Name', 'Acme Live 2027')
-  expect(field('Id').value).toBe('acme')
+  expect(field('ID').value).toBe('acme')
 })
 
 test('what the server finds wrong stands at its field', async () => {
   const errors = [{ code: 'takes', field: 'colour', message: 'takes a colour such as "#0a7d5a"' }]
-  serve({ 'POST /api/v1/tenants': refusal(422, 'wrong_fields', { errors }) })
+  mockApi({ 'POST /api/v1/tenants': problemResponse(422, 'wrong_fields', { errors }) })
   await open()
-  await write('Colour', 'red')
+  await write('Color', 'red')
   send()
-  await vi.waitFor(() => expect(field('Colour').getAttribute('aria-invalid')).toBe('true'))
+  await vi.waitFor(() => expect(field('Color').getAttribute('aria-invalid')).toBe('true'))
   expect(found('.field .error').textContent).toContain('Takes a colour')
 })
 
-test('the colour says what pages make of it', async () => {
-  await open({ tenant })
-  expect(found('[role=dialog]').textContent).toContain('On dark pages texts get a lighter shade of it')
-  await write('Colour', '#ffd400')
-  expect(found('[role=dialog]').textContent).toContain('On light pages texts get a darker shade of it')
-})
-
 test('a superuser edits domains and origins', async () => {
-  const asked = serve({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
+  const asked = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
   await open({ tenant })
   expect(field('Domains').value).toBe('acme.example')
   await write('Domains', 'acme.example\n acme.test \n')
@@ -73,7 +66,7 @@ test('a superuser edits domains and origins', async () => {
 })
 
 test('an empty list removes it', async () => {
-  const asked = serve({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
+  const asked = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
   await open({ tenant })
   await write('Domains', '')
   send()
@@ -81,7 +74,7 @@ test('an empty list removes it', async () => {
 })
 
 test('an operator reads domains and origins and does not send them', async () => {
-  const asked = serve({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
+  const asked = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
   await open({ tenant }, 'operator')
   expect(field('Domains').readOnly).toBe(true)
   expect(field('Origins').readOnly).toBe(true)
@@ -92,7 +85,7 @@ test('an operator reads domains and origins and does not send them', async () =>
 
 test('queues outside of the lists are named', async () => {
   const errors = [{ code: 'host_outside', field: 'acme-tour.hosts[0]', message: '"x.example" is outside the tenant\'s domains' }]
-  serve({ 'PATCH /api/v1/tenants/acme': refusal(409, 'queues_outside', { errors }) })
+  mockApi({ 'PATCH /api/v1/tenants/acme': problemResponse(409, 'queues_outside', { errors }) })
   await open({ tenant })
   await write('Domains', 'acme.test')
   send()

@@ -1,11 +1,11 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
-import { useConfirmation } from '@/stores/confirmation'
-import { useNumbers } from '@/stores/numbers'
-import { found, put, signedIn } from '@/testing/mounted'
-import { stats } from '@/testing/queues'
-import { refusal, serve } from '@/testing/server'
+import { useConfirmationStore } from '@/stores/confirmation'
+import { useStatsStore } from '@/stores/stats'
+import { found, mountApp, signInAs } from '@/testing/mount'
+import { stats } from '@/testing/fixtures'
+import { problemResponse, mockApi } from '@/testing/api'
 
 import TenantsView from './TenantsView.vue'
 
@@ -15,9 +15,9 @@ const tenants = [{ id: 'acme', name: 'Acme Live' }, { id: 'coral', name: 'Coral 
 const buttons = () => [...document.querySelectorAll('button')].map((it) => it.getAttribute('aria-label') ?? it.textContent?.trim())
 
 async function open(role: 'viewer' | 'operator' | 'superuser', mine: string[] | null = ['acme']): Promise<void> {
-  signedIn(role, mine)
-  useNumbers().takeOne(stats())
-  put(TenantsView)
+  signInAs(role, mine)
+  useStatsStore().setQueue(stats())
+  mountApp(TenantsView)
   await flushPromises()
 }
 
@@ -26,13 +26,13 @@ test.each([
   ['operator', ['acme'], ['Change Acme Live']],
   ['superuser', null, ['Create a tenant', 'Change Acme Live', 'Remove Acme Live', 'Change Coral Sound', 'Remove Coral Sound']],
 ] as const)('a %s sees what they may', async (role, mine, expected) => {
-  serve({ 'GET /api/v1/tenants': { tenants } })
+  mockApi({ 'GET /api/v1/tenants': { tenants } })
   await open(role, mine && [...mine])
   expect(buttons()).toEqual(expected)
 })
 
 test('a tenant that has queues is not asked to be removed', async () => {
-  const asked = serve({ 'GET /api/v1/tenants': { tenants } })
+  const asked = mockApi({ 'GET /api/v1/tenants': { tenants } })
   await open('superuser', null)
   found('[aria-label="Remove Acme Live"]').click()
   await flushPromises()
@@ -42,15 +42,15 @@ test('a tenant that has queues is not asked to be removed', async () => {
 
 test('an empty one is, once it was confirmed', async () => {
   const confirmation = { token: 't1', effect: 'It will be removed for good', expires_in: 120 }
-  const asked = serve({
+  const asked = mockApi({
     'GET /api/v1/tenants': { tenants },
     'DELETE /api/v1/tenants/coral': ({ headers }) =>
-      headers.get('x-vestibule-confirm') === 't1' ? 204 : refusal(428, 'confirmation_required', { confirmation }),
+      headers.get('x-vestibule-confirm') === 't1' ? 204 : problemResponse(428, 'confirmation_required', { confirmation }),
   })
   await open('superuser', null)
   found('[aria-label="Remove Coral Sound"]').click()
   await flushPromises()
-  const { pending } = useConfirmation()
+  const { pending } = useConfirmationStore()
   expect(pending).toMatchObject({ effect: 'It will be removed for good.', typed: 'coral' })
   pending?.answer(true)
   await flushPromises()
@@ -59,9 +59,9 @@ test('an empty one is, once it was confirmed', async () => {
 
 test('where tenants can’t be read, the page says so and asks again', async () => {
   let isThere = false
-  serve({ 'GET /api/v1/tenants': () => (isThere ? { tenants } : refusal(503, 'store_unavailable')) })
+  mockApi({ 'GET /api/v1/tenants': () => (isThere ? { tenants } : problemResponse(503, 'store_unavailable')) })
   await open('viewer')
-  expect(found('[role=alert]').textContent).toContain('The store does not respond')
+  expect(found('[role=alert]').textContent).toContain('The store is unavailable')
   isThere = true
   found('button', 'Try again').click()
   await flushPromises()

@@ -1,10 +1,7 @@
 import { Building2 } from '@lucide/vue'
 
+import { t } from '@/i18n'
 import type { View } from '@/views/view'
-
-import { useTenantTexts } from './texts'
-
-const t = useTenantTexts()
 
 export default {
   routes: [
@@ -12,8 +9,8 @@ export default {
       path: '/tenants',
       name: 'tenants',
       component: () => import('./TenantsView.vue'),
-      meta: { title: () => t.value.title },
+      meta: { title: () => t('tenants.title') },
     },
   ],
-  link: { to: 'tenants', label: () => t.value.title, icon: Building2, order: 30 },
+  link: { to: 'tenants', label: () => t('tenants.title'), icon: Building2, order: 30 },
 } satisfies View

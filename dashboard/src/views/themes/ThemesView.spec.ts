@@ -1,10 +1,10 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
-import { usePreferences } from '@/stores/preferences'
-import { useTenants } from '@/stores/tenants'
-import { found, put, signedIn } from '@/testing/mounted'
-import { refusal, serve } from '@/testing/server'
+import { usePreferencesStore } from '@/stores/preferences'
+import { useTenantsStore } from '@/stores/tenants'
+import { found, mountApp, signInAs } from '@/testing/mount'
+import { problemResponse, mockApi } from '@/testing/api'
 
 import ThemesView from './ThemesView.vue'
 
@@ -15,47 +15,47 @@ const list = { themes: [theme('acme', 'acme', ['acme-tour']), theme('coral', 'co
 const rows = () => [...document.querySelectorAll('tbody th')].map((it) => it.textContent?.trim())
 
 async function open(role: 'viewer' | 'operator' = 'operator'): Promise<void> {
-  signedIn(role, ['acme', 'coral'])
-  useTenants().tenants = [{ id: 'acme', name: 'Acme Live' }, { id: 'coral', name: 'Coral Sound' }]
-  put(ThemesView)
+  signInAs(role, ['acme', 'coral'])
+  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live' }, { id: 'coral', name: 'Coral Sound' }]
+  mountApp(ThemesView)
   await flushPromises()
 }
 
 test('it shows the themes of the chosen tenant, and who has them', async () => {
-  serve({ 'GET /api/v1/themes': list })
+  mockApi({ 'GET /api/v1/themes': list })
   await open()
   expect(rows()).toEqual(['acme', 'coral'])
   expect(found('tbody tr').textContent).toContain('acme-tour')
-  usePreferences().tenant = 'coral'
+  usePreferencesStore().tenant = 'coral'
   await flushPromises()
   expect(rows()).toEqual(['coral'])
 })
 
 test('where themes are kept nowhere, it says what to do', async () => {
-  serve({ 'GET /api/v1/themes': refusal(409, 'no_themes') })
+  mockApi({ 'GET /api/v1/themes': problemResponse(409, 'no_themes') })
   await open()
   expect(found('.empty').textContent).toContain('VESTIBULE_THEMES')
   expect(document.querySelector('button')).toBeNull()
 })
 
 test('whoever may not make one is not offered it', async () => {
-  serve({ 'GET /api/v1/themes': { ...list, themes: [] } })
+  mockApi({ 'GET /api/v1/themes': { ...list, themes: [] } })
   await open('viewer')
   expect(found('.empty').textContent).toContain('No themes yet')
   expect(document.querySelector('button')).toBeNull()
 })
 
 test('a new theme is named after its tenant', async () => {
-  serve({ 'GET /api/v1/themes': list })
+  mockApi({ 'GET /api/v1/themes': list })
   await open()
-  found('button', 'Make a theme').click()
+  found('button', 'Create a theme').click()
   await flushPromises()
-  expect(found('[role=dialog]').textContent).toContain('Its id will be acme.')
+  expect(found('[role=dialog]').textContent).toContain('Theme ID: acme')
   const name = found<HTMLInputElement>('[role=dialog] input')
   name.value = 'summer'
   name.dispatchEvent(new Event('input'))
   await flushPromises()
-  expect(found('[role=dialog]').textContent).toContain('Its id will be acme-summer.')
+  expect(found('[role=dialog]').textContent).toContain('Theme ID: acme-summer')
   name.value = 'Sommer!'
   name.dispatchEvent(new Event('input'))
   await flushPromises()

@@ -3,13 +3,13 @@ import { effectScope, nextTick, ref, type EffectScope } from 'vue'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 import { bytesOf } from '@/domain/theme-files'
-import type { ThemeState } from '@/services/types'
-import { refusal, serve } from '@/testing/server'
+import type { ThemeState } from '@/api/types'
+import { problemResponse, mockApi } from '@/testing/api'
 
 import { PAUSE, usePreview, WAIT_MAX, type Looked, type Preview } from './preview'
 
 const PREVIEW = 'POST /api/v1/themes/acme/preview'
-const broken = () => refusal(422, 'broken_theme', { errors: [{ code: 'template_fault', field: 'queue.html:2', message: 'x' }] })
+const broken = () => problemResponse(422, 'broken_theme', { errors: [{ code: 'template_fault', field: 'queue.html:2', message: 'x' }] })
 const drawn = (html: string) => ({ asset_base: 'https://theme.invalid/', nonce: 'n', pages: [{ state: 'waiting', html }] })
 
 let scope: EffectScope
@@ -37,11 +37,11 @@ function begin(text = 'one') {
   return { preview, write, states, language, isThere }
 }
 
-const texts = (asked: ReturnType<typeof serve>) => asked.map(({ body }) => (body as { templates: { text: string }[] }).templates[0]?.text)
+const texts = (asked: ReturnType<typeof mockApi>) => asked.map(({ body }) => (body as { templates: { text: string }[] }).templates[0]?.text)
 const html = ({ drawn }: Preview) => drawn.value?.pages[0]?.html
 
 test('it begins at once, and sends the templates and the names of the other files', async () => {
-  const asked = serve({ [PREVIEW]: drawn('page') })
+  const asked = mockApi({ [PREVIEW]: drawn('page') })
   const { preview } = begin()
   await flushPromises()
   expect(html(preview)).toBe('page')
@@ -55,7 +55,7 @@ test('it begins at once, and sends the templates and the names of the other file
 })
 
 test('who types is asked for once they pause', async () => {
-  const asked = serve({ [PREVIEW]: drawn('page') })
+  const asked = mockApi({ [PREVIEW]: drawn('page') })
   const { write, preview } = begin()
   await flushPromises()
   for (const text of ['t', 'tw', 'two']) {
@@ -70,7 +70,7 @@ test('who types is asked for once they pause', async () => {
 })
 
 test('who never pauses sees the page now and then', async () => {
-  const asked = serve({ [PREVIEW]: drawn('page') })
+  const asked = mockApi({ [PREVIEW]: drawn('page') })
   const { write } = begin()
   await flushPromises()
   for (let at = 0; at <= 2 * WAIT_MAX; at += 100) {
@@ -81,13 +81,13 @@ test('who never pauses sees the page now and then', async () => {
 })
 
 test('another state or language is shown without a pause', async () => {
-  const asked = serve({ [PREVIEW]: drawn('page') })
+  const asked = mockApi({ [PREVIEW]: drawn('page') })
   const { states, language } = begin()
   await flushPromises()
   language.value = 'de'
-  await nextTick()
+  await flushPromises()
   states.value = ['closed']
-  await nextTick()
+  await flushPromises()
   expect(asked.map(({ body }) => body)).toMatchObject([{ language: 'en' }, { language: 'de' }, { states: ['closed'] }])
 })
 
@@ -108,26 +108,26 @@ test('an answer that comes after a newer question is dropped', async () => {
   expect(preview.problem.value).toBeUndefined()
 })
 
-test('what does not work is told by its line, and the page stays as it last worked', async () => {
+test('what does not work is received by its line, and the page stays as it last worked', async () => {
   let answer: () => Response | object = () => drawn('works')
-  serve({ [PREVIEW]: () => answer() })
+  mockApi({ [PREVIEW]: () => answer() })
   const { preview, write } = begin()
   await flushPromises()
   answer = broken
   await write('{{')
   await vi.advanceTimersByTimeAsync(PAUSE)
-  expect(preview.faults.value).toMatchObject([{ path: 'queue.html', line: 2 }])
+  expect(preview.errors.value).toMatchObject([{ path: 'queue.html', line: 2 }])
   expect(html(preview)).toBe('works')
   expect(preview.isCurrent.value).toBe(false)
   answer = () => drawn('mended')
   await write('{{ lang }}')
   await vi.advanceTimersByTimeAsync(PAUSE)
-  expect(preview.faults.value).toEqual([])
+  expect(preview.errors.value).toEqual([])
   expect(html(preview)).toBe('mended')
 })
 
 test('nothing is asked before the files are there, nor once the page is left', async () => {
-  const asked = serve({ [PREVIEW]: drawn('page') })
+  const asked = mockApi({ [PREVIEW]: drawn('page') })
   const { isThere, write } = begin()
   isThere.value = false
   await nextTick()

@@ -1,11 +1,11 @@
 import { computed, onScopeDispose, ref, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
 
 import { textOf, type ThemeFiles } from '@/domain/theme-files'
-import { problemOf, type Problem } from '@/services/problem'
-import { drawSketch, type Sketch } from '@/services/themes'
-import type { DrawnTheme, ThemeState } from '@/services/types'
+import { problemOf, type Problem } from '@/api/problem'
+import { previewDraft, type ThemeDraftPreview } from '@/api/themes'
+import type { ThemePages, ThemeState } from '@/api/types'
 
-import { faultsOf, type Fault } from './faults'
+import { themeErrors, type ThemeError } from './errors'
 
 /** Pause in typing after which a preview is asked for, and longest time without one while somebody types on, in milliseconds. */
 export const PAUSE = 250
@@ -21,9 +21,9 @@ export interface Looked {
 /** The pages of files that are being worked on. */
 export interface Preview {
   /** The pages as they last worked. */
-  drawn: ShallowRef<DrawnTheme | undefined>
+  drawn: ShallowRef<ThemePages | undefined>
   /** Why the files as they are now do not work. */
-  faults: ComputedRef<Fault[]>
+  errors: ComputedRef<ThemeError[]>
   /** Why there is no answer. */
   problem: ShallowRef<Problem | undefined>
   /** Whether the pages are those of the files as they are now. */
@@ -35,7 +35,7 @@ export interface Preview {
  * in a pause while somebody types. One question is under way at a time; its answer is dropped if there is a newer one.
  */
 export function usePreview(theme: string, looked: () => Looked | undefined): Preview {
-  const drawn = shallowRef<DrawnTheme>()
+  const drawn = shallowRef<ThemePages>()
   const problem = shallowRef<Problem>()
   const isCurrent = ref(false)
   const sketch = computed(() => {
@@ -54,7 +54,7 @@ export function usePreview(theme: string, looked: () => Looked | undefined): Pre
     if (!asked) return
     const { signal } = (asking = new AbortController())
     try {
-      const answer = await drawSketch(theme, asked, signal)
+      const answer = await previewDraft(theme, asked, signal)
       if (signal.aborted) return
       drawn.value = answer
       problem.value = undefined
@@ -83,11 +83,11 @@ export function usePreview(theme: string, looked: () => Looked | undefined): Pre
     asking.abort()
   })
 
-  return { drawn, faults: computed(() => faultsOf(problem.value)), problem, isCurrent }
+  return { drawn, errors: computed(() => themeErrors(problem.value)), problem, isCurrent }
 }
 
 /** Files that are no templates are not sent: the page has them. */
-function sketchOf({ files, states, language }: Looked): Sketch {
+function sketchOf({ files, states, language }: Looked): ThemeDraftPreview {
   const isTemplate = (path: string) => /^[^/]+\.html$/.test(path)
   const all = [...files]
   return {
@@ -98,4 +98,4 @@ function sketchOf({ files, states, language }: Looked): Sketch {
   }
 }
 
-const isElsewhere = (now: Sketch, before: Sketch) => now.language !== before.language || now.states.join() !== before.states.join()
+const isElsewhere = (now: ThemeDraftPreview, before: ThemeDraftPreview) => now.language !== before.language || now.states.join() !== before.states.join()

@@ -1,10 +1,7 @@
 import { Palette } from '@lucide/vue'
 
+import { t } from '@/i18n'
 import type { View } from '@/views/view'
-
-import { useThemeTexts } from './texts'
-
-const t = useThemeTexts()
 
 export default {
   routes: [
@@ -12,15 +9,15 @@ export default {
       path: '/themes',
       name: 'themes',
       component: () => import('./ThemesView.vue'),
-      meta: { title: () => t.value.title },
+      meta: { title: () => t('themes.title') },
     },
     {
       path: '/themes/:theme',
       name: 'theme',
       component: () => import('./ThemeView.vue'),
       props: true,
-      meta: { title: () => t.value.one, under: 'themes' },
+      meta: { title: () => t('themes.one'), under: 'themes' },
     },
   ],
-  link: { to: 'themes', label: () => t.value.title, icon: Palette, order: 35 },
+  link: { to: 'themes', label: () => t('themes.title'), icon: Palette, order: 35 },
 } satisfies View

@@ -1,8 +1,8 @@
+import { unzip } from '@/domain/archive'
 import { themeIn, type ThemeFiles } from '@/domain/theme-files'
-import { unzip } from '@/domain/zip'
 
 /** What was chosen or dropped to be uploaded. */
-export type Chosen =
+export type Upload =
   /** An archive, which is a whole theme. */
   | { kind: 'archive'; name: string; files: ThemeFiles }
   /** Files that go beside those that are there. */
@@ -11,7 +11,7 @@ export type Chosen =
   | { kind: 'unreadable'; name: string }
 
 /** Reads what was chosen: the first archive, or else all files. */
-export async function chosenFiles(list: readonly File[]): Promise<Chosen> {
+export async function readUpload(list: readonly File[]): Promise<Upload> {
   const archive = list.find(({ name, type }) => /\.zip$/i.test(name) || type === 'application/zip')
   if (!archive) {
     return { kind: 'files', files: new Map(await Promise.all(list.map(async (file) => [file.name, await contentOf(file)] as const))) }

@@ -1,18 +1,18 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test, vi } from 'vitest'
 
-import { useTenants } from '@/stores/tenants'
-import { found, put, signedIn } from '@/testing/mounted'
-import { refusal, serve } from '@/testing/server'
+import { useTenantsStore } from '@/stores/tenants'
+import { found, mountApp, signInAs } from '@/testing/mount'
+import { problemResponse, mockApi } from '@/testing/api'
 
 import TokenForm from './TokenForm.vue'
 
 enableAutoUnmount(afterEach)
 
 async function open(role: 'operator' | 'superuser' = 'operator', created = vi.fn()) {
-  signedIn(role)
-  useTenants().tenants = [{ id: 'acme', name: 'Acme Live' }]
-  put(TokenForm, { open: true, onCreated: created })
+  signInAs(role)
+  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live' }]
+  mountApp(TokenForm, { open: true, onCreated: created })
   await flushPromises()
   return created
 }
@@ -31,7 +31,7 @@ test('nobody gives a token more than they have', async () => {
 
 test('a token is asked for as it was chosen, and handed on with its secret', async () => {
   const answer = { secret: 'vestibule_x', token: { id: 'x', name: 'deploy' } }
-  const asked = serve({ 'POST /api/v1/tokens': answer })
+  const asked = mockApi({ 'POST /api/v1/tokens': answer })
   const created = await open('superuser')
   await write('[role=dialog] input[maxlength="120"]', 'deploy')
   found('[role=dialog] form').dispatchEvent(new Event('submit'))
@@ -43,7 +43,7 @@ test('a token is asked for as it was chosen, and handed on with its secret', asy
 
 test('what the server finds wrong stands at its field', async () => {
   const errors = [{ code: 'takes', field: 'tenants[0]', message: 'names no tenant that you may use' }]
-  serve({ 'POST /api/v1/tokens': refusal(422, 'wrong_fields', { errors }) })
+  mockApi({ 'POST /api/v1/tokens': problemResponse(422, 'wrong_fields', { errors }) })
   await open()
   found('[role=dialog] form').dispatchEvent(new Event('submit'))
   await vi.waitFor(() => expect(found('.checks .error').textContent).toContain('Names no tenant that you may use'))

@@ -1,8 +1,5 @@
+import { t } from '@/i18n'
 import type { View } from '@/views/view'
-
-import { useTokenTexts } from './texts'
-
-const t = useTokenTexts()
 
 export default {
   routes: [
@@ -10,7 +7,7 @@ export default {
       path: '/tokens',
       name: 'tokens',
       component: () => import('./TokensView.vue'),
-      meta: { title: () => t.value.title, needs: 'operator' },
+      meta: { title: () => t('tokens.title'), needs: 'operator' },
     },
   ],
 } satisfies View

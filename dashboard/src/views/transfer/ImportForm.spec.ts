@@ -1,8 +1,8 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test, vi } from 'vitest'
 
-import { found, put, signedIn } from '@/testing/mounted'
-import { serve, type Asked } from '@/testing/server'
+import { found, mountApp, signInAs } from '@/testing/mount'
+import { mockApi, type ApiRequest } from '@/testing/api'
 
 import ImportForm from './ImportForm.vue'
 
@@ -11,10 +11,10 @@ enableAutoUnmount(afterEach)
 const PLAN = 'POST /api/v1/settings?validate=true'
 const plan = { plan: { tenants: [], queues: [{ id: 'acme-tour', created: true, changes: [] }], removed: [], kept: [] }, applied: false, left: [] }
 
-async function choose(text: string): Promise<Asked[]> {
-  const asked = serve({ [PLAN]: plan })
-  signedIn('superuser', null)
-  put(ImportForm)
+async function choose(text: string): Promise<ApiRequest[]> {
+  const asked = mockApi({ [PLAN]: plan })
+  signInAs('superuser', null)
+  mountApp(ImportForm)
   const input = found<HTMLInputElement>('input[type=file]')
   // jsdom has no File.text().
   Object.defineProperty(input, 'files', { value: [{ name: 'vestibule.toml', text: () => Promise.resolve(text) }] })
@@ -27,11 +27,11 @@ test('a TOML file is planned as the JSON that the API takes', async () => {
   const asked = await choose('[[queues]]\nid = "acme-tour"\nhosts = ["a.example"]\n')
   await vi.waitFor(() => expect(asked.map(({ line }) => line)).toEqual([PLAN]))
   expect(asked[0]?.body).toEqual({ queues: [{ id: 'acme-tour', hosts: ['a.example'] }] })
-  await vi.waitFor(() => expect(document.body.textContent).toContain('What it would do'))
+  await vi.waitFor(() => expect(document.body.textContent).toContain('Changes'))
 })
 
 test('a file that is neither is refused at its line, and nothing is sent', async () => {
   const asked = await choose('[[queues]]\nid = \n')
-  await vi.waitFor(() => expect(found('.field .error').textContent).toContain('The file is not valid TOML: see line 2.'))
+  await vi.waitFor(() => expect(found('.field .error').textContent).toContain('The file is not valid TOML: line 2.'))
   expect(asked).toEqual([])
 })

@@ -1,10 +1,7 @@
 import { ArrowDownUp } from '@lucide/vue'
 
+import { t } from '@/i18n'
 import type { View } from '@/views/view'
-
-import { useTransferTexts } from './texts'
-
-const t = useTransferTexts()
 
 export default {
   routes: [
@@ -12,8 +9,8 @@ export default {
       path: '/transfer',
       name: 'transfer',
       component: () => import('./TransferView.vue'),
-      meta: { title: () => t.value.title },
+      meta: { title: () => t('transfer.title') },
     },
   ],
-  link: { to: 'transfer', label: () => t.value.link, icon: ArrowDownUp, order: 70 },
+  link: { to: 'transfer', label: () => t('transfer.link'), icon: ArrowDownUp, order: 70 },
 } satisfies View

@@ -1,10 +1,10 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test, vi } from 'vitest'
 
-import { useProof } from '@/stores/proof'
-import { useSession } from '@/stores/session'
-import { found, put, signedIn } from '@/testing/mounted'
-import { refusal, serve } from '@/testing/server'
+import { useReauthStore } from '@/stores/reauth'
+import { usePrincipalStore } from '@/stores/principal'
+import { found, mountApp, signInAs } from '@/testing/mount'
+import { problemResponse, mockApi } from '@/testing/api'
 
 import TwoFactorView from './TwoFactorView.vue'
 
@@ -14,9 +14,9 @@ const SETUP = { secret: 'GEZDGNBVGY3TQOJQ', uri: 'otpauth://totp/Vestibule:otto?
 const CODES = ['aaaa-bbbb-cccc-dddd', 'eeee-ffff-gggg-hhhh']
 
 async function open(totp: 'off' | 'on' | 'required' | 'unavailable'): Promise<void> {
-  signedIn()
-  useSession().account!.totp = totp
-  put(TwoFactorView)
+  signInAs()
+  usePrincipalStore().account!.totp = totp
+  mountApp(TwoFactorView)
   await flushPromises()
 }
 
@@ -36,8 +36,8 @@ async function confirm(code: string, password: string): Promise<void> {
 }
 
 test('setup shows the secret and takes the first code with the password', async () => {
-  const account = { ...useSession().account, operator: 'otto', role: 'operator', tenants: ['acme'], totp: 'on' }
-  const asked = serve({ 'POST /api/v1/sign-in/totp': SETUP, 'PUT /api/v1/sign-in/totp': { recovery_codes: CODES }, 'GET /api/v1/sign-in': account })
+  const account = { ...usePrincipalStore().account, operator: 'otto', role: 'operator', tenants: ['acme'], totp: 'on' }
+  const asked = mockApi({ 'POST /api/v1/sign-in/totp': SETUP, 'PUT /api/v1/sign-in/totp': { recovery_codes: CODES }, 'GET /api/v1/sign-in': account })
   await open('off')
   await press('Set up two-factor authentication')
   expect(document.body.textContent).toContain('GEZD GNBV GY3T QOJQ')
@@ -47,14 +47,14 @@ test('setup shows the secret and takes the first code with the password', async 
   expect(asked[1]?.body).toEqual({ code: '123456', password: 'a long password' })
   expect(document.body.textContent).toContain(CODES.join('\n'))
   expect(found<HTMLAnchorElement>('a[download]').href).toContain(encodeURIComponent(CODES.join('\n')))
-  await press('I have saved the codes')
+  await press('I’ve saved the codes')
   expect(document.body.textContent).not.toContain(CODES[0])
   expect(document.body.textContent).toContain('Two-factor authentication is on.')
 })
 
 test('a wrong code is shown at its field', async () => {
   const errors = [{ code: 'not_the_code', field: 'code', message: 'is not the current code of the authenticator app' }]
-  serve({ 'POST /api/v1/sign-in/totp': SETUP, 'PUT /api/v1/sign-in/totp': refusal(422, 'wrong_fields', { errors }) })
+  mockApi({ 'POST /api/v1/sign-in/totp': SETUP, 'PUT /api/v1/sign-in/totp': problemResponse(422, 'wrong_fields', { errors }) })
   await open('off')
   await press('Set up two-factor authentication')
   await confirm('000000', 'a long password')
@@ -71,10 +71,10 @@ test('required setup stands alone with a way to sign out', async () => {
 
 test('turning it off asks for the password again', async () => {
   let isProved = false
-  const asked = serve({ 'DELETE /api/v1/sign-in/totp': () => (isProved ? 204 : refusal(403, 'password_required')), 'GET /api/v1/sign-in': { operator: 'otto', role: 'operator', tenants: ['acme'], totp: 'off' } })
+  const asked = mockApi({ 'DELETE /api/v1/sign-in/totp': () => (isProved ? 204 : problemResponse(403, 'password_required')), 'GET /api/v1/sign-in': { operator: 'otto', role: 'operator', tenants: ['acme'], totp: 'off' } })
   await open('on')
   await press('Turn off')
-  const proof = useProof()
+  const proof = useReauthStore()
   await vi.waitFor(() => expect(proof.pending).toBeDefined())
   isProved = true
   proof.pending?.(true)
@@ -85,6 +85,6 @@ test('turning it off asks for the password again', async () => {
 
 test('without a password there is nothing to set up', async () => {
   await open('unavailable')
-  expect(document.body.textContent).toContain('You have no password')
+  expect(document.body.textContent).toContain('has no password')
   expect(document.querySelector('.two-factor button')).toBeNull()
 })

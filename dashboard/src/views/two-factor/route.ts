@@ -1,8 +1,5 @@
+import { t } from '@/i18n'
 import type { View } from '@/views/view'
-
-import { useTwoFactorTexts } from './texts'
-
-const t = useTwoFactorTexts()
 
 export default {
   routes: [
@@ -10,7 +7,7 @@ export default {
       path: '/two-factor',
       name: 'two-factor',
       component: () => import('./TwoFactorView.vue'),
-      meta: { title: () => t.value.title },
+      meta: { title: () => t('twoFactor.title') },
     },
   ],
 } satisfies View

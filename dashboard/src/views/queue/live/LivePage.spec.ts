@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 
-import { locale } from '@/locale'
-import { put } from '@/testing/mounted'
-import { settings, stats } from '@/testing/queues'
+import { locale } from '@/i18n'
+import { mountApp } from '@/testing/mount'
+import { settings, stats } from '@/testing/fixtures'
 
 import DrainNotice from './DrainNotice.vue'
 import StatTiles from './StatTiles.vue'
 
 const plain = (text: string) => text.replace(/[\s\u00a0]+/g, ' ')
-const tiles = (wait_seconds: { p50: number; p90: number } | null) => plain(put(StatTiles, { stats: stats({ wait_seconds }) }).text())
+const tiles = (wait_seconds: { p50: number; p90: number } | null) => plain(mountApp(StatTiles, { stats: stats({ wait_seconds }) }).text())
 const drain = (changes: Parameters<typeof stats>[0]) =>
-  plain(put(DrainNotice, { stats: stats({ mode: 'draining', wait_seconds: null, ...changes }), settings: settings({ hold_ttl: 600 }) }).text())
+  plain(mountApp(DrainNotice, { stats: stats({ mode: 'draining', wait_seconds: null, ...changes }), settings: settings({ hold_ttl: 600 }) }).text())
 
-test('a wait whose ends are told alike is said once', () => {
+test('a wait whose ends are received alike is said once', () => {
   expect(tiles({ p50: 55, p90: 150 })).toContain('55 s up to 3 min')
   expect(tiles({ p50: 61, p90: 80 })).toMatch(/about 1 min(?! up)/)
   expect(tiles({ p50: 0, p90: 0 })).toContain('no wait')
@@ -22,9 +22,9 @@ test('a wait whose ends are told alike is said once', () => {
 
 test('a drain says how far it is and what ends it', () => {
   expect(drain({ waiting: 120, active: 1, drained_in_seconds: { p50: 300, p90: 310 } })).toMatch(
-    /120 people still wait, 1 person is in.*empty in about 5 min\. 10 min later.*closes by itself/,
+    /120 waiting, 1 active.*empty in about 5 min\..*closes 10 min later/,
   )
-  expect(drain({ waiting: 0, active: 3, drained_in_seconds: { p50: 0, p90: 0 } })).toMatch(/once nobody has come back to the line for 10 min/)
-  expect(drain({ waiting: 5, active: 0, drained_in_seconds: null })).toMatch(/can’t be said when/)
+  expect(drain({ waiting: 0, active: 3, drained_in_seconds: { p50: 0, p90: 0 } })).toMatch(/has been empty for 10 min/)
+  expect(drain({ waiting: 5, active: 0, drained_in_seconds: null })).toMatch(/no estimate/)
   expect(drain({ mode: 'open' })).toBe('')
 })

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 
-import { stats } from '@/testing/queues'
+import { stats } from '@/testing/fixtures'
 
 import { series, withNow } from './series'
 
 const columns = ['at', 'waiting', 'active', 'quota', 'joined', 'admitted']
 const history = (points: (number | null)[][], step_seconds = 60) => ({ step_seconds, columns, points })
 
-test('a minute that is not told had nobody in it', () => {
+test('a minute that is not received had nobody in it', () => {
   const { at, waiting, quota } = series(history([[600, 5, 2, 10, 5, 2], [780, 7, 2, 20, 1, 1]]), 0, 900)
   expect(at).toEqual([600, 660, 720, 780, 840])
   expect(waiting).toEqual([5, 0, 0, 7, 0])
@@ -23,7 +23,7 @@ test('what is not known stays unknown', () => {
   expect(series(history([[780, 7, 2, 20, null, null]]), 0, 830).joined).toEqual([null])
 })
 
-test('admissions are told by the minute, whatever the step', () => {
+test('admissions are received by the minute, whatever the step', () => {
   expect(series(history([[600, 5, 2, 10, 50, 25]], 300), 0, 700).admitted).toEqual([5])
 })
 

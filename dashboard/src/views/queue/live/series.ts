@@ -1,4 +1,4 @@
-import type { History, QueueStats } from '@/services/types'
+import type { History, QueueStats } from '@/api/types'
 
 /** Columns of a chart, of the same length; `null` where a number is not known. */
 export interface Series {
@@ -14,14 +14,14 @@ export interface Series {
 
 /** A history as columns. A step without a point had nobody in it: it gets one, so that no line is drawn through it. */
 export function series({ points, step_seconds: step }: History, from: number, now: number): Series {
-  const told = new Map(points.map((point) => [Math.floor((point[0] ?? 0) / step), point]))
+  const received = new Map(points.map((point) => [Math.floor((point[0] ?? 0) / step), point]))
   const first = points[0]?.[0]
   const rows: (readonly (number | null)[])[] = []
   // Before the first point nothing is known: the queue may not have been there.
   const begin = first === undefined || first === null ? Infinity : Math.floor(Math.max(from, first) / step)
   let quota: number | null = null
   for (let index = begin; index * step < now; index += 1) {
-    const point = told.get(index)
+    const point = received.get(index)
     quota = point?.[3] ?? quota
     rows.push(point ?? [index * step, 0, 0, quota, 0, 0])
   }

@@ -1,4 +1,4 @@
-import type { Rule } from '@/services/types'
+import type { Rule } from '@/api/types'
 
 /** A rule without what is empty: an empty condition is none. */
 export function tidy({ action, path, method, header, cookie, source }: Rule): Rule {

@@ -2,11 +2,11 @@ import { flushPromises, type VueWrapper } from '@vue/test-utils'
 import { defineComponent, h } from 'vue'
 import { afterEach, expect, test } from 'vitest'
 
-import { found, put, signedIn } from '@/testing/mounted'
-import { settings } from '@/testing/queues'
-import { refusal, serve, type Asked } from '@/testing/server'
+import { found, mountApp, signInAs } from '@/testing/mount'
+import { settings } from '@/testing/fixtures'
+import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
-import { provideQueue } from '../queue'
+import { provideQueue } from '../useQueue'
 import SettingsPage from './SettingsPage.vue'
 
 const QUEUE = '/api/v1/queues/acme-tour'
@@ -14,22 +14,22 @@ let form: VueWrapper | undefined
 
 afterEach(() => form?.unmount())
 
-async function open(answers: Parameters<typeof serve>[0], role: 'operator' | 'viewer' = 'operator'): Promise<Asked[]> {
-  const asked = serve({ [`GET ${QUEUE}`]: settings(), [`GET ${QUEUE}/stats`]: {}, 'GET /api/v1/themes': { themes: [] }, ...answers })
-  signedIn(role)
+async function open(answers: Parameters<typeof mockApi>[0], role: 'operator' | 'viewer' = 'operator'): Promise<ApiRequest[]> {
+  const asked = mockApi({ [`GET ${QUEUE}`]: settings(), [`GET ${QUEUE}/stats`]: {}, 'GET /api/v1/themes': { themes: [] }, ...answers })
+  signInAs(role)
   const page = defineComponent({
     setup() {
       provideQueue(() => 'acme-tour')
       return () => h(SettingsPage)
     },
   })
-  form = put(page)
+  form = mountApp(page)
   await flushPromises()
   return asked
 }
 
 const field = (label: string) => form!.findAll('.field').find((it) => it.find('label').text() === label)!
-const writes = (asked: Asked[]) => asked.filter(({ line }) => line.startsWith('PATCH'))
+const writes = (asked: ApiRequest[]) => asked.filter(({ line }) => line.startsWith('PATCH'))
 const review = async () => {
   await form!.find('form').trigger('submit')
   await flushPromises()
@@ -58,11 +58,11 @@ test('what would change is shown before it is saved, over the revision that was 
 
 test('what the server finds wrong stands at its field', async () => {
   const errors = [{ code: 'takes', field: 'waiting_ttl', message: 'takes 3 to 3600' }, { code: 'takes', field: 'epoch', message: 'is odd' }]
-  await open({ [`PATCH ${QUEUE}?validate=true`]: refusal(422, 'wrong_fields', { errors }) })
-  await field('Presence in line').find('input').setValue('1')
+  await open({ [`PATCH ${QUEUE}?validate=true`]: problemResponse(422, 'wrong_fields', { errors }) })
+  await field('Waiting timeout').find('input').setValue('1')
   await review()
-  expect(field('Presence in line').find('.error').text()).toBe('Takes 3 to 3600.')
-  // One that the form has no field for is told all the same.
+  expect(field('Waiting timeout').find('.error').text()).toBe('Takes 3 to 3600.')
+  // One that the form has no field for is received all the same.
   expect(form!.find('[role="alert"]').text()).toContain('epoch is odd')
 })
 
@@ -75,11 +75,11 @@ test('what changed meanwhile is kept unless the operator says otherwise', async 
     [`PATCH ${QUEUE}?validate=true`]: ({ headers }) => {
       if (headers.get('if-match') === '"8"') return { settings: theirs, changes: [{ field: 'max_session', from: null, to: 3600 }] }
       revision = 8
-      return refusal(412, 'changed_meanwhile', { conflict })
+      return problemResponse(412, 'changed_meanwhile', { conflict })
     },
   })
   await field('Name').find('input').setValue('Grand tour')
-  await field('Longest stay').find('input').setValue('3600')
+  await field('Maximum session length').find('input').setValue('3600')
   await review()
   const go = found<HTMLButtonElement>('[role="dialog"] button', 'Continue')
   expect(go.disabled).toBe(true)
@@ -89,7 +89,7 @@ test('what changed meanwhile is kept unless the operator says otherwise', async 
   await press('Continue')
   expect(writes(asked).at(-1)).toMatchObject({ body: { max_session: 3600 } })
   expect(field('Name').find('input').element.value).toBe('Farewell tour')
-  expect(found('[role="dialog"] tr', 'Longest stay').textContent).toContain('3600')
+  expect(found('[role="dialog"] tr', 'Maximum session length').textContent).toContain('3600')
 })
 
 test('a viewer can read every field and change none', async () => {

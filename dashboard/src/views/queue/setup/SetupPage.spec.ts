@@ -1,11 +1,11 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
-import { provideQueue } from '@/views/queue/queue'
-import { useNumbers } from '@/stores/numbers'
-import { put, signedIn } from '@/testing/mounted'
-import { settings, stats } from '@/testing/queues'
-import { serve } from '@/testing/server'
+import { provideQueue } from '@/views/queue/useQueue'
+import { useStatsStore } from '@/stores/stats'
+import { mountApp, signInAs } from '@/testing/mount'
+import { settings, stats } from '@/testing/fixtures'
+import { mockApi } from '@/testing/api'
 
 import SetupPage from './SetupPage.vue'
 
@@ -14,18 +14,18 @@ enableAutoUnmount(afterEach)
 const links = () => [...document.querySelectorAll<HTMLAnchorElement>('.setup a')].map((link) => link.getAttribute('href'))
 const done = () => [...document.querySelectorAll('.setup li')].map((step) => (step.textContent ?? '').includes('Done'))
 
-async function open(hosts: string[], numbers: Parameters<typeof stats>[0]): Promise<void> {
+async function open(hosts: string[], statsStore: Parameters<typeof stats>[0]): Promise<void> {
   const now = settings({ hosts, mode: 'paused' })
-  serve({ 'GET /api/v1/queues/acme-tour': now })
-  signedIn()
-  useNumbers().takeOne(stats(numbers))
-  put(SetupPage, {}, () => provideQueue(() => 'acme-tour'))
+  mockApi({ 'GET /api/v1/queues/acme-tour': now })
+  signInAs()
+  useStatsStore().setQueue(stats(statsStore))
+  mountApp(SetupPage, {}, () => provideQueue(() => 'acme-tour'))
   await flushPromises()
 }
 
 test('every step leads to where it is done', async () => {
   await open(['*.example.com', 'tickets.example.com'], { mode: 'paused', waiting: 0, active: 0, joined_per_minute: 0 })
-  expect(links()).toEqual(['/queues/acme-tour/site', 'https://tickets.example.com/', '/queues/acme-tour/rules', '/queues/acme-tour', '/queues/acme-tour'])
+  expect(links()).toEqual(['/queues/acme-tour/integration', 'https://tickets.example.com/', '/queues/acme-tour/rules', '/queues/acme-tour', '/queues/acme-tour'])
   expect(done()).toEqual([false, false, false, false, false])
 })
 

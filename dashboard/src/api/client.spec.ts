@@ -1,0 +1,96 @@
+import { afterEach, expect, test, vi } from 'vitest'
+
+import { problemResponse, mockApi } from '@/testing/api'
+
+import { body, client, confirmation, ifMatch, observeRequests } from './client'
+import { auditExportUrl } from './audit'
+import { Problem } from './problem'
+import { updateControls } from './queues'
+
+const received = { answered: vi.fn(), failed: vi.fn(), expired: vi.fn() }
+
+afterEach(() => {
+  vi.useRealTimers()
+  Object.values(received).forEach((mock) => mock.mockReset())
+})
+
+const problem = async (request: Promise<unknown>) => {
+  const error = await request.catch((error: unknown) => error)
+  expect(error).toBeInstanceOf(Problem)
+  return error as Problem
+}
+
+test('parts of an address are escaped, and only what is asked for is in the query', async () => {
+  const asked = mockApi({ 'GET /api/v1/queues/a%2F..%2Fb/sessions?limit=50': { sessions: [] } })
+  await body(client.GET('/api/v1/queues/{queue}/sessions', { params: { path: { queue: 'a/../b' }, query: { from: undefined, limit: 50 } } }))
+  expect(asked).toHaveLength(1)
+  expect(auditExportUrl({ search: 'a b' }, 'csv')).toBe('/api/v1/audit/export?search=a%20b&format=csv')
+})
+
+test('a change says that it comes from a page of the dashboard, and a look does not', async () => {
+  const asked = mockApi({ 'GET /api/v1/tenants': { tenants: [] }, 'DELETE /api/v1/sign-in': 204 })
+  await body(client.GET('/api/v1/tenants'))
+  expect(await body(client.DELETE('/api/v1/sign-in'))).toBeUndefined()
+  expect(asked.map(({ headers }) => headers.get('x-vestibule-request'))).toEqual([null, '1'])
+})
+
+test('a change carries the revision that it is meant for, and a confirmation its token', async () => {
+  const asked = mockApi({ 'PATCH /api/v1/queues/a': {}, 'DELETE /api/v1/queues/a': 204 })
+  await body(client.PATCH('/api/v1/queues/{queue}', { params: { path: { queue: 'a' }, header: ifMatch(7) }, body: { name: 'A' } }))
+  await body(client.DELETE('/api/v1/queues/{queue}', { params: { path: { queue: 'a' }, header: confirmation('token') } }))
+  expect(asked[0]?.headers.get('if-match')).toBe('"7"')
+  expect(asked[0]?.body).toEqual({ name: 'A' })
+  expect(asked[1]?.headers.get('x-vestibule-confirm')).toBe('token')
+})
+
+test('what is no number never becomes null, which would mean no limit', async () => {
+  const asked = mockApi({ 'PATCH /api/v1/queues/a/levers': {} })
+  await updateControls('a', { admissions_per_minute: NaN, max_session: null } as never)
+  expect(asked[0]?.body).toEqual({ admissions_per_minute: 'not a number', max_session: null })
+})
+
+test('a problemResponse tells its fields, and how long to wait', async () => {
+  const errors = [{ code: 'takes', field: 'rules[1].path[0]', message: 'takes a path' }]
+  mockApi({ 'POST /api/v1/tenants': problemResponse(422, 'wrong_fields', { errors }) })
+  const wrong = await problem(body(client.POST('/api/v1/tenants', { body: { id: 'a', name: 'A' } })))
+  expect([wrong.status, wrong.code, wrong.errorOf('rules')?.code, wrong.errorOf('rule')]).toEqual([422, 'wrong_fields', 'takes', undefined])
+
+  const slowed = problemResponse(429, 'slowed')
+  slowed.headers.set('retry-after', '30')
+  mockApi({ 'POST /api/v1/sign-in': slowed })
+  expect((await problem(body(client.POST('/api/v1/sign-in', { body: { name: 'a', password: 'b' } })))).retryAfter).toBe(30)
+})
+
+test('an ended sign-in is received, a wrong password is not taken for one', async () => {
+  observeRequests(received)
+  mockApi({ 'GET /api/v1/tenants': problemResponse(401, 'good_no_more'), 'POST /api/v1/sign-in': problemResponse(401, 'wrong_password') })
+  await problem(body(client.POST('/api/v1/sign-in', { body: { name: 'a', password: 'b' } })))
+  expect(received.expired).not.toHaveBeenCalled()
+  await problem(body(client.GET('/api/v1/tenants')))
+  expect(received.expired).toHaveBeenCalledOnce()
+})
+
+test('a server that does not answer is lost, and so is a proxy with nobody behind it', async () => {
+  observeRequests(received)
+  mockApi({ 'GET /api/v1/tokens': new Response('<h1>Bad Gateway</h1>', { status: 502 }) })
+  expect((await problem(body(client.GET('/api/v1/tenants')))).code).toBe('unreachable')
+  expect((await problem(body(client.GET('/api/v1/tokens')))).code).toBe('unreachable')
+  expect(received.failed).toHaveBeenCalledTimes(2)
+})
+
+test('a store that is away is an answer, not a lost server', async () => {
+  observeRequests(received)
+  mockApi({ 'GET /api/v1/tenants': problemResponse(503, 'store_unavailable') })
+  await problem(body(client.GET('/api/v1/tenants')))
+  expect(received.failed).not.toHaveBeenCalled()
+  expect(received.answered).toHaveBeenCalledWith(expect.objectContaining({ code: 'store_unavailable' }))
+})
+
+test('a request that was called off is no failure', async () => {
+  observeRequests(received)
+  const controller = new AbortController()
+  controller.abort()
+  mockApi({})
+  await expect(body(client.GET('/api/v1/tenants', { signal: controller.signal }))).rejects.not.toBeInstanceOf(Problem)
+  expect(received.failed).not.toHaveBeenCalled()
+})

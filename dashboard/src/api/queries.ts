@@ -1,0 +1,23 @@
+import { QueryClient } from '@tanstack/vue-query'
+
+/** Cache of what was read from the API. Pages read again when they are opened; only polling reads by itself. */
+export const queryClient = new QueryClient({
+  defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false, refetchOnReconnect: false, networkMode: 'always' } },
+})
+
+/** Keys of the cache. */
+export const queryKeys = {
+  operators: ['operators'],
+  principal: ['principal'],
+  signInMethods: ['sign-in-methods'],
+  tenants: ['tenants'],
+  tokens: ['tokens'],
+  themes: ['themes'],
+  themeImages: (tenant: string) => ['themes', 'images', tenant],
+  themeVersions: (theme: string) => ['themes', 'versions', theme],
+  stats: ['stats'],
+  recentStats: ['stats', 'recent'],
+  queue: (queue: string) => ['queues', queue],
+  history: (queue: string, minutes: number) => ['queues', queue, 'history', minutes],
+  changes: (queue: string, minutes: number) => ['queues', queue, 'changes', minutes],
+}

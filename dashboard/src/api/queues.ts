@@ -1,0 +1,63 @@
+import { body, client, confirmation, ifMatch } from './client'
+import type { Controls, QueueClone, QueueDraft, QueuePatch, QueueSettings, UrlTest, Validated } from './types'
+
+/** Queues per page of a list. */
+const PAGE_SIZE = 500
+
+export const getQueue = (queue: string, signal?: AbortSignal) =>
+  body(client.GET('/api/v1/queues/{queue}', { params: { path: { queue } }, signal }))
+
+/** All queues of a tenant with their settings. */
+export async function listQueues(tenant: string): Promise<QueueSettings[]> {
+  const queues: QueueSettings[] = []
+  let after: string | undefined
+  do {
+    const page = await body(client.GET('/api/v1/queues', { params: { query: { tenant, after, limit: PAGE_SIZE } } }))
+    queues.push(...page.queues)
+    after = page.next ?? undefined
+  } while (after !== undefined)
+  return queues
+}
+
+export const createQueue = (draft: QueueDraft) => body(client.POST('/api/v1/queues', { body: draft })) as Promise<QueueSettings>
+
+export const cloneQueue = (queue: string, clone: QueueClone) =>
+  body(client.POST('/api/v1/queues/{queue}/clone', { params: { path: { queue } }, body: clone })) as Promise<QueueSettings>
+
+export const updateQueue = (queue: string, revision: number, patch: QueuePatch) =>
+  body(client.PATCH('/api/v1/queues/{queue}', { params: { path: { queue }, header: ifMatch(revision) }, body: patch })) as Promise<QueueSettings>
+
+/** What `updateQueue` would change. */
+export const validateQueue = (queue: string, revision: number, patch: QueuePatch) =>
+  body(
+    client.PATCH('/api/v1/queues/{queue}', { params: { path: { queue }, header: ifMatch(revision), query: { validate: true } }, body: patch }),
+  ) as Promise<Validated>
+
+export const removeQueue = (queue: string, token?: string) =>
+  body(client.DELETE('/api/v1/queues/{queue}', { params: { path: { queue }, header: confirmation(token) } }))
+
+export const updateControls = (queue: string, controls: Controls) =>
+  body(client.PATCH('/api/v1/queues/{queue}/levers', { params: { path: { queue } }, body: controls }))
+
+/** Admits the waiting visitors and nobody new, then closes the queue. */
+export const drainQueue = (queue: string) => body(client.POST('/api/v1/queues/{queue}/drain', { params: { path: { queue } } }))
+
+/** Admits the next visitors. A request that is repeated with the same key has no further effect. */
+export const releaseVisitors = (queue: string, count: number, idempotencyKey: string, token?: string) =>
+  body(
+    client.POST('/api/v1/queues/{queue}/release', {
+      params: { path: { queue }, header: { 'Idempotency-Key': idempotencyKey, ...confirmation(token) } },
+      body: { count },
+    }),
+  )
+
+/** A new idempotency key. */
+export function newIdempotencyKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+export const resetQueue = (queue: string, token?: string) =>
+  body(client.POST('/api/v1/queues/{queue}/reset', { params: { path: { queue }, header: confirmation(token) } }))
+
+/** The queue that a request goes to, and why. */
+export const testUrl = (test: UrlTest) => body(client.POST('/api/v1/url-test', { body: test }))

@@ -1,0 +1,32 @@
+import { EventSourceParserStream } from 'eventsource-parser/stream'
+
+import { apiUrl, body, client } from './client'
+import type { History, QueueStats } from './types'
+
+export type Step = 'minute' | 'five_minutes'
+
+/** Stats of all queues, with the number of waiting visitors in the last minutes. */
+export const listQueueStats = (recent: number, signal?: AbortSignal) =>
+  body(client.GET('/api/v1/stats', { params: { query: { recent } }, signal }))
+
+export const getQueueStats = (queue: string, signal?: AbortSignal) =>
+  body(client.GET('/api/v1/queues/{queue}/stats', { params: { path: { queue } }, signal }))
+
+export const getQueueHistory = (queue: string, step: Step, from: number, signal?: AbortSignal) =>
+  body(client.GET('/api/v1/queues/{queue}/history', { params: { path: { queue }, query: { step, from } }, signal })) as Promise<History>
+
+/** The URL of a queue's history as CSV. */
+export const historyCsvUrl = (queue: string, step: Step, from: number) =>
+  apiUrl('/api/v1/queues/{queue}/history', { path: { queue }, query: { step, from, format: 'csv' } })
+
+/**
+ * Passes on the stats of all queues every two seconds until the stream ends. `fetch` instead of `EventSource`, which hides
+ * why a stream was refused.
+ */
+export async function streamStats(signal: AbortSignal, onStats: (queues: QueueStats[]) => void): Promise<void> {
+  const stream = (await body(client.GET('/api/v1/events', { parseAs: 'stream', signal }))) as unknown as ReadableStream<Uint8Array<ArrayBuffer>>
+  const reader = stream.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader()
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    if (next.value.event === 'stats') onStats((JSON.parse(next.value.data) as { queues: QueueStats[] }).queues)
+  }
+}

@@ -1,0 +1,48 @@
+import { effectScope, nextTick, ref } from 'vue'
+import { expect, test } from 'vitest'
+
+import { useStableOrder } from './useStableOrder'
+
+function list() {
+  const given = ref(['a', 'b', 'c'])
+  const scope = effectScope()
+  const steady = scope.run(() => useStableOrder(() => given.value, (item) => item))!
+  return { given, ...steady }
+}
+
+const pointer = { pointerType: 'mouse' } as PointerEvent
+
+test('the order is that which is given while nobody points at the list', async () => {
+  const { given, items } = list()
+  given.value = ['c', 'b', 'a']
+  await nextTick()
+  expect(items.value).toEqual(['c', 'b', 'a'])
+})
+
+test('nothing moves under the pointer, and who is new comes last', async () => {
+  const { given, items, on } = list()
+  on.pointerenter!(pointer)
+  for (const order of [['c', 'b', 'a'], ['d', 'c', 'a'], ['b', 'd', 'c', 'a']]) {
+    given.value = order
+    await nextTick()
+  }
+  expect(items.value).toEqual(['a', 'c', 'd', 'b'])
+  on.pointerleave!(pointer)
+  expect(items.value).toEqual(['b', 'd', 'c', 'a'])
+})
+
+test('nothing moves while the focus is in the list, whatever the pointer does', async () => {
+  const { given, items, on } = list()
+  const place = document.createElement('div')
+  place.append(document.createElement('a'))
+  const focus = (relatedTarget: Element | null) => ({ currentTarget: place, relatedTarget }) as unknown as FocusEvent
+  on.focusin!(focus(null))
+  on.pointerenter!(pointer)
+  on.pointerleave!(pointer)
+  given.value = ['c', 'b', 'a']
+  await nextTick()
+  on.focusout!(focus(place.firstElementChild))
+  expect(items.value).toEqual(['a', 'b', 'c'])
+  on.focusout!(focus(null))
+  expect(items.value).toEqual(['c', 'b', 'a'])
+})

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+
+import { stats } from '@/testing/fixtures'
+
+import { byAlert, alertFor } from './alerts'
+
+test('a queue that runs well needs nobody', () => {
+  expect(alertFor(stats())).toBeUndefined()
+  expect(alertFor(stats({ mode: 'closed' }))).toBeUndefined()
+  expect(alertFor(stats({ mode: 'bypass', active: 500, quota: 100 }))).toBeUndefined()
+})
+
+test('each need is received by its numbers', () => {
+  expect(alertFor(stats({ recovering: true }))).toBe('recovering')
+  expect(alertFor(stats({ waiting: 5, admitted_per_minute: 0 }))).toBe('stalled')
+  expect(alertFor(stats({ waiting: 5, admitted_per_minute: 0, mode: 'draining' }))).toBe('stalled')
+  expect(alertFor(stats({ waiting: 5, quota: 0, active: 0 }))).toBe('no_quota')
+  expect(alertFor(stats({ active: 101 }))).toBe('over_quota')
+  expect(alertFor(stats({ waiting: 1, mode: 'paused' }))).toBe('paused')
+  expect(alertFor(stats({ waiting: 5, wait_seconds: { p50: 1801, p90: 2000 } }))).toBe('long_wait')
+  expect(alertFor(stats({ waiting: 5, oldest_wait_seconds: 1801 }))).toBe('long_wait')
+  expect(alertFor(stats({ waiting: 5, active: 100 }))).toBe('full')
+})
+
+test('a rate that is not known yet is no line that stands still', () => {
+  expect(alertFor(stats({ waiting: 5, admitted_per_minute: null }))).toBeUndefined()
+  const young = { waiting: 5, admitted_per_minute: 0 }
+  expect(alertFor(stats({ ...young, oldest_wait_seconds: 119 })), 'it has just begun').toBeUndefined()
+  expect(alertFor(stats({ ...young, oldest_wait_seconds: 120 }))).toBe('stalled')
+})
+
+test('the most urgent comes first, then the longest line', () => {
+  const queues = [
+    stats({ queue: 'calm' }),
+    stats({ queue: 'short', waiting: 5, active: 100 }),
+    stats({ queue: 'long', waiting: 500, active: 100 }),
+    stats({ queue: 'paused', waiting: 1, mode: 'paused' }),
+    stats({ queue: 'lost', recovering: true }),
+    stats({ queue: 'stalled', waiting: 1, admitted_per_minute: 0 }),
+  ]
+  expect(queues.toSorted(byAlert).map(({ queue }) => queue)).toEqual(['lost', 'stalled', 'paused', 'long', 'short', 'calm'])
+})

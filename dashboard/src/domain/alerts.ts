@@ -1,0 +1,50 @@
+import type { QueueStats } from '@/api/types'
+
+import { admits } from './modes'
+
+/** Waits longer than this raise an alert, in seconds. */
+export const LONG_WAIT = 30 * 60
+/** Time in seconds for which someone must have waited before a line without admissions counts as stalled. */
+const STALLED_AFTER = 2 * 60
+
+/** Why a queue needs attention, the most urgent first. */
+export const ALERTS = ['recovering', 'stalled', 'no_quota', 'over_quota', 'paused', 'long_wait', 'full'] as const
+export type Alert = (typeof ALERTS)[number]
+
+/** Severity of each alert. A plain one needs no action. */
+export const SEVERITY: Record<Alert, 'bad' | 'warn' | 'plain'> = {
+  recovering: 'bad',
+  stalled: 'bad',
+  no_quota: 'bad',
+  over_quota: 'warn',
+  paused: 'warn',
+  long_wait: 'warn',
+  full: 'plain',
+}
+
+/** The most urgent alert of a queue, if any. */
+export function alertFor(stats: QueueStats): Alert | undefined {
+  const { waiting, active, quota, mode } = stats
+  const isOpen = admits(mode)
+  if (stats.recovering) return 'recovering'
+  if (isOpen && waiting > 0 && quota === 0) return 'no_quota'
+  if (isOpen && waiting > 0 && stats.admitted_per_minute === 0 && (stats.oldest_wait_seconds ?? STALLED_AFTER) >= STALLED_AFTER) return 'stalled'
+  if (active > quota && mode !== 'bypass') return 'over_quota'
+  if (mode === 'paused' && waiting > 0) return 'paused'
+  if (longestWait(stats) > LONG_WAIT) return 'long_wait'
+  return isOpen && waiting > 0 && active >= quota ? 'full' : undefined
+}
+
+/** Sorts queues by alert, then by the number of waiting visitors. */
+export function byAlert(one: QueueStats, other: QueueStats): number {
+  return rank(one) - rank(other) || other.waiting - one.waiting || other.active - one.active || one.queue.localeCompare(other.queue)
+}
+
+function longestWait({ wait_seconds, oldest_wait_seconds }: QueueStats): number {
+  return Math.max(wait_seconds?.p50 ?? 0, oldest_wait_seconds ?? 0)
+}
+
+function rank(stats: QueueStats): number {
+  const alert = alertFor(stats)
+  return alert ? ALERTS.indexOf(alert) : ALERTS.length
+}

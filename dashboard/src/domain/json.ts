@@ -1,0 +1,15 @@
+/** Whether two JSON values are the isEqual, whatever the order of their members; a member without a value is none. */
+export function isEqual(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return (one ?? null) === (other ?? null)
+  if (Array.isArray(one) !== Array.isArray(other)) return false
+  const [first, second] = [one as Record<string, unknown>, other as Record<string, unknown>]
+  return [...new Set([...Object.keys(first), ...Object.keys(second)])].every((name) => isEqual(first[name], second[name]))
+}
+
+/** A deepCopy of a JSON value. Not by way of its text, in which a number that is none would be `null`, which means something. */
+export function deepCopy<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(deepCopy) as T
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, deepCopy(member)])) as T
+}

@@ -1,0 +1,7 @@
+import type { Mode } from '@/api/types'
+
+/** The modes in the order in which they are offered. */
+export const MODES = ['open', 'paused', 'draining', 'closed', 'bypass'] as const satisfies readonly Mode[]
+
+/** Whether a queue in this mode admits visitors by its rules. */
+export const admits = (mode: string) => mode === 'open' || mode === 'draining'

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+
+import { ago, count, dateTime, duration, mark, NONE, percent, rate, time, wait } from './format'
+import { browserLanguages, locale, zone } from './i18n'
+
+const plain = (text: string) => text.replaceAll('\u00a0', ' ')
+
+test('numbers are written as in the language', () => {
+  expect([count(1204), rate(7.46), rate(1204.6), percent(0.421)]).toEqual(['1,204', '7.5', '1,205', '42%'])
+  locale.value = 'de'
+  expect([count(1204), rate(7.46), plain(percent(0.421))]).toEqual(['1.204', '7,5', '42 %'])
+})
+
+test('what is not known is no zero', () => {
+  expect([count(null), rate(undefined), duration(null), time(null)]).toEqual([NONE, NONE, NONE, NONE])
+})
+
+test('times of waiting are received in two units at most', () => {
+  expect([0, 59, 60, 337, 3599.9, 7199, 90_000, 172_800].map((seconds) => plain(duration(seconds)))).toEqual([
+    '0 s', '59 s', '1 min', '5 min 37 s', '1 h', '1 h 59 min', '1 d 1 h', '2 d',
+  ])
+  expect([30, 90, 3599, 4000].map((seconds) => plain(wait(seconds)))).toEqual(['30 s', '2 min', '60 min', '1 h 7 min'])
+})
+
+test('times are those of the viewer', () => {
+  const at = Date.UTC(2026, 10, 3, 19, 0, 5) / 1000
+  expect([time(at), dateTime(at)]).toEqual(['19:00:05', '3 Nov, 19:00'])
+  expect([mark(at, 300), mark(at, 86_400)]).toEqual(['19:00', '3 Nov'])
+  zone.value = 'America/New_York'
+  expect(time(at)).toBe('14:00:05')
+})
+
+test('how long ago something was is received in one unit', () => {
+  const received = () => [0, 59, 60, 3599, 3600, 86_400, 172_800].map((seconds) => ago(1_000_000 - seconds, 1_000_000))
+  expect(received()).toEqual(['this minute', 'this minute', '1 minute ago', '59 minutes ago', '1 hour ago', 'yesterday', '2 days ago'])
+  locale.value = 'de'
+  expect(received()[2]).toBe('vor 1 Minute')
+  expect(ago(1_000_060, 1_000_000), 'a clock that is ahead').toBe('in dieser Minute')
+  expect(ago(null, 0)).toBe(NONE)
+})
+
+test('dates are written as in the region of the browser', () => {
+  const at = Date.UTC(2026, 10, 3, 19) / 1000
+  expect(dateTime(at)).toBe('3 Nov, 19:00')
+  browserLanguages.value = ['fr-FR', 'en-US']
+  expect(dateTime(at)).toMatch(/^Nov 3, 0?7:00\sPM$/)
+  browserLanguages.value = ['fr-FR']
+  expect(dateTime(at)).toBe('3 Nov, 19:00')
+})

@@ -1,0 +1,117 @@
+import { computed } from 'vue'
+
+import { browserLanguages, locale, t, zone } from './i18n'
+
+/** Stands for an unknown value. */
+export const NONE = '–'
+
+const MINUTE = 60
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** The language with the region of the browser: `en-US` formats dates differently than `en-GB`. */
+const tag = computed(() => {
+  const regional = browserLanguages.value.find((language) => language.split('-')[0] === locale.value && language.includes('-'))
+  return regional ?? (locale.value === 'en' ? 'en-GB' : locale.value)
+})
+
+const numbers = computed(() => new Intl.NumberFormat(tag.value, { maximumFractionDigits: 0 }))
+const rates = computed(() => new Intl.NumberFormat(tag.value, { maximumFractionDigits: 1 }))
+const shares = computed(() => new Intl.NumberFormat(tag.value, { style: 'percent', maximumFractionDigits: 0 }))
+const clock = computed(() => date({ hour: '2-digit', minute: '2-digit', second: '2-digit' }))
+const short = computed(() => date({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }))
+const hours = computed(() => date({ hour: '2-digit', minute: '2-digit' }))
+const monthDays = computed(() => date({ day: 'numeric', month: 'short' }))
+const full = computed(() => date({ dateStyle: 'full', timeStyle: 'long' }))
+const past = computed(() => new Intl.RelativeTimeFormat(tag.value, { numeric: 'auto' }))
+const days = computed(() => date({ day: 'numeric', month: 'short', year: 'numeric' }))
+
+type Number = number | null | undefined
+type Unit = 'day' | keyof typeof SIGNS
+
+const SIGNS = { second: 's', minute: 'min', hour: 'h', byte: 'B', kilobyte: 'kB', megabyte: 'MB' }
+/** A whole number: `1,204`. */
+export const count = (value: Number) => (isNone(value) ? NONE : numbers.value.format(value))
+
+/** A rate, with one digit behind the point while it is small: `7.5`. */
+export const rate = (value: Number) => (isNone(value) ? NONE : (value < 10 ? rates : numbers).value.format(value))
+
+/** A share: `0.42` is `42%`. */
+export const percent = (value: Number) => (isNone(value) ? NONE : shares.value.format(value))
+
+/** A size: `12 kB`. */
+export function bytes(size: Number): string {
+  if (isNone(size)) return NONE
+  if (size < 1_000) return `${numbers.value.format(size)}\u00a0B`
+  return size < 1_000_000 ? `${numbers.value.format(size / 1_000)}\u00a0kB` : `${rates.value.format(size / 1_000_000)}\u00a0MB`
+}
+
+/** A time in seconds, in its two largest units: `4 min 20 s`. */
+export function duration(seconds: Number): string {
+  if (isNone(seconds)) return NONE
+  const whole = Math.round(seconds)
+  if (whole < MINUTE) return unit(whole, 'second')
+  if (whole < HOUR) return units(whole, MINUTE, 'minute', 'second')
+  return whole < DAY ? units(whole, HOUR, 'hour', 'minute') : units(whole, DAY, 'day', 'hour')
+}
+
+/** A wait, as coarse as one would say it: `12 min`. */
+export function wait(seconds: Number): string {
+  if (isNone(seconds)) return NONE
+  if (seconds < MINUTE) return unit(Math.round(seconds), 'second')
+  return seconds < HOUR ? unit(Math.round(seconds / MINUTE), 'minute') : duration(Math.round(seconds / MINUTE) * MINUTE)
+}
+
+/** The time of day: `19:00:05`. */
+export const time = (at: Number) => (isNone(at) ? NONE : clock.value.format(at * 1000))
+
+/** Day and time: `3 Nov, 19:00`. */
+export const dateTime = (at: Number) => (isNone(at) ? NONE : short.value.format(at * 1000))
+
+/** The day: `3 Nov 2026`. */
+export const day = (at: Number) => (isNone(at) ? NONE : days.value.format(at * 1000))
+
+/** A mark of a time axis whose marks are so many seconds apart: `19:00`, or `3 Nov`. */
+export const mark = (at: number, apart: number) => (apart >= DAY ? monthDays : hours).value.format(at * 1000)
+
+/** How long ago a time was, in its largest unit: `3 minutes ago`. */
+export function ago(at: Number, now: number): string {
+  if (isNone(at)) return NONE
+  const seconds = Math.max(0, now - at)
+  if (seconds < HOUR) return past.value.format(-Math.floor(seconds / MINUTE), 'minute')
+  return seconds < DAY ? past.value.format(-Math.floor(seconds / HOUR), 'hour') : past.value.format(-Math.floor(seconds / DAY), 'day')
+}
+
+/** All of a time, with its zone. */
+export const wholeTime = (at: Number) => (isNone(at) ? NONE : full.value.format(at * 1000))
+
+function date(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat(tag.value, { timeZone: zone.value, ...options })
+}
+
+function units(seconds: number, size: number, large: Unit, small: Unit): string {
+  const rest = Math.floor((seconds % size) / (size === MINUTE ? 1 : size === HOUR ? MINUTE : HOUR))
+  const first = unit(Math.floor(seconds / size), large)
+  return rest === 0 ? first : `${first} ${unit(rest, small)}`
+}
+
+/** With the signs of the units, which are short in every language and do not bend with the number. */
+function unit(value: number, name: Unit): string {
+  return `${rates.value.format(value)}\u00a0${name === 'day' ? t('units.day') : SIGNS[name]}`
+}
+
+function isNone(value: Number): value is null | undefined {
+  return value === null || value === undefined
+}
+
+/** Name of a language in the operator's language. */
+export const languageName = (code: string) => new Intl.DisplayNames([locale.value], { type: 'language' }).of(code) ?? code
+
+/** Value of a setting on one line. */
+export function settingValue(value: unknown): string {
+  if (value === null || value === undefined || value === '') return NONE
+  if (Array.isArray(value)) return value.length === 0 ? NONE : value.map(settingValue).join(', ')
+  if (typeof value !== 'object') return String(value)
+  const members = Object.entries(value).filter(([, member]) => member !== null)
+  return members.map(([name, member]) => `${name}: ${settingValue(member)}`).join(' · ')
+}

@@ -1,0 +1,52 @@
+import { nextTick, ref, watch } from 'vue'
+import { createI18n } from 'vue-i18n'
+
+import { useLocalStorage } from '@/composables/useLocalStorage'
+
+import en from './locales/en.json'
+
+/** The languages of the dashboard by their own names. Each has a catalog in `locales/`. */
+export const LOCALES = { en: 'English', de: 'Deutsch' } as const
+export type Locale = keyof typeof LOCALES
+
+export const i18n = createI18n({
+  legacy: false,
+  locale: 'en' as Locale,
+  fallbackLocale: 'en' as Locale,
+  messages: { en } as Record<string, typeof en>,
+})
+
+/** For modules outside of components; components call `useI18n()`. */
+export const { t, te, locale } = i18n.global
+
+/** The operator's choice, else the browser's language. */
+const chosen = useLocalStorage<Locale>('locale', preferred(), (value) => value in LOCALES)
+
+/** Loads the catalog of a language and switches to it. */
+export async function setLocale(to: Locale): Promise<void> {
+  chosen.value = to
+  if (!(to in i18n.global.messages.value)) {
+    const { default: messages } = await import(`./locales/${to}.json`)
+    i18n.global.setLocaleMessage(to, messages)
+    await nextTick()
+  }
+  if (chosen.value === to) locale.value = to
+}
+
+/** Loads the preferred language before the first page is shown; English stands in if that fails. */
+export async function loadLocale(): Promise<void> {
+  await setLocale(chosen.value).catch(() => undefined)
+}
+
+watch(locale, (now) => (document.documentElement.lang = now), { immediate: true })
+
+/** The languages that the browser asks for, with their regions. */
+export const browserLanguages = ref<readonly string[]>(navigator.languages)
+
+/** The time zone of the viewer. */
+export const zone = ref(Intl.DateTimeFormat().resolvedOptions().timeZone)
+
+function preferred(): Locale {
+  const wanted = navigator.languages.map((language) => language.split('-')[0] ?? '')
+  return (wanted.find((language) => language in LOCALES) ?? 'en') as Locale
+}

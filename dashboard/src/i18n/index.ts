@@ -1,0 +1,2 @@
+export * from './format'
+export { i18n, loadLocale, locale, LOCALES, setLocale, t, te, zone, type Locale } from './i18n'

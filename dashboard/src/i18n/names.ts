@@ -1,0 +1,20 @@
+import { t, te } from './i18n'
+
+/** Name of a queue's mode; an unknown mode is shown as it is. */
+export const modeName = (mode: string) => translated(`modes.${mode}.name`, mode)
+
+/** Name of a role. */
+export const roleName = (role: string) => translated(`roles.names.${role}`, role)
+
+/** Name of a queue's setting, in forms, differences and conflicts. */
+export const fieldName = (field: string) => translated(`fields.${field}.label`, field)
+
+/** Label and hint of a setting's control. */
+export function fieldText(field: string): { label: string; hint?: string } {
+  const hint = `fields.${field}.hint`
+  return { label: fieldName(field), ...(te(hint) && { hint: t(hint) }) }
+}
+
+function translated(key: string, otherwise: string): string {
+  return te(key) ? t(key) : otherwise
+}

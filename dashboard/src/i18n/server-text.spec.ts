@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+
+import { locale } from '.'
+import { serverSentence, serverText, type ServerMessage } from './server-text'
+
+test('messages of the server are translated by code', () => {
+  const what: ServerMessage = { code: 'whole_number', params: { least: 0, most: 10_000_000 } }
+  const invalid: ServerMessage = { code: 'takes_not', params: { what, given: '-1' } }
+  expect(serverSentence(invalid, 'takes a whole number from 0 to 10000000, not -1')).toBe('Takes a whole number from 0 to 10000000, not -1.')
+  locale.value = 'de'
+  expect(serverSentence(invalid, '')).toBe('Erwartet eine ganze Zahl von 0 bis 10.000.000, nicht -1.')
+})
+
+test('unknown codes are shown in the English of the server', () => {
+  locale.value = 'de'
+  expect(serverText({ code: 'brand_new' }, 'is brand new')).toBe('is brand new')
+  expect(serverText({ code: 'takes', params: { what: { code: 'brand_new' } } }, 'takes something new')).toBe('takes something new')
+})

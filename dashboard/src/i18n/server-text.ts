@@ -1,0 +1,48 @@
+import type { Problem } from '@/api/problem'
+
+import { count, duration } from './format'
+import { locale, t, te } from './i18n'
+
+/** A message of the server: a code and its parameters, which may be messages themselves. */
+export interface ServerMessage {
+  code: string
+  params?: Record<string, number | string | ServerMessage>
+}
+
+/** A message in the operator's language, or in the server's English where the catalog does not have it. */
+export function serverText(message: ServerMessage | undefined, english: string): string {
+  return (message && translate(message)) ?? english
+}
+
+/** The same as a sentence. */
+export function serverSentence(message: ServerMessage | undefined, english: string): string {
+  const text = serverText(message, english)
+  return `${text.charAt(0).toLocaleUpperCase(locale.value)}${text.slice(1)}${/[.!?…]$/.test(text) ? '' : '.'}`
+}
+
+/** What went wrong. */
+export function problemText(problem: Problem): string {
+  if (problem.code === 'unreachable') return t('problems.unreachable')
+  return problem.message ? serverSentence(problem, problem.message) : t('problems.unexpected')
+}
+
+/** What is wrong with a field, or with a part of it. */
+export function fieldError(problem: Problem | undefined, field: string): string | undefined {
+  const found = problem?.errorOf(field)
+  return found && serverSentence(found, found.message)
+}
+
+function translate({ code, params = {} }: ServerMessage): string | undefined {
+  const key = `api.${code}`
+  if (!te(key)) return undefined
+  const named = Object.entries(params).map(([name, value]) => [name, format(name, value)] as const)
+  return named.some(([, text]) => text === undefined) ? undefined : t(key, Object.fromEntries(named))
+}
+
+function format(name: string, value: number | string | ServerMessage): string | undefined {
+  if (typeof value === 'object') return translate(value)
+  if (typeof value === 'string') return value
+  if (name === 'seconds') return duration(value)
+  // The API counts rules from 0, the pages count them from 1.
+  return count(name === 'rule' ? value + 1 : value)
+}

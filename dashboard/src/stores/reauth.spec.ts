@@ -1,0 +1,31 @@
+import { expect, test, vi } from 'vitest'
+
+import { Problem } from '@/api/problem'
+
+import { useReauthStore } from './reauth'
+
+const wanted = () => new Problem(403, { error: { code: 'password_required', message: '', field: null } })
+
+test('the call is made again once the password was given', async () => {
+  const store = useReauthStore()
+  const call = vi.fn<() => Promise<number>>().mockRejectedValueOnce(wanted()).mockResolvedValueOnce(5)
+  const done = store.withPassword(call)
+  await vi.waitFor(() => expect(store.pending).toBeDefined())
+  store.pending?.(true)
+  expect(await done).toBe(5)
+  expect(store.pending).toBeUndefined()
+})
+
+test('nothing is done where no password was given', async () => {
+  const store = useReauthStore()
+  const call = vi.fn(() => Promise.reject(wanted()))
+  const done = store.withPassword(call)
+  await vi.waitFor(() => expect(store.pending).toBeDefined())
+  store.pending?.(false)
+  await expect(done).rejects.toMatchObject({ code: 'password_required' })
+  expect(call).toHaveBeenCalledTimes(1)
+})
+
+test('another problemResponse is passed on', async () => {
+  await expect(useReauthStore().withPassword(() => Promise.reject(new Problem(403)))).rejects.toMatchObject({ status: 403 })
+})

@@ -1,0 +1,51 @@
+import type { QueueSettings, QueueStats } from '@/api/types'
+
+/** The numbers of a queue that runs well, with some of them otherwise. */
+export function stats(changes: Partial<QueueStats> = {}): QueueStats {
+  return {
+    queue: 'acme-tour',
+    tenant: 'acme',
+    name: 'World tour',
+    mode: 'open',
+    revision: 7,
+    at: 1_790_000_000,
+    waiting: 0,
+    active: 40,
+    quota: 100,
+    places_used: 0.4,
+    joined_per_minute: 12,
+    admitted_per_minute: 12,
+    wait_seconds: { p50: 60, p90: 120 },
+    oldest_wait_seconds: null,
+    recovering: false,
+    ...changes,
+  }
+}
+
+/** The settings of a queue, with some of them otherwise. */
+export function settings(changes: Partial<QueueSettings> = {}): QueueSettings {
+  return {
+    id: 'acme-tour',
+    tenant: 'acme',
+    name: 'World tour',
+    hosts: ['tickets.example.com'],
+    rules: [],
+    mode: 'open',
+    quota: 100,
+    admissions_per_minute: null,
+    waiting_ttl: 60,
+    active_ttl: 600,
+    claim_ttl: 30,
+    hold_ttl: 600,
+    max_session: null,
+    recheck_after: 5,
+    handover: { kind: 'proxy', origin: 'http://10.0.0.5:3000' },
+    theme: null,
+    queue_status: 200,
+    store_failure: 'tickets',
+    cookie_domain: null,
+    epoch: 1,
+    revision: 7,
+    ...changes,
+  }
+}

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+
+import { locale } from '@/i18n'
+import { stats } from '@/testing/fixtures'
+
+import { controlTexts, effects, isDangerous, type Line } from './controls'
+
+const line = (changes: Partial<Line> = {}): Line => ({ ...stats(), waiting: 1200, active: 500, quota: 500, rate: null, ...changes })
+
+test('a release shows admissions and visitors above the quota', () => {
+  expect(effects({ kind: 'release', count: 200 }, line())).toEqual([
+    'Admits 200 visitors now, 700 active in total.',
+    'That is 200 over the quota. Admissions resume when enough have left.',
+  ])
+  expect(effects({ kind: 'release', count: 200 }, line({ waiting: 1, active: 100 }))).toEqual([
+    'Admits 1 visitor now, 101 active in total.',
+    'Only 1 visitor is waiting.',
+  ])
+  expect(effects({ kind: 'release', count: 5 }, line({ waiting: 0 }))).toEqual(['The line is empty, so nobody is admitted.'])
+})
+
+test('a raised quota shows immediate or rate-limited admissions', () => {
+  expect(effects({ kind: 'quota', quota: 700 }, line())[0]).toBe('Admits 200 visitors now, 700 active in total.')
+  expect(effects({ kind: 'quota', quota: 700 }, line({ rate: 60 }))).toEqual(['Admits up to 200 visitors more, at most 60 per minute.'])
+  expect(effects({ kind: 'quota', quota: 700 }, line({ waiting: 0 }))).toEqual(['200 visitors more can be active. The line is empty.'])
+})
+
+test('a lowered quota removes nobody', () => {
+  expect(effects({ kind: 'quota', quota: 400 }, line())[0]).toMatch(/^500 visitors are active, 100 over the new quota/)
+  expect(effects({ kind: 'quota', quota: 400 }, line({ active: 390 }))).toEqual(['No one is removed. 10 visitors more can be active.'])
+  expect(effects({ kind: 'quota', quota: 0 }, line())[0]).toMatch(/^Admissions stop/)
+})
+
+test('quota and rate of a paused queue take effect when it opens', () => {
+  for (const control of [{ kind: 'quota', quota: 700 }, { kind: 'rate', rate: 60 }] as const) {
+    expect(effects(control, line({ mode: 'paused' }))).toEqual(['Takes effect when the mode is “Open”. The current mode is “Paused”.'])
+  }
+})
+
+test('every mode shows its effect on waiting visitors', () => {
+  expect(effects({ kind: 'mode', mode: 'open' }, line({ mode: 'paused', active: 450 }))).toEqual([
+    'Admissions start: 50 visitors now, 500 active in total.',
+  ])
+  expect(effects({ kind: 'mode', mode: 'paused' }, line()).join(' ')).toMatch(/1,200 visitors wait/)
+  expect(effects({ kind: 'mode', mode: 'closed' }, line()).join(' ')).toMatch(/1,200 waiting visitors.*500 active visitors continue/)
+  expect(effects({ kind: 'mode', mode: 'draining' }, line()).join(' ')).toMatch(/1,200 waiting visitors are admitted/)
+  expect(effects({ kind: 'mode', mode: 'bypass' }, line()).join(' ')).toMatch(/including the 1,200 waiting/)
+})
+
+test('controls that block visitors or exceed the quota are dangerous', () => {
+  expect(isDangerous({ kind: 'mode', mode: 'closed' }, line())).toBe(true)
+  expect(isDangerous({ kind: 'mode', mode: 'paused' }, line())).toBe(false)
+  expect(isDangerous({ kind: 'quota', quota: 1001 }, line())).toBe(true)
+  expect(isDangerous({ kind: 'quota', quota: 600 }, line())).toBe(false)
+  expect(isDangerous({ kind: 'release', count: 1 }, line())).toBe(true)
+  expect(isDangerous({ kind: 'release', count: 10 }, line({ active: 100 }))).toBe(false)
+})
+
+test('the button names the change in every language', () => {
+  expect(controlTexts({ kind: 'release', count: 200 }).action).toBe('Admit 200 visitors')
+  expect(controlTexts({ kind: 'rate', rate: null }).action).toBe('Remove limit')
+  locale.value = 'de'
+  expect(controlTexts({ kind: 'release', count: 1 }).action).toBe('1 Besucher einlassen')
+})

@@ -1,0 +1,129 @@
+import { computed, ref, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
+
+import { useAction } from '@/composables/useAction'
+import { conflicts, type ConflictingField } from '@/domain/conflict'
+import { deepCopy, isEqual } from '@/domain/json'
+import { Problem } from '@/api/problem'
+import { updateQueue, validateQueue } from '@/api/queues'
+import type { FieldChange, QueuePatch, QueueSettings } from '@/api/types'
+
+import { useQueue } from './useQueue'
+
+/** Settings that an operator is changing, over the revision that they began with. */
+export interface Draft {
+  draft: Ref<QueueSettings>
+  /** Whether there is anything to save. */
+  isChanged: ComputedRef<boolean>
+  /** Whether somebody else saved another revision since. */
+  isOutdated: ComputedRef<boolean>
+  /** What the server says would change, once it was asked. */
+  review: ShallowRef<FieldChange[] | undefined>
+  /** What somebody else changed meanwhile, once the server refused. */
+  conflict: ShallowRef<ConflictingField[] | undefined>
+  problem: ComputedRef<Problem | undefined>
+  isBusy: ComputedRef<boolean>
+  /** Asks the server what would change, and whether it may. */
+  ask(): Promise<boolean>
+  /** Writes it. */
+  save(): Promise<boolean>
+  discard(): void
+  /** Goes back to the form without writing anything. */
+  back(): void
+  /** Begins again with what is there now, with the operator's own values of these fields, and asks again. */
+  resolve(mine: readonly string[]): Promise<boolean>
+}
+
+/** Changes some fields of the queue of this page; `saved` is received once that is done. */
+export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => void): Draft {
+  const { settings, changed } = useQueue()
+  const begin = settings.value
+  if (!begin) throw new Error('the settings are not there yet')
+  const base = shallowRef(begin)
+  const draft = ref(deepCopy(begin)) as Ref<QueueSettings>
+  const review = shallowRef<FieldChange[]>()
+  const conflict = shallowRef<ConflictingField[]>()
+  /** What is there now, where that is in conflict. */
+  let theirs = begin
+
+  const patch = computed(() => patchOf(base.value, draft.value, fields))
+  const isChanged = computed(() => Object.keys(patch.value).length > 0)
+  const isOutdated = computed(() => (settings.value?.revision ?? 0) > base.value.revision)
+
+  const { run: ask, isBusy: isAsking, problem: asked } = useAction(async () => {
+    review.value = undefined
+    await orConflict(async () => (review.value = (await validateQueue(base.value.id, base.value.revision, patch.value)).changes))
+  })
+  const { run: save, isBusy: isSaving, problem } = useAction(async () => {
+    await orConflict(async () => {
+      const now = await updateQueue(base.value.id, base.value.revision, patch.value)
+      rebase(now)
+      await changed(now)
+      saved()
+    })
+  })
+
+  // What others save shows up, as long as nothing of it is being changed here.
+  watch(settings, (now) => {
+    if (now && now.id === base.value.id && !isChanged.value) rebase(now)
+  })
+
+  async function orConflict(call: () => Promise<unknown>): Promise<void> {
+    try {
+      await call()
+    } catch (error) {
+      review.value = undefined
+      if (!(error instanceof Problem) || !error.conflict) throw error
+      theirs = error.conflict.current
+      conflict.value = conflicts(base.value, draft.value, theirs)
+    }
+  }
+
+  function rebase(now: QueueSettings): void {
+    base.value = now
+    draft.value = deepCopy(now)
+    review.value = conflict.value = undefined
+  }
+
+  function discard(): void {
+    rebase(settings.value ?? base.value)
+    asked.value = problem.value = unresolved.value = undefined
+  }
+
+  const { run: resolve, isBusy: isResolving, problem: unresolved } = useAction(async (mine: readonly string[]) => {
+    // Fields that only this operator changed are kept without asking.
+    const changedByOthers = new Set(conflict.value?.map(({ field }) => field))
+    const own = Object.keys(patch.value).filter((field) => !changedByOthers.has(field) || mine.includes(field))
+    const kept = Object.fromEntries(own.map((field) => [field, draft.value[field as keyof QueueSettings]]))
+    const now = theirs
+    rebase(now)
+    Object.assign(draft.value, deepCopy(kept))
+    await changed(now)
+    if (isChanged.value) await ask()
+  })
+
+  return {
+    draft,
+    isChanged,
+    isOutdated,
+    review,
+    conflict,
+    problem: computed(() => asked.value ?? problem.value ?? unresolved.value),
+    isBusy: computed(() => isAsking.value || isSaving.value || isResolving.value),
+    ask,
+    save,
+    discard,
+    back: () => (review.value = conflict.value = undefined),
+    resolve,
+  }
+}
+
+/** What a draft changes, as a merge patch. */
+export function patchOf(base: QueueSettings, draft: QueueSettings, fields: readonly (keyof QueueSettings)[]): QueuePatch {
+  const changed = fields.filter((field) => !isEqual(base[field], draft[field]))
+  return Object.fromEntries(changed.map((field) => [field, field === 'handover' ? handover(draft) : draft[field]])) as QueuePatch
+}
+
+/** An object is laid over the one before, so an origin that is gone must be taken away. */
+function handover({ handover: { kind, origin, preflights } }: QueueSettings) {
+  return { kind, origin: origin || null, preflights }
+}

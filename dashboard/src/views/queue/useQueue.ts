@@ -1,0 +1,78 @@
+import { computed, inject, provide, watch, type ComputedRef, type InjectionKey, type Ref } from 'vue'
+import { useQuery } from '@tanstack/vue-query'
+
+import { queryClient, queryKeys } from '@/api/queries'
+import { problemOf, type Problem } from '@/api/problem'
+import { getQueueStats } from '@/api/stats'
+import { getQueue } from '@/api/queues'
+import type { QueueSettings, QueueStats } from '@/api/types'
+import { useStatsStore } from '@/stores/stats'
+import { usePrincipalStore } from '@/stores/principal'
+
+/** What the parts of a queue's page share. */
+export interface QueueContext {
+  id: ComputedRef<string>
+  /** The settings as they were last read; they are read again when the statsStore tell of a newer revision. */
+  settings: Readonly<Ref<QueueSettings | undefined>>
+  stats: ComputedRef<QueueStats | undefined>
+  /** Whether the operator may change it. */
+  canEdit: ComputedRef<boolean>
+  problem: ComputedRef<Problem | undefined>
+  /** Takes the settings that a change answered with, and asks for the statsStore that came of it. */
+  changed(settings: QueueSettings): Promise<void>
+  /** Asks for the statsStore at once. */
+  look(): Promise<void>
+  /** Reads settings and statsStore again. Throws where they can't be read. */
+  reread(): Promise<void>
+}
+
+const KEY: InjectionKey<QueueContext> = Symbol('queue')
+
+/** Reads a queue and hands it down to the parts of its page. */
+export function provideQueue(queue: () => string): QueueContext {
+  const statsStore = useStatsStore()
+  const principal = usePrincipalStore()
+  const id = computed(queue)
+  const key = computed(() => queryKeys.queue(id.value))
+  const { data: settings, error, refetch } = useQuery({ queryKey: key, queryFn: ({ signal }) => getQueue(id.value, signal) })
+  const problem = computed(() => (error.value ? problemOf(error.value) : undefined))
+  const stats = computed(() => statsStore.byId.get(id.value))
+  const canEdit = computed(() => settings.value !== undefined && principal.canEdit(settings.value.tenant))
+
+  async function look(): Promise<void> {
+    try {
+      statsStore.setQueue(await getQueueStats(id.value))
+    } catch {
+      // They come by themselves a moment later.
+    }
+  }
+
+  async function reread(): Promise<void> {
+    const [now, then] = await Promise.all([getQueue(id.value), getQueueStats(id.value)])
+    queryClient.setQueryData(key.value, now)
+    statsStore.setQueue(then)
+  }
+
+  async function changed(now: QueueSettings): Promise<void> {
+    queryClient.setQueryData(key.value, now)
+    await look()
+  }
+
+  watch(
+    () => (stats.value?.revision ?? 0) > (settings.value?.revision ?? Infinity),
+    (isNewer) => isNewer && void refetch(),
+  )
+  // What could not be read is read once the statsStore come again.
+  watch(() => statsStore.at, () => problem.value?.status === 0 && void refetch())
+
+  const context = { id, settings, stats, canEdit, problem, changed, look, reread }
+  provide(KEY, context)
+  return context
+}
+
+/** The queue of the page. */
+export function useQueue(): QueueContext {
+  const context = inject(KEY)
+  if (!context) throw new Error('there is no queue around this component')
+  return context
+}

@@ -1,0 +1,113 @@
+import { flushPromises } from '@vue/test-utils'
+import { effectScope } from 'vue'
+import { expect, test, vi } from 'vitest'
+
+import * as archive from '@/domain/archive'
+import { bytesOf, textOf } from '@/domain/theme-files'
+import { problemResponse, mockApi } from '@/testing/api'
+
+import { themeErrors } from './errors'
+import { useThemeDraft, type ThemeDraft } from './draft'
+
+const version = (id: string, live = false) => ({ id, at: 1, operator: 'otto', files: 1, bytes: 9, live })
+const begin = (isLive = false) => effectScope().run(() => useThemeDraft('acme', isLive)) as ThemeDraft
+const archived = (text: string) => vi.spyOn(archive, 'unzip').mockResolvedValue(new Map([['queue.html', bytesOf(text)]]))
+const VERSIONS = 'GET /api/v1/themes/acme/versions'
+const UPLOAD = 'POST /api/v1/themes/acme/versions'
+
+test('work goes on with the newest version', async () => {
+  archived('page')
+  const asked = mockApi({ [VERSIONS]: { versions: [version('2-b'), version('1-a', true)] }, 'GET /api/v1/themes/acme/versions/2-b/archive': {} })
+  const work = begin()
+  await flushPromises()
+  expect(asked.map(({ line }) => line)).toContain('GET /api/v1/themes/acme/versions/2-b/archive')
+  expect(work.base.value?.id).toBe('2-b')
+  expect(work.isChanged.value).toBe(false)
+})
+
+test('what is saved is the base of what comes', async () => {
+  const versions = [version('1-a')]
+  const asked = mockApi({ [VERSIONS]: () => ({ versions }), [UPLOAD]: () => (versions.unshift(version('2-b')), version('2-b')), 'GET /api/v1/themes/acme/versions/1-a/archive': {} })
+  archived('page')
+  const work = begin()
+  await flushPromises()
+  work.write('logo.svg', bytesOf('<svg/>'))
+  expect(work.isChanged.value).toBe(true)
+  expect(await work.save()).toBe(true)
+  expect(work.isChanged.value).toBe(false)
+  expect(work.base.value?.id).toBe('2-b')
+  const sent = asked.find(({ line }) => line === UPLOAD)?.body
+  expect(sent).toEqual({ files: [{ path: 'queue.html', base64: btoa('page') }, { path: 'logo.svg', base64: btoa('<svg/>') }] })
+})
+
+test('what is broken is not saved, and its errors are received until something else is tried', async () => {
+  let isBroken = true
+  const errors = [{ code: 'takes', field: 'queue.html:3', message: 'x' }]
+  mockApi({ [VERSIONS]: { versions: [] }, [UPLOAD]: () => (isBroken ? problemResponse(422, 'broken_theme', { errors }) : { files: 1, bytes: 1 }) })
+  const work = begin()
+  await flushPromises()
+  work.write('queue.html', bytesOf('{{'))
+  expect(await work.save()).toBe(false)
+  expect(work.isChanged.value).toBe(true)
+  expect(themeErrors(work.problem.value)).toEqual([{ path: 'queue.html', line: 3, message: 'x' }])
+  isBroken = false
+  expect(await work.check()).toBe(true)
+  expect(work.problem.value).toBeUndefined()
+})
+
+test('what was saved stays the base though the versions can’t be read', async () => {
+  let isThere = true
+  mockApi({ [VERSIONS]: () => (isThere ? { versions: [] } : problemResponse(503, 'themes_unavailable')), [UPLOAD]: version('1-a') })
+  const work = begin()
+  await flushPromises()
+  work.write('extra.css', bytesOf('x'))
+  isThere = false
+  expect(await work.save()).toBe(true)
+  expect(work.base.value?.id).toBe('1-a')
+  expect(work.isChanged.value).toBe(false)
+})
+
+test('what was not uploaded here is what work begins with, and the first version that is saved', async () => {
+  archived('by hand')
+  const versions: object[] = []
+  const asked = mockApi({
+    [VERSIONS]: () => ({ versions }),
+    'GET /api/v1/themes/acme/archive': {},
+    [UPLOAD]: () => (versions.unshift(version('2-b'), { ...version('1-a', true), operator: null }), version('2-b')),
+  })
+  const work = begin(true)
+  await flushPromises()
+  expect(textOf(work.files.value.get('queue.html'))).toBe('by hand')
+  expect(work.isChanged.value).toBe(false)
+  expect(work.base.value).toBeUndefined()
+  work.write('extra.css', bytesOf('x'))
+  await work.save()
+  expect(asked.find(({ line }) => line === UPLOAD)?.body).toMatchObject({ files: [{ path: 'queue.html', base64: btoa('by hand') }, { path: 'extra.css' }] })
+  expect(work.versions.data.value).toHaveLength(2)
+})
+
+test('a theme that is not there begins with nothing', async () => {
+  const asked = mockApi({ [VERSIONS]: { versions: [] } })
+  const work = begin()
+  await flushPromises()
+  expect(asked).toHaveLength(1)
+  expect(work.files.value.size).toBe(0)
+})
+
+test('a theme that was taken down is live no more, and what was changed stays', async () => {
+  archived('page')
+  let isLive = true
+  mockApi({
+    [VERSIONS]: () => ({ versions: [version('1-a', isLive)] }),
+    'GET /api/v1/themes/acme/versions/1-a/archive': {},
+    'POST /api/v1/themes/acme/unpublish': () => ((isLive = false), 204),
+  })
+  const work = begin(true)
+  await flushPromises()
+  work.write('extra.css', bytesOf('x'))
+  expect(await work.unpublish()).toBe(true)
+  expect(work.base.value?.live).toBe(false)
+  expect(work.isChanged.value).toBe(true)
+  work.drop()
+  expect(work.isChanged.value).toBe(false)
+})

@@ -1,0 +1,135 @@
+import { computed, shallowRef, watch, type ComputedRef, type Ref, type ShallowRef } from 'vue'
+import { useQuery, type UseQueryReturnType } from '@tanstack/vue-query'
+
+import { queryClient, queryKeys } from '@/api/queries'
+import { useAction } from '@/composables/useAction'
+import { unzip } from '@/domain/archive'
+import { areSame, base64, themeIn, type ThemeFiles } from '@/domain/theme-files'
+import type { Problem } from '@/api/problem'
+import { validateTheme, listVersions, activateVersion, downloadVersion, downloadLive, deactivateTheme, createVersion } from '@/api/themes'
+import type { ThemeVersionView } from '@/api/types'
+
+/** A theme that somebody works on: files in this page, over a version that is kept. */
+export interface ThemeDraft {
+  versions: UseQueryReturnType<ThemeVersionView[], Error>
+  files: ShallowRef<ThemeFiles>
+  /** The version that the files began with; none where nothing was uploaded yet, though files may be there by hand. */
+  base: ShallowRef<ThemeVersionView | undefined>
+  /** Whether the files differ from it. */
+  isChanged: ComputedRef<boolean>
+  /** What the server found wrong the last time. */
+  problem: ComputedRef<Problem | undefined>
+  /** Whether the server found the files as they are now to work. */
+  isChecked: Ref<boolean>
+  isBusy: ComputedRef<boolean>
+  /** Begins anew with the files of a version. */
+  open(version: ThemeVersionView): Promise<boolean>
+  write(path: string, content: Uint8Array<ArrayBuffer> | undefined): void
+  writeAll(files: ThemeFiles): void
+  /** Asks the server whether it works. */
+  check(): Promise<boolean>
+  /** Keeps the files as a version, which visitors do not see yet. */
+  save(): Promise<boolean>
+  /** Makes the version that the files began with what visitors see, or another one. */
+  publish(version: ThemeVersionView): Promise<boolean>
+  /** Takes what visitors see of the theme away. */
+  unpublish(): Promise<boolean>
+  /** Lets go of what was changed. */
+  drop(): void
+}
+
+/** Begins with the newest version, or where there is none and the theme `isLive`, with what was put there by hand. */
+export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
+  const files = shallowRef<ThemeFiles>(new Map())
+  const initial = shallowRef<ThemeFiles>(new Map())
+  const base = shallowRef<ThemeVersionView>()
+  const isChecked = shallowRef(false)
+  const isChanged = computed(() => !areSame(files.value, initial.value))
+
+  const versions = useQuery(
+    {
+      queryKey: queryKeys.themeVersions(theme),
+      queryFn: async () => {
+        const found = (await listVersions(theme)).versions
+        base.value = found.find(({ id }) => id === base.value?.id) ?? base.value
+        const first = found[0]
+        if (!base.value && !isChanged.value) {
+          if (first) await read(first)
+          else if (isLive) await begin(await downloadLive(theme))
+        }
+        return found
+      },
+      gcTime: 0,
+    },
+    queryClient,
+  )
+
+  async function begin(archive: ArrayBuffer): Promise<void> {
+    initial.value = themeIn(await unzip(archive))
+    files.value = initial.value
+  }
+
+  async function read(version: ThemeVersionView): Promise<void> {
+    await begin(await downloadVersion(theme, version.id))
+    base.value = version
+  }
+
+  const opening = useAction(read)
+  const checking = useAction(async () => {
+    await validateTheme(theme, uploaded(files.value))
+    isChecked.value = true
+  })
+  const saving = useAction(async () => {
+    const kept = files.value
+    base.value = await createVersion(theme, uploaded(kept))
+    initial.value = kept
+    isChecked.value = true
+    await versions.refetch()
+  })
+  const publishing = useAction(async (version: ThemeVersionView) => {
+    const live = await activateVersion(theme, version.id)
+    if (base.value?.id === live.id) base.value = live
+    await versions.refetch()
+  })
+  const unpublishing = useAction(async () => {
+    await deactivateTheme(theme)
+    await versions.refetch()
+  })
+  const tasks = [opening, checking, saving, publishing, unpublishing]
+
+  function write(path: string, content: Uint8Array<ArrayBuffer> | undefined): void {
+    const now = new Map(files.value)
+    if (content) now.set(path, content)
+    else now.delete(path)
+    files.value = now
+  }
+
+  watch(files, () => (isChecked.value = false))
+  /** A task clears what the others said. */
+  const run = <A extends unknown[]>(task: { run(...given: A): Promise<boolean> }) => (...given: A) => {
+    for (const { problem } of tasks) problem.value = undefined
+    return task.run(...given)
+  }
+
+  return {
+    versions,
+    files,
+    base,
+    isChanged,
+    isChecked,
+    problem: computed(() => tasks.find(({ problem }) => problem.value)?.problem.value),
+    isBusy: computed(() => tasks.some(({ isBusy }) => isBusy.value)),
+    open: run(opening),
+    write,
+    writeAll: (all) => (files.value = new Map(all)),
+    check: run(checking),
+    save: run(saving),
+    publish: run(publishing),
+    unpublish: run(unpublishing),
+    drop: () => (files.value = initial.value),
+  }
+}
+
+function uploaded(files: ThemeFiles) {
+  return [...files].map(([path, content]) => ({ path, base64: base64(content) }))
+}

@@ -7,6 +7,9 @@ const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, '..', '..')
 const target = join(here, 'extracted')
 
+/** Files that do not follow the glossary yet. Remove them from here when they do. */
+const PENDING = new Set(['openapi.json', 'crates/vestibule/src/rehearse.rs'])
+
 /** Members of openapi.json that people read. */
 const READ = new Set(['description', 'summary', 'title'])
 
@@ -35,6 +38,7 @@ function* help(source) {
 }
 
 function write(file, found) {
+  if (PENDING.has(relative(root, file).replaceAll('\\', '/'))) return
   // A text's place is a comment, which no rule reads. Placeholders such as {count} are code.
   const shown = ([place, text]) => `<!-- ${place} -->\n\n${text.replace(/\{[^{}]*\}/g, '`$&`')}\n`
   const name = relative(root, file).replaceAll('/', '-')

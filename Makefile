@@ -10,7 +10,7 @@ tools := .tools/python/bin
 .DEFAULT_GOAL := help
 # One step after the other: cargo uses all cores by itself.
 .NOTPARALLEL:
-.PHONY: help demo test test-all bench lint screenshots functions build-Admin deploy setup setup-deploy build format clippy docs scripts types prose dependencies \
+.PHONY: help demo check test test-all bench lint screenshots functions build-Admin deploy setup setup-deploy build format clippy docs scripts types prose dependencies \
   template containers pipelines dashboard dashboard-lint rust-tests dashboard-tests browser-tests
 
 help: ## list these targets
@@ -21,8 +21,15 @@ demo: dashboard/dist/index.html ## a shop, a crowd in front of it, and you in th
 
 test: setup lint build rust-tests dashboard-tests browser-tests ## all checks and tests; installs what they need
 
-test-all: test ## the same, and what takes longer: 100,000 malformed requests
-	VESTIBULE_FUZZ_REQUESTS=100000 cargo nextest run --workspace --filterset 'test(/^fuzz::/)'
+check: setup build ## what a commit needs, in a few minutes
+	cargo fmt --all --check
+	cargo nextest run --workspace --profile check
+	$(dashboard) lint
+	$(dashboard) test
+
+test-all: test ## the same and the long runs: load tests, failover drills, 100,000 malformed requests
+	VESTIBULE_FUZZ_REQUESTS=100000 cargo nextest run --workspace --ignore-default-filter \
+	  --filterset 'test(/^(fuzz|rehearsal)::/) | test(alerts::drill)'
 
 bench: ## how fast the rules, the tickets and the gate are
 	cargo build --release -p vestibule-gate -p vestibule-metrics -p vestibule-purge --bins

@@ -57,13 +57,13 @@ fn known() -> BTreeSet<String> {
 }
 
 #[test]
-fn every_alert_fires_where_it_should_and_is_silent_where_it_should() {
+fn alert_rules_pass_promtool_tests() {
     promtool(&["check", "rules", RULES]);
     promtool(&["test", "rules", "deploy/prometheus/alerts/vestibule.test.yml"]);
 }
 
 #[test]
-fn every_query_of_a_dashboard_asks_for_a_metric_that_exists() {
+fn grafana_dashboards_use_existing_metrics() {
     let known = known();
     let all = dashboards();
     assert!(all.len() >= 3, "{all:?}");
@@ -77,7 +77,7 @@ fn every_query_of_a_dashboard_asks_for_a_metric_that_exists() {
 }
 
 #[test]
-fn every_alert_asks_for_metrics_that_exist_and_has_a_test_and_a_section_in_the_runbook() {
+fn every_alert_is_tested_and_in_the_runbook() {
     let (rules, tests, runbook) =
         (read(RULES), read("deploy/prometheus/alerts/vestibule.test.yml"), read("docs/runbook.md"));
     let known = known();
@@ -99,7 +99,7 @@ fn every_alert_asks_for_metrics_that_exist_and_has_a_test_and_a_section_in_the_r
 }
 
 #[test]
-fn every_query_of_a_dashboard_is_one() {
+fn grafana_queries_are_valid_promql() {
     let mut rules = "groups:\n  - name: queries\n    rules:\n".to_owned();
     let all: Vec<String> = dashboards().iter().flat_map(|(_, dashboard)| queries(dashboard)).collect();
     for (index, query) in all.iter().filter(|query| !query.starts_with("label_values")).enumerate() {

@@ -72,7 +72,7 @@ fn assert_in_order(mut sorted: Vec<(Micros, usize, SessionId)>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_redis_that_comes_back_empty_costs_nobody_their_place() {
+async fn empty_redis_costs_nobody_their_position() {
     let redis = Redis::start().await;
     let store = over(&redis, TIMEOUT);
     let (origin, id) = (Origin::start(), random_id());
@@ -132,7 +132,7 @@ async fn a_redis_that_comes_back_empty_costs_nobody_their_place() {
 }
 
 #[tokio::test]
-async fn a_queue_that_the_index_lost_is_listed_again_by_whoever_holds_it() {
+async fn queue_lost_from_the_index_is_listed_again() {
     let redis = Redis::start().await;
     let store = over(&redis, TIMEOUT);
     let id = random_id();

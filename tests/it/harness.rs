@@ -9,7 +9,7 @@ use tokio_tungstenite::tungstenite::Message;
 use vestibule_tests::{Cluster, Nginx, Origin, Redis, Sentinel, Value, Visitor, wait_until};
 
 #[tokio::test]
-async fn redis_starts_answers_and_dies() {
+async fn redis_starts_responds_and_stops() {
     let redis = Redis::start().await;
     assert_eq!(redis.command(&["SET", "greeting", "hello\r\nthere"]).await, Value::Text("OK".to_owned()));
     assert_eq!(redis.command(&["GET", "greeting"]).await.text(), "hello\r\nthere");
@@ -29,7 +29,7 @@ async fn redis_starts_answers_and_dies() {
 }
 
 #[tokio::test]
-async fn a_frozen_redis_answers_nothing_until_it_thaws() {
+async fn frozen_redis_responds_only_after_thaw() {
     let redis = Redis::start().await;
     redis.freeze();
     let asked = timeout(Duration::from_millis(500), redis.try_command(&["PING"])).await;
@@ -40,13 +40,13 @@ async fn a_frozen_redis_answers_nothing_until_it_thaws() {
 }
 
 #[tokio::test]
-async fn the_shared_redis_is_one() {
+async fn shared_redis_is_started_once() {
     assert_eq!(Redis::shared().await.port(), Redis::shared().await.port());
     assert_eq!(Redis::shared().await.command(&["PING"]).await.text(), "PONG");
 }
 
 #[tokio::test]
-async fn a_cluster_serves_every_slot() {
+async fn cluster_serves_every_slot() {
     let cluster = Cluster::start().await;
     for node in cluster.nodes() {
         assert!(node.command(&["CLUSTER", "INFO"]).await.text().contains("cluster_state:ok"));
@@ -59,7 +59,7 @@ async fn a_cluster_serves_every_slot() {
 }
 
 #[tokio::test]
-async fn a_cluster_replaces_a_primary_that_died() {
+async fn cluster_replaces_a_dead_primary() {
     let cluster = Cluster::with_replicas().await;
     let primary = cluster.primary_of("{a}").await.unwrap();
     let before = primary.port();
@@ -71,7 +71,7 @@ async fn a_cluster_replaces_a_primary_that_died() {
 }
 
 #[tokio::test]
-async fn sentinels_replace_a_primary_that_died() {
+async fn sentinels_replace_a_dead_primary() {
     let sentinel = Sentinel::start_with(3).await;
     assert_eq!(sentinel.url().matches("127.0.0.1:").count(), 3);
     sentinel.fail_primary();
@@ -90,7 +90,7 @@ async fn nginx_serves() {
 }
 
 #[tokio::test]
-async fn an_origin_records_and_comes_back_on_its_port() {
+async fn origin_records_requests_and_restarts_on_its_port() {
     let mut origin = Origin::start();
     let mut visitor = Visitor::new(&origin.address(), "shop.test").with_header("x-forwarded-for", "192.0.2.7");
     let echo = visitor.post("/echo?a=%20b").await.json();
@@ -109,7 +109,7 @@ async fn an_origin_records_and_comes_back_on_its_port() {
 }
 
 #[tokio::test]
-async fn a_visitor_keeps_cookies_and_sends_them() {
+async fn visitor_keeps_and_sends_cookies() {
     let origin = Origin::start();
     let mut visitor = Visitor::new(&origin.address(), "shop.test");
     assert_eq!(visitor.fetch("/cookies").await.headers.get_all("set-cookie").iter().count(), 3);
@@ -118,7 +118,7 @@ async fn a_visitor_keeps_cookies_and_sends_them() {
 }
 
 #[tokio::test]
-async fn a_web_socket_says_back_what_it_hears() {
+async fn web_socket_echoes_messages() {
     let origin = Origin::start();
     let mut visitor = Visitor::new(&origin.address(), "shop.test");
     let mut socket = visitor.web_socket("/ws").await.unwrap();

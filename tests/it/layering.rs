@@ -39,7 +39,7 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
 }
 
 #[test]
-fn crates_depend_on_those_below_them_only() {
+fn crates_depend_only_on_lower_layers() {
     let all = dependencies();
     assert!(all.contains_key("vestibule-gate") && all.contains_key("vestibule"), "{:?}", all.keys());
     for (package, uses) in &all {
@@ -54,7 +54,7 @@ fn crates_depend_on_those_below_them_only() {
 }
 
 #[test]
-fn what_must_not_spread_is_used_in_one_place() {
+fn restricted_dependencies_stay_in_one_crate() {
     for (library, place) in
         [("fred", "vestibule-store-redis"), ("reqsign-aws-v4", "vestibule-themes"), ("toml_edit", "vestibule")]
     {
@@ -66,7 +66,7 @@ fn what_must_not_spread_is_used_in_one_place() {
 }
 
 #[test]
-fn the_core_does_no_input_or_output() {
+fn core_does_no_io() {
     for library in ["tokio", "hyper", "axum", "fred", "http", "reqwest", "tracing-subscriber"] {
         assert!(!dependencies()["vestibule-core"].contains(library), "{library}");
     }

@@ -193,7 +193,7 @@ impl Failing {
     }
 }
 
-async fn admitted_tickets_pass_and_others_see_that_their_place_is_safe(failure: Failure) {
+async fn tickets_mode_passes_admitted_and_shows_last_position(failure: Failure) {
     let mut failing = Failing::open("tickets").await;
     let sessions = [0, 1, 2].map(|index| failing.waiting[index].clone());
     failing.fail(failure).await;
@@ -221,7 +221,7 @@ async fn admitted_tickets_pass_and_others_see_that_their_place_is_safe(failure: 
     assert_eq!(failing.order_of_admission().await, [0, 1, 2], "the line goes on in its order");
 }
 
-async fn open_lets_everyone_pass(failure: Failure) {
+async fn open_mode_passes_everyone(failure: Failure) {
     let mut failing = Failing::open("open").await;
     failing.fail(failure).await;
     let [mut inside, mut waiting, mut stranger] =
@@ -238,7 +238,7 @@ async fn open_lets_everyone_pass(failure: Failure) {
     assert_eq!(failing.order_of_admission().await, [0, 1, 2]);
 }
 
-async fn closed_lets_nobody_new_pass(failure: Failure) {
+async fn closed_mode_passes_nobody_new(failure: Failure) {
     let mut failing = Failing::open("closed").await;
     failing.fail(failure).await;
     let [mut inside, mut waiting, mut stranger] =
@@ -258,18 +258,18 @@ macro_rules! while_the_store_is {
             use super::Failure::$failure;
 
             #[tokio::test]
-            async fn admitted_tickets_pass_and_others_see_that_their_place_is_safe() {
-                super::admitted_tickets_pass_and_others_see_that_their_place_is_safe($failure).await;
+            async fn tickets_mode_passes_admitted_and_shows_last_position() {
+                super::tickets_mode_passes_admitted_and_shows_last_position($failure).await;
             }
 
             #[tokio::test]
-            async fn open_lets_everyone_pass() {
-                super::open_lets_everyone_pass($failure).await;
+            async fn open_mode_passes_everyone() {
+                super::open_mode_passes_everyone($failure).await;
             }
 
             #[tokio::test]
-            async fn closed_lets_nobody_new_pass() {
-                super::closed_lets_nobody_new_pass($failure).await;
+            async fn closed_mode_passes_nobody_new() {
+                super::closed_mode_passes_nobody_new($failure).await;
             }
         })+
     };
@@ -282,7 +282,7 @@ while_the_store_is! {
 }
 
 #[tokio::test]
-async fn an_admitted_ticket_of_an_ended_epoch_is_no_way_in_while_the_store_is_away() {
+async fn outage_refuses_tickets_of_older_epochs() {
     let mut failing = Failing::open("tickets").await;
     failing.gate.store().reset(&failing.queue.parse().unwrap()).await.unwrap();
     // The next request tells the gate of the reset.
@@ -293,7 +293,7 @@ async fn an_admitted_ticket_of_an_ended_epoch_is_no_way_in_while_the_store_is_aw
 }
 
 #[tokio::test]
-async fn an_admitted_ticket_is_good_for_active_ttl_while_the_store_is_away() {
+async fn outage_accepts_admitted_tickets_for_active_ttl() {
     let failing = Failing::open_with("tickets", json!({ "active_ttl": 2 })).await;
     let mut inside = failing.inside.clone();
     inside.keepalive(&failing.queue).await;
@@ -305,7 +305,7 @@ async fn an_admitted_ticket_is_good_for_active_ttl_while_the_store_is_away() {
 }
 
 #[tokio::test]
-async fn who_leaves_while_the_store_is_away_is_told_that_it_did_not_happen() {
+async fn leave_during_an_outage_reports_failure() {
     let failing = Failing::open("tickets").await;
     failing.fail(Failure::Stopped).await;
     let answer = failing.inside.clone().leave(&failing.queue).await;
@@ -315,7 +315,7 @@ async fn who_leaves_while_the_store_is_away_is_told_that_it_did_not_happen() {
 }
 
 #[tokio::test]
-async fn a_gate_that_starts_while_the_store_is_away_serves_once_it_is_there() {
+async fn gate_started_during_an_outage_serves_afterwards() {
     let redis = Redis::start().await;
     redis.kill();
     let store = crate::scene::over(&redis, STORE_TIMEOUT);

@@ -10,11 +10,11 @@ use vestibule_http::Queue;
 use crate::codes::Code;
 
 /// Most contradictions that are told.
-const TOLD_MAX: usize = 20;
+const CONFLICTS_MAX: usize = 20;
 
 /// What contradicts `candidate` among the queues that there are. `knows` says whether whoever asks may see a queue; one
 /// that they may not see is not named. Somebody whose word holds for all tenants may put queues of several before one host.
-pub(crate) fn contradictions(
+pub(crate) fn routing_conflicts(
     candidate: &Settings,
     all: &[Arc<Queue>],
     holds_for_all: bool,
@@ -37,7 +37,7 @@ pub(crate) fn contradictions(
         }
         found.extend(repeated_rules(candidate, other, &name));
     }
-    found.truncate(TOLD_MAX);
+    found.truncate(CONFLICTS_MAX);
     found
 }
 
@@ -113,7 +113,7 @@ mod tests {
     fn told(candidate: &Settings, other: Settings, holds_for_all: bool) -> Vec<String> {
         let other = Arc::new(Queue { settings: other, tenant: None, cookie_name: String::new() });
         let knows = |other: &Settings| other.tenant == candidate.tenant;
-        contradictions(candidate, &[other], holds_for_all, knows).iter().map(ToString::to_string).collect()
+        routing_conflicts(candidate, &[other], holds_for_all, knows).iter().map(ToString::to_string).collect()
     }
 
     #[test]

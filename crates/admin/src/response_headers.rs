@@ -1,4 +1,4 @@
-//! Every request has an id: the caller's, if it sent one, or a new one. Log and audit log name it, the answer repeats it.
+//! Every request has an id: the principal's, if it sent one, or a new one. Log and audit log name it, the answer repeats it.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;

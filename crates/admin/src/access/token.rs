@@ -21,7 +21,7 @@ const ID_BYTES: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TokenLimit {
-    /// Exporting and importing settings: all that `vestibule apply` needs.
+    /// Export and import of settings, as needed by `vestibule apply`.
     Settings,
 }
 

@@ -30,7 +30,7 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 fn allowed(package: &str) -> Option<&'static [&'static str]> {
     Some(match package {
         "vestibule-core" => &[],
-        "vestibule-store-redis" | "vestibule-themes" | "vestibule-rehearsal" => &["vestibule-core"],
+        "vestibule-store-redis" | "vestibule-themes" | "vestibule-workload" => &["vestibule-core"],
         "vestibule-http" => &["vestibule-core", "vestibule-store-redis", "vestibule-themes"],
         "vestibule-gate" | "vestibule-admin" => &["vestibule-core", "vestibule-http", "vestibule-themes"],
         "vestibule-metrics" | "vestibule-purge" => &["vestibule-core", "vestibule-http"],

@@ -103,9 +103,9 @@ async fn a_line_says_what_was_decided_and_how_long_it_took() {
         ("waiting", 200),
         ("waiting", 200),
         ("waiting", 429),
-        ("own", 204),
-        ("own", 204),
-        ("outside", 429),
+        ("endpoint", 204),
+        ("endpoint", 204),
+        ("not_joined", 429),
     ];
     let expected: Vec<_> = expected.map(|(decision, status)| (json!(decision), json!(status))).into();
     assert_eq!(decisions, expected.iter().map(|(decision, status)| (decision, status)).collect::<Vec<_>>());
@@ -116,7 +116,7 @@ async fn a_line_says_what_was_decided_and_how_long_it_took() {
     let refused = lines.iter().find(|line| line["status"] == 404).unwrap();
     assert_eq!(
         (&refused["decision"], &refused["queue"], &refused["store_ms"]),
-        (&json!("refused"), &Value::Null, &Value::Null)
+        (&json!("not_found"), &Value::Null, &Value::Null)
     );
     let names: BTreeSet<_> = of(&lines, "request_id").into_iter().collect();
     assert_eq!(names.len(), lines.len(), "every request has a name of its own");
@@ -194,7 +194,7 @@ async fn a_function_s_line_has_the_name_that_its_call_has() {
     let (gate, _) = busy_function("info,request=info").await;
     let log = gate.log();
     let lines = request_lines(&log);
-    assert_eq!(of(&lines, "decision"), ["admitted", "waiting", "own", "unavailable"]);
+    assert_eq!(of(&lines, "decision"), ["admitted", "waiting", "endpoint", "unavailable"]);
     assert_eq!(of(&lines, "queue"), ["tour", "tour", "tour"]);
     let all: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let warning = all.iter().find(|line| line["message"].as_str().unwrap_or_default().starts_with("the store failed"));

@@ -31,9 +31,9 @@ pub(crate) fn decided(mut response: Response, served: &Served) -> Response {
 pub(crate) async fn decided_or_own(mut response: Response) -> Response {
     if response.extensions().get::<Decision>().is_none() {
         let outcome = match response.status() {
-            status if status.is_client_error() => Outcome::Refused,
+            status if status.is_client_error() => Outcome::NotFound,
             status if status.is_server_error() => Outcome::Failed,
-            _ => Outcome::Own,
+            _ => Outcome::Endpoint,
         };
         response.extensions_mut().insert(Decision::without_queue(outcome));
     }

@@ -73,7 +73,7 @@ async fn preflight(gate: &Gate, mut seen: Seen, queue: Arc<Queue>, request: Requ
     let handover = &queue.settings.handover;
     if handover.preflights == Preflights::Answer || handover.kind != HandoverKind::Proxy {
         let mut response = answer_preflight(&seen, &queue.settings);
-        let outcome = if response.status().is_success() { Outcome::Own } else { Outcome::Refused };
+        let outcome = if response.status().is_success() { Outcome::Endpoint } else { Outcome::NotFound };
         response.extensions_mut().insert(decision(outcome, &queue, None, None));
         return response;
     }

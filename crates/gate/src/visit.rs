@@ -205,7 +205,7 @@ fn outcome_of(answer: &VisitAnswer, admitted: bool) -> Outcome {
         _ if admitted => Outcome::Admitted,
         (Mode::Closed, _) | (Mode::Draining, None) => Outcome::Closed,
         (_, Some(_)) => Outcome::Waiting,
-        (_, None) => Outcome::Outside,
+        (_, None) => Outcome::NotJoined,
     }
 }
 

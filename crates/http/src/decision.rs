@@ -1,50 +1,50 @@
-//! What a gate decided on a request, for those around it: the log and the metrics.
+//! The gate's decision on a request, for the log and the metrics.
 
 use std::time::Duration;
 
 use vestibule_core::{QueueId, SessionId, TenantId};
 
-/// How a request ended for its visitor.
+/// The outcome of a request for its visitor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// Let in by the store.
+    /// Admitted by the store.
     Admitted,
-    /// Let in by a fresh ticket, without asking the store.
+    /// Admitted by a fresh ticket, without asking the store.
     Rechecked,
-    /// Waits in line; nobody is admitted while the queue is paused.
+    /// Waits in line.
     Waiting,
-    /// Met a closed queue, or a draining one without a place in its line.
+    /// The queue is closed, or draining and the visitor has no session.
     Closed,
-    /// Passed without being anybody's visit: by a rule, by mode `bypass`, as a forwarded preflight.
+    /// Passed without a session: by a rule, by mode `bypass`, or as a forwarded preflight.
     Bypassed,
-    /// Was in no queue and joined none: no page that a person waits for.
-    Outside,
-    /// The store gave no answer; `store_failure` decided.
+    /// Has no session and did not join: not a page view.
+    NotJoined,
+    /// The store is unavailable; `store_failure` decided.
     Unavailable,
-    /// Met no queue, or asked for what there is not.
-    Refused,
-    /// Another of the gate's own endpoints: scripts, a theme's files, keys, health.
-    Own,
-    /// Failed here: the origin gave no answer that could be handed on, or a part of the gate itself broke.
+    /// No queue or no endpoint matches the request.
+    NotFound,
+    /// Another endpoint of the gate: scripts, theme assets, keys, health.
+    Endpoint,
+    /// The origin did not respond with anything that could be forwarded, or the gate itself failed.
     Failed,
 }
 
 impl Outcome {
-    /// All there are.
+    /// All outcomes.
     pub const ALL: [Self; 10] = [
         Self::Admitted,
         Self::Rechecked,
         Self::Waiting,
         Self::Closed,
         Self::Bypassed,
-        Self::Outside,
+        Self::NotJoined,
         Self::Unavailable,
-        Self::Refused,
-        Self::Own,
+        Self::NotFound,
+        Self::Endpoint,
         Self::Failed,
     ];
 
-    /// The word in logs and labels.
+    /// The name in logs and labels.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -53,32 +53,32 @@ impl Outcome {
             Self::Waiting => "waiting",
             Self::Closed => "closed",
             Self::Bypassed => "bypassed",
-            Self::Outside => "outside",
+            Self::NotJoined => "not_joined",
             Self::Unavailable => "unavailable",
-            Self::Refused => "refused",
-            Self::Own => "own",
+            Self::NotFound => "not_found",
+            Self::Endpoint => "endpoint",
             Self::Failed => "failed",
         }
     }
 }
 
-/// A gate's decision on one request; stands among the extensions of its response.
+/// The gate's decision on a request; an extension of its response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// How it ended for the visitor.
+    /// The outcome for the visitor.
     pub outcome: Outcome,
-    /// The tenant of the queue that the request met.
+    /// The tenant of the matching queue.
     pub tenant: Option<TenantId>,
-    /// The queue that the request met.
+    /// The matching queue.
     pub queue: Option<QueueId>,
-    /// The visitor's session, where the store or a ticket told.
+    /// The visitor's session, if known from the store or a ticket.
     pub session: Option<SessionId>,
-    /// Time that the store took, all round trips of the request together; `None` if it was not asked.
+    /// Total time of all store calls of the request; `None` without a store call.
     pub store_time: Option<Duration>,
 }
 
 impl Decision {
-    /// A decision that concerns no queue.
+    /// A decision without a queue.
     #[must_use]
     pub const fn without_queue(outcome: Outcome) -> Self {
         Self { outcome, tenant: None, queue: None, session: None, store_time: None }

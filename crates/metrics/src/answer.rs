@@ -12,20 +12,20 @@ use prometheus::TextEncoder;
 use serde_json::json;
 use tracing::error;
 
-use crate::Endpoint;
+use crate::MetricsState;
 
 /// The text format of Prometheus.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-pub(crate) async fn metrics(State(endpoint): State<Endpoint>, headers: HeaderMap) -> Response {
-    if !endpoint.token.is_in(&headers) {
+pub(crate) async fn metrics(State(state): State<MetricsState>, headers: HeaderMap) -> Response {
+    if !state.token.is_in(&headers) {
         return unauthorized();
     }
-    match TextEncoder::new().encode_to_string(&endpoint.metrics.families().await) {
+    match TextEncoder::new().encode_to_string(&state.metrics.families().await) {
         Ok(text) => found(&headers, text),
         Err(error) => {
-            error!(%error, "the metrics can't be written");
-            refusal(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the metrics can't be written")
+            error!(%error, "the metrics could not be encoded");
+            refusal(StatusCode::INTERNAL_SERVER_ERROR, "internal", "The metrics could not be encoded.")
         }
     }
 }
@@ -60,7 +60,7 @@ fn gzip(body: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn unauthorized() -> Response {
-    let message = "the metrics take the bearer token that the process was given: Authorization: Bearer <token>";
+    let message = "Authentication required. Send the metrics token as \"Authorization: Bearer {token}\".";
     let mut answer = refusal(StatusCode::UNAUTHORIZED, "unauthorized", message);
     let challenge = HeaderValue::from_static("Bearer realm=\"vestibule metrics\"");
     answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);

@@ -1,4 +1,4 @@
-//! The metrics as a Lambda: `GET /metrics` behind a load balancer, an HTTP API or a function URL.
+//! The metrics as a Lambda function: `GET /metrics` behind a load balancer, an HTTP API or a function URL.
 
 use std::process::ExitCode;
 

@@ -13,7 +13,7 @@ use crate::state::Gate;
 use crate::visit::decision;
 
 pub(crate) async fn away(State(gate): State<Gate>, call: Call) -> Response {
-    let mut decision = decision(Outcome::Own, &call.queue, None, None);
+    let mut decision = decision(Outcome::Endpoint, &call.queue, None, None);
     if let Some(ticket) = call.ticket(&gate) {
         decision.session = Some(ticket.session());
         let asked = Instant::now();

@@ -17,6 +17,6 @@ pub(crate) async fn health(State(gate): State<Gate>) -> Response {
     let mut response = (status, Json(json!({ "store": store, "queues": queues }))).into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     // A 503 says what was asked for: it is no failure to answer.
-    response.extensions_mut().insert(Decision::without_queue(Outcome::Own));
+    response.extensions_mut().insert(Decision::without_queue(Outcome::Endpoint));
     response
 }

@@ -15,7 +15,7 @@ use crate::state::Gate;
 use crate::visit::decision;
 
 pub(crate) async fn leave(State(gate): State<Gate>, call: Call) -> Response {
-    let mut decision = decision(Outcome::Own, &call.queue, None, None);
+    let mut decision = decision(Outcome::Endpoint, &call.queue, None, None);
     let mut has_left = true;
     if let Some(ticket) = call.ticket(&gate) {
         decision.session = Some(ticket.session());

@@ -12,6 +12,6 @@ fn main() -> ExitCode {
 async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     init_telemetry_from_env()?;
     let gate = GateConfig::from_env()?.open()?;
-    gate.look_around().await;
+    gate.warm_up().await;
     run_function(log_requests(router(gate))).await
 }

@@ -12,7 +12,7 @@ use vestibule_core::settings::{RequestAttributes, normalise_host};
 use vestibule_core::{QueueId, Ticket, TicketSigner};
 use vestibule_http::{Queue, RequestOrigin, request_origin};
 
-use crate::answer::ticket_cookies;
+use crate::respond::ticket_cookies;
 use crate::state::Gate;
 
 /// Header in which an app without a cookie jar sends its ticket and finds the new one.
@@ -36,7 +36,7 @@ const TICKETS_VERIFIED_MAX: usize = 64;
 pub struct PeerAddress(pub Option<IpAddr>);
 
 /// What the gate knows of a request, or of the one that a forward-auth proxy asks about.
-pub(crate) struct Seen {
+pub(crate) struct RequestInfo {
     /// The host, normalised; `None` if it is none.
     pub(crate) host: Option<String>,
     /// The host as it was written, with its port.
@@ -52,7 +52,7 @@ pub(crate) struct Seen {
 }
 
 /// Takes the headers out of the request: most answers need no more of it, and the one that forwards it puts them back.
-impl FromRequestParts<Gate> for Seen {
+impl FromRequestParts<Gate> for RequestInfo {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, gate: &Gate) -> Result<Self, Infallible> {
@@ -61,7 +61,7 @@ impl FromRequestParts<Gate> for Seen {
     }
 }
 
-impl Seen {
+impl RequestInfo {
     pub(crate) fn of(
         method: &Method,
         uri: &Uri,
@@ -103,7 +103,7 @@ impl Seen {
     /// Whether a person waits for this page: only that joins the line. Browsers say so in `Sec-Fetch-Mode`; of those
     /// that don't, a GET that would like HTML.
     pub(crate) fn is_navigation(&self) -> bool {
-        if self.method != Method::GET || self.is_speculative() || self.is_embedded_elsewhere() {
+        if self.method != Method::GET || self.is_prefetch() || self.is_embedded_elsewhere() {
             return false;
         }
         match self.header(FETCH_MODE) {
@@ -122,7 +122,7 @@ impl Seen {
     }
 
     /// A page fetched ahead of a click that may never come.
-    pub(crate) fn is_speculative(&self) -> bool {
+    pub(crate) fn is_prefetch(&self) -> bool {
         let ahead =
             |value: &str| value.contains("prefetch") || value.contains("prerender") || value.contains("preview");
         PURPOSES.into_iter().any(|name| self.header(name).is_some_and(ahead))
@@ -228,23 +228,23 @@ fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn seen(method: &Method, headers: &[(&str, &str)]) -> Seen {
+    fn info(method: &Method, headers: &[(&str, &str)]) -> RequestInfo {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
         }
-        Seen::of(method, &Uri::from_static("/a?b"), map, &Extensions::new(), 0)
+        RequestInfo::of(method, &Uri::from_static("/a?b"), map, &Extensions::new(), 0)
     }
 
     #[test]
     fn only_a_page_that_a_person_waits_for_is_a_navigation() {
         let html = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
         let navigate = [("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
-        assert!(seen(&Method::GET, &navigate).is_navigation());
-        assert!(seen(&Method::GET, &[html]).is_navigation(), "a browser that does not say");
+        assert!(info(&Method::GET, &navigate).is_navigation());
+        assert!(info(&Method::GET, &[html]).is_navigation(), "a browser that does not say");
         for site in ["none", "same-origin", "same-site", "cross-site"] {
             let followed = [navigate[0], navigate[1], ("sec-fetch-site", site)];
-            assert!(seen(&Method::GET, &followed).is_navigation(), "a link from {site}");
+            assert!(info(&Method::GET, &followed).is_navigation(), "a link from {site}");
         }
         for (method, headers) in [
             (Method::GET, vec![("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")]),
@@ -262,7 +262,7 @@ mod tests {
             (Method::POST, navigate.to_vec()),
             (Method::OPTIONS, vec![html]),
         ] {
-            assert!(!seen(&method, &headers).is_navigation(), "{method} {headers:?}");
+            assert!(!info(&method, &headers).is_navigation(), "{method} {headers:?}");
         }
     }
 }

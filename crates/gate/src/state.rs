@@ -11,13 +11,13 @@ use vestibule_themes::Themes;
 
 use crate::pass::PassCache;
 use crate::proxy::{Proxy, ProxyLimits};
-use crate::throttle::Throttle;
+use crate::log_rate_limiter::LogRateLimiter;
 use crate::witness::Witnesses;
 
 /// How long a process that begins waits for its store at most. A connection over TLS takes some hundred milliseconds.
-const LOOK_AROUND: Duration = Duration::from_millis(1500);
+const WARM_UP_TIMEOUT: Duration = Duration::from_millis(1500);
 /// Pause between two such looks.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(20);
+const WARM_UP_RETRY_PAUSE: Duration = Duration::from_millis(20);
 
 /// What a gate is made of.
 pub struct GateParts {
@@ -55,8 +55,8 @@ pub struct GateState {
     pub(crate) proxy: Proxy,
     pub(crate) clock: StoreClock,
     pub(crate) witnesses: Witnesses,
-    pub(crate) store_failures: Throttle,
-    pub(crate) unknown_hosts: Throttle,
+    pub(crate) store_failures: LogRateLimiter,
+    pub(crate) unknown_hosts: LogRateLimiter,
 }
 
 impl Gate {
@@ -74,8 +74,8 @@ impl Gate {
             proxy: Proxy::new(parts.proxy),
             clock: StoreClock::default(),
             witnesses: Witnesses::new(),
-            store_failures: Throttle::new(),
-            unknown_hosts: Throttle::new(),
+            store_failures: LogRateLimiter::new(),
+            unknown_hosts: LogRateLimiter::new(),
         }))
     }
 
@@ -87,14 +87,14 @@ impl Gate {
 
     /// Waits until it is known which queues there are, for a while: the first visitors of a process should not meet it
     /// without knowing them. Without a store that answers it goes on, and looks again with every request.
-    pub async fn look_around(&self) {
+    pub async fn warm_up(&self) {
         let looked = async {
             while let Err(error) = self.directory.refresh().await {
                 debug!(%error, "the index of queues could not be read yet");
-                sleep(LOOK_AGAIN_AFTER).await;
+                sleep(WARM_UP_RETRY_PAUSE).await;
             }
         };
-        if timeout(LOOK_AROUND, looked).await.is_err() {
+        if timeout(WARM_UP_TIMEOUT, looked).await.is_err() {
             warn!("the store gives no answer; going on without knowing the queues");
         }
     }

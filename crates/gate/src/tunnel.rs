@@ -15,13 +15,13 @@ const LOOK_EVERY: Duration = Duration::from_mins(1);
 
 /// The session that a request was admitted in.
 #[derive(Clone)]
-pub(crate) struct Held {
+pub(crate) struct TunnelSession {
     gate: Gate,
     queue: QueueId,
     session: SessionId,
 }
 
-impl Held {
+impl TunnelSession {
     pub(crate) fn new(gate: &Gate, queue: &Queue, session: SessionId) -> Self {
         Self { gate: gate.clone(), queue: queue.settings.id.clone(), session }
     }

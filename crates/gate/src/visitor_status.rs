@@ -44,7 +44,7 @@ fn shown_wait(expected: WaitRange, answer: &VisitAnswer, ticket: Option<&Ticket>
 }
 
 /// The visitor status after an answer of the store, and the wait that it shows. `enter_url` is where an admitted visitor goes.
-pub(crate) fn standing_of(
+pub(crate) fn visitor_status(
     settings: &Settings,
     answer: &VisitAnswer,
     ticket: Option<&Ticket>,
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn the_shown_position_never_rises_and_the_shown_wait_does_not_jump() {
         let shown = |ticket: Option<&Ticket>| {
-            let (visitor_status, wait) = standing_of(&settings(), &answer(600), ticket, None);
+            let (visitor_status, wait) = visitor_status(&settings(), &answer(600), ticket, None);
             let seconds = visitor_status.wait_seconds.unwrap();
             assert_eq!(wait.unwrap().seconds(), seconds, "the ticket keeps what is shown");
             (visitor_status.position.unwrap(), seconds.p50)
@@ -194,7 +194,7 @@ mod tests {
             let mut answer = answer(600);
             let since = Micros(NOW.0 - 6_000_000);
             answer.pace = Pace { since, window: since, current: admissions, previous: 0, ..answer.pace };
-            standing_of(&settings(), &answer, ticket, None).0.wait_seconds.unwrap().p50
+            visitor_status(&settings(), &answer, ticket, None).0.wait_seconds.unwrap().p50
         };
         let after_three = shown(3, Some(&before));
         assert!(after_three.abs_diff(897) < 250, "{after_three}");
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn a_line_that_is_quicker_than_it_was_said_to_be_is_asked_about_soon() {
         let ask_after = |ticket: Option<&Ticket>| {
-            let (visitor_status, _) = standing_of(&settings(), &answer(60), ticket, None);
+            let (visitor_status, _) = visitor_status(&settings(), &answer(60), ticket, None);
             (visitor_status.wait_seconds.unwrap().p50, visitor_status.poll_after)
         };
         let (known, soon) = ask_after(None);
@@ -220,7 +220,7 @@ mod tests {
         let asks_after = |confirmed| {
             let mut answer = answer(900);
             answer.place = answer.place.map(|place| SessionState { confirmed, ..place });
-            standing_of(&settings(), &answer, None, None).0.poll_after
+            visitor_status(&settings(), &answer, None, None).0.poll_after
         };
         assert!((2..=4).contains(&asks_after(false)) && asks_after(true) > 4);
     }

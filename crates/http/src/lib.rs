@@ -29,6 +29,7 @@ mod error;
 mod function;
 mod log_line;
 mod origin_of_request;
+mod problem;
 mod request_log;
 mod telemetry;
 
@@ -46,5 +47,6 @@ pub use function::{
     LOAD_BALANCER_ANSWER_MAX, NoAnswer, function_main, run_function,
 };
 pub use origin_of_request::{RequestOrigin, TRUSTED_PROXIES_MAX, request_origin};
+pub use problem::Problem;
 pub use request_log::{RequestId, log_requests};
 pub use telemetry::{DEFAULT_LEVELS, LogFormat, init_telemetry};

@@ -1,5 +1,5 @@
-//! `GET /_vestibule/theme/<queue>/<path>`: a theme's asset, with `ETag`. Never judged, so that the queue page's own
-//! images do not stand in the line.
+//! `GET /_vestibule/theme/<queue>/<path>`: an asset of a theme, with `ETag`. Exempt from admission control, because the
+//! queue page needs it.
 
 use std::sync::Arc;
 
@@ -8,59 +8,60 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use vestibule_core::{QueueId, ThemeId};
-use vestibule_http::{ApiError, Queue};
+use vestibule_http::Queue;
 use vestibule_themes::{Asset, ThemesAway};
 
-use crate::request::Seen;
+use crate::error::GateError;
+use crate::request::RequestInfo;
 use crate::state::Gate;
 
-/// The theme of a queue that names none, as its pages have it.
+/// The theme of queues without one.
 const DEFAULT_THEME: &str = "default";
-/// Seconds to ask again after, while themes can't be read.
+/// `Retry-After` in seconds while themes are unavailable.
 const RETRY_SECONDS: u64 = 2;
 
 pub(crate) async fn asset(
     State(gate): State<Gate>,
     Path((queue, path)): Path<(String, String)>,
-    seen: Seen,
-) -> Result<Response, ApiError> {
-    let id: QueueId = queue.parse().map_err(|_| ApiError::NotFound)?;
+    info: RequestInfo,
+) -> Result<Response, GateError> {
+    let id: QueueId = queue.parse().map_err(|_| GateError::NotFound)?;
     let queue = find(&gate, &id).await?;
-    // A script of a theme is same-origin wherever it is served, so it is not served on another tenant's hosts.
+    // A script of a theme is same-origin wherever it is result, so it is not result on another tenant's hosts.
     let is_own = |host: &str| queue.settings.hosts.iter().any(|pattern| pattern.matches(host));
-    if !seen.host.as_deref().is_some_and(is_own) {
-        return Err(ApiError::NotFound);
+    if !info.host.as_deref().is_some_and(is_own) {
+        return Err(GateError::NotFound);
     }
-    let theme = theme_of(&queue).ok_or(ApiError::NotFound)?;
+    let theme = theme_of(&queue).ok_or(GateError::NotFound)?;
     match gate.themes.asset(&theme, &path).await {
         Ok(asset) => {
-            let asset = asset.ok_or(ApiError::NotFound)?;
-            Ok(serve_asset(&asset, asset.immutable, &seen.headers))
+            let asset = asset.ok_or(GateError::NotFound)?;
+            Ok(serve_asset(&asset, asset.immutable, &info.headers))
         }
         Err(ThemesAway) => Ok(away()),
     }
 }
 
-/// The theme that a queue's files are taken from.
+/// The theme of a queue.
 pub(crate) fn theme_of(queue: &Queue) -> Option<ThemeId> {
     queue.settings.theme.clone().or_else(|| DEFAULT_THEME.parse().ok())
 }
 
-/// The queue of this id. The first request of a process may well be for a file, so it too makes the gate look for queues.
-async fn find(gate: &Gate, id: &QueueId) -> Result<Arc<Queue>, ApiError> {
+/// Finds a queue by its ID. The first request of a process may be for an asset, so this loads the queue index too.
+async fn find(gate: &Gate, id: &QueueId) -> Result<Arc<Queue>, GateError> {
     if let Some(queue) = gate.directory.queue(id) {
         return Ok(queue);
     }
     if gate.directory.is_read() {
-        return Err(ApiError::NotFound);
+        return Err(GateError::NotFound);
     }
-    // Looks into the index, as any host without a queue does, and no more often than those.
+    // An unknown host loads the index, with the same rate limit.
     gate.directory.of_host("").await;
-    let missing = if gate.directory.is_read() { ApiError::NotFound } else { ApiError::NotReady };
+    let missing = if gate.directory.is_read() { GateError::NotFound } else { GateError::QueuesNotLoaded };
     gate.directory.queue(id).ok_or(missing)
 }
 
-/// Whether there is such a file can't be told now, so nothing is said that anybody keeps.
+/// 503 that is never cached.
 fn away() -> Response {
     let headers = [
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
@@ -69,7 +70,7 @@ fn away() -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, headers).into_response()
 }
 
-/// An asset as an answer: 304 where the visitor has it already.
+/// Serves an asset, with 304 if the client has it.
 pub(super) fn serve_asset(asset: &Asset, immutable: bool, headers: &HeaderMap) -> Response {
     let mut response = if has_it(headers, &asset.etag) {
         StatusCode::NOT_MODIFIED.into_response()
@@ -82,7 +83,7 @@ pub(super) fn serve_asset(asset: &Asset, immutable: bool, headers: &HeaderMap) -
     let caching = if immutable { "public, max-age=31536000, immutable" } else { "public, max-age=300" };
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(caching));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    // An image that is opened by itself runs nothing either.
+    // An SVG image that is opened directly must not run scripts.
     headers.insert(
         header::CONTENT_SECURITY_POLICY,
         HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'"),

@@ -9,23 +9,23 @@ use tokio::time::Instant;
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Lets one line a second through and counts the others.
-pub(crate) struct Throttle {
+pub(crate) struct LogRateLimiter {
     started: Instant,
     next_ms: AtomicU64,
-    held_back: AtomicU64,
+    suppressed: AtomicU64,
 }
 
-impl Throttle {
+impl LogRateLimiter {
     pub(crate) fn new() -> Self {
-        Self { started: Instant::now(), next_ms: AtomicU64::new(0), held_back: AtomicU64::new(0) }
+        Self { started: Instant::now(), next_ms: AtomicU64::new(0), suppressed: AtomicU64::new(0) }
     }
 
     /// `Some` if it is time for a line: how many were held back since the last one.
-    pub(crate) fn pass(&self) -> Option<u64> {
-        self.pass_at(self.started.elapsed())
+    pub(crate) fn allow(&self) -> Option<u64> {
+        self.allow_at(self.started.elapsed())
     }
 
-    fn pass_at(&self, now: Duration) -> Option<u64> {
+    fn allow_at(&self, now: Duration) -> Option<u64> {
         let next = self.next_ms.load(Ordering::Relaxed);
         let mine = now.as_millis() as u64 >= next
             && self
@@ -33,9 +33,9 @@ impl Throttle {
                 .compare_exchange(next, (now + EVERY).as_millis() as u64, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok();
         if mine {
-            return Some(self.held_back.swap(0, Ordering::Relaxed));
+            return Some(self.suppressed.swap(0, Ordering::Relaxed));
         }
-        self.held_back.fetch_add(1, Ordering::Relaxed);
+        self.suppressed.fetch_add(1, Ordering::Relaxed);
         None
     }
 }
@@ -46,8 +46,8 @@ mod tests {
 
     #[test]
     fn one_line_a_second_says_how_many_there_were() {
-        let throttle = Throttle::new();
-        let at = |ms| throttle.pass_at(Duration::from_millis(ms));
+        let throttle = LogRateLimiter::new();
+        let at = |ms| throttle.allow_at(Duration::from_millis(ms));
         assert_eq!(at(5), Some(0));
         assert_eq!((at(6), at(1004)), (None, None));
         assert_eq!(at(1005), Some(2));

@@ -13,12 +13,12 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::{
     error::{ProxyError, causes, chain},
-    upload::Upload,
+    request_body::UploadProgress,
 };
 
 /// The origin's body broke off.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum AnswerCut {
+pub(super) enum ResponseTruncated {
     #[error("the origin fell silent within its answer")]
     Silence,
     #[error("the origin broke off its answer")]
@@ -26,29 +26,29 @@ pub(super) enum AnswerCut {
 }
 
 /// What went wrong with an origin whose answer broke off with this error.
-pub(crate) fn cut_short(error: &(dyn std::error::Error + 'static)) -> ProxyError {
-    let silent = |cause: &&(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(AnswerCut::Silence));
+pub(crate) fn error_of_truncated(error: &(dyn std::error::Error + 'static)) -> ProxyError {
+    let silent = |cause: &&(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(ResponseTruncated::Silence));
     if chain(error).any(|cause| silent(&cause)) { ProxyError::Timeout } else { ProxyError::BadAnswer }
 }
 
 /// A body that ends with an error once the origin has been silent for too long.
 ///
 /// The clock runs only while somebody reads: a slow visitor is no fault of the origin. Nor is a slow upload.
-pub(super) struct AnswerBody {
+pub(super) struct ResponseBody {
     body: Incoming,
-    upload: Arc<Upload>,
+    upload: Arc<UploadProgress>,
     limit: Duration,
     clock: Pin<Box<Sleep>>,
     clock_runs: bool,
     origin: Arc<str>,
 }
 
-impl AnswerBody {
-    pub(super) fn new(body: Incoming, upload: Arc<Upload>, limit: Duration, origin: Arc<str>) -> Self {
+impl ResponseBody {
+    pub(super) fn new(body: Incoming, upload: Arc<UploadProgress>, limit: Duration, origin: Arc<str>) -> Self {
         Self { body, upload, limit, clock: Box::pin(sleep(limit)), clock_runs: false, origin }
     }
 
-    fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<AnswerCut> {
+    fn poll_silence(&mut self, context: &mut Context<'_>) -> Poll<ResponseTruncated> {
         if !self.clock_runs {
             self.clock.as_mut().reset(Instant::now() + self.limit);
             self.clock_runs = true;
@@ -57,32 +57,32 @@ impl AnswerBody {
             ready!(self.clock.as_mut().poll(context));
             let due = self.upload.last_progress() + self.limit;
             if due <= Instant::now() {
-                return Poll::Ready(AnswerCut::Silence);
+                return Poll::Ready(ResponseTruncated::Silence);
             }
             self.clock.as_mut().reset(due);
         }
     }
 
-    fn cut(&self, cut: AnswerCut) -> AnswerCut {
+    fn cut(&self, cut: ResponseTruncated) -> ResponseTruncated {
         let (origin, cause) = (&*self.origin, causes(&cut));
         tracing::warn!(origin, cause, "the answer was cut short");
         cut
     }
 }
 
-impl Body for AnswerBody {
+impl Body for ResponseBody {
     type Data = Bytes;
-    type Error = AnswerCut;
+    type Error = ResponseTruncated;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, AnswerCut>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, ResponseTruncated>>> {
         match Pin::new(&mut self.body).poll_frame(context) {
             Poll::Pending => self.poll_silence(context).map(|cut| Some(Err(self.cut(cut)))),
             Poll::Ready(next) => {
                 self.clock_runs = false;
-                Poll::Ready(next.map(|frame| frame.map_err(|error| self.cut(AnswerCut::Broken(error)))))
+                Poll::Ready(next.map(|frame| frame.map_err(|error| self.cut(ResponseTruncated::Broken(error)))))
             }
         }
     }

@@ -9,7 +9,7 @@ use http::{HeaderValue, header};
 use vestibule_themes::{Asset, keepalive_script, queue_script};
 
 use super::theme::serve_asset;
-use crate::compress::{Compression, accepts_gzip, gzip};
+use crate::compression::{Compression, accepts_gzip, gzip};
 
 static QUEUE: LazyLock<Asset> = LazyLock::new(|| compressed(queue_script()));
 static KEEPALIVE: LazyLock<Asset> = LazyLock::new(|| compressed(keepalive_script()));

@@ -19,14 +19,14 @@ use super::error::{Failure, ProxyError};
 
 /// How an upload is getting on.
 #[derive(Debug)]
-pub(super) struct Upload {
+pub(super) struct UploadProgress {
     started: Instant,
     progress_micros: AtomicU64,
     waits_for_visitor: AtomicBool,
     failure: OnceLock<ProxyError>,
 }
 
-impl Upload {
+impl UploadProgress {
     pub(super) fn start() -> Arc<Self> {
         Arc::new(Self {
             started: Instant::now(),
@@ -56,17 +56,17 @@ impl Upload {
     }
 }
 
-/// A body that reports to an [`Upload`] and keeps to a limit.
+/// A body that reports to an [`UploadProgress`] and keeps to a limit.
 #[derive(Debug)]
-pub(super) struct UploadBody {
+pub(super) struct RequestBody {
     body: Body,
-    upload: Arc<Upload>,
+    upload: Arc<UploadProgress>,
     bytes_left: Option<u64>,
 }
 
-impl UploadBody {
+impl RequestBody {
     /// Refuses at once what announces itself as too large.
-    pub(super) fn new(body: Body, upload: Arc<Upload>, limit: Option<u64>) -> Result<Self, Failure> {
+    pub(super) fn new(body: Body, upload: Arc<UploadProgress>, limit: Option<u64>) -> Result<Self, Failure> {
         if limit.is_some_and(|limit| body.size_hint().lower() > limit) {
             return Err(Failure::new(ProxyError::TooLarge, "its announced length"));
         }
@@ -80,7 +80,7 @@ impl UploadBody {
     }
 }
 
-impl hyper::body::Body for UploadBody {
+impl hyper::body::Body for RequestBody {
     type Data = Bytes;
     type Error = ProxyError;
 

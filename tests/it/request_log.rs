@@ -197,7 +197,7 @@ async fn a_function_s_line_has_the_name_that_its_call_has() {
     assert_eq!(of(&lines, "decision"), ["admitted", "waiting", "endpoint", "unavailable"]);
     assert_eq!(of(&lines, "queue"), ["tour", "tour", "tour"]);
     let all: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let warning = all.iter().find(|line| line["message"].as_str().unwrap_or_default().starts_with("the store failed"));
+    let warning = all.iter().find(|line| line["message"].as_str().unwrap_or_default().starts_with("store call failed"));
     let warning = warning.unwrap_or_else(|| panic!("{log}"));
     assert_eq!(warning["request_id"], lines[3]["request_id"], "what is logged within a request is found by it");
     assert_eq!(lines[3]["request_id"].as_str().unwrap().len(), 36, "the runtime's own name for the call");

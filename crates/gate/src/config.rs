@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vestibule_core::{KeyList, PassSigner, Store, TicketSigner};
-use vestibule_http::{
-    ConfigError, Directory, StoreConfig, TRUSTED_PROXIES_MAX, ThemesConfig, VariableError, number, open_store,
-    open_themes, parse_keys, required,
+use vestibule_runtime::{
+    ConfigError, Directory, EnvError, StoreConfig, TRUSTED_PROXIES_MAX, ThemesConfig, number, open_store, open_themes,
+    parse_keys, required,
 };
 
 use crate::proxy::ProxyLimits;
@@ -46,7 +46,7 @@ pub struct GateConfig {
 pub enum GateConfigError {
     /// A variable is missing, or says what it doesn't take.
     #[error(transparent)]
-    Variable(#[from] VariableError),
+    Variable(#[from] EnvError),
     /// A variable names what is none.
     #[error(transparent)]
     Config(#[from] ConfigError),

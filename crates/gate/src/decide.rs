@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use tracing::info;
 use vestibule_core::settings::{HandoverKind, Preflights, Rule, RuleAction, decide as match_rules};
-use vestibule_http::{Outcome, Queue};
+use vestibule_runtime::{Outcome, Queue};
 use vestibule_themes::PlainPage;
 
 use crate::cors::answer_preflight;
@@ -33,7 +33,7 @@ pub(crate) async fn match_queue(gate: &Gate, info: &RequestInfo) -> Result<Queue
     let host = info.host.as_deref().ok_or(GateError::InvalidHost)?;
     let queues = gate.directory.of_host(host).await;
     if queues.is_empty() {
-        if !gate.directory.is_read() {
+        if !gate.directory.index_loaded() {
             return Err(GateError::QueuesNotLoaded);
         }
         if let Some(suppressed) = gate.unknown_hosts.allow() {

@@ -3,7 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
-use vestibule_http::Problem;
+use vestibule_runtime::Problem;
 
 /// An error as a client sees it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -5,7 +5,8 @@ use http::{StatusCode, Uri};
 use tracing::{info, warn};
 use vestibule_core::settings::{HandoverKind, Origin, Reach, is_subdomain_of};
 use vestibule_core::{QueueId, VisitorState};
-use vestibule_http::{AnswerLimit, Outcome};
+use vestibule_lambda::ResponseLimit;
+use vestibule_runtime::Outcome;
 use vestibule_themes::PlainPage;
 
 use crate::error::GateError;
@@ -58,7 +59,9 @@ pub(crate) fn pass_of(gate: &Gate, visit: &VisitResult) -> Option<Pass> {
 /// Whether the origin of a `redirect` handover receives cookies that are set here.
 pub(crate) fn cookie_reaches_origin(info: &RequestInfo, visit: &VisitResult) -> bool {
     let handover = &visit.queue.settings.handover;
-    let Some(origin) = handover.origin.as_ref().filter(|_| handover.kind == HandoverKind::Redirect) else { return false };
+    let Some(origin) = handover.origin.as_ref().filter(|_| handover.kind == HandoverKind::Redirect) else {
+        return false;
+    };
     match &visit.queue.settings.cookie_domain {
         Some(domain) => origin.host() == domain || is_subdomain_of(origin.host(), domain),
         None => info.host.as_deref() == Some(origin.host()),
@@ -125,7 +128,7 @@ pub(crate) fn failed(info: &RequestInfo, mut visit: VisitResult, error: BufferEr
     Answer::new(visit, reply)
 }
 
-fn too_large(info: &RequestInfo, visit: VisitResult, limit: AnswerLimit, announced: Option<u64>) -> Answer {
+fn too_large(info: &RequestInfo, visit: VisitResult, limit: ResponseLimit, announced: Option<u64>) -> Answer {
     let path: String = info.path.chars().take(PATH_LOGGED_MAX).collect();
     warn!(
         queue = %visit.queue.settings.id, path, limit = limit.bytes(), content_length = announced,
@@ -174,8 +177,9 @@ mod tests {
 
     #[test]
     fn a_pass_in_the_query_leaves_the_address_unchanged() {
-        let info =
-            |uri: &'static str| RequestInfo::of(&Method::GET, &Uri::from_static(uri), HeaderMap::new(), &Extensions::new(), 0);
+        let info = |uri: &'static str| {
+            RequestInfo::of(&Method::GET, &Uri::from_static(uri), HeaderMap::new(), &Extensions::new(), 0)
+        };
         let origin: Origin = "https://www.example.com".parse().unwrap();
         for (uri, location) in [
             ("/a%2Fb", "https://www.example.com/a%2Fb?vestibule_pass=P"),

@@ -47,7 +47,7 @@ use axum::middleware::map_response;
 use axum::routing::{any, get, post};
 
 /// The router of the gate: endpoints, and admission control for all other paths. Every response has a
-/// [`Decision`](vestibule_http::Decision) as an extension.
+/// [`Decision`](vestibule_runtime::Decision) as an extension.
 pub fn router(gate: Gate) -> Router {
     Router::new()
         .route("/_vestibule/status", get(endpoints::status::status).options(endpoints::preflight))

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use vestibule_gate::{GateConfig, router};
-use vestibule_http::{function_main, init_telemetry_from_env, log_requests, run_function};
+use vestibule_lambda::{function_main, run_function};
+use vestibule_runtime::{init_telemetry_from_env, log_requests};
 
 fn main() -> ExitCode {
     function_main(run())

@@ -5,13 +5,13 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, Method, StatusCode, header};
 use vestibule_core::settings::HOST_GAP;
 use vestibule_core::{MICROS_PER_SECOND, SessionId, VisitorStatus};
-use vestibule_http::{Decision, Outcome, Queue};
+use vestibule_runtime::{Decision, Outcome, Queue};
 use vestibule_themes::{PageView, PlainPage, Themes, negotiate};
 
-use crate::respond::set_private_cache;
 use crate::compression::{Compression, accepts_gzip, gzip};
 use crate::endpoints::theme::theme_of;
 use crate::request::RequestInfo;
+use crate::respond::set_private_cache;
 use crate::state::Gate;
 use crate::visit::VisitResult;
 

@@ -4,14 +4,14 @@
 //! connections, and whoever reads slowly slows down whoever sends. Messages are framed anew on either side, so that
 //! an ambiguous one is never passed on. What a connection says about itself stays on that connection.
 
-mod response_body;
 mod connector;
 mod cookies;
 mod error;
 mod headers;
 mod pool;
-mod upgrade;
 mod request_body;
+mod response_body;
+mod upgrade;
 
 #[cfg(test)]
 mod tests;
@@ -26,14 +26,14 @@ use tokio::time::timeout_at;
 use vestibule_core::settings::Reach;
 
 use self::{
-    response_body::ResponseBody,
     connector::ConnectTimeout,
     error::{Failure, causes},
     pool::Pools,
-    upgrade::Upgrade,
     request_body::{RequestBody, UploadProgress},
+    response_body::ResponseBody,
+    upgrade::Upgrade,
 };
-pub(crate) use self::{response_body::error_of_truncated, error::ProxyError, upgrade::asks_for_upgrade};
+pub(crate) use self::{error::ProxyError, response_body::error_of_truncated, upgrade::asks_for_upgrade};
 
 /// How long the proxy waits for an origin, and how much it keeps.
 #[derive(Clone, Debug)]
@@ -168,7 +168,11 @@ impl Proxy {
 
     /// Waits for the head of the answer. The clock starts when the request has a connection, and anew with every
     /// chunk of its body.
-    async fn head(&self, exchange: &Exchange, mut request: Request<RequestBody>) -> Result<Response<Incoming>, Failure> {
+    async fn head(
+        &self,
+        exchange: &Exchange,
+        mut request: Request<RequestBody>,
+    ) -> Result<Response<Incoming>, Failure> {
         let mut connection = capture_connection(&mut request);
         let mut answer = pin!(self.pools.client(exchange.reach).request(request));
         tokio::select! {

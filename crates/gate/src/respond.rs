@@ -4,7 +4,7 @@
 use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use vestibule_http::{Decision, Outcome, Queue};
+use vestibule_runtime::{Decision, Outcome, Queue};
 use vestibule_themes::PlainPage;
 
 use crate::cors::{CorsOrigin, add_cors_headers};
@@ -93,8 +93,7 @@ pub(crate) async fn respond(gate: &Gate, info: &RequestInfo, answer: Answer) -> 
     let headers = response.headers_mut();
     // Images and scripts that the origin offers to shared caches stay cacheable: the visitor gets the new ticket with
     // another response.
-    let stays_shared =
-        buffer.is_some() && visit.known && !info.is_navigation() && allows_shared_cache(headers);
+    let stays_shared = buffer.is_some() && visit.known && !info.is_navigation() && allows_shared_cache(headers);
     if !stays_shared {
         set_ticket(headers, info, &visit);
     }

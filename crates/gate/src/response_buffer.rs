@@ -4,14 +4,14 @@
 use axum::response::Response;
 use http::Extensions;
 use tokio::time::timeout_at;
-use vestibule_http::{AnswerLimit, Deadline, NoAnswer};
+use vestibule_lambda::{Deadline, ResponseError, ResponseLimit};
 
 use crate::proxy::{ProxyError, error_of_truncated};
 
 /// The limits of the function that runs the gate, if it runs in one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ResponseBuffer {
-    limit: Option<AnswerLimit>,
+    limit: Option<ResponseLimit>,
     deadline: Option<Deadline>,
 }
 
@@ -21,7 +21,7 @@ pub(crate) enum BufferError {
     /// The origin did not respond, or not completely.
     Origin(ProxyError),
     /// The response exceeds the limit.
-    TooLarge { limit: AnswerLimit, announced: Option<u64> },
+    TooLarge { limit: ResponseLimit, announced: Option<u64> },
 }
 
 impl ResponseBuffer {
@@ -62,10 +62,10 @@ impl ResponseBuffer {
     }
 }
 
-async fn collect_body(limit: AnswerLimit, response: Response) -> Result<Response, BufferError> {
+async fn collect_body(limit: ResponseLimit, response: Response) -> Result<Response, BufferError> {
     match limit.collect(response).await {
         Ok(response) => Ok(response.map(axum::body::Body::from)),
-        Err(NoAnswer::TooLarge { announced, .. }) => Err(BufferError::TooLarge { limit, announced }),
-        Err(NoAnswer::Broken(error)) => Err(BufferError::Origin(error_of_truncated(&error))),
+        Err(ResponseError::TooLarge { announced, .. }) => Err(BufferError::TooLarge { limit, announced }),
+        Err(ResponseError::Broken(error)) => Err(BufferError::Origin(error_of_truncated(&error))),
     }
 }

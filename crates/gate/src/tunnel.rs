@@ -6,7 +6,7 @@ use tokio::time::sleep;
 use tracing::debug;
 use vestibule_core::line::SessionLocation;
 use vestibule_core::{Micros, QueueId, SessionId, Store};
-use vestibule_http::Queue;
+use vestibule_runtime::Queue;
 
 use crate::state::Gate;
 

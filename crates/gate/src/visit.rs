@@ -8,12 +8,12 @@ use tracing::{debug, warn};
 use vestibule_core::line::{Mode, Visit, VisitAnswer, VisitKind};
 use vestibule_core::settings::StoreFailure;
 use vestibule_core::{Micros, SessionId, ShownEstimate, StoreError, Ticket, VisitorState, VisitorStatus};
-use vestibule_http::{Decision, Outcome, Queue};
+use vestibule_runtime::{Decision, Outcome, Queue};
 
-use crate::pass::Slot;
 use crate::end_reason::end_reason;
+use crate::pass::Slot;
 use crate::state::Gate;
-use crate::visitor_status::{visitor_status, unavailable};
+use crate::visitor_status::{unavailable, visitor_status};
 
 /// Whether this request may join the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub(crate) fn admit_without_recheck(gate: &Gate, queue: &Arc<Queue>, ticket: Opt
     let fresh = age < settings.recheck_after * vestibule_core::MICROS_PER_SECOND;
     let is_over = settings.line.max_session.is_some_and(|most| admitted_at.add_seconds(most) <= now);
     let slot = slot_of(ticket).filter(|slot| now < slot.expires_at)?;
-    (fresh && !is_over && gate.clock.is_known())
+    (fresh && !is_over && gate.clock.has_synced())
         .then(|| admit_by_ticket(queue, ticket, slot, now, Outcome::Rechecked))
 }
 
@@ -168,7 +168,7 @@ impl StoreDeadline {
 async fn call_store(gate: &Gate, queue: &Arc<Queue>, mut visit: Visit) -> Result<VisitAnswer, StoreError> {
     let id = &queue.settings.id;
     let mut answer = gate.store.visit(id, visit.clone()).await;
-    if matches!(answer, Err(StoreError::UnknownQueue(_))) && gate.directory.restore(queue).await? {
+    if matches!(answer, Err(StoreError::UnknownQueue(_))) && gate.directory.restore_lost_queue(queue).await? {
         answer = gate.store.visit(id, visit.clone()).await;
     }
     let answer = answer?;

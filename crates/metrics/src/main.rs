@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
-use vestibule_http::{StoreConfig, function_main, init_telemetry_from_env, open_store, run_function};
+use vestibule_lambda::{function_main, run_function};
 use vestibule_metrics::{Metrics, MetricsToken, router};
+use vestibule_runtime::{StoreConfig, init_telemetry_from_env, open_store};
 
 fn main() -> ExitCode {
     function_main(run())

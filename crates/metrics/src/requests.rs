@@ -11,7 +11,7 @@ use prometheus::proto::MetricFamily;
 use prometheus::{Histogram, HistogramOpts, HistogramVec};
 use tokio::time::Instant;
 use tower::util::MapFutureLayer;
-use vestibule_http::{Decision, Outcome};
+use vestibule_runtime::{Decision, Outcome};
 
 use crate::catalog::{Metric, REQUEST_DURATION, REQUESTS, STORE_DURATION};
 use crate::family::MetricFamilyBuilder;

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, header};
 use subtle::ConstantTimeEq as _;
-use vestibule_http::{VariableError, required};
+use vestibule_runtime::{EnvError, required};
 
 /// Minimum length of a token in characters.
 pub const TOKEN_MIN: usize = 16;
@@ -27,9 +27,9 @@ impl MetricsToken {
     ///
     /// # Errors
     /// The variable is missing or invalid.
-    pub fn from_env() -> Result<Self, VariableError> {
+    pub fn from_env() -> Result<Self, EnvError> {
         let text = required(VARIABLE, "the bearer token of a scrape, for example from openssl rand -hex 32")?;
-        text.parse().map_err(|error: TokenError| VariableError::new(VARIABLE, error.to_string()))
+        text.parse().map_err(|error: TokenError| EnvError::new(VARIABLE, error.to_string()))
     }
 
     /// Whether a request carries this token, compared in constant time.

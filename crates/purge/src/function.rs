@@ -10,7 +10,7 @@ use tracing::{debug, info, warn};
 use vestibule_core::history::record_samples;
 use vestibule_core::records::RecordStore;
 use vestibule_core::{Clock, Store};
-use vestibule_http::{VariableError, number, variable};
+use vestibule_runtime::{EnvError, number, variable};
 
 use crate::{PurgeRound, queue_metrics, run};
 
@@ -54,7 +54,7 @@ impl Function {
     ///
     /// # Errors
     /// The value is not a number within [`BUDGET_MS`].
-    pub fn with_budget_from_env(self) -> Result<Self, VariableError> {
+    pub fn with_budget_from_env(self) -> Result<Self, EnvError> {
         let most = match variable(VARIABLE) {
             Some(_) => Some(Duration::from_millis(number(VARIABLE, BUDGET_MS, *BUDGET_MS.end())?)),
             None => None,
@@ -66,11 +66,11 @@ impl Function {
     ///
     /// # Errors
     /// The value is neither `on` nor `off`.
-    pub fn with_queue_metrics_from_env(self) -> Result<Self, VariableError> {
+    pub fn with_queue_metrics_from_env(self) -> Result<Self, EnvError> {
         let queue_metrics = match variable(QUEUE_METRICS).as_deref() {
             Some("on") => true,
             Some("off") | None => false,
-            Some(_) => return Err(VariableError::new(QUEUE_METRICS, "must be on or off")),
+            Some(_) => return Err(EnvError::new(QUEUE_METRICS, "must be on or off")),
         };
         Ok(Self { queue_metrics, ..self })
     }

@@ -83,7 +83,7 @@ async fn what_is_no_page_gets_the_error_as_json() {
     first["multiValueHeaders"]["accept"] = json!(["application/json"]);
     first["path"] = json!("/text/2000000");
     let answer = doors.call(&first.to_string()).await;
-    assert_eq!((answer.status, &answer.json()["error"]["code"]), (StatusCode::BAD_GATEWAY, &json!("answer_too_large")));
+    assert_eq!((answer.status, &answer.json()["code"]), (StatusCode::BAD_GATEWAY, &json!("response_too_large")));
     assert!(answer.header("set-cookie").is_some());
 }
 
@@ -133,7 +133,7 @@ async fn a_web_socket_is_refused_in_words() {
     }
     event["multiValueHeaders"]["sec-fetch-mode"] = json!(["navigate"]);
     let answer = doors.call(&event.to_string()).await;
-    assert_eq!((answer.status.as_u16(), &answer.json()["error"]["code"]), (501, &json!("no_upgrade")));
+    assert_eq!((answer.status.as_u16(), &answer.json()["code"]), (501, &json!("upgrade_not_supported")));
     event["multiValueHeaders"]["upgrade"] = json!(["h2c"]);
     event["path"] = json!("/");
     assert_eq!(doors.call(&event.to_string()).await.text(), "home", "one that would not be granted anyway");

@@ -1,7 +1,7 @@
 //! Events as AWS documents them.
 
 use serde_json::{Value, json};
-use vestibule_http::Invocation;
+use vestibule_lambda::Invocation;
 use vestibule_tests::{Answer, Origin};
 
 use super::{Doors, document};

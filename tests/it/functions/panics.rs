@@ -20,7 +20,7 @@ fn event(path: &str) -> String {
 #[ignore = "a function, which the test below starts"]
 async fn a_function_that_panics() {
     let router = Router::new().route("/panic", get(|| async { panics() })).fallback(|| async { "fine" });
-    vestibule_http::run_function(router).await.unwrap();
+    vestibule_lambda::run_function(router).await.unwrap();
 }
 
 fn panics() -> &'static str {

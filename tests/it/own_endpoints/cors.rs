@@ -61,7 +61,7 @@ async fn pages_of_others_may_not(keeper: Keeper) {
             let answer = visitor.request(request, "").await;
             assert_eq!(answer.status, StatusCode::FORBIDDEN, "{endpoint} of {origin:?}");
             assert_eq!(allowed(&answer), None, "{endpoint} of {origin:?}");
-            assert_eq!(answer.json()["error"]["code"], "foreign_origin");
+            assert_eq!(answer.json()["code"], "origin_not_allowed");
         }
     }
     assert_eq!(scene.counts().await, (1, 0), "a page of somebody else's gave the place up");

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use tracing::warn;
-use vestibule_http::Outcome;
+use vestibule_runtime::Outcome;
 
 use super::EndpointRequest;
 use crate::respond::finish;

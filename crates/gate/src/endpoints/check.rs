@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use http::{Method, StatusCode};
 use serde::Deserialize;
 use vestibule_core::settings::{Preflights, normalise_host};
-use vestibule_http::Queue;
+use vestibule_runtime::Queue;
 
 use super::QueryParams;
 use crate::decide::{QueueMatch, bypassed, decide_visit, match_queue};
@@ -92,7 +92,11 @@ fn header_text(info: &RequestInfo, name: &str) -> Option<String> {
 }
 
 /// Requires that two headers agree if both are present.
-fn require_equal<T: PartialEq>(headers: &'static str, one: Option<T>, other: Option<T>) -> Result<Option<T>, GateError> {
+fn require_equal<T: PartialEq>(
+    headers: &'static str,
+    one: Option<T>,
+    other: Option<T>,
+) -> Result<Option<T>, GateError> {
     match (one, other) {
         (Some(one), Some(other)) if one != other => Err(GateError::ConflictingHeaders(headers)),
         (one, other) => Ok(one.or(other)),

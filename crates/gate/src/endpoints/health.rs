@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
-use vestibule_http::{Decision, Outcome};
+use vestibule_runtime::{Decision, Outcome};
 
 use crate::state::Gate;
 

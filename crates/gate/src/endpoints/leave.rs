@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use tracing::warn;
 use vestibule_core::{StoreError, Ticket};
-use vestibule_http::{Outcome, Queue};
+use vestibule_runtime::{Outcome, Queue};
 
 use super::EndpointRequest;
 use crate::error::GateError;

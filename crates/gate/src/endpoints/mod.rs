@@ -18,7 +18,7 @@ use http::request::Parts;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use vestibule_core::{QueueId, SessionId, Ticket};
-use vestibule_http::{Decision, Outcome, Queue};
+use vestibule_runtime::{Decision, Outcome, Queue};
 
 use crate::cors::{self, CorsOrigin, endpoint_preflight};
 use crate::error::GateError;
@@ -64,7 +64,7 @@ impl FromRequestParts<Gate> for EndpointRequest {
         let Ok(info) = RequestInfo::from_request_parts(parts, gate).await;
         let host = info.host.clone().ok_or(GateError::InvalidHost)?;
         let queues = gate.directory.of_host(&host).await;
-        if queues.is_empty() && !gate.directory.is_read() {
+        if queues.is_empty() && !gate.directory.index_loaded() {
             return Err(GateError::QueuesNotLoaded);
         }
         let queue = match &query.queue {

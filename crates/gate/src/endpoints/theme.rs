@@ -8,7 +8,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use vestibule_core::{QueueId, ThemeId};
-use vestibule_http::Queue;
+use vestibule_runtime::Queue;
 use vestibule_themes::{Asset, ThemesAway};
 
 use crate::error::GateError;
@@ -52,12 +52,12 @@ async fn find(gate: &Gate, id: &QueueId) -> Result<Arc<Queue>, GateError> {
     if let Some(queue) = gate.directory.queue(id) {
         return Ok(queue);
     }
-    if gate.directory.is_read() {
+    if gate.directory.index_loaded() {
         return Err(GateError::NotFound);
     }
     // An unknown host loads the index, with the same rate limit.
     gate.directory.of_host("").await;
-    let missing = if gate.directory.is_read() { GateError::NotFound } else { GateError::QueuesNotLoaded };
+    let missing = if gate.directory.index_loaded() { GateError::NotFound } else { GateError::QueuesNotLoaded };
     gate.directory.queue(id).ok_or(missing)
 }
 

@@ -27,7 +27,8 @@ pub(super) enum ResponseTruncated {
 
 /// What went wrong with an origin whose answer broke off with this error.
 pub(crate) fn error_of_truncated(error: &(dyn std::error::Error + 'static)) -> ProxyError {
-    let silent = |cause: &&(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(ResponseTruncated::Silence));
+    let silent =
+        |cause: &&(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(ResponseTruncated::Silence));
     if chain(error).any(|cause| silent(&cause)) { ProxyError::Timeout } else { ProxyError::BadAnswer }
 }
 

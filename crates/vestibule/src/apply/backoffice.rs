@@ -106,7 +106,7 @@ impl Backoffice {
             }
             Ok(uri)
         };
-        let Some(token) = vestibule_http::variable(TOKEN) else {
+        let Some(token) = vestibule_runtime::variable(TOKEN) else {
             bail!(
                 "{TOKEN} is not set; it takes an API token of a superuser, which the dashboard makes; one for settings only is enough"
             );

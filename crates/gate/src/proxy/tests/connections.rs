@@ -13,7 +13,7 @@ use tokio::io::AsyncWriteExt;
 use vestibule_core::settings::Reach;
 
 use super::support::{Gate, ask, head_of, origin};
-use crate::proxy::{ProxyLimits, pool::Pool, request_body::UploadProgress, request_body::RequestBody};
+use crate::proxy::{ProxyLimits, pool::Pool, request_body::RequestBody, request_body::UploadProgress};
 
 /// Answers every request with the number of its connection.
 async fn numbering() -> Uri {

@@ -8,7 +8,7 @@ use http_body_util::StreamBody;
 use hyper::body::Frame;
 use serde_json::Value;
 
-use super::super::{FUNCTION_ANSWER_MAX, LOAD_BALANCER_ANSWER_MAX};
+use super::super::{FUNCTION_RESPONSE_MAX, LOAD_BALANCER_RESPONSE_MAX};
 use super::*;
 
 /// A function whose answer is `count` times this chunk, and how many chunks were asked for.
@@ -48,7 +48,7 @@ async fn largest(event: &Value, most: usize, byte: u8) -> (usize, usize) {
 #[tokio::test]
 async fn the_whole_answer_as_json_counts_to_the_last_byte() {
     for (event, limit) in
-        [(load_balancer("/", true), LOAD_BALANCER_ANSWER_MAX), (http_api("/", ""), FUNCTION_ANSWER_MAX)]
+        [(load_balancer("/", true), LOAD_BALANCER_RESPONSE_MAX), (http_api("/", ""), FUNCTION_RESPONSE_MAX)]
     {
         let (_, answer) = largest(&event, limit, b'a').await;
         assert_eq!(answer, limit, "a text may fill it to the last byte");
@@ -66,7 +66,7 @@ async fn headers_count_as_well() {
     let with_header = |header: usize| {
         function(move |_| {
             let response = http::Response::builder().header("x-long", "\"".repeat(header));
-            std::future::ready(response.body(Body::from(vec![b'a'; LOAD_BALANCER_ANSWER_MAX - 4096])).unwrap())
+            std::future::ready(response.body(Body::from(vec![b'a'; LOAD_BALANCER_RESPONSE_MAX - 4096])).unwrap())
         })
     };
     assert_eq!(length(&with_header(1000), &load_balancer("/", true)).await.0, 200);
@@ -78,8 +78,8 @@ async fn an_answer_that_is_too_large_says_what_may_be() {
     let (function, _) = chunks(&[b'a'; 4096], 300);
     let answer = call(&function, &load_balancer("/", false)).await.unwrap();
     let error: Value = serde_json::from_str(answer["body"].as_str().unwrap()).unwrap();
-    assert_eq!(error["error"]["code"], "answer_too_large");
-    assert_eq!(error["error"]["message"], "the answer is larger than the 1 MB that can be passed on here");
+    assert_eq!(error["code"], "response_too_large");
+    assert_eq!(error["detail"], "The origin's response exceeds 1 MB.");
     let answer = call(&function, &http_api("/", "")).await.unwrap();
     assert_eq!(answer["statusCode"], 200, "an HTTP API takes six times as much");
 }
@@ -88,10 +88,14 @@ async fn an_answer_that_is_too_large_says_what_may_be() {
 async fn no_more_is_read_than_what_makes_it_too_large() {
     let (text, read) = chunks(&[b'a'; 4096], usize::MAX);
     assert_eq!(length(&text, &load_balancer("/", true)).await.0, 502);
-    assert_eq!(read.load(Ordering::Relaxed), LOAD_BALANCER_ANSWER_MAX / 4096);
+    assert_eq!(read.load(Ordering::Relaxed), LOAD_BALANCER_RESPONSE_MAX / 4096);
     let (binary, read) = chunks(&[0xff; 4096], usize::MAX);
     assert_eq!(length(&binary, &load_balancer("/", true)).await.0, 502);
-    assert_eq!(read.load(Ordering::Relaxed), LOAD_BALANCER_ANSWER_MAX / 4096 * 3 / 4, "as base64 it grows by a third");
+    assert_eq!(
+        read.load(Ordering::Relaxed),
+        LOAD_BALANCER_RESPONSE_MAX / 4096 * 3 / 4,
+        "as base64 it grows by a third"
+    );
 }
 
 #[tokio::test]
@@ -115,7 +119,7 @@ async fn an_answer_is_given_before_the_function_s_time_is_over() {
     assert!(started.elapsed() < Duration::from_secs(3));
     let answer = serde_json::to_value(answer).unwrap();
     assert_eq!(answer["statusCode"], 504);
-    assert!(answer["body"].as_str().unwrap().contains("out_of_time"));
+    assert!(answer["body"].as_str().unwrap().contains("gateway_timeout"));
 }
 
 #[tokio::test]

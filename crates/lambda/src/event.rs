@@ -8,8 +8,8 @@ use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use serde::de::{Deserialize, Deserializer};
 
-use super::json::Json;
-use super::target::{PathForm, query_of, target};
+use crate::json::Json;
+use crate::target::{PathForm, query_of, target};
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -30,7 +30,7 @@ impl<'de> Deserialize<'de> for Event {
 
 /// Who calls the function over HTTP: that decides the form of the answer, and how large it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Caller {
+pub(crate) enum EventSource {
     /// An Application Load Balancer; `multi_value` as the target group's `lambda.multi_value_headers.enabled` says.
     LoadBalancer { multi_value: bool },
     /// An API Gateway HTTP API with payload format 2.0, or a function URL, which uses the same.
@@ -42,10 +42,10 @@ pub(super) enum Caller {
 #[error(
     "{0}: this function answers HTTP requests of a load balancer, a function URL or an HTTP API (payload format 2.0)"
 )]
-pub struct ForeignEvent(pub(super) &'static str);
+pub struct UnsupportedEvent(pub(crate) &'static str);
 
 /// As in words, which is how the runtime logs it.
-impl std::fmt::Debug for ForeignEvent {
+impl std::fmt::Debug for UnsupportedEvent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
     }
@@ -53,20 +53,20 @@ impl std::fmt::Debug for ForeignEvent {
 
 /// A request of which this part can't be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unreadable(pub(super) &'static str);
+pub(crate) struct InvalidEvent(pub(crate) &'static str);
 
 impl Event {
-    pub(super) fn caller(&self) -> Result<Caller, ForeignEvent> {
+    pub(crate) fn caller(&self) -> Result<EventSource, UnsupportedEvent> {
         let context = self.0.get("requestContext");
         let in_context = |name| context.is_some_and(|context| context.get(name).is_some());
         if in_context("elb") {
-            return Ok(Caller::LoadBalancer { multi_value: self.0.get("multiValueHeaders").is_some() });
+            return Ok(EventSource::LoadBalancer { multi_value: self.0.get("multiValueHeaders").is_some() });
         }
         if in_context("http") {
-            return Ok(Caller::HttpApi);
+            return Ok(EventSource::HttpApi);
         }
         let has = |name| self.0.get(name).is_some();
-        Err(ForeignEvent(if context.is_some() && has("httpMethod") {
+        Err(UnsupportedEvent(if context.is_some() && has("httpMethod") {
             "an event of payload format 1.0"
         } else if has("detail-type") {
             "an event of EventBridge"
@@ -77,10 +77,10 @@ impl Event {
         }))
     }
 
-    pub(super) fn request(&self, caller: Caller) -> Result<Request<Bytes>, Unreadable> {
+    pub(crate) fn request(&self, caller: EventSource) -> Result<Request<Bytes>, InvalidEvent> {
         let (method, target, mut headers) = match caller {
-            Caller::LoadBalancer { multi_value } => self.of_load_balancer(multi_value)?,
-            Caller::HttpApi => self.of_http_api()?,
+            EventSource::LoadBalancer { multi_value } => self.of_load_balancer(multi_value)?,
+            EventSource::HttpApi => self.of_http_api()?,
         };
         let body = self.body()?;
         // The body is here as a whole, whatever it came in.
@@ -95,18 +95,18 @@ impl Event {
         Ok(request)
     }
 
-    fn of_load_balancer(&self, multi_value: bool) -> Result<(Method, PathAndQuery, HeaderMap), Unreadable> {
+    fn of_load_balancer(&self, multi_value: bool) -> Result<(Method, PathAndQuery, HeaderMap), InvalidEvent> {
         let event = &self.0;
         let headers = event.get(if multi_value { "multiValueHeaders" } else { "headers" });
         let several = event.get("multiValueQueryStringParameters");
         let query =
             several.or_else(|| event.get("queryStringParameters")).map_or_else(|| Some(String::new()), query_of);
-        let query = query.ok_or(Unreadable("query"))?;
-        let target = target(text_of(event, "path")?, PathForm::Written, &query).ok_or(Unreadable("path"))?;
+        let query = query.ok_or(InvalidEvent("query"))?;
+        let target = target(text_of(event, "path")?, PathForm::Written, &query).ok_or(InvalidEvent("path"))?;
         Ok((method(event.get("httpMethod"))?, target, headers_of(headers)?))
     }
 
-    fn of_http_api(&self) -> Result<(Method, PathAndQuery, HeaderMap), Unreadable> {
+    fn of_http_api(&self) -> Result<(Method, PathAndQuery, HeaderMap), InvalidEvent> {
         let event = &self.0;
         let context = event.get("requestContext").unwrap_or(&Json::Null);
         let http = context.get("http").unwrap_or(&Json::Null);
@@ -114,10 +114,10 @@ impl Event {
         let form =
             if host.is_some_and(|host| host.contains(FUNCTION_URL)) { PathForm::Written } else { PathForm::Decoded };
         let path = without_stage(text_of(event, "rawPath")?, context.get("stage").and_then(Json::text));
-        let target = target(path, form, text_of(event, "rawQueryString")?).ok_or(Unreadable("path"))?;
+        let target = target(path, form, text_of(event, "rawQueryString")?).ok_or(InvalidEvent("path"))?;
         let mut headers = headers_of(event.get("headers"))?;
         if let Some(cookies) = event.get("cookies") {
-            headers.insert(COOKIE, cookie_header(cookies).ok_or(Unreadable("cookies"))?);
+            headers.insert(COOKIE, cookie_header(cookies).ok_or(InvalidEvent("cookies"))?);
         }
         if let Some(host) = host.and_then(|host| HeaderValue::try_from(host).ok()) {
             headers.entry(HOST).or_insert(host);
@@ -129,37 +129,39 @@ impl Event {
         Ok((method(http.get("method"))?, target, headers))
     }
 
-    fn body(&self) -> Result<Bytes, Unreadable> {
+    fn body(&self) -> Result<Bytes, InvalidEvent> {
         let Some(body) = self.0.get("body") else { return Ok(Bytes::new()) };
-        let body = body.text().ok_or(Unreadable("body"))?;
+        let body = body.text().ok_or(InvalidEvent("body"))?;
         match self.0.get("isBase64Encoded") {
             None | Some(Json::Bool(false)) => Ok(Bytes::copy_from_slice(body.as_bytes())),
             Some(Json::Bool(true)) => {
-                BASE64_STANDARD.decode(body).map(Bytes::from).map_err(|_| Unreadable("body, which is no base64,"))
+                BASE64_STANDARD.decode(body).map(Bytes::from).map_err(|_| InvalidEvent("body, which is no base64,"))
             }
-            Some(_) => Err(Unreadable("body")),
+            Some(_) => Err(InvalidEvent("body")),
         }
     }
 }
 
 /// A text of the event; empty where there is none.
-fn text_of<'a>(event: &'a Json, name: &'static str) -> Result<&'a str, Unreadable> {
-    event.get(name).map_or(Ok(""), |value| value.text().ok_or(Unreadable("target")))
+fn text_of<'a>(event: &'a Json, name: &'static str) -> Result<&'a str, InvalidEvent> {
+    event.get(name).map_or(Ok(""), |value| value.text().ok_or(InvalidEvent("target")))
 }
 
-fn method(method: Option<&Json>) -> Result<Method, Unreadable> {
-    method.and_then(Json::text).and_then(|method| method.parse().ok()).ok_or(Unreadable("method"))
+fn method(method: Option<&Json>) -> Result<Method, InvalidEvent> {
+    method.and_then(Json::text).and_then(|method| method.parse().ok()).ok_or(InvalidEvent("method"))
 }
 
-fn headers_of(named: Option<&Json>) -> Result<HeaderMap, Unreadable> {
+fn headers_of(named: Option<&Json>) -> Result<HeaderMap, InvalidEvent> {
     let mut headers = HeaderMap::new();
     let Some(named) = named else { return Ok(headers) };
-    for (name, values) in named.members().ok_or(Unreadable("headers"))? {
-        let name: HeaderName = name.parse().map_err(|_| Unreadable("headers"))?;
+    for (name, values) in named.members().ok_or(InvalidEvent("headers"))? {
+        let name: HeaderName = name.parse().map_err(|_| InvalidEvent("headers"))?;
         let values = if let Json::List(values) = values { values } else { std::slice::from_ref(values) };
         for value in values {
             let value = value.text().and_then(|value| HeaderValue::from_bytes(value.as_bytes()).ok());
-            headers.try_append(name.clone(), value.ok_or(Unreadable("headers"))?).map_err(|_| Unreadable("headers"))?;
+            headers
+                .try_append(name.clone(), value.ok_or(InvalidEvent("headers"))?)
+                .map_err(|_| InvalidEvent("headers"))?;
         }
     }
     Ok(headers)
@@ -178,7 +180,7 @@ fn cookie_header(cookies: &Json) -> Option<HeaderValue> {
 }
 
 /// Ends the way of the request with who called, as a load balancer does by itself.
-fn came_from(headers: &mut HeaderMap, address: &str) -> Result<(), Unreadable> {
+fn came_from(headers: &mut HeaderMap, address: &str) -> Result<(), InvalidEvent> {
     let way: Vec<&[u8]> = headers.get_all(FORWARDED_FOR).iter().map(HeaderValue::as_bytes).collect();
     let mut way = way.join(b", ".as_slice());
     let last = way.rsplit(|byte| *byte == b',').next().unwrap_or_default().trim_ascii();
@@ -188,6 +190,6 @@ fn came_from(headers: &mut HeaderMap, address: &str) -> Result<(), Unreadable> {
         }
         way.extend_from_slice(address.as_bytes());
     }
-    headers.insert(FORWARDED_FOR, HeaderValue::from_bytes(&way).map_err(|_| Unreadable("address"))?);
+    headers.insert(FORWARDED_FOR, HeaderValue::from_bytes(&way).map_err(|_| InvalidEvent("address"))?);
     Ok(())
 }

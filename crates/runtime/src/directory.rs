@@ -11,10 +11,10 @@ use tracing::{info, warn};
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{PutMode, PutOutcome, QueueId, Store, StoreError, TenantId};
 
-use self::look::{Look, Looks};
+use self::refresh::{Refresh, RefreshGate};
 use self::snapshot::Snapshot;
 
-mod look;
+mod refresh;
 mod snapshot;
 #[cfg(test)]
 mod tests;
@@ -50,7 +50,7 @@ pub struct Directory {
     store: Arc<dyn Store>,
     snapshot: ArcSwap<Snapshot>,
     read: AtomicBool,
-    looks: Looks,
+    refresh_gate: RefreshGate,
     reloads: std::sync::Mutex<HashMap<QueueId, Arc<Reload>>>,
 }
 
@@ -69,22 +69,22 @@ impl Directory {
             store,
             snapshot: ArcSwap::default(),
             read: AtomicBool::new(!queues.is_empty()),
-            looks: Looks::default(),
+            refresh_gate: RefreshGate::default(),
             reloads: std::sync::Mutex::default(),
         };
         let tenants = tenants.into_iter().map(|tenant| (tenant.id.clone(), Arc::new(tenant))).collect();
-        directory.hold(queues.into_iter().map(|settings| queue_of(settings, &tenants)).collect());
+        directory.replace_snapshot(queues.into_iter().map(|settings| queue_of(settings, &tenants)).collect());
         directory
     }
 
-    fn hold(&self, queues: Vec<Arc<Queue>>) {
+    fn replace_snapshot(&self, queues: Vec<Arc<Queue>>) {
         self.snapshot.store(Arc::new(Snapshot::of(queues)));
     }
 
     /// Whether it is known which queues there are: queues were given at the start, or the index was read with all that it
     /// lists. Otherwise a host without a queue may have one that could not be loaded.
     #[must_use]
-    pub fn is_read(&self) -> bool {
+    pub fn index_loaded(&self) -> bool {
         self.read.load(Ordering::Relaxed)
     }
 
@@ -104,29 +104,29 @@ impl Directory {
     /// then the nearest wildcard, then those of every host. Waits for a look into the store's index where none is known.
     pub async fn of_host(self: &Arc<Self>, host: &str) -> Vec<Arc<Queue>> {
         let known = self.snapshot.load().of_host(host);
-        let pause = match (known.is_empty(), self.is_read()) {
+        let pause = match (known.is_empty(), self.index_loaded()) {
             (false, _) => REFRESH_AFTER,
             (true, true) => UNKNOWN_HOST_AFTER,
             (true, false) => UNREAD_AFTER,
         };
-        match self.looks.begin_if_due(pause) {
-            Some(look) => {
+        match self.refresh_gate.try_begin(pause) {
+            Some(refresh) => {
                 // In a task of its own, so that it is not in vain if this visitor goes away.
-                let looking = tokio::spawn(self.clone().look_and_tell(look));
+                let refreshing = tokio::spawn(self.clone().refresh_and_log(refresh));
                 if known.is_empty() {
-                    let _ = looking.await;
+                    let _ = refreshing.await;
                 }
             }
             // What another request looks for may be what this one needs.
-            None if known.is_empty() => drop(self.looks.alone().await),
+            None if known.is_empty() => drop(self.refresh_gate.lock().await),
             None => {}
         }
         if known.is_empty() { self.snapshot.load().of_host(host) } else { known }
     }
 
-    async fn look_and_tell(self: Arc<Self>, look: Look) {
-        if let Err(error) = self.look(look).await {
-            warn!(%error, "the index of queues could not be read; going on with what is known");
+    async fn refresh_and_log(self: Arc<Self>, refresh: Refresh) {
+        if let Err(error) = self.refresh_now(refresh).await {
+            warn!(%error, "queue index could not be read; using the cached queues");
         }
     }
 
@@ -151,7 +151,7 @@ impl Directory {
             }
             all.insert(settings.id.clone(), queue_of(settings, &by_id));
         }
-        self.hold(all.into_values().collect());
+        self.replace_snapshot(all.into_values().collect());
         for tenant in tenants {
             self.store.put_tenant(tenant).await?;
         }
@@ -187,10 +187,10 @@ impl Directory {
                 Err(error) => return Err(error),
             }
         }
-        let _alone = self.looks.alone().await;
+        let _lock = self.refresh_gate.lock().await;
         let mut queues = self.snapshot.load().queues.clone();
         queues.retain(|id, _| !ids.contains(id) || left.contains(id));
-        self.hold(queues.into_values().collect());
+        self.replace_snapshot(queues.into_values().collect());
         Ok(left)
     }
 
@@ -232,10 +232,10 @@ impl Directory {
         let held = self.snapshot.load_full();
         let tenants = self.load_tenants(&held).await?;
         let queue = queue_of(settings, &tenants);
-        let _alone = self.looks.alone().await;
+        let _lock = self.refresh_gate.lock().await;
         let mut queues = self.snapshot.load().queues.clone();
         queues.insert(id.clone(), queue.clone());
-        self.hold(queues.into_values().collect());
+        self.replace_snapshot(queues.into_values().collect());
         Ok(Some(queue))
     }
 
@@ -243,14 +243,16 @@ impl Directory {
     ///
     /// # Errors
     /// The store's.
-    pub async fn restore(&self, queue: &Queue) -> Result<bool, StoreError> {
+    pub async fn restore_lost_queue(&self, queue: &Queue) -> Result<bool, StoreError> {
         let id = &queue.settings.id;
         match self.store.put_settings(&queue.settings, PutMode::Restore).await? {
             PutOutcome::Removed => {
                 self.refresh().await?;
                 return Ok(false);
             }
-            PutOutcome::Stored(_) => warn!(queue = %id, "the store had lost this queue; its settings are written back"),
+            PutOutcome::Stored(_) => {
+                warn!(queue = %id, "queue missing in the store; settings restored, recovering tickets")
+            }
             PutOutcome::Conflict(_) => {}
         }
         if let Some(tenant) = &queue.tenant {

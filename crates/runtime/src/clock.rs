@@ -45,7 +45,7 @@ impl StoreClock {
 
     /// Whether the store has ever answered this process.
     #[must_use]
-    pub fn is_known(&self) -> bool {
+    pub fn has_synced(&self) -> bool {
         self.answers.load(Ordering::Relaxed) > 0
     }
 }
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn the_store_s_time_is_followed_though_the_machine_s_differs() {
         let clock = StoreClock::default();
-        assert!(!clock.is_known());
+        assert!(!clock.has_synced());
         let store = Micros(clock.now().0 + 3_600_000_000);
         clock.observe(store);
         assert!(clock.now().since(store) < 5_000_000 && clock.now() >= store);

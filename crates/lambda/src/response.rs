@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde::{Serialize, Serializer};
 use tracing::warn;
 
-use super::event::Caller;
+use crate::event::EventSource;
 
 /// What speaks of a connection, of which a function has none, and the length of the body, which is counted where it is
 /// sent: one that differs, as in an answer to `HEAD`, might be refused there.
@@ -21,7 +21,7 @@ const DROPPED: [HeaderName; 7] =
 /// An answer in the form that the caller of the function takes.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FunctionAnswer {
+pub struct FunctionResponse {
     status_code: u16,
     #[serde(skip_serializing_if = "Option::is_none")]
     status_description: Option<String>,
@@ -45,9 +45,9 @@ impl<T: Serialize> Serialize for Named<T> {
     }
 }
 
-impl FunctionAnswer {
+impl FunctionResponse {
     /// The answer without its body.
-    pub(super) fn of(caller: Caller, head: &Parts) -> Self {
+    pub(crate) fn of(caller: EventSource, head: &Parts) -> Self {
         let mut answer = Self {
             status_code: head.status.as_u16(),
             status_description: None,
@@ -58,7 +58,7 @@ impl FunctionAnswer {
             is_base64_encoded: false,
         };
         match caller {
-            Caller::LoadBalancer { multi_value } => {
+            EventSource::LoadBalancer { multi_value } => {
                 answer.status_description = Some(description(head.status));
                 if multi_value {
                     answer.multi_value_headers = Some(every_value(&head.headers));
@@ -66,7 +66,7 @@ impl FunctionAnswer {
                     answer.headers = Some(Named([joined(&head.headers), spelled_cookies(&head.headers)].concat()));
                 }
             }
-            Caller::HttpApi => {
+            EventSource::HttpApi => {
                 answer.headers = Some(Named(joined(&head.headers)));
                 answer.cookies = cookies(&head.headers).collect();
             }
@@ -74,7 +74,7 @@ impl FunctionAnswer {
         answer
     }
 
-    pub(super) fn with_body(mut self, body: Bytes) -> Self {
+    pub(crate) fn with_body(mut self, body: Bytes) -> Self {
         (self.body, self.is_base64_encoded) = match String::from_utf8(Vec::from(body)) {
             Ok(text) if escaped_length(text.as_bytes()) <= base64_length(text.len()) => (text, false),
             Ok(text) => (BASE64_STANDARD.encode(text), true),
@@ -84,13 +84,13 @@ impl FunctionAnswer {
     }
 
     /// How long the answer is as JSON without its body.
-    pub(super) fn length(&self) -> usize {
+    pub(crate) fn length(&self) -> usize {
         serde_json::to_vec(self).map_or(usize::MAX, |json| json.len())
     }
 }
 
 /// How long a text becomes between the quotation marks of JSON.
-pub(super) fn escaped_length(text: &[u8]) -> usize {
+pub(crate) fn escaped_length(text: &[u8]) -> usize {
     let length = |byte: &u8| match byte {
         b'"' | b'\\' | 0x08 | b'\t' | b'\n' | 0x0c | b'\r' => 2,
         0..=0x1f => 6,
@@ -100,7 +100,7 @@ pub(super) fn escaped_length(text: &[u8]) -> usize {
 }
 
 /// How long so many bytes become as base64.
-pub(super) const fn base64_length(bytes: usize) -> usize {
+pub(crate) const fn base64_length(bytes: usize) -> usize {
     bytes.div_ceil(3) * 4
 }
 

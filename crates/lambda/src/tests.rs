@@ -1,7 +1,7 @@
-mod answers;
 mod events;
 mod limits;
 mod malformed;
+mod responses;
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use axum::extract::Request;
 use axum::response::Response;
 use serde_json::{Value, json};
 
-use super::{Event, ForeignEvent, Function, FunctionAnswer, Invocation};
+use crate::{Event, Function, FunctionResponse, Invocation, UnsupportedEvent};
 
 /// A function that answers every request with what `handler` makes of it.
 fn function<F>(handler: impl Fn(Request) -> F + Clone + Send + Sync + 'static) -> Function
@@ -28,8 +28,8 @@ fn invocation(time_left: Duration) -> Invocation {
     Invocation { request_id: "call-1".to_owned(), time_left: Some(time_left) }
 }
 
-async fn call(function: &Function, json: &Value) -> Result<Value, ForeignEvent> {
-    let answer: FunctionAnswer = function.call(event(json), invocation(Duration::from_secs(10))).await?;
+async fn call(function: &Function, json: &Value) -> Result<Value, UnsupportedEvent> {
+    let answer: FunctionResponse = function.call(event(json), invocation(Duration::from_secs(10))).await?;
     Ok(serde_json::to_value(&answer).unwrap())
 }
 

@@ -8,13 +8,13 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::log_line::WithRequest;
+use crate::log_format::RequestIdFormat;
 
 /// Levels where nobody gave any: what an operator wants to know, without a line a request (`request=info` adds those).
 pub const DEFAULT_LEVELS: &str = "info,request=off";
 
 /// Libraries that log whole messages at level trace, with cookies, addresses and signatures.
-const TALKATIVE: [&str; 2] = ["lambda_runtime", "aws_"];
+const PAYLOAD_LOGGERS: [&str; 2] = ["lambda_runtime", "aws_"];
 
 /// How log lines look (`VESTIBULE_LOG_FORMAT`, `--log-format`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,13 +49,13 @@ pub fn init_telemetry(levels: &str, format: LogFormat) -> Result<(), String> {
             "takes levels per module such as info,vestibule_gate=debug: \"{directive}\" is neither module nor level"
         )
     })?;
-    let registry = tracing_subscriber::registry().with(levels).with(NoMessages);
+    let registry = tracing_subscriber::registry().with(levels).with(NoTracePayloads);
     let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let started = match format {
-        LogFormat::Text => registry.with(lines.map_event_format(WithRequest::text)).try_init(),
+        LogFormat::Text => registry.with(lines.map_event_format(RequestIdFormat::text)).try_init(),
         LogFormat::Json => {
             let lines = lines.json().flatten_event(true).with_current_span(false).with_span_list(false);
-            registry.with(lines.map_event_format(WithRequest::json)).try_init()
+            registry.with(lines.map_event_format(RequestIdFormat::json)).try_init()
         }
     };
     started.map_err(|error| error.to_string())
@@ -97,15 +97,16 @@ fn one(level: &str) -> Option<LevelFilter> {
 }
 
 /// Keeps what no log may hold from being logged, whatever levels are asked for.
-struct NoMessages;
+struct NoTracePayloads;
 
-impl NoMessages {
+impl NoTracePayloads {
     fn allows(metadata: &Metadata<'_>) -> bool {
-        *metadata.level() != Level::TRACE || !TALKATIVE.iter().any(|library| metadata.target().starts_with(library))
+        *metadata.level() != Level::TRACE
+            || !PAYLOAD_LOGGERS.iter().any(|library| metadata.target().starts_with(library))
     }
 }
 
-impl<S: Subscriber> Layer<S> for NoMessages {
+impl<S: Subscriber> Layer<S> for NoTracePayloads {
     fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
         if Self::allows(metadata) { Interest::always() } else { Interest::never() }
     }

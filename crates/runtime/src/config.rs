@@ -8,7 +8,7 @@ use vestibule_core::{KeyError, KeyList, MemoryRecords, MemoryStore, Store, Syste
 use vestibule_store_redis::{AddressError, RedisOptions, RedisStore};
 use vestibule_themes::{Publisher, Themes, ThemesAddress, ThemesAddressError};
 
-use crate::environment::{VariableError, number, variable};
+use crate::env::{EnvError, number, variable};
 
 /// How long the store may take for one operation.
 pub const STORE_TIMEOUT: Duration = Duration::from_millis(250);
@@ -97,7 +97,7 @@ impl ThemesConfig {
     ///
     /// # Errors
     /// The time is no whole number, or out of its range.
-    pub fn from_env() -> Result<Self, VariableError> {
+    pub fn from_env() -> Result<Self, EnvError> {
         const RECHECK: &str = "VESTIBULE_THEMES_RECHECK";
         let seconds =
             variable(RECHECK).map(|_| number(RECHECK, THEMES_RECHECK, *THEMES_RECHECK.start())).transpose()?;

@@ -11,11 +11,11 @@ use std::fmt::Write as _;
 
 use http::uri::PathAndQuery;
 
-use super::json::Json;
+use crate::json::Json;
 
 /// How the path of an event is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PathForm {
+pub(crate) enum PathForm {
     /// As the visitor wrote it.
     Written,
     /// Decoded: a `%` stands for itself.
@@ -23,7 +23,7 @@ pub(super) enum PathForm {
 }
 
 /// Puts a request's target together; `None` if it can't be one.
-pub(super) fn target(path: &str, form: PathForm, query: &str) -> Option<PathAndQuery> {
+pub(crate) fn target(path: &str, form: PathForm, query: &str) -> Option<PathAndQuery> {
     let path = if path.is_empty() { "/" } else { path };
     let mut target = String::with_capacity(path.len() + 1 + query.len());
     for (at, byte) in path.bytes().enumerate() {
@@ -41,7 +41,7 @@ pub(super) fn target(path: &str, form: PathForm, query: &str) -> Option<PathAndQ
 }
 
 /// The query of name and value pairs that nobody decoded. `None` if a value is no text.
-pub(super) fn query_of(parameters: &Json) -> Option<String> {
+pub(crate) fn query_of(parameters: &Json) -> Option<String> {
     let mut query = String::new();
     for (name, values) in parameters.members()? {
         let values = if let Json::List(values) = values { values } else { std::slice::from_ref(values) };

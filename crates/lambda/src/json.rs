@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// A value. Numbers are left out: no part of an event that is read is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Json {
+pub(crate) enum Json {
     Null,
     Bool(bool),
     Number,
@@ -17,20 +17,20 @@ pub(super) enum Json {
 
 impl Json {
     /// The member of this name that is there and not null; of several the last, as everywhere.
-    pub(super) fn get(&self, name: &str) -> Option<&Self> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         let found = self.members()?.iter().rev().find(|(found, _)| found == name);
         found.map(|(_, value)| value).filter(|value| **value != Self::Null)
     }
 
-    pub(super) fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    pub(super) fn list(&self) -> Option<&[Self]> {
+    pub(crate) fn list(&self) -> Option<&[Self]> {
         if let Self::List(list) = self { Some(list) } else { None }
     }
 
-    pub(super) fn members(&self) -> Option<&[(String, Self)]> {
+    pub(crate) fn members(&self) -> Option<&[(String, Self)]> {
         if let Self::Object(members) = self { Some(members) } else { None }
     }
 }

@@ -70,8 +70,8 @@ async fn a_request_of_which_a_part_can_not_be_read_is_answered_with_400() {
         let answer = call(&fine(), &event).await.unwrap();
         assert_eq!(answer["statusCode"], 400, "{part}: {answer}");
         let error: Value = serde_json::from_str(answer["body"].as_str().unwrap()).unwrap();
-        assert_eq!(error["error"]["code"], "unreadable");
-        assert!(error["error"]["message"].as_str().unwrap().contains(part), "{error}");
+        assert_eq!(error["code"], "invalid_request");
+        assert!(error["detail"].as_str().unwrap().contains(part), "{error}");
     }
 }
 

@@ -53,12 +53,12 @@ async fn a_queue_that_cannot_be_loaded_costs_none_of_the_others() {
     keeper.break_queue(17, true);
     assert!(matches!(directory.refresh().await, Err(StoreError::Unavailable(_))));
     assert_eq!(directory.queues().len(), 99);
-    assert!(!directory.is_read(), "the host of the one that is missing is not known yet");
+    assert!(!directory.index_loaded(), "the host of the one that is missing is not known yet");
     assert_eq!(directory.of_host(&host(16)).await.len(), 1);
 
     keeper.break_queue(17, false);
     directory.refresh().await.unwrap();
-    assert_eq!((directory.queues().len(), directory.is_read()), (100, true));
+    assert_eq!((directory.queues().len(), directory.index_loaded()), (100, true));
     assert_eq!(keeper.asked(), (2, 101), "the others are not loaded again");
 }
 
@@ -70,14 +70,14 @@ async fn a_listed_queue_that_makes_no_sense_is_not_taken_for_none() {
     let directory = keeper.directory();
     assert_eq!(directory.of_host(&host(0)).await.len(), 1);
     assert!(directory.of_host(&host(1)).await.is_empty());
-    assert!(!directory.is_read(), "its hosts are not known");
+    assert!(!directory.index_loaded(), "its hosts are not known");
 
     keeper.break_queue(1, false);
     advance(UNREAD_AFTER).await;
     assert_eq!(directory.of_host(&host(1)).await.len(), 1);
     keeper.break_queue(1, true);
     keeper.put_settings(&settings(1), PutMode::Always).await.unwrap();
-    assert!(directory.refresh().await.is_err() && directory.is_read(), "it is held as it was");
+    assert!(directory.refresh().await.is_err() && directory.index_loaded(), "it is held as it was");
 }
 
 #[tokio::test(start_paused = true)]
@@ -105,17 +105,17 @@ async fn what_there_is_counts_as_known_once_the_store_has_said_so_or_the_start_h
     let keeper = Keeper::with_queues(1).await;
     keeper.go_away(true);
     let directory = keeper.directory();
-    assert!(directory.refresh().await.is_err() && !directory.is_read());
+    assert!(directory.refresh().await.is_err() && !directory.index_loaded());
     keeper.go_away(false);
     directory.refresh().await.unwrap();
-    assert!(directory.is_read());
+    assert!(directory.index_loaded());
     keeper.go_away(true);
-    assert!(directory.refresh().await.is_err() && directory.is_read(), "what is known is not forgotten");
+    assert!(directory.refresh().await.is_err() && directory.index_loaded(), "what is known is not forgotten");
 
-    assert!(Directory::new(keeper.clone(), Vec::new(), vec![settings(9)]).is_read());
+    assert!(Directory::new(keeper.clone(), Vec::new(), vec![settings(9)]).index_loaded());
     let empty = Keeper::with_queues(0).await.directory();
     empty.refresh().await.unwrap();
-    assert!(empty.is_read(), "that there is none is known as well");
+    assert!(empty.index_loaded(), "that there is none is known as well");
 }
 
 #[tokio::test(start_paused = true)]

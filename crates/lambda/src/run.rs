@@ -1,4 +1,4 @@
-//! The runtime that a function's process lives in.
+//! Runs a function in the Lambda runtime.
 
 use std::process::ExitCode;
 
@@ -6,18 +6,18 @@ use axum::Router;
 use lambda_runtime::{Diagnostic, Error, LambdaEvent, Runtime, service_fn};
 use tokio::runtime::{Builder, RuntimeFlavor};
 use tracing::error;
+use vestibule_runtime::{EnvError, variable};
 
-use super::event::{Event, ForeignEvent};
-use super::service::{Function, Invocation};
-use crate::environment::{VariableError, variable};
+use crate::event::{Event, UnsupportedEvent};
+use crate::service::{Function, Invocation};
 
-/// Where the runtime finds its calls; Lambda sets it.
+/// The address of the Lambda runtime API; set by Lambda.
 const RUNTIME_API: &str = "AWS_LAMBDA_RUNTIME_API";
-/// How many requests Lambda sends to one process at once; it sets this where that is more than one.
+/// The number of concurrent requests per process; set by Lambda if it is more than one.
 const MAX_CONCURRENCY: &str = "AWS_LAMBDA_MAX_CONCURRENCY";
 
-/// A function's program: runs it, and ends with a line in the log where it fails. One request at a time needs one thread;
-/// several at once get a thread for each processor.
+/// The `main` of a function: runs it and logs the error if it fails. Uses one thread for one request at a time, and a
+/// thread per processor for concurrent requests.
 pub fn function_main(run: impl Future<Output = Result<(), Error>>) -> ExitCode {
     let concurrency = variable(MAX_CONCURRENCY).and_then(|text| text.trim().parse().ok());
     let mut builder = match flavor(concurrency) {
@@ -36,15 +36,14 @@ fn flavor(concurrency: Option<u32>) -> RuntimeFlavor {
     }
 }
 
-/// Answers calls for as long as the process lives: one at a time, or as many as `AWS_LAMBDA_MAX_CONCURRENCY` says, which
-/// Lambda sets where it sends several to one process.
+/// Serves invocations until the process ends: one at a time, or `AWS_LAMBDA_MAX_CONCURRENCY` concurrently.
 ///
 /// # Errors
-/// Nobody gives calls here.
+/// The process does not run in Lambda.
 pub async fn run_function(router: Router) -> Result<(), Error> {
     if variable(RUNTIME_API).is_none() {
-        let reason = "is not set: this program is started by AWS Lambda; vestibule serve is the same without it";
-        return Err(VariableError::new(RUNTIME_API, reason).into());
+        let reason = "is not set: this program runs in AWS Lambda; use vestibule serve elsewhere";
+        return Err(EnvError::new(RUNTIME_API, reason).into());
     }
     let function = Function::new(router);
     let handler = move |event: LambdaEvent<Event>| {
@@ -54,13 +53,13 @@ pub async fn run_function(router: Router) -> Result<(), Error> {
     Runtime::new(service_fn(handler)).run_concurrent().await
 }
 
-impl From<ForeignEvent> for Diagnostic {
-    fn from(event: ForeignEvent) -> Self {
-        Self { error_type: "ForeignEvent".to_owned(), error_message: event.to_string() }
+impl From<UnsupportedEvent> for Diagnostic {
+    fn from(event: UnsupportedEvent) -> Self {
+        Self { error_type: "UnsupportedEvent".to_owned(), error_message: event.to_string() }
     }
 }
 
-/// A failure is one line in the log, and Lambda sees that the process ended by itself.
+/// Logs a failure in one line and ends the process with an error.
 fn exit_code(outcome: Result<(), Error>) -> ExitCode {
     let Err(reason) = outcome else { return ExitCode::SUCCESS };
     if tracing::dispatcher::has_been_set() {
@@ -76,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_requests_at_once_get_several_threads() {
+    fn concurrent_requests_get_several_threads() {
         assert_eq!(flavor(None), RuntimeFlavor::CurrentThread);
         assert_eq!(flavor(Some(1)), RuntimeFlavor::CurrentThread);
         assert_eq!(flavor(Some(64)), RuntimeFlavor::MultiThread);

@@ -20,7 +20,7 @@ const LOADS_AT_ONCE: usize = 64;
 
 /// The looks that were begun, one at a time.
 #[derive(Default)]
-pub(super) struct Looks {
+pub(super) struct RefreshGate {
     /// When the last one was begun. By both clocks: a process that was frozen must see that its copy is old.
     last: std::sync::Mutex<Option<Moment>>,
     begun: AtomicU64,
@@ -28,38 +28,38 @@ pub(super) struct Looks {
 }
 
 /// A look that is under way, until it is dropped.
-pub(super) struct Look {
-    _alone: OwnedMutexGuard<()>,
+pub(super) struct Refresh {
+    _lock: OwnedMutexGuard<()>,
 }
 
-impl Looks {
+impl RefreshGate {
     /// Keeps looks from beginning, and waits for the end of the one that is under way.
-    pub(super) async fn alone(&self) -> OwnedMutexGuard<()> {
+    pub(super) async fn lock(&self) -> OwnedMutexGuard<()> {
         self.under_way.clone().lock_owned().await
     }
 
     /// Begins a look if none is under way and the last one was begun that long ago. That counts even if the store failed,
     /// so that a dead store is not asked by every request.
-    pub(super) fn begin_if_due(&self, pause: Duration) -> Option<Look> {
+    pub(super) fn try_begin(&self, pause: Duration) -> Option<Refresh> {
         let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.is_some_and(|last| last.elapsed() < pause) {
             return None;
         }
-        let alone = self.under_way.clone().try_lock_owned().ok()?;
-        Some(self.begin(alone))
+        let lock = self.under_way.clone().try_lock_owned().ok()?;
+        Some(self.begin(lock))
     }
 
     /// Begins a look when no other is under way, unless one was begun meanwhile.
-    async fn begin_unless_begun(&self) -> Option<Look> {
+    async fn begin_unless_begun(&self) -> Option<Refresh> {
         let asked = self.begun.load(Ordering::Relaxed);
-        let alone = self.alone().await;
-        (self.begun.load(Ordering::Relaxed) == asked).then(|| self.begin(alone))
+        let lock = self.lock().await;
+        (self.begun.load(Ordering::Relaxed) == asked).then(|| self.begin(lock))
     }
 
-    fn begin(&self, alone: OwnedMutexGuard<()>) -> Look {
+    fn begin(&self, lock: OwnedMutexGuard<()>) -> Refresh {
         self.begun.fetch_add(1, Ordering::Relaxed);
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Moment::now());
-        Look { _alone: alone }
+        Refresh { _lock: lock }
     }
 }
 
@@ -71,14 +71,14 @@ impl Directory {
     /// # Errors
     /// The store's. What could be loaded is held all the same.
     pub async fn refresh(&self) -> Result<(), StoreError> {
-        match self.looks.begin_unless_begun().await {
-            Some(look) => self.look(look).await,
-            None if self.is_read() => Ok(()),
+        match self.refresh_gate.begin_unless_begun().await {
+            Some(refresh_now) => self.refresh_now(refresh_now).await,
+            None if self.index_loaded() => Ok(()),
             None => Err(StoreError::Unavailable("the index of queues could not be read".to_owned())),
         }
     }
 
-    pub(super) async fn look(&self, _under_way: Look) -> Result<(), StoreError> {
+    pub(super) async fn refresh_now(&self, _under_way: Refresh) -> Result<(), StoreError> {
         let index = self.store.queues().await?;
         let held = self.snapshot.load_full();
         let mut queues = held.queues.clone();
@@ -104,7 +104,7 @@ impl Directory {
             Err(error) => (Err(error), false),
         };
         if any_gone_or_changed || any_renewed {
-            self.hold(queues.into_values().collect());
+            self.replace_snapshot(queues.into_values().collect());
         }
         self.read.store(!unknown, Ordering::Relaxed);
         loaded
@@ -144,7 +144,7 @@ impl Directory {
                 Some(Ok((Err(error), id))) => {
                     warn!(queue = %id, %error, "this queue could not be loaded");
                     *unknown |= !queues.contains_key(&id);
-                    outcome = Err(worse(outcome, error));
+                    outcome = Err(prefer_unavailable(outcome, error));
                 }
                 Some(_) => {}
                 None => return outcome,
@@ -173,7 +173,7 @@ fn renew_tenants(queues: &mut HashMap<QueueId, Arc<Queue>>, tenants: &HashMap<Te
 }
 
 /// That the store is away says more than that a queue of it makes no sense: it may be another time.
-fn worse(outcome: Result<(), StoreError>, error: StoreError) -> StoreError {
+fn prefer_unavailable(outcome: Result<(), StoreError>, error: StoreError) -> StoreError {
     match outcome {
         Err(away @ StoreError::Unavailable(_)) => away,
         _ => error,

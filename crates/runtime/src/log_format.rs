@@ -10,14 +10,14 @@ use tracing_subscriber::registry::LookupSpan;
 use crate::request_log::RequestId;
 
 /// A format whose lines end with the name of the request that they were written in, if there is one.
-pub(crate) struct WithRequest<F> {
+pub(crate) struct RequestIdFormat<F> {
     format: F,
     /// What a line of this format ends with.
     end: &'static str,
     write: fn(&mut Writer<'_>, &RequestId) -> fmt::Result,
 }
 
-impl<F> WithRequest<F> {
+impl<F> RequestIdFormat<F> {
     pub(crate) fn text(format: F) -> Self {
         Self { format, end: "\n", write: |writer, id| writeln!(writer, " request_id={id}") }
     }
@@ -28,7 +28,7 @@ impl<F> WithRequest<F> {
     }
 }
 
-impl<S, N, F> FormatEvent<S, N> for WithRequest<F>
+impl<S, N, F> FormatEvent<S, N> for RequestIdFormat<F>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,

@@ -5,24 +5,24 @@ use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 
-use super::answer::{FunctionAnswer, base64_length, escaped_length};
-use super::event::Caller;
+use crate::event::EventSource;
+use crate::response::{FunctionResponse, base64_length, escaped_length};
 
 /// The largest answer that a load balancer takes from a function, as JSON: 1 MB.
-pub const LOAD_BALANCER_ANSWER_MAX: usize = 1 << 20;
+pub const LOAD_BALANCER_RESPONSE_MAX: usize = 1 << 20;
 /// The largest answer of any function, as JSON: 6 MB. That is what an HTTP API and a function URL pass on.
-pub const FUNCTION_ANSWER_MAX: usize = 6 << 20;
+pub const FUNCTION_RESPONSE_MAX: usize = 6 << 20;
 
 /// How much the caller of the function takes; stands among the extensions of a function's requests. A server that sends
 /// its answers itself has no such limit.
 #[derive(Debug, Clone, Copy)]
-pub struct AnswerLimit {
-    pub(super) caller: Caller,
+pub struct ResponseLimit {
+    pub(crate) caller: EventSource,
 }
 
 /// Why a response is no answer.
 #[derive(Debug, thiserror::Error)]
-pub enum NoAnswer {
+pub enum ResponseError {
     /// The response is larger than the caller takes.
     #[error("the answer is larger than {limit} bytes as JSON")]
     TooLarge {
@@ -36,13 +36,13 @@ pub enum NoAnswer {
     Broken(#[source] axum::Error),
 }
 
-impl AnswerLimit {
+impl ResponseLimit {
     /// The most bytes of an answer, head and body together, as JSON.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         match self.caller {
-            Caller::LoadBalancer { .. } => LOAD_BALANCER_ANSWER_MAX,
-            Caller::HttpApi => FUNCTION_ANSWER_MAX,
+            EventSource::LoadBalancer { .. } => LOAD_BALANCER_RESPONSE_MAX,
+            EventSource::HttpApi => FUNCTION_RESPONSE_MAX,
         }
     }
 
@@ -57,17 +57,17 @@ impl AnswerLimit {
     ///
     /// # Errors
     /// The response is too large, or its body broke off.
-    pub async fn collect(&self, response: Response) -> Result<Response<Bytes>, NoAnswer> {
+    pub async fn collect(&self, response: Response) -> Result<Response<Bytes>, ResponseError> {
         let (head, mut body) = response.into_parts();
-        let room = self.bytes().saturating_sub(FunctionAnswer::of(self.caller, &head).length());
+        let room = self.bytes().saturating_sub(FunctionResponse::of(self.caller, &head).length());
         let size = body.size_hint();
-        let too_large = || NoAnswer::TooLarge { limit: self.bytes(), announced: size.exact() };
+        let too_large = || ResponseError::TooLarge { limit: self.bytes(), announced: size.exact() };
         if size.lower() > room as u64 {
             return Err(too_large());
         }
         let mut collected = Collected::default();
         while let Some(frame) = body.frame().await {
-            let Ok(data) = frame.map_err(NoAnswer::Broken)?.into_data() else { continue };
+            let Ok(data) = frame.map_err(ResponseError::Broken)?.into_data() else { continue };
             collected.push(&data);
             if collected.encoded_length() > room {
                 return Err(too_large());

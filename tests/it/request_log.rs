@@ -83,7 +83,7 @@ fn of<'a>(lines: &'a [Value], name: &str) -> Vec<&'a str> {
 }
 
 #[tokio::test]
-async fn nobody_gets_a_line_a_request_who_did_not_ask_for_it() {
+async fn request_lines_are_off_by_default() {
     for levels in ["info", "debug", "info,request=off"] {
         let mut served = Served::logging(levels, "json").await;
         served.be_busy().await;
@@ -92,7 +92,7 @@ async fn nobody_gets_a_line_a_request_who_did_not_ask_for_it() {
 }
 
 #[tokio::test]
-async fn a_line_says_what_was_decided_and_how_long_it_took() {
+async fn request_lines_have_decision_and_duration() {
     let mut served = Served::logging("info,request=info", "json").await;
     let private = served.be_busy().await;
     let lines = served.lines().await;
@@ -127,14 +127,14 @@ async fn a_line_says_what_was_decided_and_how_long_it_took() {
 }
 
 #[tokio::test]
-async fn the_session_is_told_where_it_is_asked_for() {
+async fn sessions_are_logged_at_debug_level() {
     let mut served = Served::logging("warn,request=debug", "json").await;
     let session = served.be_busy().await.pop().unwrap();
     assert!(of(&served.lines().await, "session").contains(&session.as_str()));
 }
 
 #[tokio::test]
-async fn a_line_is_a_line_in_text_as_well() {
+async fn text_logs_have_one_line_per_request() {
     let mut served = Served::logging("info,request=info", "text").await;
     served.be_busy().await;
     served.program.terminate().await;
@@ -146,7 +146,7 @@ async fn a_line_is_a_line_in_text_as_well() {
 }
 
 #[tokio::test]
-async fn no_line_of_any_level_holds_what_is_private() {
+async fn logs_contain_no_private_data() {
     for (levels, format) in
         [("info,request=info", "json"), ("debug,request=debug", "text"), ("trace,request=trace", "json")]
     {
@@ -190,7 +190,7 @@ async fn busy_function(levels: &str) -> (Function, Vec<String>) {
 }
 
 #[tokio::test]
-async fn a_function_s_line_has_the_name_that_its_call_has() {
+async fn log_lines_have_the_invocation_id() {
     let (gate, _) = busy_function("info,request=info").await;
     let log = gate.log();
     let lines = request_lines(&log);
@@ -204,7 +204,7 @@ async fn a_function_s_line_has_the_name_that_its_call_has() {
 }
 
 #[tokio::test]
-async fn no_line_of_a_function_holds_what_is_private_at_any_level() {
+async fn function_logs_contain_no_private_data() {
     for levels in ["info,request=info", "trace,request=trace"] {
         let (gate, tickets) = busy_function(levels).await;
         let log = gate.log();
@@ -216,7 +216,7 @@ async fn no_line_of_a_function_holds_what_is_private_at_any_level() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_large_is_logged_with_its_path_and_without_its_query() {
+async fn an_oversized_response_is_logged_without_its_query() {
     let (redis, origin) = (Redis::start().await, Origin::start());
     open_queue(&redis, &origin.url(), &json!({ "quota": 9 })).await;
     let gate = gate(&redis, &[]).await;

@@ -193,7 +193,7 @@ impl Failing {
     }
 }
 
-async fn admitted_tickets_pass_and_others_see_that_their_place_is_safe(failure: Failure) {
+async fn store_failure_tickets_passes_admitted_tickets_only(failure: Failure) {
     let mut failing = Failing::open("tickets").await;
     let sessions = [0, 1, 2].map(|index| failing.waiting[index].clone());
     failing.fail(failure).await;
@@ -238,7 +238,7 @@ async fn open_lets_everyone_pass(failure: Failure) {
     assert_eq!(failing.order_of_admission().await, [0, 1, 2]);
 }
 
-async fn closed_lets_nobody_new_pass(failure: Failure) {
+async fn store_failure_closed_passes_nobody_new(failure: Failure) {
     let mut failing = Failing::open("closed").await;
     failing.fail(failure).await;
     let [mut inside, mut waiting, mut stranger] =
@@ -258,8 +258,8 @@ macro_rules! while_the_store_is {
             use super::Failure::$failure;
 
             #[tokio::test]
-            async fn admitted_tickets_pass_and_others_see_that_their_place_is_safe() {
-                super::admitted_tickets_pass_and_others_see_that_their_place_is_safe($failure).await;
+            async fn store_failure_tickets_passes_admitted_tickets_only() {
+                super::store_failure_tickets_passes_admitted_tickets_only($failure).await;
             }
 
             #[tokio::test]
@@ -268,8 +268,8 @@ macro_rules! while_the_store_is {
             }
 
             #[tokio::test]
-            async fn closed_lets_nobody_new_pass() {
-                super::closed_lets_nobody_new_pass($failure).await;
+            async fn store_failure_closed_passes_nobody_new() {
+                super::store_failure_closed_passes_nobody_new($failure).await;
             }
         })+
     };
@@ -282,7 +282,7 @@ while_the_store_is! {
 }
 
 #[tokio::test]
-async fn an_admitted_ticket_of_an_ended_epoch_is_no_way_in_while_the_store_is_away() {
+async fn old_epoch_tickets_do_not_pass_in_an_outage() {
     let mut failing = Failing::open("tickets").await;
     failing.gate.store().reset(&failing.queue.parse().unwrap()).await.unwrap();
     // The next request tells the gate of the reset.
@@ -293,7 +293,7 @@ async fn an_admitted_ticket_of_an_ended_epoch_is_no_way_in_while_the_store_is_aw
 }
 
 #[tokio::test]
-async fn an_admitted_ticket_is_good_for_active_ttl_while_the_store_is_away() {
+async fn admitted_tickets_pass_for_active_ttl_in_an_outage() {
     let failing = Failing::open_with("tickets", json!({ "active_ttl": 2 })).await;
     let mut inside = failing.inside.clone();
     inside.keepalive(&failing.queue).await;
@@ -305,7 +305,7 @@ async fn an_admitted_ticket_is_good_for_active_ttl_while_the_store_is_away() {
 }
 
 #[tokio::test]
-async fn who_leaves_while_the_store_is_away_is_told_that_it_did_not_happen() {
+async fn leave_fails_while_the_store_is_unavailable() {
     let failing = Failing::open("tickets").await;
     failing.fail(Failure::Stopped).await;
     let answer = failing.inside.clone().leave(&failing.queue).await;
@@ -315,7 +315,7 @@ async fn who_leaves_while_the_store_is_away_is_told_that_it_did_not_happen() {
 }
 
 #[tokio::test]
-async fn a_gate_that_starts_while_the_store_is_away_serves_once_it_is_there() {
+async fn a_gate_serves_once_the_store_is_available() {
     let redis = Redis::start().await;
     redis.kill();
     let store = crate::scene::over(&redis, STORE_TIMEOUT);

@@ -106,13 +106,13 @@ async fn proxy(gate: &Gate, info: &RequestInfo, visit: VisitResult, origin: &Ori
     };
     match buffer.wait(gate.proxy.forward(&target, reach, request, context)).await {
         Ok(response) => Answer::new(visit, Reply::Forwarded(response, buffer)),
-        Err(error) => failed(info, visit, error),
+        Err(error) => failed(info, visit, &error),
     }
 }
 
 /// The answer in place of an origin's response that cannot be forwarded. The visitor stays admitted.
-pub(crate) fn failed(info: &RequestInfo, mut visit: VisitResult, error: BufferError) -> Answer {
-    let error = match error {
+pub(crate) fn failed(info: &RequestInfo, mut visit: VisitResult, error: &BufferError) -> Answer {
+    let error = match *error {
         BufferError::Origin(error) => error,
         BufferError::TooLarge { limit, announced } => return too_large(info, visit, limit, announced),
     };

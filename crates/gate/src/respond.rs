@@ -101,7 +101,7 @@ pub(crate) async fn respond(gate: &Gate, info: &RequestInfo, answer: Answer) -> 
     let response = match buffer {
         Some(buffer) => match buffer.collect(response).await {
             Ok(response) => response,
-            Err(error) => return Box::pin(respond(gate, info, failed(info, visit, error))).await,
+            Err(error) => return Box::pin(respond(gate, info, failed(info, visit, &error))).await,
         },
         None => response,
     };
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_with_a_ticket_is_private_whatever_it_was() {
+    fn responses_with_tickets_are_private() {
         for (said, becomes) in [
             ("", "private"),
             ("public", "private"),
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_offered_to_shared_caches_only_by_its_own_words() {
+    fn shared_caching_must_be_explicit() {
         for (name, value, offered) in [
             ("cache-control", "max-age=60", true),
             ("cache-control", "public", true),

@@ -24,7 +24,7 @@ pub(crate) enum JoinPolicy {
     Never,
 }
 
-/// A visit that was result.
+/// The result of a visit.
 pub(crate) struct VisitResult {
     /// The queue, with the settings that were applied.
     pub(crate) queue: Arc<Queue>,
@@ -104,7 +104,7 @@ pub(crate) async fn visit(
     VisitResult { store_time, ..result }
 }
 
-/// QueryParams the store, within the time of the request, and reads the settings again if they have changed.
+/// Calls the store, and reloads the settings if they have changed.
 async fn visit_store(
     gate: &Gate,
     queue: &Arc<Queue>,
@@ -227,7 +227,7 @@ fn outcome_of(answer: &VisitAnswer, admitted: bool) -> Outcome {
     }
 }
 
-/// What holds while the store is away. Nothing is signed: the store has not info it.
+/// Applies `store_failure`. No ticket is signed, because the store did not confirm the session.
 fn store_failed(gate: &Gate, queue: &Arc<Queue>, ticket: Option<&Ticket>) -> VisitResult {
     let settings = &queue.settings;
     let now = gate.clock.now();

@@ -1,4 +1,4 @@
-//! Events as requests.
+//! Converts events to requests.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -18,7 +18,7 @@ const DEFAULT_STAGE: &str = "$default";
 /// In the host of every function URL.
 const FUNCTION_URL: &str = ".lambda-url.";
 
-/// What a function was called with, as it was written.
+/// The event of an invocation, in its original order.
 #[derive(Debug, Clone)]
 pub struct Event(Json);
 
@@ -28,7 +28,7 @@ impl<'de> Deserialize<'de> for Event {
     }
 }
 
-/// Who calls the function over HTTP: that decides the form of the answer, and how large it may be.
+/// The source of an HTTP event. It decides the form of the response and its maximum size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventSource {
     /// An Application Load Balancer; `multi_value` as the target group's `lambda.multi_value_headers.enabled` says.
@@ -37,7 +37,7 @@ pub(crate) enum EventSource {
     HttpApi,
 }
 
-/// An event that is no HTTP request.
+/// An event that is not an HTTP request.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0}: this function answers HTTP requests of a load balancer, a function URL or an HTTP API (payload format 2.0)"
@@ -51,7 +51,7 @@ impl std::fmt::Debug for UnsupportedEvent {
     }
 }
 
-/// A request of which this part can't be read.
+/// An HTTP event with this invalid part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InvalidEvent(pub(crate) &'static str);
 

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_keep_their_order_and_the_last_of_a_name_counts() {
+    fn json_members_keep_their_order() {
         let json: Json = serde_json::from_str(r#"{"b":1,"a":[true,null,-1.5],"b":"x","c":null}"#).unwrap();
         let names: Vec<&str> = json.members().unwrap().iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["b", "a", "b", "c"]);

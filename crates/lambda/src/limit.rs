@@ -1,4 +1,4 @@
-//! How much a function may answer: its whole answer, as JSON, has a limit that its caller sets.
+//! The maximum size of a function response: the complete JSON has a limit that depends on the event source.
 
 use axum::body::HttpBody as _;
 use axum::response::Response;
@@ -8,9 +8,9 @@ use http_body_util::BodyExt as _;
 use crate::event::EventSource;
 use crate::response::{FunctionResponse, base64_length, escaped_length};
 
-/// The largest answer that a load balancer takes from a function, as JSON: 1 MB.
+/// Maximum size of a response to a load balancer, as JSON: 1 MB.
 pub const LOAD_BALANCER_RESPONSE_MAX: usize = 1 << 20;
-/// The largest answer of any function, as JSON: 6 MB. That is what an HTTP API and a function URL pass on.
+/// Maximum size of any function response, as JSON: 6 MB. Applies to HTTP APIs and function URLs.
 pub const FUNCTION_RESPONSE_MAX: usize = 6 << 20;
 
 /// How much the caller of the function takes; stands among the extensions of a function's requests. A server that sends
@@ -20,24 +20,24 @@ pub struct ResponseLimit {
     pub(crate) caller: EventSource,
 }
 
-/// Why a response is no answer.
+/// Why a response cannot be returned.
 #[derive(Debug, thiserror::Error)]
 pub enum ResponseError {
-    /// The response is larger than the caller takes.
-    #[error("the answer is larger than {limit} bytes as JSON")]
+    /// The response exceeds the limit.
+    #[error("the response exceeds {limit} bytes as JSON")]
     TooLarge {
-        /// The most that the whole answer may be, in bytes.
+        /// The limit in bytes.
         limit: usize,
         /// The length of the body, where it was announced.
         announced: Option<u64>,
     },
-    /// The body broke off.
-    #[error("the answer broke off")]
+    /// The body was interrupted.
+    #[error("the response was interrupted")]
     Broken(#[source] axum::Error),
 }
 
 impl ResponseLimit {
-    /// The most bytes of an answer, head and body together, as JSON.
+    /// The limit of head and body together, as JSON, in bytes.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         match self.caller {
@@ -46,7 +46,7 @@ impl ResponseLimit {
         }
     }
 
-    /// The same in MiB, for people.
+    /// The limit in MiB.
     #[must_use]
     pub const fn mib(&self) -> u32 {
         (self.bytes() >> 20) as u32
@@ -77,7 +77,7 @@ impl ResponseLimit {
     }
 }
 
-/// A body as far as it is here, and how long it is in an answer at least.
+/// The body so far, and its minimum length in the response.
 #[derive(Default)]
 struct Collected {
     bytes: BytesMut,
@@ -103,7 +103,7 @@ impl Collected {
         }
     }
 
-    /// Text is written as it is, unless it is shorter as base64; what is none always is base64.
+    /// Text is written as it is unless base64 is shorter; other bodies are always base64.
     fn encoded_length(&self) -> usize {
         let base64 = base64_length(self.bytes.len());
         if self.is_binary { base64 } else { self.escaped.min(base64) }

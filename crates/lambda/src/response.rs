@@ -1,4 +1,4 @@
-//! Responses as the answers of a function.
+//! Converts responses to the JSON of a function response.
 
 use std::sync::Once;
 
@@ -18,7 +18,7 @@ use crate::event::EventSource;
 const DROPPED: [HeaderName; 7] =
     [CONNECTION, CONTENT_LENGTH, HeaderName::from_static("keep-alive"), TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
 
-/// An answer in the form that the caller of the function takes.
+/// A response in the form of its event source.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FunctionResponse {

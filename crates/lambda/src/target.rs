@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_stand_in_a_target_stays_byte_for_byte() {
+    fn valid_targets_are_unchanged() {
         for (path, query) in [
             ("/", ""),
             ("//a//b/", "a=%2B+%20&b=&c=="),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_is_encoded_and_begins_nothing_else() {
+    fn invalid_bytes_of_a_target_are_encoded() {
         assert_eq!(written("/a?b#c d`", "x#y z\""), "/a%3Fb%23c%20d%60?x%23y%20z%22");
         assert_eq!(written("/caf\u{e9}\u{7f}\r\n", ""), "/caf%C3%A9%7F%0D%0A");
         for path in ["a", "http://elsewhere/", "?a", "**"] {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_become_the_query_that_they_were() {
+    fn parameters_are_joined_to_the_original_query() {
         let query = |json: &str| query_of(&serde_json::from_str(json).unwrap());
         assert_eq!(query(r#"{"z":"%2B+%20","a":"","c":"="}"#).as_deref(), Some("z=%2B+%20&a=&c=="));
         assert_eq!(query(r#"{"b":["1","2"],"a":["3"]}"#).as_deref(), Some("b=1&b=2&a=3"));

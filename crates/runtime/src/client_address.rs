@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_sets_their_own_address() {
+    fn clients_cannot_forge_their_address() {
         assert_eq!(address(&["203.0.113.9"], 0).as_deref(), Some("192.0.2.1"));
         assert_eq!(address(&["10.0.0.1, 203.0.113.9"], 1).as_deref(), Some("203.0.113.9"));
         assert_eq!(address(&["10.0.0.1", "203.0.113.9, 198.51.100.2:443"], 2).as_deref(), Some("203.0.113.9"));

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_store_s_time_is_followed_though_the_machine_s_differs() {
+    fn the_clock_follows_the_store() {
         let clock = StoreClock::default();
         assert!(!clock.has_synced());
         let store = Micros(clock.now().0 + 3_600_000_000);

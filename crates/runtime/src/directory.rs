@@ -251,7 +251,7 @@ impl Directory {
                 return Ok(false);
             }
             PutOutcome::Stored(_) => {
-                warn!(queue = %id, "queue missing in the store; settings restored, recovering tickets")
+                warn!(queue = %id, "queue missing in the store; settings restored, recovering tickets");
             }
             PutOutcome::Conflict(_) => {}
         }

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_trace_is_a_trace_s_name_and_nothing_else() {
+    fn only_well_formed_trace_ids_are_logged() {
         let trace = |header: &str| {
             let mut headers = HeaderMap::new();
             headers.insert("x-amzn-trace-id", header.parse().unwrap());
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_requests_have_the_same_name() {
+    fn request_ids_are_unique() {
         let names = [RequestId::next().to_string(), RequestId::next().to_string()];
         assert_ne!(names[0], names[1]);
         assert_eq!(RequestId::given("a-b").to_string(), "a-b");

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_a_request_is_only_written_where_it_is_asked_for() {
+    fn request_lines_must_be_enabled() {
         for (asked, meant) in [
             ("info", "request=off,info"),
             ("warn,vestibule_gate=debug", "request=off,warn,vestibule_gate=debug"),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_that_are_none_are_named() {
+    fn invalid_levels_are_named() {
         for (levels, named) in [
             ("info,=", "="),
             ("info,vestibule_gate=loud", "vestibule_gate=loud"),

@@ -19,7 +19,7 @@ fn error_code(answer: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_visitor_sees_a_page_that_tries_again_until_the_store_is_there() {
+async fn the_unavailable_page_reloads_until_the_store_is_up() {
     let (redis, gate) = before_the_store().await;
     let page = call(&gate, &navigation("/tour?a=1")).await;
     assert_eq!(page["statusCode"], 200, "no error page of the gate's own");
@@ -38,7 +38,7 @@ async fn a_visitor_sees_a_page_that_tries_again_until_the_store_is_there() {
 }
 
 #[tokio::test]
-async fn whatever_is_no_page_is_told_when_to_ask_again() {
+async fn other_requests_get_retry_after() {
     let (_redis, gate) = before_the_store().await;
     for (method, path) in [
         ("GET", "/api"),
@@ -56,7 +56,7 @@ async fn whatever_is_no_page_is_told_when_to_ask_again() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_asks_is_told_to_let_nobody_through() {
+async fn a_check_returns_401_while_queues_are_not_loaded() {
     let (_redis, gate) = before_the_store().await;
     let asked = [("x-forwarded-host", "tickets.example.com"), ("x-forwarded-uri", "/tour"), ("accept", "text/html")];
     let answer = call(&gate, &event("GET", "/_vestibule/check", &asked)).await;
@@ -70,7 +70,7 @@ async fn a_proxy_that_asks_is_told_to_let_nobody_through() {
 }
 
 #[tokio::test]
-async fn health_says_that_the_store_is_away_and_own_files_are_served() {
+async fn health_is_503_and_assets_are_served_in_an_outage() {
     let (_redis, gate) = before_the_store().await;
     assert_eq!(call(&gate, &event("GET", "/_vestibule/health", &[])).await["statusCode"], 503);
     assert_eq!(call(&gate, &event("GET", "/_vestibule/queue.js", &[])).await["statusCode"], 200);
@@ -78,7 +78,7 @@ async fn health_says_that_the_store_is_away_and_own_files_are_served() {
 }
 
 #[tokio::test]
-async fn the_first_request_of_a_process_knows_the_queues() {
+async fn the_first_request_finds_its_queue() {
     let (redis, origin) = (Redis::start().await, Origin::start());
     open_queue(&redis, &origin.url(), &json!({})).await;
     for path in ["/_vestibule/theme/tour/none.svg", "/_vestibule/status", "/"] {

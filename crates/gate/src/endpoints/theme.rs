@@ -27,7 +27,7 @@ pub(crate) async fn asset(
 ) -> Result<Response, GateError> {
     let id: QueueId = queue.parse().map_err(|_| GateError::NotFound)?;
     let queue = find(&gate, &id).await?;
-    // A script of a theme is same-origin wherever it is result, so it is not result on another tenant's hosts.
+    // A script is same-origin on the host that serves it, so it is not served on hosts of other tenants.
     let is_own = |host: &str| queue.settings.hosts.iter().any(|pattern| pattern.matches(host));
     if !info.host.as_deref().is_some_and(is_own) {
         return Err(GateError::NotFound);

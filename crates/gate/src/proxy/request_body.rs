@@ -1,4 +1,4 @@
-//! The visitor's body on its way to the origin, and what its pace tells about who is waited for.
+//! The request body of a visitor, and its progress, which tells whether visitor or origin is slow.
 
 use std::{
     pin::Pin,
@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::error::{Failure, ProxyError};
 
-/// How an upload is getting on.
+/// The progress of an upload.
 #[derive(Debug)]
 pub(super) struct UploadProgress {
     started: Instant,
@@ -40,23 +40,23 @@ impl UploadProgress {
         self.progress_micros.store(self.started.elapsed().as_micros() as u64, Relaxed);
     }
 
-    /// When a chunk last went to the origin, or the request got its connection.
+    /// When a chunk was last sent to the origin, or the request got its connection.
     pub(super) fn last_progress(&self) -> Instant {
         self.started + Duration::from_micros(self.progress_micros.load(Relaxed))
     }
 
-    /// Whether the origin would take more than the visitor has sent so far.
+    /// Whether the origin waits for the visitor.
     pub(super) fn waits_for_visitor(&self) -> bool {
         self.waits_for_visitor.load(Relaxed)
     }
 
-    /// What the visitor did wrong.
+    /// The error of the visitor, if any.
     pub(super) fn failure(&self) -> Option<ProxyError> {
         self.failure.get().copied()
     }
 }
 
-/// A body that reports to an [`UploadProgress`] and keeps to a limit.
+/// A body that reports its progress and enforces a limit.
 #[derive(Debug)]
 pub(super) struct RequestBody {
     body: Body,
@@ -65,7 +65,7 @@ pub(super) struct RequestBody {
 }
 
 impl RequestBody {
-    /// Refuses at once what announces itself as too large.
+    /// Rejects a body at once if its announced length exceeds the limit.
     pub(super) fn new(body: Body, upload: Arc<UploadProgress>, limit: Option<u64>) -> Result<Self, Failure> {
         if limit.is_some_and(|limit| body.size_hint().lower() > limit) {
             return Err(Failure::new(ProxyError::TooLarge, "its announced length"));

@@ -1,4 +1,4 @@
-//! The origin's body on its way to the visitor.
+//! The response body of an origin.
 
 use std::{
     pin::Pin,
@@ -16,25 +16,25 @@ use super::{
     request_body::UploadProgress,
 };
 
-/// The origin's body broke off.
+/// The response body was truncated.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ResponseTruncated {
-    #[error("the origin fell silent within its answer")]
+    #[error("the origin stopped sending")]
     Silence,
-    #[error("the origin broke off its answer")]
+    #[error("the origin closed the connection")]
     Broken(#[source] hyper::Error),
 }
 
-/// What went wrong with an origin whose answer broke off with this error.
+/// The proxy error for a response that was truncated with this error.
 pub(crate) fn error_of_truncated(error: &(dyn std::error::Error + 'static)) -> ProxyError {
     let silent =
         |cause: &&(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(ResponseTruncated::Silence));
     if chain(error).any(|cause| silent(&cause)) { ProxyError::Timeout } else { ProxyError::BadAnswer }
 }
 
-/// A body that ends with an error once the origin has been silent for too long.
+/// A body that fails once the origin has been silent for too long.
 ///
-/// The clock runs only while somebody reads: a slow visitor is no fault of the origin. Nor is a slow upload.
+/// The timer runs only while the body is read: neither a slow visitor nor a slow upload is a fault of the origin.
 pub(super) struct ResponseBody {
     body: Incoming,
     upload: Arc<UploadProgress>,
@@ -66,7 +66,7 @@ impl ResponseBody {
 
     fn cut(&self, cut: ResponseTruncated) -> ResponseTruncated {
         let (origin, cause) = (&*self.origin, causes(&cut));
-        tracing::warn!(origin, cause, "the answer was cut short");
+        tracing::warn!(origin, cause, "the response was truncated");
         cut
     }
 }
@@ -92,7 +92,7 @@ impl Body for ResponseBody {
         self.body.is_end_stream()
     }
 
-    /// Says nothing of an empty body: a length of 0 would be written into answers to `HEAD` that have none.
+    /// Unknown for an empty body: a length of 0 would be added to responses to `HEAD`.
     fn size_hint(&self) -> SizeHint {
         let size = self.body.size_hint();
         if size.exact() == Some(0) { SizeHint::default() } else { size }

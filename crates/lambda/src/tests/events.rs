@@ -28,7 +28,7 @@ async fn arrived(json: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_load_balancer_s_request_is_the_request_that_it_got() {
+async fn load_balancer_events_become_the_original_request() {
     let mut event = load_balancer("/a%2Fb//c/", true);
     event["httpMethod"] = json!("POST");
     event["multiValueHeaders"]["cookie"] = json!(["a=1", "b=2"]);
@@ -50,7 +50,7 @@ async fn a_load_balancer_s_request_is_the_request_that_it_got() {
 }
 
 #[tokio::test]
-async fn a_target_group_with_single_values_works_as_well() {
+async fn single_value_target_groups_work() {
     let mut event = load_balancer("/", false);
     event["queryStringParameters"] = json!({ "a": "%2B", "b": "1" });
     let request = arrived(&event).await;
@@ -72,7 +72,7 @@ async fn a_body_in_base64_is_its_bytes() {
 }
 
 #[tokio::test]
-async fn an_http_api_s_request_has_its_cookies_and_its_query_as_they_were() {
+async fn http_api_cookies_and_query_are_unchanged() {
     let mut event = http_api("/tour", "b=%2B+%20&a&&c==");
     event["cookies"] = json!(["vestibule_tour=x.y.z", "a=1"]);
     let request = arrived(&event).await;
@@ -82,7 +82,7 @@ async fn an_http_api_s_request_has_its_cookies_and_its_query_as_they_were() {
 }
 
 #[tokio::test]
-async fn an_http_api_s_path_is_encoded_again_where_it_must_be() {
+async fn http_api_paths_are_encoded_again() {
     let target = async |path: &str| arrived(&http_api(path, "x=1")).await["target"].clone();
     assert_eq!(target("/a?b c#\u{e9}").await, "/a%3Fb%20c%23%C3%A9?x=1");
     assert_eq!(target("/100%").await, "/100%25?x=1");
@@ -92,7 +92,7 @@ async fn an_http_api_s_path_is_encoded_again_where_it_must_be() {
 }
 
 #[tokio::test]
-async fn a_named_stage_is_no_part_of_the_path() {
+async fn the_stage_is_removed_from_the_path() {
     let target = async |path: &str, stage: &str| {
         let mut event = http_api(path, "");
         event["requestContext"]["stage"] = json!(stage);
@@ -105,7 +105,7 @@ async fn a_named_stage_is_no_part_of_the_path() {
 }
 
 #[tokio::test]
-async fn the_way_of_an_http_api_s_request_ends_with_who_called() {
+async fn http_api_source_ip_ends_forwarded_for() {
     let way = async |forwarded: Option<&str>| {
         let mut event = http_api("/", "");
         event["headers"]["x-forwarded-for"] = json!(forwarded);
@@ -120,7 +120,7 @@ async fn the_way_of_an_http_api_s_request_ends_with_who_called() {
 }
 
 #[tokio::test]
-async fn a_host_that_no_header_names_is_that_of_the_api() {
+async fn the_host_defaults_to_the_domain_name() {
     let mut event = http_api("/", "");
     event["headers"] = json!({});
     assert_eq!(arrived(&event).await["headers"]["host"], json!(["tickets.example.com"]));

@@ -46,7 +46,7 @@ async fn largest(event: &Value, most: usize, byte: u8) -> (usize, usize) {
 }
 
 #[tokio::test]
-async fn the_whole_answer_as_json_counts_to_the_last_byte() {
+async fn the_limit_counts_the_complete_json() {
     for (event, limit) in
         [(load_balancer("/", true), LOAD_BALANCER_RESPONSE_MAX), (http_api("/", ""), FUNCTION_RESPONSE_MAX)]
     {
@@ -74,7 +74,7 @@ async fn headers_count_as_well() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_large_says_what_may_be() {
+async fn oversized_responses_state_the_limit() {
     let (function, _) = chunks(&[b'a'; 4096], 300);
     let answer = call(&function, &load_balancer("/", false)).await.unwrap();
     let error: Value = serde_json::from_str(answer["body"].as_str().unwrap()).unwrap();
@@ -85,7 +85,7 @@ async fn an_answer_that_is_too_large_says_what_may_be() {
 }
 
 #[tokio::test]
-async fn no_more_is_read_than_what_makes_it_too_large() {
+async fn oversized_bodies_are_read_up_to_the_limit() {
     let (text, read) = chunks(&[b'a'; 4096], usize::MAX);
     assert_eq!(length(&text, &load_balancer("/", true)).await.0, 502);
     assert_eq!(read.load(Ordering::Relaxed), LOAD_BALANCER_RESPONSE_MAX / 4096);
@@ -112,7 +112,7 @@ async fn letters_cut_between_two_chunks_are_letters() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_is_given_before_the_function_s_time_is_over() {
+async fn functions_respond_before_their_timeout() {
     let hanging = function(|_| std::future::pending());
     let started = tokio::time::Instant::now();
     let answer = hanging.call(event(&load_balancer("/", true)), invocation(Duration::from_secs(3))).await.unwrap();

@@ -8,7 +8,7 @@ fn fine() -> Function {
 }
 
 #[tokio::test]
-async fn an_event_that_is_no_request_is_named() {
+async fn unsupported_events_are_described() {
     for (foreign, named) in [
         (json!({}), "unknown kind"),
         (json!([]), "unknown kind"),
@@ -41,7 +41,7 @@ fn with(mut event: Value, pointer: &str, value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_request_of_which_a_part_can_not_be_read_is_answered_with_400() {
+async fn invalid_requests_get_400() {
     let (alb, api) = (|| load_balancer("/", true), || http_api("/", ""));
     for (event, part) in [
         (with(alb(), "/httpMethod", Value::Null), "method"),
@@ -76,7 +76,7 @@ async fn a_request_of_which_a_part_can_not_be_read_is_answered_with_400() {
 }
 
 #[tokio::test]
-async fn what_may_be_missing_may_be_missing() {
+async fn optional_members_may_be_missing() {
     let bare = json!({ "requestContext": { "elb": {} }, "httpMethod": "GET", "path": "/" });
     assert_eq!(call(&fine(), &bare).await.unwrap()["body"], "fine");
     let bare = json!({ "requestContext": { "http": { "method": "GET" } } });
@@ -84,7 +84,7 @@ async fn what_may_be_missing_may_be_missing() {
 }
 
 #[test]
-fn two_megabytes_of_junk_are_no_event() {
+fn large_invalid_json_is_rejected() {
     for junk in ["{".repeat(2 << 20), "[".repeat(2 << 20), "\u{1f600}".repeat(1 << 19), "\0".repeat(2 << 20)] {
         assert!(serde_json::from_str::<Event>(&junk).is_err());
     }
@@ -93,7 +93,7 @@ fn two_megabytes_of_junk_are_no_event() {
 }
 
 #[tokio::test]
-async fn a_malformed_event_does_not_stop_the_next_one() {
+async fn a_malformed_event_does_not_affect_the_next() {
     let function = fine();
     assert!(call(&function, &json!({})).await.is_err());
     assert_eq!(call(&function, &load_balancer("no/slash", true)).await.unwrap()["statusCode"], 400);

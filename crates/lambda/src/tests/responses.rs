@@ -24,7 +24,7 @@ fn three_cookies() -> Response {
 }
 
 #[tokio::test]
-async fn every_value_of_a_header_is_kept_for_a_target_group_with_several() {
+async fn multi_value_target_groups_get_every_header_value() {
     let answer = call(&always(three_cookies), &load_balancer("/", true)).await.unwrap();
     assert_eq!(answer["statusCode"], 302);
     assert_eq!(answer["statusDescription"], "302 Found");
@@ -36,7 +36,7 @@ async fn every_value_of_a_header_is_kept_for_a_target_group_with_several() {
 }
 
 #[tokio::test]
-async fn no_cookie_is_lost_for_a_target_group_with_single_values() {
+async fn single_value_target_groups_get_every_cookie() {
     let answer = call(&always(three_cookies), &load_balancer("/", false)).await.unwrap();
     assert_eq!(answer["multiValueHeaders"], Value::Null);
     let headers = answer["headers"].as_object().unwrap();
@@ -49,7 +49,7 @@ async fn no_cookie_is_lost_for_a_target_group_with_single_values() {
 }
 
 #[tokio::test]
-async fn many_cookies_have_as_many_spellings() {
+async fn several_cookies_have_distinct_names() {
     let many = always(|| {
         let response = (0..300).fold(HttpResponse::builder(), |response, n| response.header("set-cookie", n));
         response.body(Body::empty()).unwrap()
@@ -59,7 +59,7 @@ async fn many_cookies_have_as_many_spellings() {
 }
 
 #[tokio::test]
-async fn an_http_api_has_cookies_of_their_own() {
+async fn http_api_responses_have_a_cookie_list() {
     let answer = call(&always(three_cookies), &http_api("/", "")).await.unwrap();
     assert_eq!(answer["cookies"], json!(["basket=1; Path=/", "seen=2, 3", "vestibule_tour=ticket"]));
     assert_eq!(
@@ -74,7 +74,7 @@ fn body(bytes: &'static [u8]) -> Function {
 }
 
 #[tokio::test]
-async fn text_is_text_and_everything_else_is_base64() {
+async fn binary_bodies_are_base64() {
     let answer = call(&body("gr\u{fc}n \"\\\n\u{1f600}".as_bytes()), &load_balancer("/", true)).await.unwrap();
     assert_eq!((&answer["body"], &answer["isBase64Encoded"]), (&json!("gr\u{fc}n \"\\\n\u{1f600}"), &json!(false)));
     for bytes in [&[0x1f, 0x8b, 8, 0][..], b"\x89PNG\r\n\x1a\n", b"cut \xc3", b"\0\0\0\0\0\0\0\0\0\0"] {
@@ -87,7 +87,7 @@ async fn text_is_text_and_everything_else_is_base64() {
 }
 
 #[tokio::test]
-async fn what_speaks_of_a_connection_or_a_length_stays_behind() {
+async fn connection_headers_are_dropped_from_responses() {
     let chatty = always(|| {
         let names = ["connection", "keep-alive", "transfer-encoding", "upgrade", "te", "trailer", "content-length"];
         let response = names.iter().fold(HttpResponse::builder(), |response, name| response.header(*name, "1"));
@@ -107,7 +107,7 @@ async fn an_answer_to_head_has_no_body() {
 }
 
 #[tokio::test]
-async fn a_header_that_is_no_text_and_a_status_without_a_name_are_passed_on() {
+async fn odd_headers_and_statuses_are_forwarded() {
     let odd = always(|| {
         let value = http::HeaderValue::from_bytes(b"caf\xe9").unwrap();
         HttpResponse::builder().status(599).header("x-odd", value).body(Body::empty()).unwrap()

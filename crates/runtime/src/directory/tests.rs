@@ -34,7 +34,7 @@ async fn only_what_changed_is_loaded_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_changed_tenant_is_seen_by_the_next_look() {
+async fn a_refresh_loads_changed_tenants() {
     let keeper = Keeper::with_queues(2).await;
     let directory = keeper.directory();
     directory.refresh().await.unwrap();
@@ -47,7 +47,7 @@ async fn a_changed_tenant_is_seen_by_the_next_look() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queue_that_cannot_be_loaded_costs_none_of_the_others() {
+async fn a_corrupt_queue_does_not_hide_others() {
     let keeper = Keeper::with_queues(100).await;
     let directory = keeper.directory();
     keeper.break_queue(17, true);
@@ -63,7 +63,7 @@ async fn a_queue_that_cannot_be_loaded_costs_none_of_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_listed_queue_that_makes_no_sense_is_not_taken_for_none() {
+async fn a_corrupt_queue_is_not_treated_as_missing() {
     let keeper = Keeper::with_queues(2).await;
     keeper.corrupt.store(true, Ordering::Relaxed);
     keeper.break_queue(1, true);
@@ -101,7 +101,7 @@ async fn a_change_under_load_is_loaded_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_there_is_counts_as_known_once_the_store_has_said_so_or_the_start_has() {
+async fn index_is_loaded_after_start_or_first_read() {
     let keeper = Keeper::with_queues(1).await;
     keeper.go_away(true);
     let directory = keeper.directory();
@@ -119,7 +119,7 @@ async fn what_there_is_counts_as_known_once_the_store_has_said_so_or_the_start_h
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_that_come_together_share_one_look() {
+async fn concurrent_requests_share_a_refresh() {
     let keeper = Keeper::with_queues(3).await;
     let directory = keeper.directory();
     let requests: Vec<_> = (0..50)
@@ -138,7 +138,7 @@ async fn requests_that_come_together_share_one_look() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_visitor_who_goes_away_does_not_end_the_look_for_the_others() {
+async fn a_cancelled_request_does_not_cancel_the_refresh() {
     let keeper = Keeper::with_queues(3).await;
     let directory = keeper.directory();
     let _ = tokio::time::timeout(ANSWERS_AFTER / 2, directory.of_host(&host(1))).await;
@@ -147,7 +147,7 @@ async fn a_visitor_who_goes_away_does_not_end_the_look_for_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_is_away_is_not_asked_by_every_request() {
+async fn refreshes_are_rate_limited_in_an_outage() {
     let keeper = Keeper::with_queues(1).await;
     keeper.go_away(true);
     let directory = keeper.directory();
@@ -174,7 +174,7 @@ async fn a_store_that_is_away_is_not_asked_by_every_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_copy_that_is_old_is_renewed_beside_the_request() {
+async fn an_old_snapshot_is_refreshed_in_the_background() {
     let keeper = Keeper::with_queues(1).await;
     let directory = keeper.directory();
     assert_eq!(directory.of_host(&host(0)).await.len(), 1);

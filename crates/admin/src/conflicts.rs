@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use vestibule_core::settings::{FieldError, HostPattern, Rule, RuleAction, Settings, is_subdomain_of};
 use vestibule_core::{Message, Param};
-use vestibule_http::Queue;
+use vestibule_runtime::Queue;
 
 use crate::codes::Code;
 

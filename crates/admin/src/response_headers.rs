@@ -4,7 +4,7 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use vestibule_http::request_origin;
+use vestibule_runtime::request_origin;
 
 use crate::secret::random_hex;
 use crate::state::Admin;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tracing::warn;
 use vestibule_core::records::RecordStore;
 use vestibule_core::{Micros, QueueId, Store, StoreError};
-use vestibule_http::Directory;
+use vestibule_runtime::Directory;
 use vestibule_themes::Publisher;
 
 use crate::access::{PasswordHasher, RequireTotp};

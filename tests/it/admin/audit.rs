@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::office::{Office, PASSWORD, over_both_stores};
+use super::office::{Office, PASSWORD, memory_and_redis};
 
-over_both_stores! {
+memory_and_redis! {
     who_changed_what_is_told_from_what_to_what,
     every_change_leaves_an_entry_and_no_secret,
     the_log_is_searched_and_read_page_by_page,

@@ -4,9 +4,9 @@ use http::Method;
 use serde_json::json;
 use vestibule_tests::{GateUnderTest, Visitor};
 
-use super::office::{Office, over_both_stores, redis_store};
+use super::office::{Office, memory_and_redis, redis_store};
 
-over_both_stores! {
+memory_and_redis! {
     a_lever_is_in_force_on_the_next_visit,
     only_levers_are_levers,
     a_release_admits_and_a_large_one_says_first_what_it_does,

@@ -8,9 +8,9 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use vestibule_core::history::record_samples;
 
-use super::office::{Office, over_both_stores};
+use super::office::{Office, memory_and_redis};
 
-over_both_stores! {
+memory_and_redis! {
     a_queue_is_told_at_a_glance,
     all_queues_are_told_at_once_with_what_they_were,
     the_history_is_told_as_json_and_csv,

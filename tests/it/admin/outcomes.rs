@@ -11,9 +11,9 @@ use vestibule_core::{Clock, ManualClock, MemoryRecords, Micros, SessionId, Store
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{AdminUnderTest, Answer, Desk, Redis};
 
-use super::office::{Office, START, over_both_stores, queue};
+use super::office::{Office, START, memory_and_redis, queue};
 
-over_both_stores! {
+memory_and_redis! {
     repeated_release_with_same_key_admits_once,
     idempotency_key_is_not_reused_for_another_release,
 }

@@ -4,9 +4,9 @@ use http::Method;
 use serde_json::{Value, json};
 use vestibule_core::settings::Settings;
 
-use super::office::{Office, over_both_stores, queue};
+use super::office::{Office, memory_and_redis, queue};
 
-over_both_stores! {
+memory_and_redis! {
     a_queue_is_created_with_every_setting_and_read_back,
     a_queue_is_changed_by_a_merge_patch_over_its_revision,
     a_removed_queue_is_gone_once_that_is_confirmed,

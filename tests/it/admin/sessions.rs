@@ -6,9 +6,9 @@ use vestibule_core::SessionId;
 
 use vestibule_tests::{GateUnderTest, Visitor};
 
-use super::office::{Office, over_both_stores};
+use super::office::{Office, memory_and_redis};
 
-over_both_stores! {
+memory_and_redis! {
     a_session_is_found_by_its_id_and_by_the_code_that_its_visitor_reads_out,
     the_code_on_the_queue_page_leads_to_the_session,
     the_line_is_listed_page_by_page,

@@ -3,9 +3,9 @@
 use http::Method;
 use serde_json::json;
 
-use super::office::{Office, over_both_stores, queue};
+use super::office::{Office, memory_and_redis, queue};
 
-over_both_stores! {
+memory_and_redis! {
     what_was_exported_is_imported_elsewhere_as_it_was,
     a_plan_is_shown_and_nothing_is_written_until_it_is_confirmed,
     new_queues_are_confirmed_by_whoever_took_time_to_read,

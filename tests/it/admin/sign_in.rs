@@ -5,9 +5,9 @@ use serde_json::json;
 use vestibule_admin::NewOperator;
 use vestibule_core::records::DocumentKind;
 
-use super::office::{Office, PASSWORD, over_both_stores};
+use super::office::{Office, PASSWORD, memory_and_redis};
 
-over_both_stores! {
+memory_and_redis! {
     a_cookie_is_out_of_reach_of_scripts_and_other_sites,
     a_change_with_the_cookie_needs_a_header_that_no_other_site_can_send,
     a_wrong_password_is_slowed_down_and_said_no_more_of,

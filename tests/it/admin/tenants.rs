@@ -4,9 +4,9 @@ use http::Method;
 use serde_json::{Value, json};
 use vestibule_tests::Desk;
 
-use super::office::{Office, over_both_stores, queue};
+use super::office::{Office, memory_and_redis, queue};
 
-over_both_stores! {
+memory_and_redis! {
     a_tenant_is_created_read_changed_and_removed,
     a_tenant_with_queues_is_not_removed_and_says_why,
     wrong_and_unknown_fields_are_all_named,

@@ -9,11 +9,11 @@ use vestibule_admin::RequireTotp;
 use vestibule_core::records::DocumentKind;
 use vestibule_tests::{AdminUnderTest, Answer, Desk};
 
-use super::office::{Office, PASSWORD, over_both_stores};
+use super::office::{Office, PASSWORD, memory_and_redis};
 
 const ROOT_PASSWORD: &str = "correct horse battery";
 
-over_both_stores! {
+memory_and_redis! {
     totp_needs_the_password_and_a_first_code,
     sign_in_needs_a_code,
     code_signs_in_once,

@@ -20,7 +20,7 @@ use vestibule_admin::{AdminParts, NewOperator, bootstrap};
 use vestibule_core::records::RecordStore;
 use vestibule_core::settings::Document;
 use vestibule_core::{MemoryRecords, MemoryStore, Store, SystemClock};
-use vestibule_http::{Directory, LogFormat, ThemesConfig, init_telemetry, open_publisher, open_themes};
+use vestibule_runtime::{Directory, LogFormat, ThemesConfig, init_telemetry, open_publisher, open_themes};
 use vestibule_workload::{LoadTest, Observer, Target};
 
 use crate::admin::backoffice;

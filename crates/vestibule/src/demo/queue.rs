@@ -7,7 +7,7 @@ use serde_json::json;
 use vestibule_core::settings::{Document, parse_settings_document};
 use vestibule_core::{PassSigner, QueueId, Store, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
-use vestibule_http::{Directory, STORE_TIMEOUT};
+use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_themes::Themes;
 
 use super::shop::FREE_PATHS;

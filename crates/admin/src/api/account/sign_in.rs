@@ -9,7 +9,7 @@ use serde_json::Value;
 use tracing::warn;
 use utoipa::ToSchema;
 use vestibule_core::records::{EphemeralKey, EphemeralKind};
-use vestibule_http::request_origin;
+use vestibule_runtime::request_origin;
 
 use crate::access::{
     CODE_MAX, CodeKind, Operator, OperatorName, PASSWORD_MAX, SignIn, SignInMethod, SignInThrottle, set_cookie,

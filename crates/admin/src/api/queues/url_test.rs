@@ -11,7 +11,7 @@ use vestibule_core::settings::{
     normalise_host, rulings,
 };
 use vestibule_core::{Message, QueueId};
-use vestibule_http::Queue;
+use vestibule_runtime::Queue;
 
 use crate::access::Principal;
 use crate::body::{JsonBody, read};

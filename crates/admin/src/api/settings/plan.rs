@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 use vestibule_core::settings::{Document, FieldError, Settings, Tenant};
 use vestibule_core::{Message, QueueId};
-use vestibule_http::Queue;
+use vestibule_runtime::Queue;
 
 use crate::api::tenants::outside;
 use crate::codes::Code;

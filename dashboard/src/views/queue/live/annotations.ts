@@ -35,7 +35,7 @@ export function annotationsOf(entries: readonly AuditEvent[]): Annotation[] {
 }
 
 function textOf({ action, operator, via, changes, outcome }: AuditEvent): string {
-    const all = flattenChanges(changes)
+  const all = flattenChanges(changes)
   const fields = all.slice(0, FIELDS_MAX).map(({ field, from, to }) => `${fieldName(field)} ${written(from)} → ${written(to)}`)
   const what = fields.length > 0 ? fields.join(', ') + (all.length > FIELDS_MAX ? ', …' : '') : (te(`audit.changes.${action}`) ? t(`audit.changes.${action}`) : action)
   const doubt = outcome && outcome !== 'done' ? ` (${t(`audit.outcomes.${outcome}`)})` : ''

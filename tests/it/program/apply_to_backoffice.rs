@@ -98,7 +98,7 @@ async fn what_the_backoffice_refuses_is_told_and_nothing_is_written() {
     let weak = zoe.create("/tokens", weak).await["secret"].as_str().unwrap().to_owned();
     for (to, token, says) in [
         (at.as_str(), weak.as_str(), "this takes the role superuser"),
-        (at.as_str(), "nonsense", "this sign-in or token is good no more"),
+        (at.as_str(), "nonsense", "This sign-in or token is invalid"),
         (at.as_str(), "", "VESTIBULE_ADMIN_TOKEN is not set"),
         ("http://127.0.0.1:9", "nonsense", "the backoffice can't be reached"),
         ("http://admin.example.com", "nonsense", "--to takes https://admin.example.com"),
@@ -111,6 +111,6 @@ async fn what_the_backoffice_refuses_is_told_and_nothing_is_written() {
     desk.office.queue("a", "acme", json!({ "hosts": ["tickets.example.com"] })).await;
     let (status, said) = desk.apply(&["--yes"]).await;
     assert_eq!(status, 1, "{said}");
-    assert!(said.contains("the backoffice refused the file:\n  tour.hosts[0]: is never asked"), "{said}");
+    assert!(said.contains("the backoffice refused the file:\n  tour.hosts[0]: never applies"), "{said}");
     assert_eq!(desk.office.root().get("/queues/tour").await.status, 404);
 }

@@ -161,7 +161,7 @@ async fn invalid_theme_is_rejected_with_file_and_line() {
     for (files, wrong) in [
         (upload(&[("queue.html", "{{ script_tags }}\n{{ positon }}")]), "queue.html:2: "),
         (upload(&[("queue.html", "{{ script_tags }}"), ("closed.html", "\n\n{% if %}")]), "closed.html:3: "),
-        (upload(&[("queue.html", "no script")]), "queue.html: leaves out {{ script_tags }}"),
+        (upload(&[("queue.html", "no script")]), "queue.html: must contain {{ script_tags }}"),
         (upload(&[("queue.html", "{{ script_tags }}"), ("../evil.css", "x")]), "../evil.css: takes templates"),
         (upload(&[("page.php", "x")]), "page.php: takes templates"),
         (upload(&[]), ".: takes at least one file"),
@@ -172,11 +172,11 @@ async fn invalid_theme_is_rejected_with_file_and_line() {
     }
     let large = "x".repeat(256 * 1024 + 1);
     let refused = studio.zoe.post(VERSIONS, upload(&[("queue.html", &large)])).await;
-    assert_eq!(refused.wrong_fields(), ["queue.html: takes at most 262144 bytes"]);
+    assert_eq!(refused.wrong_fields(), ["queue.html: must be at most 262144 bytes"]);
     let twice = upload(&[("queue.html", "a"), ("queue.html", "b")]);
     assert_eq!(studio.zoe.post(VERSIONS, twice).await.wrong_fields(), ["files[1].path: is there twice"]);
     let no_base64 = json!({ "files": [{ "path": "queue.html", "base64": "?" }] });
-    assert!(studio.zoe.post(VERSIONS, no_base64).await.wrong_fields()[0].starts_with("files[0].base64: takes base64"));
+    assert!(studio.zoe.post(VERSIONS, no_base64).await.wrong_fields()[0].starts_with("files[0].base64: must be base64"));
     assert_eq!(send_zip(&mut studio.zoe, VERSIONS, b"no archive".to_vec()).await.code(), "invalid_body");
     let tar = Request::post(format!("/api/v1{VERSIONS}")).header("content-type", "application/x-tar");
     let refused = studio.zoe.visitor().request(tar, "x").await;

@@ -162,9 +162,9 @@ async fn invalid_theme_is_rejected_with_file_and_line() {
         (upload(&[("queue.html", "{{ script_tags }}\n{{ positon }}")]), "queue.html:2: "),
         (upload(&[("queue.html", "{{ script_tags }}"), ("closed.html", "\n\n{% if %}")]), "closed.html:3: "),
         (upload(&[("queue.html", "no script")]), "queue.html: must contain {{ script_tags }}"),
-        (upload(&[("queue.html", "{{ script_tags }}"), ("../evil.css", "x")]), "../evil.css: takes templates"),
-        (upload(&[("page.php", "x")]), "page.php: takes templates"),
-        (upload(&[]), ".: takes at least one file"),
+        (upload(&[("queue.html", "{{ script_tags }}"), ("../evil.css", "x")]), "../evil.css: is not a theme file"),
+        (upload(&[("page.php", "x")]), "page.php: is not a theme file"),
+        (upload(&[]), ".: must have at least one file"),
     ] {
         let refused = studio.zoe.post(VERSIONS, files).await;
         assert_eq!((refused.status.as_u16(), refused.code()), (422, "theme_invalid".to_owned()), "{}", refused.text());
@@ -174,7 +174,7 @@ async fn invalid_theme_is_rejected_with_file_and_line() {
     let refused = studio.zoe.post(VERSIONS, upload(&[("queue.html", &large)])).await;
     assert_eq!(refused.wrong_fields(), ["queue.html: must be at most 262144 bytes"]);
     let twice = upload(&[("queue.html", "a"), ("queue.html", "b")]);
-    assert_eq!(studio.zoe.post(VERSIONS, twice).await.wrong_fields(), ["files[1].path: is there twice"]);
+    assert_eq!(studio.zoe.post(VERSIONS, twice).await.wrong_fields(), ["files[1].path: is given twice"]);
     let no_base64 = json!({ "files": [{ "path": "queue.html", "base64": "?" }] });
     assert!(studio.zoe.post(VERSIONS, no_base64).await.wrong_fields()[0].starts_with("files[0].base64: must be base64"));
     assert_eq!(send_zip(&mut studio.zoe, VERSIONS, b"no archive".to_vec()).await.code(), "invalid_body");

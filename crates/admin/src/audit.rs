@@ -252,10 +252,10 @@ async fn beside(
     let verb = match (before.is_null(), after.is_null()) {
         (true, _) => "create",
         (false, true) => "remove",
-        (false, false) => "change",
+        (false, false) => "update",
     };
     let changes = if after.is_null() { Vec::new() } else { differences(before, after) };
-    if verb == "change" && changes.is_empty() {
+    if verb == "update" && changes.is_empty() {
         return;
     }
     let changes = changes.into_iter().map(cut).collect();

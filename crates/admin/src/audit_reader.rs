@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn id_of_an_event_is_read_as_it_is_written() {
+    fn audit_event_id_round_trips() {
         for text in ["1700000000000-3", "1700000000000-3~", "1700000000000-3@acme"] {
             assert_eq!(text.parse::<AuditId>().unwrap().to_string(), text);
         }

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_would_never_be_asked_is_refused_whichever_comes_first() {
+    fn shadowed_queue_is_rejected_in_either_order() {
         let (none, shop) = (json!([]), json!([{ "action": "queue", "path": "/shop/**" }]));
         let late = queue("b", "acme", &["x.example"], &shop);
         let first = queue("a", "acme", &["x.example"], &none);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_another_queue_has_to_the_letter_is_refused() {
+    fn repeated_rule_of_another_queue_is_rejected() {
         let rule = |path: &str| json!([{ "action": "queue", "path": path }]);
         let (one, two) = (queue("a", "acme", &["x.example"], &rule("/shop/**")), rule("/shop/**"));
         assert_eq!(told(&queue("b", "acme", &["x.example"], &two), one.clone(), false).len(), 1);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_takes_a_host_of_another_tenant() {
+    fn host_of_another_tenant_is_rejected() {
         let none = json!([]);
         for (mine, theirs, taken) in [
             ("x.example", "x.example", true),

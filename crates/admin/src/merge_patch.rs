@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_patch_is_laid_over_a_document_as_rfc_7396_says() {
+    fn merge_patch_follows_rfc_7396() {
         for (document, patch, result) in [
             (json!({"a":"b"}), json!({"a":"c"}), json!({"a":"c"})),
             (json!({"a":"b"}), json!({"b":"c"}), json!({"a":"b","b":"c"})),

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_phrase_has_a_code_of_its_own_that_the_document_names() {
+    fn every_text_has_a_unique_documented_code() {
         let document: Value = serde_json::from_str(&crate::openapi::openapi_json()).unwrap();
         let known = &document["components"]["schemas"]["ErrorCode"];
         let mut seen = BTreeSet::new();

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_keeps_the_id_it_came_with_if_that_is_plain() {
+    fn valid_request_id_is_kept() {
         assert_eq!(id(REQUEST_ID, "a1-b2"), "a1-b2");
         assert_eq!(
             id(TRACE_ID, "Root=1-67891233-abcdef012345678912345678"),

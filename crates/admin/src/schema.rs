@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_document_names_every_setting_and_no_other() {
+    fn queue_schema_lists_exactly_all_settings() {
         let value = Settings::from_value(&json!({
             "id": "a", "tenant": "a", "hosts": ["x.example"], "quota": 1, "handover": { "kind": "check" },
         }))
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_document_lets_through_and_what_it_stops_is_what_the_settings_say() {
+    fn queue_schema_bounds_match_validation() {
         let base = json!({
             "id": "a", "tenant": "a", "hosts": ["x.example"], "quota": 1, "handover": { "kind": "check" },
             "claim_ttl": 1200, "waiting_ttl": 3600, "hold_ttl": 3600,

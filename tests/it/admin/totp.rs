@@ -22,7 +22,7 @@ memory_and_redis! {
     totp_ends_sign_ins_with_the_password_alone,
     totp_is_turned_off_with_the_password,
     superuser_removes_totp_with_the_password,
-    required_totp_is_all_that_can_be_done_first,
+    required_totp_must_be_set_up_first,
     replaced_operator_has_no_totp,
 }
 
@@ -205,7 +205,7 @@ async fn superuser_removes_totp_with_the_password(office: Office) {
     assert_eq!((&entry["operator"], &entry["subject"]), (&json!("root"), &json!("zoe")), "{entry}");
 }
 
-async fn required_totp_is_all_that_can_be_done_first(office: Office) {
+async fn required_totp_must_be_set_up_first(office: Office) {
     office.tenant("acme").await;
     let mut root = office.root();
     let token = root.create("/tokens", json!({ "name": "script", "role": "superuser", "expires_in": 600 })).await;

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_password_is_known_by_its_hash() {
+    async fn password_matches_its_hash() {
         let passwords = PasswordHasher::default();
         let hash = passwords.hash("correct horse battery").await.unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_long_enough_and_not_too_long() {
+    fn password_length_is_limited() {
         assert!(is_password("twelve chars") && is_password(&"x".repeat(256)));
         assert!(!is_password("eleven char") && !is_password(&"x".repeat(257)));
     }

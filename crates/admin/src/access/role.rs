@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_never_may_more_than_its_owner() {
+    fn token_never_exceeds_its_owner() {
         let owner = scope(Role::Operator, &["acme", "blue"]);
         let (role, tenants) = scope(Role::Superuser, &[]).within(&owner);
         assert_eq!((role, tenants), (Role::Operator, owner.tenants()));

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn attempts_past_the_free_ones_take_longer_and_longer() {
+    async fn delay_grows_after_the_free_attempts() {
         let bench = Bench::new();
         for _ in 0..5 {
             assert_eq!(bench.attempt("zoe", "192.0.2.1").await, Ok(()));
@@ -206,14 +206,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_many_at_once_only_the_free_ones_and_one_more_are_taken() {
+    async fn concurrent_attempts_are_limited() {
         let bench = Bench::new();
         let attempts = futures_util::future::join_all((0..50).map(|_| bench.attempt("zoe", "192.0.2.1"))).await;
         assert_eq!(attempts.iter().filter(|attempt| attempt.is_ok()).count(), 6);
     }
 
     #[tokio::test]
-    async fn strangers_do_not_keep_a_name_out_where_it_signed_in_before() {
+    async fn failed_attempts_do_not_block_known_addresses() {
         let bench = Bench::new();
         throttle("zoe", "192.0.2.1").succeeded(&bench.records).await.unwrap();
         for stranger in 0..21 {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_address_can_t_try_name_after_name() {
+    async fn one_address_cannot_try_many_names() {
         let bench = Bench::new();
         for name in 0..31 {
             assert_eq!(bench.attempt(&format!("name-{name}"), "192.0.2.1").await, Ok(()));

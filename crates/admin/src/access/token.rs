@@ -115,7 +115,7 @@ mod tests {
     use crate::access::Role;
 
     #[tokio::test]
-    async fn a_token_is_found_by_the_whole_of_it_only() {
+    async fn token_is_found_by_its_full_text_only() {
         let records = MemoryRecords::new(SystemClock::new());
         let scope = Scope { role: Role::Viewer, tenants: vec!["acme".parse().unwrap()] };
         let times = (Micros(1), Micros(2));

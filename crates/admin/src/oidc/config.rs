@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_is_reached_in_the_open_on_this_machine_only() {
+    fn plain_http_provider_must_be_on_loopback() {
         let config = |issuer: &str, admin_url: &str| {
             let made = ProviderConfig::of(&texts(issuer, admin_url));
             made.map(|made| made.unwrap().redirect.to_string()).map_err(|error| error.to_string())
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_provider_lacks_is_named() {
+    fn missing_oidc_variable_is_named() {
         let whole = texts("https://id.example.com", "https://admin.example.com");
         let refused = |texts: ProviderTexts| ProviderConfig::of(&texts).err().unwrap().to_string();
         assert!(ProviderConfig::of(&ProviderTexts { issuer: String::new(), ..whole.clone() }).unwrap().is_none());

@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_nobody_verified_names_nobody() {
+    fn unverified_email_matches_no_operator() {
         let named = |told, verified| email(told, verified).map(|found| found.name.map(|name| name.to_string()));
         assert_eq!(named(Some("Zoe@Example.com"), Some(true)).unwrap().as_deref(), Some("zoe@example.com"));
         for (told, verified) in

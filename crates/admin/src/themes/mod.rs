@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_theme_belongs_to_the_tenant_that_its_name_begins_with() {
+    fn theme_belongs_to_the_tenant_of_its_prefix() {
         let tenants = tenants();
         for (theme, expected) in [
             ("acme", Some("acme")),
@@ -178,7 +178,7 @@ mod tests {
         }
     }
     #[test]
-    fn a_queue_has_a_theme_of_its_own_tenant_or_the_default() {
+    fn queue_uses_a_theme_of_its_tenant_or_the_default() {
         for (tenant, theme, operator, superuser) in [
             ("acme", "acme-summer", true, true),
             ("acme", "default", true, true),

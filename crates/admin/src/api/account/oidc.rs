@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_document_names_every_word_that_says_why_not() {
+    fn openapi_lists_every_oidc_error_code() {
         let document: serde_json::Value = serde_json::from_str(&crate::openapi::openapi_json()).unwrap();
         let paths = ["/api/v1/sign-in/oidc", "/api/v1/sign-in/oidc/callback"];
         let told = paths.map(|path| document["paths"][path]["get"]["responses"]["303"]["description"].to_string());

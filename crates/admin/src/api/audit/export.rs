@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_of_csv_is_neither_broken_nor_a_formula() {
+    fn csv_fields_are_quoted_and_not_formulas() {
         assert_eq!(quoted("a \"b\", c"), "\"a \"\"b\"\", c\"");
         assert_eq!(quoted("=1+1"), "\"'=1+1\"");
     }

@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_taken_apart_as_a_browser_would() {
+    fn url_is_parsed_like_a_browser() {
         for (url, host, path) in [
             ("https://Tickets.example.com:8443/Shop?x=/y#z", "tickets.example.com", "/Shop"),
             ("tickets.example.com", "tickets.example.com", "/"),

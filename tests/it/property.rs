@@ -63,11 +63,11 @@ async fn hold(times: u64, other: impl AsyncFn() -> Option<Bench>) {
 }
 
 #[tokio::test]
-async fn the_rules_hold_after_every_step() {
+async fn rules_hold_after_every_step() {
     hold(MORE_OF_THE_RULES_ALONE, async || None).await;
 }
 
 #[tokio::test]
-async fn redis_answers_as_the_rules_do() {
+async fn redis_matches_the_reference_rules() {
     hold(1, async || Some(Bench::redis().await)).await;
 }

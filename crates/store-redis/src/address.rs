@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_every_form_of_redis() {
+    fn parses_every_redis_address_form() {
         for url in [
             "redis://127.0.0.1",
             "redis://user:secret@redis.example.com:6380/2",
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_address_says_what_it_takes_and_no_password() {
+    fn address_error_describes_the_format_without_password() {
         for url in [
             "",
             "127.0.0.1:6379",

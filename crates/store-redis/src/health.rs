@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn one_slow_answer_among_others_shows_nothing() {
+    async fn one_slow_reply_does_not_open_the_circuit() {
         let health = Health::new(1);
         let (slow, quick) = (health.attempt(0, Instant::now()).unwrap(), health.attempt(0, Instant::now()).unwrap());
         advance(Duration::from_millis(100)).await;
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn few_try_where_nothing_succeeds_until_one_does() {
+    async fn few_attempts_are_made_until_one_succeeds() {
         let health = Health::new(2);
         let attempt = health.attempt(0, Instant::now()).unwrap();
         advance(Duration::from_millis(250)).await;
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_part_that_stays_away_keeps_no_other_from_being_tried() {
+    async fn failed_part_does_not_block_other_parts() {
         let health = Health::new(2);
         let attempts = [0, 1].map(|part| health.attempt(part, Instant::now()).unwrap());
         advance(Duration::from_millis(250)).await;

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_of_keys_stay_as_they_are() {
+    fn key_names_are_stable() {
         let queue: QueueId = "acme-tour".parse().unwrap();
         let names = Keys::of(&queue).all().map(|key| key.into_string().unwrap());
         assert_eq!(

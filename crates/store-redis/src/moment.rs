@@ -39,7 +39,7 @@ mod tests {
     const HOUR: Duration = Duration::from_hours(1);
 
     #[tokio::test(start_paused = true)]
-    async fn what_either_clock_saw_has_passed() {
+    async fn elapsed_time_is_the_larger_of_both_clocks() {
         let now = Moment::now();
         assert!(now.elapsed() < HOUR);
         assert!(

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_of_the_system_is_trusted_and_its_list_is_read_once() {
+    fn system_authority_is_trusted_and_read_once() {
         static READ: AtomicUsize = AtomicUsize::new(0);
         let verifier = verifier(|| {
             READ.fetch_add(1, Ordering::Relaxed);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_that_nobody_knows_is_not_trusted() {
+    fn unknown_authority_is_not_trusted() {
         for load in [RootCertStore::empty, built_in_roots] {
             let error = verify(&verifier(load), &certificate_for("redis.example.com")).unwrap_err();
             assert!(matches!(error, Error::InvalidCertificate(CertificateError::UnknownIssuer)), "{error}");
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_authorities_of_amazon_are_built_in() {
+    fn amazon_authorities_are_built_in() {
         let roots = built_in_roots();
         for name in ["Amazon Root CA 1", "Amazon Root CA 3", "Starfield Services Root Certificate Authority - G2"] {
             let known = roots

@@ -6,7 +6,7 @@ use vestibule_core::{PutMode, PutOutcome, SessionId, StoreError};
 
 use crate::room::{Bench, random_queue, sessions};
 
-pub(super) async fn rule_09_open_admits_while_there_are_places(bench: &Bench) {
+pub(super) async fn rule_09_open_admits_while_slots_are_free(bench: &Bench) {
     let room = bench.open(json!({ "quota": 2, "mode": "open" })).await;
     let answers = [room.visit_as(SessionId::random()).await, room.visit_as(SessionId::random()).await];
     for answer in answers {
@@ -28,7 +28,7 @@ pub(super) async fn rule_09_bypass_stores_nothing(bench: &Bench) {
     assert_eq!(room.stats().await, before);
 }
 
-pub(super) async fn rule_09_after_a_bypass_the_line_stands_as_before(bench: &Bench) {
+pub(super) async fn rule_09_line_is_unchanged_after_bypass(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let guests = room.arrivals(3).await;
     room.change(|settings| settings.line.mode = Mode::Bypass).await;
@@ -37,7 +37,7 @@ pub(super) async fn rule_09_after_a_bypass_the_line_stands_as_before(bench: &Ben
     assert_eq!(room.line().await, sessions(&guests));
 }
 
-pub(super) async fn rule_09_paused_lets_people_join_and_nobody_in(bench: &Bench) {
+pub(super) async fn rule_09_paused_accepts_joins_without_admission(bench: &Bench) {
     let room = bench.open(json!({ "quota": 2 })).await;
     let inside = room.arrive().await;
     room.change(|settings| settings.line.mode = Mode::Paused).await;
@@ -49,7 +49,7 @@ pub(super) async fn rule_09_paused_lets_people_join_and_nobody_in(bench: &Bench)
     assert_eq!(room.line().await, [waiting[2].session]);
 }
 
-pub(super) async fn rule_09_closed_lets_nobody_join_and_who_is_in_stays(bench: &Bench) {
+pub(super) async fn rule_09_closed_rejects_joins_and_keeps_active_sessions(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(2).await;
     room.change(|settings| settings.line.mode = Mode::Closed).await;
@@ -63,7 +63,7 @@ pub(super) async fn rule_09_closed_lets_nobody_join_and_who_is_in_stays(bench: &
     assert_eq!(room.counts().await, (1, 0), "nobody is let in, and the line stands");
 }
 
-pub(super) async fn rule_09_draining_lets_nobody_join_and_those_who_wait_in_by_order(bench: &Bench) {
+pub(super) async fn rule_09_draining_rejects_joins_and_admits_in_order(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guests = room.arrivals(3).await;
     room.change(|settings| settings.line.mode = Mode::Draining).await;
@@ -77,7 +77,7 @@ pub(super) async fn rule_09_draining_lets_nobody_join_and_those_who_wait_in_by_o
     assert_eq!((answer.place, answer.waiting, answer.active), (None, 0, 2), "places are free, and newcomers stay out");
 }
 
-pub(super) async fn rule_09_draining_takes_back_who_was_away(bench: &Bench) {
+pub(super) async fn rule_09_draining_restores_absent_visitors(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let inside = room.arrive().await;
     let (mut away, waiting) = (room.arrive().await, room.arrive().await);
@@ -89,7 +89,7 @@ pub(super) async fn rule_09_draining_takes_back_who_was_away(bench: &Bench) {
     assert!(room.is_in(&away).await);
 }
 
-pub(super) async fn rule_09_a_drained_queue_closes_once_no_ticket_holds_a_place(bench: &Bench) {
+pub(super) async fn rule_09_drained_queue_closes_after_tickets_expire(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "hold_ttl": 100, "active_ttl": 1000 })).await;
     let mut inside = room.arrive().await;
     let gone = room.arrive().await;
@@ -114,7 +114,7 @@ pub(super) async fn rule_09_a_drained_queue_closes_once_no_ticket_holds_a_place(
     assert!(room.is_in(&inside).await, "who is in stays");
 }
 
-pub(super) async fn rule_09_who_comes_back_to_a_drained_queue_keeps_it_from_closing(bench: &Bench) {
+pub(super) async fn rule_09_return_to_a_drained_queue_delays_closing(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0, "hold_ttl": 100 })).await;
     let mut guest = room.arrive().await;
     room.change(|settings| settings.line.mode = Mode::Draining).await;
@@ -135,7 +135,7 @@ pub(super) async fn rule_09_who_comes_back_to_a_drained_queue_keeps_it_from_clos
     assert_eq!(room.settings().await.line.mode, Mode::Draining, "somebody waits");
 }
 
-pub(super) async fn rule_09_a_drain_that_was_called_off_begins_anew(bench: &Bench) {
+pub(super) async fn rule_09_canceled_drain_starts_over(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "hold_ttl": 100 })).await;
     room.change(|settings| settings.line.mode = Mode::Draining).await;
     room.purge().await;
@@ -156,7 +156,7 @@ pub(super) async fn rule_09_a_drain_that_was_called_off_begins_anew(bench: &Benc
     assert_eq!(room.settings().await.line.revision, 5, "written once");
 }
 
-pub(super) async fn rule_09_a_queue_that_lost_its_state_while_it_drained_waits_for_its_tickets(bench: &Bench) {
+pub(super) async fn rule_09_draining_queue_in_recovery_waits_for_tickets(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0, "hold_ttl": 100 })).await;
     let mut guest = room.arrive().await;
     room.change(|settings| settings.line.mode = Mode::Draining).await;
@@ -170,7 +170,7 @@ pub(super) async fn rule_09_a_queue_that_lost_its_state_while_it_drained_waits_f
     assert!(room.is_in(&guest).await);
 }
 
-pub(super) async fn rule_10_a_release_ignores_quota_rate_and_pause(bench: &Bench) {
+pub(super) async fn rule_10_release_ignores_quota_rate_and_pause(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0, "admissions_per_minute": 1, "mode": "paused" })).await;
     let guests = room.arrivals(6).await;
     assert_eq!(room.release(4).await, 4);
@@ -181,7 +181,7 @@ pub(super) async fn rule_10_a_release_ignores_quota_rate_and_pause(bench: &Bench
     assert_eq!(room.stats().await.counters, Counters { joined: 6, confirmed: 6, released: 6, ..Counters::default() });
 }
 
-pub(super) async fn rule_10_a_release_costs_the_rate_nothing(bench: &Bench) {
+pub(super) async fn rule_10_release_does_not_consume_the_rate(bench: &Bench) {
     let room = bench.open(json!({ "quota": 99, "admissions_per_minute": 60, "mode": "paused" })).await;
     room.arrivals(4).await;
     assert_eq!(room.release(2).await, 2);
@@ -189,7 +189,7 @@ pub(super) async fn rule_10_a_release_costs_the_rate_nothing(bench: &Bench) {
     assert_eq!(room.counts().await, (1, 3));
 }
 
-pub(super) async fn rule_10_a_release_skips_the_lapsed(bench: &Bench) {
+pub(super) async fn rule_10_release_skips_expired_sessions(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     room.joiners(50).await;
     let mut present = room.arrivals(3).await;
@@ -209,7 +209,7 @@ pub(super) async fn rule_10_one_release_admits_at_most_500(bench: &Bench) {
     assert_eq!(room.counts().await, (3, RELEASE_BATCH as u64));
 }
 
-pub(super) async fn rule_10_after_a_release_the_quota_holds_again(bench: &Bench) {
+pub(super) async fn rule_10_quota_applies_again_after_a_release(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guests = room.arrivals(5).await;
     assert_eq!(room.release(2).await, 2);
@@ -220,7 +220,7 @@ pub(super) async fn rule_10_after_a_release_the_quota_holds_again(bench: &Bench)
     }
 }
 
-pub(super) async fn rule_10_an_operator_admits_one_whatever_quota_rate_pause_or_order_say(bench: &Bench) {
+pub(super) async fn rule_10_admit_ignores_quota_rate_pause_and_order(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0, "admissions_per_minute": 1, "mode": "paused" })).await;
     let guests = room.arrivals(3).await;
     assert!(room.store().admit(&room.queue, guests[1].session).await.unwrap());
@@ -233,7 +233,7 @@ pub(super) async fn rule_10_an_operator_admits_one_whatever_quota_rate_pause_or_
     assert!(!room.store().admit(&room.queue, guests[1].session).await.unwrap(), "who is in waits no more");
 }
 
-pub(super) async fn rule_10_only_who_waits_is_admitted_by_name(bench: &Bench) {
+pub(super) async fn rule_10_admit_applies_to_waiting_sessions_only(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let (gone, away, lapsed) = (room.arrive().await, room.arrive().await, room.join().await);
     room.leave(&gone).await;
@@ -249,7 +249,7 @@ pub(super) async fn rule_10_only_who_waits_is_admitted_by_name(bench: &Bench) {
     );
 }
 
-pub(super) async fn rule_11_a_reset_empties_the_line_and_voids_older_tickets(bench: &Bench) {
+pub(super) async fn rule_11_reset_empties_the_line_and_voids_tickets(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(3).await;
     let gone = room.arrive().await;
@@ -270,7 +270,7 @@ pub(super) async fn rule_11_a_reset_empties_the_line_and_voids_older_tickets(ben
     assert!(room.is_in(&guests[2]).await, "the first to come to the new line");
 }
 
-pub(super) async fn rule_11_every_reset_is_another_epoch(bench: &Bench) {
+pub(super) async fn rule_11_every_reset_starts_another_epoch(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let first = room.store().reset(&room.queue).await.unwrap();
     assert_eq!(first, room.now().seconds());
@@ -279,7 +279,7 @@ pub(super) async fn rule_11_every_reset_is_another_epoch(bench: &Bench) {
     assert_eq!((settings.line.epoch, settings.line.revision), (first + 1, 3));
 }
 
-pub(super) async fn rule_11_settings_with_another_epoch_begin_a_new_line(bench: &Bench) {
+pub(super) async fn rule_11_settings_with_another_epoch_start_a_new_line(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guests = room.arrivals(2).await;
     room.change(|settings| settings.line.quota = 9).await;
@@ -290,7 +290,7 @@ pub(super) async fn rule_11_settings_with_another_epoch_begin_a_new_line(bench: 
     assert_eq!((answer.epoch, answer.kind), (7, VisitKind::Absent));
 }
 
-pub(super) async fn rule_11_a_reset_keeps_its_epoch_through_a_lost_state(bench: &Bench) {
+pub(super) async fn rule_11_reset_epoch_survives_a_lost_state(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let old = room.arrive().await;
     room.store().reset(&room.queue).await.unwrap();

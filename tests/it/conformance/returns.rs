@@ -7,7 +7,7 @@ use vestibule_core::{PutMode, PutOutcome};
 
 use crate::room::{Bench, Guest, Room, sessions};
 
-pub(super) async fn rule_07_a_ticket_returns_to_its_original_arrival(bench: &Bench) {
+pub(super) async fn rule_07_ticket_restores_its_original_arrival(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let mut guests = room.arrivals(3).await;
     let original = guests[0].arrival;
@@ -24,7 +24,7 @@ pub(super) async fn rule_07_a_ticket_returns_to_its_original_arrival(bench: &Ben
     assert_eq!(room.stats().await.counters, expected);
 }
 
-pub(super) async fn rule_07_a_keepalive_returns_as_well(bench: &Bench) {
+pub(super) async fn rule_07_keepalive_restores_a_session(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let guest = room.arrive().await;
     room.pass(100);
@@ -32,7 +32,7 @@ pub(super) async fn rule_07_a_keepalive_returns_as_well(bench: &Bench) {
     assert_eq!(room.line().await, [guest.session]);
 }
 
-pub(super) async fn rule_07_a_ticket_holds_its_place_for_hold_ttl_from_its_last_signature(bench: &Bench) {
+pub(super) async fn rule_07_ticket_holds_its_position_for_hold_ttl(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let mut guest = room.arrive().await;
     let session = guest.session;
@@ -49,7 +49,7 @@ pub(super) async fn rule_07_a_ticket_holds_its_place_for_hold_ttl_from_its_last_
     assert_ne!(guest.session, session);
 }
 
-pub(super) async fn rule_07_who_slept_through_the_turn_comes_back_to_the_head(bench: &Bench) {
+pub(super) async fn rule_07_missed_turn_returns_to_the_head(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(4).await;
     room.pass(20);
@@ -75,7 +75,7 @@ async fn admitted_and_gone(room: &Room<'_>) -> Guest {
     guest
 }
 
-pub(super) async fn rule_07_an_admitted_ticket_returns_to_places(bench: &Bench) {
+pub(super) async fn rule_07_admitted_ticket_restores_an_active_session(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guest = admitted_and_gone(&room).await;
     let admitted_at = guest.ticket.admitted_at();
@@ -87,7 +87,7 @@ pub(super) async fn rule_07_an_admitted_ticket_returns_to_places(bench: &Bench) 
     assert_eq!((counters.returned, counters.admitted), (1, 0), "it is no new admission");
 }
 
-pub(super) async fn rule_07_an_admitted_ticket_is_good_for_active_ttl(bench: &Bench) {
+pub(super) async fn rule_07_admitted_ticket_is_valid_for_active_ttl(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "hold_ttl": 6000 })).await;
     let mut guest = admitted_and_gone(&room).await;
     room.pass_micros(1);
@@ -95,7 +95,7 @@ pub(super) async fn rule_07_an_admitted_ticket_is_good_for_active_ttl(bench: &Be
     assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Joined);
 }
 
-pub(super) async fn rule_07_an_admitted_ticket_that_finds_all_places_taken_goes_to_the_head_of_the_line(bench: &Bench) {
+pub(super) async fn rule_07_admitted_ticket_without_free_slot_heads_the_line(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "active_ttl": 40 })).await;
     let mut guest = room.arrive().await;
     let arrival = guest.arrival;
@@ -121,7 +121,7 @@ pub(super) async fn rule_07_an_admitted_ticket_that_finds_all_places_taken_goes_
     assert!(room.is_in(&guest).await);
 }
 
-pub(super) async fn rule_07_an_old_ticket_of_a_session_that_is_in_is_that_session(bench: &Bench) {
+pub(super) async fn rule_07_old_ticket_of_an_active_session_is_that_session(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let (first, mut second) = (room.arrive().await, room.arrive().await);
     let old = second.clone();
@@ -132,7 +132,7 @@ pub(super) async fn rule_07_an_old_ticket_of_a_session_that_is_in_is_that_sessio
     assert!(answer.place.unwrap().admitted_at.is_some());
 }
 
-pub(super) async fn rule_07_after_a_lost_state_the_order_is_kept(bench: &Bench) {
+pub(super) async fn rule_07_order_survives_a_lost_state(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(5).await;
     room.pass(5);
@@ -148,7 +148,7 @@ pub(super) async fn rule_07_after_a_lost_state_the_order_is_kept(bench: &Bench) 
     assert_eq!(room.line().await, order);
 }
 
-pub(super) async fn rule_07_a_lost_state_admits_nobody_new_for_one_waiting_ttl(bench: &Bench) {
+pub(super) async fn rule_07_recovery_admits_no_newcomer_for_waiting_ttl(bench: &Bench) {
     let room = bench.open(json!({ "quota": 5 })).await;
     let mut guest = room.arrive().await;
     room.lose(PutMode::Restore).await;
@@ -166,7 +166,7 @@ pub(super) async fn rule_07_a_lost_state_admits_nobody_new_for_one_waiting_ttl(b
     assert!(!answer.recovering && room.is_in(&newcomer).await);
 }
 
-pub(super) async fn rule_07_a_ticket_older_than_the_state_shows_that_the_state_was_lost(bench: &Bench) {
+pub(super) async fn rule_07_ticket_older_than_the_state_starts_recovery(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(3).await;
     room.pass(1);
@@ -188,7 +188,7 @@ pub(super) async fn rule_07_a_ticket_older_than_the_state_shows_that_the_state_w
     assert!(room.is_in(&guests[1]).await, "one waiting_ttl after it showed");
 }
 
-pub(super) async fn rule_07_a_void_ticket_older_than_the_state_shows_nothing(bench: &Bench) {
+pub(super) async fn rule_07_void_old_ticket_does_not_start_recovery(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guest = room.arrive().await;
     room.pass(1);
@@ -200,7 +200,7 @@ pub(super) async fn rule_07_a_void_ticket_older_than_the_state_shows_nothing(ben
     assert!(!room.visit(&mut newcomer).await.recovering, "its ticket is younger than the state");
 }
 
-pub(super) async fn rule_07_a_loss_that_shows_late_begins_one_recovery_and_no_other(bench: &Bench) {
+pub(super) async fn rule_07_late_detected_loss_starts_one_recovery(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(2).await;
     room.pass(1);
@@ -212,7 +212,7 @@ pub(super) async fn rule_07_a_loss_that_shows_late_begins_one_recovery_and_no_ot
     assert!(!room.visit(&mut guests[1]).await.recovering, "the order has had its time");
 }
 
-pub(super) async fn rule_07_a_lost_state_takes_back_no_more_than_the_quota_and_the_rest_stand_first(bench: &Bench) {
+pub(super) async fn rule_07_recovery_restores_quota_and_the_rest_wait_first(bench: &Bench) {
     let room = bench.open(json!({ "quota": 4 })).await;
     let mut guests = room.arrivals(5).await;
     room.visit_all(&mut guests).await;
@@ -224,7 +224,7 @@ pub(super) async fn rule_07_a_lost_state_takes_back_no_more_than_the_quota_and_t
     assert_eq!(room.line().await, sessions(&[guests[0].clone(), guests[1].clone(), guests[4].clone()]));
 }
 
-pub(super) async fn rule_07_a_newcomer_to_a_lost_state_comes_after_all_who_returned(bench: &Bench) {
+pub(super) async fn rule_07_newcomer_in_recovery_waits_behind_returners(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let mut guests = room.joiners(50).await;
     room.lose(PutMode::Restore).await;
@@ -235,7 +235,7 @@ pub(super) async fn rule_07_a_newcomer_to_a_lost_state_comes_after_all_who_retur
     assert_eq!(room.position(&newcomer).await, Some(51));
 }
 
-pub(super) async fn rule_07_a_returner_waits_for_the_turn_while_the_queue_is_paused(bench: &Bench) {
+pub(super) async fn rule_07_returner_waits_while_the_queue_is_paused(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guest = room.arrive().await;
     room.lose(PutMode::Always).await;
@@ -244,7 +244,7 @@ pub(super) async fn rule_07_a_returner_waits_for_the_turn_while_the_queue_is_pau
     assert!(room.is_in(&guest).await, "who was in is in");
 }
 
-pub(super) async fn rule_07_slots_are_reserved_for_the_active_who_have_not_returned(bench: &Bench) {
+pub(super) async fn rule_07_slots_are_reserved_for_unreturned_sessions(bench: &Bench) {
     let room = bench.open(json!({ "quota": 3, "active_ttl": 100, "waiting_ttl": 10 })).await;
     let mut guests = room.arrivals(6).await;
     room.visit_all(&mut guests[..3]).await;
@@ -273,7 +273,7 @@ pub(super) async fn rule_07_slots_are_reserved_for_the_active_who_have_not_retur
     assert_eq!(room.keepalive(&active[2]).await.kind, VisitKind::Absent);
 }
 
-pub(super) async fn rule_07_who_was_admitted_and_had_not_heard_of_it_takes_the_reserved_slot(bench: &Bench) {
+pub(super) async fn rule_07_unnotified_admission_takes_its_reserved_slot(bench: &Bench) {
     let room = bench.open(json!({ "quota": 2 })).await;
     let mut guests = room.arrivals(5).await;
     room.pass(1);
@@ -294,7 +294,7 @@ pub(super) async fn rule_07_who_was_admitted_and_had_not_heard_of_it_takes_the_r
     assert_eq!(room.line().await, sessions(&guests[3..]));
 }
 
-pub(super) async fn rule_07_who_waits_for_a_slot_that_max_session_ended_meanwhile_waits_on(bench: &Bench) {
+pub(super) async fn rule_07_slot_ended_by_max_session_is_not_restored(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "max_session": 20 })).await;
     let mut guests = room.arrivals(3).await;
     bench.note(&room.queue);
@@ -314,7 +314,7 @@ pub(super) async fn rule_07_who_waits_for_a_slot_that_max_session_ended_meanwhil
     assert_eq!(room.line().await, sessions(&guests[1..]));
 }
 
-pub(super) async fn rule_07_who_could_not_claim_a_place_for_the_loss_can_afterwards(bench: &Bench) {
+pub(super) async fn rule_07_claim_prevented_by_the_loss_succeeds_later(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let (mut early, mut late) = (room.join().await, room.join().await);
     let mut steady = room.arrive().await;
@@ -329,7 +329,7 @@ pub(super) async fn rule_07_who_could_not_claim_a_place_for_the_loss_can_afterwa
     assert_eq!(room.visit(&mut late).await.kind, VisitKind::Joined, "claim_ttl after it");
 }
 
-pub(super) async fn rule_07_a_state_that_went_back_in_time_is_in_recovery(bench: &Bench) {
+pub(super) async fn rule_07_state_that_went_back_in_time_recovers(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "waiting_ttl": 10 })).await;
     let mut guests = room.arrivals(3).await;
     bench.note(&room.queue);
@@ -353,7 +353,7 @@ pub(super) async fn rule_07_a_state_that_went_back_in_time_is_in_recovery(bench:
     assert_eq!((back.active, back.place.unwrap().position), (1, 1), "another holds the slot by this state");
 }
 
-pub(super) async fn rule_07_visitors_who_could_not_be_served_keep_their_order(bench: &Bench) {
+pub(super) async fn rule_07_unserved_visitors_keep_their_order(bench: &Bench) {
     let unserved = |seconds: u64| Witness { unserved: seconds * 1_000_000, census: None };
     for (seconds, recovers) in [(29, false), (30, true)] {
         let room = bench.open(json!({ "quota": 1 })).await;
@@ -373,7 +373,7 @@ pub(super) async fn rule_07_visitors_who_could_not_be_served_keep_their_order(be
     }
 }
 
-pub(super) async fn rule_07_a_quiet_queue_is_no_interruption(bench: &Bench) {
+pub(super) async fn rule_07_quiet_queue_is_not_an_interruption(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guest = room.arrive().await;
     room.leave(&guest).await;
@@ -387,7 +387,7 @@ pub(super) async fn rule_07_a_quiet_queue_is_no_interruption(bench: &Bench) {
     assert!(answer.place.unwrap().admitted_at.is_some());
 }
 
-pub(super) async fn rule_07_a_clock_that_steps_back_stops_nobody(bench: &Bench) {
+pub(super) async fn rule_07_clock_stepping_back_blocks_no_visitor(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
     let mut guests = room.arrivals(3).await;
     room.pass(2);
@@ -402,7 +402,7 @@ pub(super) async fn rule_07_a_clock_that_steps_back_stops_nobody(bench: &Bench) 
     assert!(room.arrive().await.arrival > guests[2].arrival, "behind who came by the old clock");
 }
 
-pub(super) async fn rule_07_restored_settings_give_way_to_newer_ones(bench: &Bench) {
+pub(super) async fn rule_07_newer_settings_replace_restored_ones(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let old = room.settings().await;
     room.change(|settings| settings.line.quota = 2).await;
@@ -420,7 +420,7 @@ pub(super) async fn rule_07_restored_settings_give_way_to_newer_ones(bench: &Ben
     assert_eq!(put(&newer).await, PutOutcome::Conflict(newest.line.revision), "what an operator set is no guess");
 }
 
-pub(super) async fn rule_07_a_ticket_of_a_higher_epoch_undoes_an_older_one_that_was_restored(bench: &Bench) {
+pub(super) async fn rule_07_higher_ticket_epoch_replaces_a_restored_epoch(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let old = room.settings().await;
     let void = room.arrive().await;
@@ -437,7 +437,7 @@ pub(super) async fn rule_07_a_ticket_of_a_higher_epoch_undoes_an_older_one_that_
     assert_eq!(room.settings().await.line.epoch, epoch);
 }
 
-pub(super) async fn rule_07_a_ticket_that_never_came_back_is_good_for_claim_ttl(bench: &Bench) {
+pub(super) async fn rule_07_unconfirmed_ticket_is_valid_for_claim_ttl(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let hoarded = room.joiners(3).await;
     room.pass(30);
@@ -453,9 +453,7 @@ pub(super) async fn rule_07_a_ticket_that_never_came_back_is_good_for_claim_ttl(
     assert_eq!(room.keepalive(&in_time).await.kind, VisitKind::Restored, "a ticket that came back holds longer");
 }
 
-pub(super) async fn rule_07_who_came_back_to_the_line_from_a_lapsed_place_waits_whatever_old_tickets_say(
-    bench: &Bench,
-) {
+pub(super) async fn rule_07_old_admitted_tickets_do_not_skip_the_line(bench: &Bench) {
     let settings = json!({ "quota": 1, "active_ttl": 100, "claim_ttl": 70, "waiting_ttl": 60 });
     let room = bench.open(settings).await;
     let mut guests = room.arrivals(2).await;

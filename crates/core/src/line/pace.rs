@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_window_slides_over_what_moved_the_line_in_the_last_minutes() {
+    fn pace_window_slides() {
         let start = Micros(5_000_000_000);
         let mut pace = Pace::start(start);
         for second in 0..2 * PACE_WINDOW + 90 {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn while_it_is_not_known_nothing_is_counted() {
+    fn unknown_pace_counts_nothing() {
         let mut unknown = Pace::default();
         unknown.count(Micros(1), 5, 5, StayCounts::default());
         assert_eq!(unknown, Pace::default(), "filling empty places is no pace");

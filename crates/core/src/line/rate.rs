@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_of_idleness_buys_one_second_of_admissions_and_an_hour_no_more() {
+    fn idle_time_earns_at_most_one_second_of_admissions() {
         let mut bucket = Bucket::default();
         let start = Micros(1_000_000_000);
         assert_eq!(bucket.refill(start, 600), 10);
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_rate_admits_one_at_a_time() {
+    fn slow_rate_admits_one_at_a_time() {
         let mut bucket = Bucket::default();
         assert_eq!(bucket.refill(Micros(60_000_000), 2), 1);
         bucket.spend(1);
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_steps_back_stops_nothing() {
+    fn clock_stepping_back_does_not_stop_admissions() {
         let mut bucket = Bucket::default();
         let start = Micros(1_000_000_000);
         bucket.refill(start, 600);

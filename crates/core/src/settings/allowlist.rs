@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_holds_for_everybody() {
+    fn allowlist_applies_to_all_principals() {
         let listed = tenant(&json!({
             "domains": ["acme.example", "Acme-Tickets.example"], "origins": ["https://www.acme.example", "https://*.shop.example"],
         }));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_list_only_superusers_choose() {
+    fn only_superusers_choose_without_an_allowlist() {
         let unlisted = tenant(&json!({}));
         assert_eq!(refused(&unlisted, &json!({ "hosts": ["*"] }), true), [""; 0]);
         let chosen = json!({ "cookie_domain": "acme.example" });
@@ -244,14 +244,14 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_list_allows_nothing() {
+    fn empty_allowlist_allows_nothing() {
         let told = refused(&tenant(&json!({ "domains": [], "origins": [] })), &json!({}), true);
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(told.iter().all(|told| told.ends_with("none")), "{told:?}");
     }
 
     #[test]
-    fn unchanged_values_are_not_refused() {
+    fn unchanged_values_are_accepted() {
         let before = queue(&json!({ "hosts": ["*"] }));
         let after = queue(&json!({ "hosts": ["*"], "quota": 7 }));
         assert_eq!(tenant(&json!({})).refusals(&after, Some(&before), false), []);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn public_suffixes_are_no_cookie_domains() {
+    fn public_suffixes_are_rejected_as_cookie_domains() {
         for (host, suffix) in [("shop.co.uk", "co.uk"), ("acme.github.io", "github.io")] {
             let told = refused(&tenant(&json!({})), &json!({ "hosts": [host], "cookie_domain": suffix }), true);
             assert!(told.iter().any(|told| told.contains("is a public suffix")), "{suffix}: {told:?}");
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_pattern_reads_what_it_writes() {
+    fn origin_pattern_round_trips() {
         for (given, written) in [
             ("https://www.example.com/", "https://www.example.com"),
             ("HTTPS://*.Example.com:443", "https://*.example.com"),

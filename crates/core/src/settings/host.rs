@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_host_loses_port_case_and_final_dot() {
+    fn request_host_is_normalized() {
         for (given, host) in [
             ("Tickets.Example.COM:8443", "tickets.example.com"),
             ("example.com.", "example.com"),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wildcard_means_names_below_and_not_the_name_itself() {
+    fn wildcard_matches_subdomains_only() {
         let below: HostPattern = "*.example.com".parse().unwrap();
         assert!(below.matches("a.example.com") && below.matches("a.b.example.com"));
         assert!(!below.matches("example.com") && !below.matches("badexample.com") && !below.matches(".example.com"));

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_origin_is_scheme_host_and_port_and_nothing_else() {
+    fn origin_is_scheme_host_and_port_only() {
         for (given, shown) in [
             ("https://www.example.com", "https://www.example.com"),
             ("HTTP://Shop.example.com:8080/", "http://shop.example.com:8080"),

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn every_spelling_of_a_page_reads_as_that_page() {
+    fn every_spelling_of_a_path_has_its_canonical_reading() {
         for spelling in [
             "/checkout/pay",
             "/Checkout/PAY",
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_leaves_a_folder_still_reads_as_one_inside() {
+    fn escaping_path_also_reads_as_inside_the_folder() {
         for path in ["/checkout/../static/x", "/checkout/%252e%252e/static/x", "/checkout/..%5cstatic/x"] {
             let readings = readings(path);
             assert!(readings.iter().any(|reading| reading.starts_with("/checkout/")), "{path}: {readings:?}");
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_path_has_one_reading() {
+    fn ordinary_path_has_one_reading() {
         for (path, reading) in [
             ("/Shop/Seats", "/shop/seats"),
             ("/shop//seats/", "/shop/seats"),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_with_too_many_readings_is_not_read_to_the_end() {
+    fn path_with_too_many_readings_is_incomplete() {
         let nested = format!("/%{}2e/x", "25".repeat(READINGS_MAX + 1));
         assert!(!path_readings(&nested).is_complete);
         assert!(!path_readings(&"/%2541".repeat(4_000)).is_complete);

@@ -120,14 +120,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_list_survives_being_written_down() {
+    fn key_list_round_trips() {
         let list = KeyList::of_bytes("k1", [7; 32]);
         assert_eq!(list.expose().parse::<KeyList>().unwrap(), list);
         assert_eq!(format!("{list:?}"), "KeyList([Key(k1)])");
     }
 
     #[test]
-    fn a_wrong_list_names_the_entry_and_no_secret() {
+    fn key_list_error_names_the_entry_without_the_secret() {
         assert_eq!("".parse::<KeyList>(), Err(KeyError::Form(0)));
         assert_eq!("a:AAAA,nonsense".parse::<KeyList>(), Err(KeyError::Form(2)));
         assert_eq!("a:AAAA,a:AAAA".parse::<KeyList>(), Err(KeyError::Twice("a".into())));

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_comes_back_as_it_was_signed() {
+    fn ticket_round_trips() {
         let signer = signer("k1", 1);
         let verified = signer.verify(&queue(), ticket(&signer).as_bytes()).unwrap();
         assert_eq!(verified.session(), place().session);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn an_admitted_ticket_says_when_its_slot_expires() {
+    fn admitted_ticket_has_the_slot_expiry() {
         let signer = signer("k1", 1);
         let now = Micros(1_700_000_000_500_000);
         let place = SessionState { admitted_at: Some(now), confirmed: false, ..place() };
@@ -243,14 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_of_another_queue_is_none() {
+    fn ticket_of_another_queue_is_rejected() {
         let signer = signer("k1", 1);
         let other: QueueId = "other".parse().unwrap();
         assert_eq!(signer.verify(&other, ticket(&signer).as_bytes()), Err(TicketError::WrongQueue));
     }
 
     #[test]
-    fn keys_rotate_without_dropping_anybody() {
+    fn key_rotation_keeps_tickets_valid() {
         let (old, new) = (KeyList::of_bytes("old", [1; 32]), KeyList::of_bytes("new", [2; 32]));
         let both: KeyList = format!("{},{}", new.expose(), old.expose()).parse().unwrap();
         let (old, new, both) =
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_of_a_newer_version_holds_its_place() {
+    fn ticket_of_a_newer_version_is_accepted() {
         let signer = signer("k1", 1);
         let good = ticket(&signer);
         let parts: Vec<&str> = good.split('.').collect();
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn alg_none_and_a_swapped_algorithm_are_no_tickets() {
+    fn alg_none_and_swapped_algorithms_are_rejected() {
         let signer = signer("k1", 1);
         let good = ticket(&signer);
         let parts: Vec<&str> = good.split('.').collect();
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_signed_with_another_secret_is_forged() {
+    fn ticket_signed_with_another_secret_is_rejected() {
         assert_eq!(
             signer("k1", 1).verify(&queue(), ticket(&signer("k1", 2)).as_bytes()),
             Err(TicketError::BadSignature)
@@ -306,12 +306,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_garbage_is_a_ticket_and_none_panics(token in proptest::collection::vec(any::<u8>(), 0..600)) {
+        fn garbage_is_rejected_without_panic(token in proptest::collection::vec(any::<u8>(), 0..600)) {
             prop_assert!(signer("k1", 1).verify(&queue(), &token).is_err());
         }
 
         #[test]
-        fn no_changed_ticket_is_a_ticket(at in 0_usize..300, to in any::<u8>()) {
+        fn modified_ticket_is_rejected(at in 0_usize..300, to in any::<u8>()) {
             let signer = signer("k1", 1);
             let mut token = ticket(&signer).into_bytes();
             let at = at % token.len();

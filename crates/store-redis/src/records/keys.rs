@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_of_keys_stay_as_they_are() {
+    fn key_names_are_stable() {
         let queue = || "acme-tour".parse().unwrap();
         for (name, expected) in [
             (records(DocumentKind::Operators), "vestibule:operators"),

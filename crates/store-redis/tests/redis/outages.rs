@@ -50,7 +50,7 @@ async fn until_it_works(store: &RedisStore) {
 }
 
 #[tokio::test]
-async fn a_server_that_died_is_unavailable_until_it_is_back() {
+async fn dead_server_is_unavailable_until_it_restarts() {
     let mut server = Server::start().await;
     let store = store_at(&server).await;
     server.kill();
@@ -63,7 +63,7 @@ async fn a_server_that_died_is_unavailable_until_it_is_back() {
 }
 
 #[tokio::test]
-async fn a_frozen_server_is_unavailable_until_it_thaws() {
+async fn frozen_server_is_unavailable_until_it_thaws() {
     let server = Server::start().await;
     let store = store_at(&server).await;
     for freeze in [Duration::from_millis(100), Duration::from_secs(4)] {
@@ -80,7 +80,7 @@ async fn a_frozen_server_is_unavailable_until_it_thaws() {
 }
 
 #[tokio::test]
-async fn most_operations_fail_at_once_while_nothing_succeeds() {
+async fn most_operations_fail_fast_during_an_outage() {
     let server = Server::start().await;
     let store = Arc::new(store_at(&server).await);
     server.signal("-STOP");
@@ -104,7 +104,7 @@ async fn most_operations_fail_at_once_while_nothing_succeeds() {
 }
 
 #[tokio::test]
-async fn a_store_starts_without_a_server_and_finds_it_later() {
+async fn store_starts_without_a_server_and_connects_later() {
     let mut server = Server::start().await;
     server.kill();
     let store = RedisStore::connect(&server.url(), RedisOptions::default()).unwrap();
@@ -121,7 +121,7 @@ async fn the_first_operation_waits_for_the_connection() {
 }
 
 #[tokio::test]
-async fn operations_at_once_share_one_connection() {
+async fn concurrent_operations_share_one_connection() {
     let server = Server::start().await;
     let store = Arc::new(patient(&server));
     write(&store).await.unwrap();

@@ -343,7 +343,7 @@ async fn run(server: &Server, seed: u64) {
 }
 
 #[tokio::test]
-async fn random_operations_give_the_answers_of_the_rules() {
+async fn random_operations_match_the_reference_rules() {
     let server = Server::start().await;
     let seeds = match std::env::var("VESTIBULE_TEST_SEED") {
         Ok(seed) => vec![seed.parse().unwrap()],

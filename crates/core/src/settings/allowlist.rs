@@ -1,7 +1,8 @@
-//! What a tenant's queues may use: hosts and cookie domains within its domains, and its origins.
+//! Allowlists of a tenant: domains for the hosts and cookie domains of its queues, and origins.
 //!
-//! Superusers and the settings file set the two lists. A tenant with a list is held to it, whoever changes its queues. A
-//! tenant without one leaves the choice to superusers and the settings file: its operators change everything else.
+//! Superusers and the settings file set the two lists. A list applies to every change of the
+//! tenant's queues, by any principal. Without a list, only superusers and the settings file may set
+//! these values; operators change everything else.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,16 +18,16 @@ use super::wording::FieldWording as W;
 use super::{Settings, Tenant};
 use crate::{Message, Param};
 
-/// Most domains, and most origins, of a tenant.
+/// Maximum number of domains, and of origins, per tenant.
 pub(super) const ENTRIES_MAX: usize = 100;
 
-/// An origin of a tenant: `https://www.example.com`, or `https://*.example.com` for every host below a domain.
+/// An allowed origin: `https://www.example.com`, or `https://*.example.com` for every subdomain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum OriginPattern {
-    /// This very origin.
+    /// Exactly this origin.
     Exact(Origin),
-    /// Every origin of this scheme and port whose host is below this one.
+    /// Every origin of this scheme and port whose host is a subdomain of this one.
     Below(Origin),
 }
 
@@ -75,8 +76,8 @@ impl OriginPattern {
 }
 
 impl Tenant {
-    /// Which addresses the gate may connect to for this origin. An origin that is listed to the letter may be in a private
-    /// network; on this machine only if its address itself, or `localhost`, is listed.
+    /// The addresses that the gate may connect to for this origin. An exactly listed origin may be
+    /// in a private network, and on this machine only if its IP address or `localhost` is listed.
     #[must_use]
     pub fn reach(&self, origin: &Origin) -> Reach {
         let Some(origins) = &self.origins else { return Reach::Any };
@@ -86,8 +87,9 @@ impl Tenant {
         if origin.names_an_address() { Reach::Any } else { Reach::Private }
     }
 
-    /// What of a queue of this tenant is not allowed. Values that it has in `before` already are not asked about again,
-    /// so that a change of the quota never fails for a host that was set long ago.
+    /// The values of a queue that are not allowed for this tenant. Values unchanged from `before`
+    /// are not checked again, so a change of the quota never fails because of a host that was set
+    /// earlier.
     #[must_use]
     pub fn refusals(&self, queue: &Settings, before: Option<&Settings>, by_superuser: bool) -> Vec<FieldError> {
         let mut refused = Vec::new();

@@ -1,4 +1,4 @@
-//! What every store keeps to: one function a behaviour, run against each of them.
+//! The contract of every store: one function per behavior, run against each store.
 
 mod ending;
 mod keeping;
@@ -27,7 +27,7 @@ macro_rules! suite {
             )+)+
         }
 
-        // One test a module: a runner that gives every test its own process starts a cluster for each.
+        // One test per module: a runner with one process per test starts a cluster for each.
         mod cluster {
             $(
                 #[tokio::test]

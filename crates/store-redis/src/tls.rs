@@ -1,9 +1,10 @@
-//! Whom a connection by TLS trusts.
+//! Trusted certificates of TLS connections.
 //!
-//! The public authorities are built in: reading the system's own list takes some milliseconds, which every function
-//! would pay when it starts, to find Amazon's authorities there. Whoever runs a Redis with a certificate of their own
-//! authority has it among the system's, or named by `SSL_CERT_FILE` or `SSL_CERT_DIR`. The system's list is read once a
-//! certificate turns up whose authority is not built in; with one of the variables, only what it names is trusted.
+//! The public authorities are built in: reading the system's list takes some milliseconds, which
+//! every serverless function would spend at startup, only to find Amazon's authorities. A private
+//! authority is configured in the system's list or with `SSL_CERT_FILE` or `SSL_CERT_DIR`. The
+//! system's list is read when a certificate has an authority that is not built in. With one of the
+//! variables, only the certificates it names are trusted.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,10 +15,10 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-/// Either of them replaces the authorities that are trusted otherwise.
+/// If set, either variable replaces all other trusted authorities.
 const VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
-/// What connections by TLS are made with. The error says why it can't be had.
+/// Creates the TLS connector of all connections. The error says why it can't be created.
 pub(crate) fn connector() -> Result<TlsConnector, String> {
     let provider = Arc::new(ring::default_provider());
     let named = VARIABLES.iter().find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
@@ -49,7 +50,7 @@ fn built_in_roots() -> RootCertStore {
     webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect()
 }
 
-/// What of the system's list can be read: one odd file is no reason to trust none.
+/// The readable part of the system's list: one invalid file does not invalidate the others.
 fn system_roots() -> RootCertStore {
     let found = rustls_native_certs::load_native_certs();
     for error in found.errors {
@@ -65,11 +66,11 @@ fn verifier_of(roots: RootCertStore, provider: &Arc<CryptoProvider>) -> Result<A
     verifier.build().map_err(|error| error.to_string())
 }
 
-/// Asks the system only about an authority that is not built in.
+/// Consults the system's list only for authorities that are not built in.
 #[derive(Debug)]
 struct BuiltInThenSystem {
     built_in: Arc<WebPkiServerVerifier>,
-    /// None in it if the system has no list.
+    /// `None` inside if the system has no list.
     system: OnceLock<Option<Arc<WebPkiServerVerifier>>>,
     load: fn() -> RootCertStore,
     provider: Arc<CryptoProvider>,

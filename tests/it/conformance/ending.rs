@@ -1,4 +1,4 @@
-//! Rule 8: leaving, being ended, going away.
+//! Rule 8: leaving, ending and going away.
 
 use serde_json::json;
 use vestibule_core::line::{Counters, Removed, SessionLocation, VisitKind};
@@ -6,13 +6,13 @@ use vestibule_core::{Micros, SessionId};
 
 use crate::room::{Bench, Guest, Room};
 
-/// The ticket is good for nothing, and its bearer joins as somebody else at the end.
+/// The ticket is void, and its bearer joins as a new session at the end of the line.
 async fn assert_ended(room: &Room<'_>, guest: &Guest) {
     assert_eq!(room.state(guest).await, Some(SessionLocation::Ended));
     let answer = room.keepalive(guest).await;
     assert_eq!((answer.kind, answer.place), (VisitKind::Absent, None));
     let again = room.visit_as(guest.session).await;
-    assert_eq!(again.place, None, "the id can't join anew either");
+    assert_eq!(again.place, None, "the id can't join again either");
     let mut bearer = guest.clone();
     assert_eq!(room.visit(&mut bearer).await.kind, VisitKind::Joined);
     assert_ne!(bearer.session, guest.session);
@@ -36,7 +36,7 @@ pub(super) async fn rule_08_leaving_frees_the_slot_permanently(bench: &Bench) {
 pub(super) async fn rule_08_slot_is_held_until_the_last_credential_expires(bench: &Bench) {
     let redirect = json!({ "kind": "redirect", "origin": "https://www.example.com" });
     let proxy = json!({ "kind": "proxy", "origin": "https://www.example.com" });
-    // A pass may let a client in for a minute, a ticket for recheck_after.
+    // A pass may admit a client for a minute, a ticket for recheck_after.
     for (handover, recheck_after, lasts) in [(&redirect, 2, 60), (&proxy, 7, 7), (&proxy, 0, 0)] {
         for ends in [false, true] {
             let settings = json!({ "quota": 1, "handover": handover, "recheck_after": recheck_after });
@@ -45,10 +45,10 @@ pub(super) async fn rule_08_slot_is_held_until_the_last_credential_expires(bench
             room.pass(1);
             let removal = if ends { room.end(&guests[0]).await } else { room.leave(&guests[0]).await };
             assert_eq!(removal, Removed::Active);
-            assert_eq!(room.keepalive(&guests[0]).await.kind, VisitKind::Absent, "ended at once");
+            assert_eq!(room.keepalive(&guests[0]).await.kind, VisitKind::Absent, "ended immediately");
             for _ in 0..lasts {
                 let answer = room.visit(&mut guests[1]).await;
-                assert_eq!((answer.active, answer.place.unwrap().position), (1, 1), "the slot is still taken");
+                assert_eq!((answer.active, answer.place.unwrap().position), (1, 1), "the slot is still held");
                 room.pass(1);
             }
             let answer = room.visit(&mut guests[1]).await;
@@ -101,7 +101,7 @@ pub(super) async fn rule_08_tombstone_outlasts_earlier_tickets(bench: &Bench) {
         }
         assert_eq!(room.state(&guest).await, Some(SessionLocation::Ended));
         room.pass_micros(7);
-        assert_eq!(room.state(&guest).await, None, "nobody needs it any more");
+        assert_eq!(room.state(&guest).await, None, "the tombstone is no longer needed");
         assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Absent);
     }
 }

@@ -1,4 +1,4 @@
-//! What a store keeps beside the line: settings, tenants, counters; and how it is looked at.
+//! Data next to the line: settings, tenants, counters, and read operations.
 
 use serde_json::json;
 use vestibule_core::line::{
@@ -203,7 +203,7 @@ pub(super) async fn reads_do_not_change_the_state(bench: &Bench) {
     let guests = room.arrivals(3).await;
     room.pass(1000);
     let before = (room.stats().await, room.entries().await);
-    assert_eq!(before.0.waiting + before.0.active, 3, "the lapsed are there until somebody removes them");
+    assert_eq!(before.0.waiting + before.0.active, 3, "expired sessions stay until they are removed");
     assert!(room.state(&guests[0]).await.is_some());
     assert_eq!((room.stats().await, room.entries().await), before);
 }
@@ -231,36 +231,40 @@ pub(super) async fn waits_are_counted_in_histogram_buckets(bench: &Bench) {
     }
     let waits = room.stats().await.waits;
     let bucket = |bound| waits.buckets[WAIT_BUCKETS.iter().position(|it| *it == bound).unwrap()];
-    assert_eq!([1, 5, 30, 60, 3600].map(bucket), [2, 1, 1, 1, 1], "the first waited not at all");
+    assert_eq!([1, 5, 30, 60, 3600].map(bucket), [2, 1, 1, 1, 1], "the first did not wait");
     assert_eq!((waits.buckets.iter().sum::<u64>(), waits.sum_us), (6, sum_us));
-    assert_eq!(sum_us / 1_000_000, 3063, "some arrivals are a microsecond ahead of the clock");
+    assert_eq!(sum_us / 1_000_000, 3063, "some arrivals are one microsecond ahead of the clock");
 }
 
 pub(super) async fn pace_counts_admissions_of_waiting_sessions(bench: &Bench) {
     let room = bench.open(json!({ "quota": 2 })).await;
     let guests = room.arrivals(5).await;
     let formed = room.stats().await.pace;
-    assert_eq!((formed.current, formed.since), (0, guests[2].arrival), "a line formed; before it nobody waited");
+    assert_eq!((formed.current, formed.since), (0, guests[2].arrival), "counting starts when a line forms");
     room.leave(&guests[0]).await;
     room.leave(&guests[1]).await;
     assert_eq!(room.stats().await.pace.current, 2);
     room.change(|settings: &mut Settings| settings.name = "Acme".to_owned()).await;
-    assert_eq!(room.stats().await.pace.current, 2, "a name says nothing about the pace");
+    assert_eq!(room.stats().await.pace.current, 2, "a name does not affect the pace");
     room.change(|settings: &mut Settings| settings.line.quota = 1).await;
     let lowered = room.stats().await.pace;
-    assert_eq!((lowered.current, lowered.since), (1, formed.since), "a place fewer, and so much slower");
+    assert_eq!((lowered.current, lowered.since), (1, formed.since), "one slot fewer slows the pace in proportion");
     room.pass(1);
     room.change(|settings: &mut Settings| settings.line.admissions_per_minute = Some(60)).await;
     let limited = room.stats().await.pace;
-    assert_eq!((limited.current, limited.since), (0, room.now()), "a rate, another pace");
+    assert_eq!((limited.current, limited.since), (0, room.now()), "a rate resets the pace");
 }
 
 pub(super) async fn pace_starts_when_all_slots_are_taken(bench: &Bench) {
     let room = bench.open(json!({ "quota": 200, "mode": "paused" })).await;
     let guests = room.joiners(300).await;
-    assert_eq!(room.stats().await.pace, Pace::default(), "nobody is admitted");
+    assert_eq!(room.stats().await.pace, Pace::default(), "no session is admitted");
     room.change(|settings: &mut Settings| settings.line.mode = Mode::Open).await;
-    assert_eq!((room.counts().await, room.stats().await.pace), ((172, 128), Pace::default()), "it is being filled");
+    assert_eq!(
+        (room.counts().await, room.stats().await.pace),
+        ((172, 128), Pace::default()),
+        "slots are still being filled"
+    );
     room.pass(1);
     room.keepalive(&guests[299]).await;
     let full = room.stats().await.pace;
@@ -280,15 +284,15 @@ pub(super) async fn pace_counts_departures_and_returns(bench: &Bench) {
     room.visit(&mut guests[5]).await;
     assert_eq!(gone().await, 2);
     room.leave(&guests[0]).await;
-    assert_eq!(gone().await, 2, "who was let in was not in the line");
+    assert_eq!(gone().await, 2, "the admitted session was not waiting");
     room.joiners(2).await;
     room.pass(30);
     room.visit(&mut guests[2]).await;
     assert_eq!(room.stats().await.counters.expired_waiting, 2);
-    assert_eq!(gone().await, 2, "those whose tickets never came back moved nobody");
+    assert_eq!(gone().await, 2, "unconfirmed sessions do not count");
     room.pass(60);
     room.purge().await;
-    assert_eq!(gone().await, 3, "the one who stayed in line lapses, the other was let in");
+    assert_eq!(gone().await, 3, "the waiting session expires, the other was admitted");
 }
 
 pub(super) async fn first_returned_ticket_confirms_a_session(bench: &Bench) {
@@ -297,7 +301,7 @@ pub(super) async fn first_returned_ticket_confirms_a_session(bench: &Bench) {
     let (mut inside, mut waiting, mut late) = (room.join().await, room.join().await, room.join().await);
     let first = late.clone();
     room.visit_as(inside.session).await;
-    assert_eq!(confirmed().await, 0, "the same id without a ticket is no ticket");
+    assert_eq!(confirmed().await, 0, "an id without a ticket does not confirm");
     for count in 1..=2 {
         room.pass_micros(1);
         room.visit(&mut inside).await;
@@ -318,9 +322,9 @@ pub(super) async fn first_returned_ticket_confirms_a_session(bench: &Bench) {
     assert_eq!(confirmed().await, 3, "nor does the first ticket count again");
     let (robot, person) = (room.join().await, room.join().await);
     room.release(9).await;
-    assert_eq!(confirmed().await, 3, "let in, and never heard of");
+    assert_eq!(confirmed().await, 3, "admitted without a visit");
     room.keepalive(&person).await;
-    assert_eq!(confirmed().await, 4, "let in before the ticket came back");
+    assert_eq!(confirmed().await, 4, "admitted before confirmation");
     room.pass(31);
     room.purge().await;
     assert_eq!(room.state(&robot).await, None);
@@ -369,7 +373,7 @@ pub(super) async fn last_purge_has_the_time_of_the_store(bench: &Bench) {
     let second = LastPurge { failed: 3, tombstones: 4, admitted: 5, unfinished: true, ..LastPurge::default() };
     bench.store.set_last_purge(&second).await.unwrap();
     let (now, last) = (bench.clock.now(), bench.store.last_purge().await.unwrap());
-    assert_eq!(last, Some(LastPurge { at: now, ..second }), "nothing is left of the one before");
+    assert_eq!(last, Some(LastPurge { at: now, ..second }), "nothing is left of the previous record");
 }
 
 pub(super) async fn the_store_answers(bench: &Bench) {

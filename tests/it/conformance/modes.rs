@@ -60,7 +60,7 @@ pub(super) async fn rule_09_closed_rejects_joins_and_keeps_active_sessions(bench
     assert!(room.is_in(&guests[0]).await);
     assert_eq!(room.expires_in(&guests[0]).await, 600_000_000);
     room.leave(&guests[0]).await;
-    assert_eq!(room.counts().await, (1, 0), "nobody is let in, and the line stands");
+    assert_eq!(room.counts().await, (1, 0), "no session is admitted, and the line is unchanged");
 }
 
 pub(super) async fn rule_09_draining_rejects_joins_and_admits_in_order(bench: &Bench) {
@@ -74,7 +74,11 @@ pub(super) async fn rule_09_draining_rejects_joins_and_admits_in_order(bench: &B
     room.change(|settings| settings.line.quota = 5).await;
     assert!(room.is_in(&guests[2]).await);
     let answer = room.visit_as(SessionId::random()).await;
-    assert_eq!((answer.place, answer.waiting, answer.active), (None, 0, 2), "places are free, and newcomers stay out");
+    assert_eq!(
+        (answer.place, answer.waiting, answer.active),
+        (None, 0, 2),
+        "slots are free, and newcomers are rejected"
+    );
 }
 
 pub(super) async fn rule_09_draining_restores_absent_visitors(bench: &Bench) {
@@ -99,7 +103,7 @@ pub(super) async fn rule_09_drained_queue_closes_after_tickets_expire(bench: &Be
     room.purge().await;
     room.pass(99);
     assert_eq!(room.store().purge(&room.queue, 500).await.unwrap().closed, None);
-    assert_eq!(room.settings().await.line.mode, Mode::Draining, "a ticket still holds a place");
+    assert_eq!(room.settings().await.line.mode, Mode::Draining, "a ticket still holds a position");
     room.pass(1);
     assert_eq!(room.store().purge(&room.queue, 500).await.unwrap().closed, Some(3));
     let settings = room.settings().await;
@@ -108,10 +112,10 @@ pub(super) async fn rule_09_drained_queue_closes_after_tickets_expire(bench: &Be
     assert!(listed.contains(&(room.queue.clone(), 3)), "the index says so too");
     assert_eq!(room.store().purge(&room.queue, 500).await.unwrap().closed, None, "written once");
     let stale = room.store().put_settings(&settings, PutMode::IfRevision(2)).await.unwrap();
-    assert_eq!(stale, PutOutcome::Conflict(3), "who has not seen it close does not undo it");
+    assert_eq!(stale, PutOutcome::Conflict(3), "an outdated writer does not reopen it");
     let answer = room.visit(&mut inside).await;
     assert_eq!((answer.mode, answer.revision), (Mode::Closed, 3));
-    assert!(room.is_in(&inside).await, "who is in stays");
+    assert!(room.is_in(&inside).await, "active sessions stay");
 }
 
 pub(super) async fn rule_09_return_to_a_drained_queue_delays_closing(bench: &Bench) {
@@ -125,14 +129,14 @@ pub(super) async fn rule_09_return_to_a_drained_queue_delays_closing(bench: &Ben
     room.away(&guest).await;
     room.pass(1);
     room.purge().await;
-    assert_eq!(room.settings().await.line.mode, Mode::Draining, "the hold begins anew");
+    assert_eq!(room.settings().await.line.mode, Mode::Draining, "the hold time starts over");
     room.pass(98);
     assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Restored);
     room.purge().await;
     room.pass(59);
     room.purge().await;
     assert_eq!(room.line().await, [guest.session]);
-    assert_eq!(room.settings().await.line.mode, Mode::Draining, "somebody waits");
+    assert_eq!(room.settings().await.line.mode, Mode::Draining, "a session is waiting");
 }
 
 pub(super) async fn rule_09_canceled_drain_starts_over(bench: &Bench) {
@@ -175,7 +179,7 @@ pub(super) async fn rule_10_release_ignores_quota_rate_and_pause(bench: &Bench) 
     let guests = room.arrivals(6).await;
     assert_eq!(room.release(4).await, 4);
     assert_eq!(room.line().await, sessions(&guests[4..]));
-    assert_eq!(room.expires_in(&guests[0]).await, 30_000_000, "they are away and have to show up");
+    assert_eq!(room.expires_in(&guests[0]).await, 30_000_000, "absent visitors have to claim their slots");
     assert_eq!(room.release(9).await, 2);
     assert_eq!(room.release(1).await, 0);
     assert_eq!(room.stats().await.counters, Counters { joined: 6, confirmed: 6, released: 6, ..Counters::default() });
@@ -226,11 +230,11 @@ pub(super) async fn rule_10_admit_ignores_quota_rate_pause_and_order(bench: &Ben
     assert!(room.store().admit(&room.queue, guests[1].session).await.unwrap());
     assert!(room.is_in(&guests[1]).await);
     assert_eq!(room.line().await, [guests[0].session, guests[2].session], "the others keep their order");
-    assert_eq!(room.expires_in(&guests[1]).await, 30_000_000, "who is away has to show up");
+    assert_eq!(room.expires_in(&guests[1]).await, 30_000_000, "absent visitors have to claim their slots");
     let stats = room.stats().await;
     assert_eq!(stats.counters, Counters { joined: 3, confirmed: 3, released: 1, ..Counters::default() });
     assert_eq!(stats.waits.buckets.iter().sum::<u64>(), 1);
-    assert!(!room.store().admit(&room.queue, guests[1].session).await.unwrap(), "who is in waits no more");
+    assert!(!room.store().admit(&room.queue, guests[1].session).await.unwrap(), "an active session is not waiting");
 }
 
 pub(super) async fn rule_10_admit_applies_to_waiting_sessions_only(bench: &Bench) {
@@ -259,7 +263,7 @@ pub(super) async fn rule_11_reset_empties_the_line_and_voids_tickets(bench: &Ben
     let stats = room.stats().await;
     assert_eq!((stats.waiting, stats.active, stats.rules.epoch), (0, 0, epoch));
     assert_eq!((stats.counters, stats.waits, stats.state_since), (Counters::default(), Waits::default(), room.now()));
-    assert_eq!(room.state(&gone).await, None, "tombstones are of no use any more");
+    assert_eq!(room.state(&gone).await, None, "tombstones are no longer needed");
     for (index, guest) in guests.iter_mut().enumerate().rev() {
         let session = guest.session;
         assert_eq!(room.keepalive(guest).await.kind, VisitKind::Absent);
@@ -267,7 +271,7 @@ pub(super) async fn rule_11_reset_empties_the_line_and_voids_tickets(bench: &Ben
         assert_ne!(guest.session, session);
         assert_eq!(guest.ticket.epoch(), epoch);
     }
-    assert!(room.is_in(&guests[2]).await, "the first to come to the new line");
+    assert!(room.is_in(&guests[2]).await, "the first arrival in the new line");
 }
 
 pub(super) async fn rule_11_every_reset_starts_another_epoch(bench: &Bench) {

@@ -1,4 +1,4 @@
-//! Rules 1 to 4: the order, who is let in, the quota and the rate.
+//! Rules 1 to 4: order, admission, quota and rate.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub(super) async fn rule_01_concurrent_arrivals_are_unique(bench: &Bench) {
     });
     let answers: Vec<_> = join_all(visits).await.into_iter().map(Result::unwrap).collect();
     let ranks: HashSet<u64> = answers.iter().map(|answer| answer.place.unwrap().position).collect();
-    assert_eq!(ranks, (0..=50).collect::<HashSet<_>>(), "ten are in, and nobody shares a rank");
+    assert_eq!(ranks, (0..=50).collect::<HashSet<_>>(), "ten are active, and positions are unique");
     let arrivals: HashSet<_> = answers.iter().map(|answer| answer.place.unwrap().arrival).collect();
     assert_eq!(arrivals.len(), 60);
 }
@@ -98,14 +98,15 @@ pub(super) async fn rule_02_newcomer_never_takes_a_freed_slot(bench: &Bench) {
 pub(super) async fn rule_02_newcomer_waits_behind_rate_limited_sessions(bench: &Bench) {
     let room = bench.open(json!({ "quota": 100, "admissions_per_minute": 60 })).await;
     let guests = room.joiners(3).await;
-    assert_eq!(room.counts().await, (2, 1), "places are free, and the rate lets nobody take them");
+    assert_eq!(room.counts().await, (2, 1), "slots are free, but the rate allows no admission");
     room.pass(1);
     let newcomer = room.join().await;
     assert!(room.is_in(&guests[1]).await);
     assert_eq!((room.position(&guests[2]).await, room.position(&newcomer).await), (Some(1), Some(2)));
 }
 
-/// Somebody in the only place, somebody behind who came back a moment ago; the place lapses if `lapse` says so.
+/// One active session in the only slot, one waiting session with a recent visit. The active session
+/// expires if `lapse` is set.
 async fn one_in_one_waiting(room: &Room<'_>, lapse: bool) -> (Guest, Guest) {
     let (inside, mut next) = (room.arrive().await, room.arrive().await);
     if lapse {
@@ -156,7 +157,7 @@ pub(super) async fn rule_02_expired_sessions_at_the_head_do_not_block(bench: &Be
     room.visit(&mut behind).await;
     room.pass(2);
     room.change(|settings| settings.line.quota = 1).await;
-    assert!(room.is_in(&behind).await, "a whole crowd of closed tabs in front does not matter");
+    assert!(room.is_in(&behind).await, "closed tabs at the head do not block");
     assert_eq!(room.counts().await, (0, 1));
 }
 
@@ -195,7 +196,7 @@ pub(super) async fn rule_03_higher_quota_admits_immediately(bench: &Bench) {
     assert_eq!(room.line().await, [guests[4].session]);
 }
 
-/// A queue with room for all, where nobody lapses for an hour.
+/// A queue with slots for all, where no session expires for an hour.
 async fn patient(bench: &Bench, per_minute: u64) -> Room<'_> {
     let ttls = json!({ "quota": 100_000, "admissions_per_minute": per_minute, "waiting_ttl": 3600,
         "claim_ttl": 3600, "active_ttl": 86_400, "hold_ttl": 3600, "mode": "paused" });
@@ -206,7 +207,7 @@ async fn open_door(room: &Room<'_>) {
     room.change(|settings| settings.line.mode = Mode::Open).await;
 }
 
-/// How many an operation admits that frees and takes nothing.
+/// Number of sessions admitted by an operation that neither frees nor takes a slot.
 async fn admitted_now(room: &Room<'_>) -> u64 {
     room.store().purge(&room.queue, 0).await.unwrap().admitted
 }

@@ -1,4 +1,4 @@
-//! Rules 5 and 6: who lapses, when, and how many are removed in one go.
+//! Rules 5 and 6: expiry, and removal of expired sessions in batches.
 
 use serde_json::json;
 use vestibule_core::MICROS_PER_SECOND;
@@ -49,16 +49,16 @@ pub(super) async fn rule_05_absent_admitted_visitor_has_claim_ttl(bench: &Bench)
     room.pass(25);
     room.purge().await;
     assert_eq!(room.state(&guests[1]).await, None);
-    assert!(room.is_in(&guests[2]).await, "the place went on to the next");
+    assert!(room.is_in(&guests[2]).await, "the next session has the slot");
     let mut guest = guests[2].clone();
     room.visit(&mut guest).await;
-    assert_eq!(room.expires_in(&guest).await, seconds(600), "who shows up has all the time");
+    assert_eq!(room.expires_in(&guest).await, seconds(600), "a visit restores the full TTL");
 }
 
 pub(super) async fn rule_05_first_visit_lasts_at_most_claim_ttl(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let (inside, waiting) = (room.join().await, room.join().await);
-    assert_eq!(room.expires_in(&inside).await, seconds(30), "a bot holds a place for seconds");
+    assert_eq!(room.expires_in(&inside).await, seconds(30), "a bot holds a slot for seconds only");
     assert_eq!(room.expires_in(&waiting).await, seconds(30));
     room.change(|settings| (settings.line.claim_ttl, settings.line.active_ttl) = (90, 75)).await;
     let patient = room.join().await;
@@ -88,7 +88,7 @@ pub(super) async fn rule_05_max_session_ends_the_session_permanently(bench: &Ben
     let answer = room.keepalive(&guest).await;
     assert_eq!((answer.kind, answer.place), (VisitKind::Absent, None));
     assert_eq!(room.state(&guest).await, Some(SessionLocation::Ended));
-    assert_eq!(room.state(&next).await, None, "it had lapsed by then");
+    assert_eq!(room.state(&next).await, None, "it had expired by then");
     let (session, ended) = (guest.session, room.stats().await.counters.ended);
     assert_eq!((room.visit(&mut guest).await.kind, ended), (VisitKind::Joined, 1));
     assert_ne!(guest.session, session);
@@ -117,7 +117,7 @@ pub(super) async fn rule_05_distant_expiry_is_not_rewritten(bench: &Bench) {
         assert_eq!(room.expires_in(&guest).await, seconds(ttl - still_far), "far ahead");
         room.pass_micros(1);
         room.visit(&mut guest).await;
-        assert_eq!(room.expires_in(&guest).await, seconds(ttl), "not far any more");
+        assert_eq!(room.expires_in(&guest).await, seconds(ttl), "no longer distant");
     }
 }
 
@@ -142,7 +142,7 @@ pub(super) async fn rule_05_three_polls_per_waiting_ttl_never_expire(bench: &Ben
     }
 }
 
-/// Lets this many lapse in line, unpurged.
+/// Lets this many waiting sessions expire without a purge.
 async fn lapsed(room: &Room<'_>, count: usize) {
     room.joiners(count).await;
     room.pass(30);

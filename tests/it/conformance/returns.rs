@@ -1,4 +1,4 @@
-//! Rule 7: the ticket holds the place.
+//! Rule 7: the ticket holds the position.
 
 use serde_json::json;
 use vestibule_core::line::{Counters, LineRules, Mode, Visit, VisitKind, Witness};
@@ -15,7 +15,7 @@ pub(super) async fn rule_07_ticket_restores_its_original_arrival(bench: &Bench) 
     room.visit_all(&mut guests[1..]).await;
     room.pass(20);
     room.purge().await;
-    assert_eq!(room.position(&guests[1]).await, Some(1), "the absent block nobody");
+    assert_eq!(room.position(&guests[1]).await, Some(1), "absent visitors do not block");
     let answer = room.visit(&mut guests[0]).await;
     assert_eq!((answer.kind, answer.place.unwrap().position), (VisitKind::Restored, 1));
     assert_eq!(guests[0].arrival, original);
@@ -43,7 +43,7 @@ pub(super) async fn rule_07_ticket_holds_its_position_for_hold_ttl(bench: &Bench
     }
     room.pass(600);
     room.purge().await;
-    assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Absent, "a keepalive joins nobody");
+    assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Absent, "a keepalive does not join");
     assert_eq!(room.keepalive(&old).await.kind, VisitKind::Absent);
     assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Joined);
     assert_ne!(guest.session, session);
@@ -58,14 +58,14 @@ pub(super) async fn rule_07_missed_turn_returns_to_the_head(bench: &Bench) {
     assert!(room.is_in(&guests[1]).await);
     room.pass(40);
     room.visit_all(&mut guests[2..]).await;
-    assert!(room.is_in(&guests[2]).await, "the sleeper's place went on");
+    assert!(room.is_in(&guests[2]).await, "the slot of the absent visitor was reassigned");
     let answer = room.visit(&mut guests[1]).await;
     assert_eq!((answer.kind, answer.place.unwrap().position), (VisitKind::Restored, 1));
     room.leave(&guests[2]).await;
     assert!(room.is_in(&guests[1]).await);
 }
 
-/// Somebody who was let in, and then lapsed there.
+/// An admitted session that has expired.
 async fn admitted_and_gone(room: &Room<'_>) -> Guest {
     let mut guest = room.arrive().await;
     room.pass(550);
@@ -81,7 +81,7 @@ pub(super) async fn rule_07_admitted_ticket_restores_an_active_session(bench: &B
     let admitted_at = guest.ticket.admitted_at();
     let answer = room.visit(&mut guest).await;
     assert_eq!(answer.kind, VisitKind::Restored);
-    assert_eq!(answer.place.unwrap().admitted_at, admitted_at, "the session goes on");
+    assert_eq!(answer.place.unwrap().admitted_at, admitted_at, "the session continues");
     assert_eq!(room.expires_in(&guest).await, 600_000_000);
     let counters = room.stats().await.counters;
     assert_eq!((counters.returned, counters.admitted), (1, 0), "it is no new admission");
@@ -109,13 +109,13 @@ pub(super) async fn rule_07_admitted_ticket_without_free_slot_heads_the_line(ben
     assert!(room.is_in(&guest).await);
     room.pass(1);
     room.visit(&mut others[0]).await;
-    assert!(room.is_in(&others[0]).await, "the place is the next one's now");
+    assert!(room.is_in(&others[0]).await, "the slot belongs to the next session");
     let gone = room.keepalive(&guest).await;
     assert_eq!(gone.kind, VisitKind::Absent, "signed 40 s ago is too long ago");
 
     room.change(|settings| settings.line.active_ttl = 100).await;
     let answer = room.visit(&mut guest).await;
-    assert_eq!((answer.kind, answer.active), (VisitKind::Restored, 1), "nobody is let in on top");
+    assert_eq!((answer.kind, answer.active), (VisitKind::Restored, 1), "no session is admitted above the quota");
     assert_eq!(answer.place.map(|place| (place.position, place.arrival, place.admitted_at)), Some((1, arrival, None)));
     room.leave(&others[0]).await;
     assert!(room.is_in(&guest).await);
@@ -140,10 +140,10 @@ pub(super) async fn rule_07_order_survives_a_lost_state(bench: &Bench) {
     room.lose(PutMode::Restore).await;
     assert!(room.stats().await.recovering);
     let newcomer = room.arrive().await;
-    assert_eq!(room.position(&newcomer).await, Some(1), "nobody new is let in");
+    assert_eq!(room.position(&newcomer).await, Some(1), "no newcomer is admitted");
     let mut shuffled: Vec<Guest> = [3, 1, 0, 4, 2].map(|index| guests[index].clone()).to_vec();
     room.visit_all(&mut shuffled).await;
-    assert!(room.is_in(&guests[0]).await, "who was in is in");
+    assert!(room.is_in(&guests[0]).await, "active sessions are active again");
     let order: Vec<_> = guests[1..].iter().chain([&newcomer]).map(|guest| guest.session).collect();
     assert_eq!(room.line().await, order);
 }
@@ -171,7 +171,7 @@ pub(super) async fn rule_07_ticket_older_than_the_state_starts_recovery(bench: &
     let mut guests = room.arrivals(3).await;
     room.pass(1);
     room.lose(PutMode::Always).await;
-    assert!(!room.stats().await.recovering, "nobody knows yet");
+    assert!(!room.stats().await.recovering, "the loss is not detected yet");
     room.pass(1);
     assert!(room.visit(&mut guests[2]).await.recovering);
     assert_eq!(
@@ -209,7 +209,7 @@ pub(super) async fn rule_07_late_detected_loss_starts_one_recovery(bench: &Bench
     assert!(room.visit(&mut guests[0]).await.recovering);
     assert!(room.is_in(&guests[0]).await);
     room.pass(60);
-    assert!(!room.visit(&mut guests[1]).await.recovering, "the order has had its time");
+    assert!(!room.visit(&mut guests[1]).await.recovering, "recovery is over");
 }
 
 pub(super) async fn rule_07_recovery_restores_quota_and_the_rest_wait_first(bench: &Bench) {
@@ -241,7 +241,7 @@ pub(super) async fn rule_07_returner_waits_while_the_queue_is_paused(bench: &Ben
     room.lose(PutMode::Always).await;
     room.change(|settings| settings.line.mode = Mode::Paused).await;
     room.visit(&mut guest).await;
-    assert!(room.is_in(&guest).await, "who was in is in");
+    assert!(room.is_in(&guest).await, "active sessions are active again");
 }
 
 pub(super) async fn rule_07_slots_are_reserved_for_unreturned_sessions(bench: &Bench) {
@@ -258,9 +258,9 @@ pub(super) async fn rule_07_slots_are_reserved_for_unreturned_sessions(bench: &B
     room.visit_all(&mut guests[3..]).await;
     let stats = room.stats().await;
     assert!(!stats.recovering, "the order is whole again");
-    assert_eq!((stats.reserved, stats.active, stats.waiting), (2, 1, 3), "and two slots are kept");
+    assert_eq!((stats.reserved, stats.active, stats.waiting), (2, 1, 3), "two slots are reserved");
     room.leave(&active[1]).await;
-    assert!(room.is_in(&guests[3]).await, "to leave counts as a return");
+    assert!(room.is_in(&guests[3]).await, "leaving counts as a return");
     assert_eq!(room.stats().await.reserved, 1);
     for _ in 0..12 {
         room.pass(7);
@@ -269,7 +269,7 @@ pub(super) async fn rule_07_slots_are_reserved_for_unreturned_sessions(bench: &B
     assert_eq!(room.position(&guests[4]).await, Some(1));
     room.pass(6);
     room.visit_all(&mut guests[3..]).await;
-    assert!(room.is_in(&guests[4]).await, "a slot is kept for active_ttl");
+    assert!(room.is_in(&guests[4]).await, "a slot is reserved for active_ttl");
     assert_eq!(room.keepalive(&active[2]).await.kind, VisitKind::Absent);
 }
 
@@ -287,7 +287,10 @@ pub(super) async fn rule_07_unnotified_admission_takes_its_reserved_slot(bench: 
     room.visit_all(&mut guests[3..]).await;
     assert_eq!((room.counts().await, room.stats().await.reserved), ((2, 0), 2));
     let answer = room.visit(&mut guests[2]).await;
-    assert!(answer.recovering && room.is_in(&guests[2]).await, "who came later was in line, so this one was not");
+    assert!(
+        answer.recovering && room.is_in(&guests[2]).await,
+        "a later arrival was waiting, so this one was not admitted"
+    );
     assert_eq!(room.stats().await.reserved, 1, "it was one of the two");
     room.visit(&mut guests[1]).await;
     assert_eq!((room.counts().await, room.stats().await.reserved), ((2, 2), 0));
@@ -310,7 +313,7 @@ pub(super) async fn rule_07_slot_ended_by_max_session_is_not_restored(bench: &Be
     room.pass(25);
     room.purge().await;
     let answer = room.visit(&mut guests[1]).await;
-    assert_eq!(answer.kind, VisitKind::Renewed, "there is no slot of theirs any more");
+    assert_eq!(answer.kind, VisitKind::Renewed, "their slot no longer exists");
     assert_eq!(room.line().await, sessions(&guests[1..]));
 }
 
@@ -341,7 +344,7 @@ pub(super) async fn rule_07_state_that_went_back_in_time_recovers(bench: &Bench)
     room.pass(1);
     bench.roll_back(&room.queue);
     let answer = room.keepalive(&newest).await;
-    assert!(answer.recovering, "the ticket was signed while the state knows of nothing");
+    assert!(answer.recovering, "the ticket was signed in a gap of the state");
     assert_eq!(answer.kind, VisitKind::Restored);
     room.visit(&mut guests[2]).await;
     assert_eq!(
@@ -383,7 +386,7 @@ pub(super) async fn rule_07_quiet_queue_is_not_an_interruption(bench: &Bench) {
     let witness = Witness { unserved: Witness::STARTED, census: None };
     let visit = Visit { witness, ..Visit::joining(vestibule_core::SessionId::random()) };
     let answer = room.store().visit(&room.queue, visit).await.unwrap();
-    assert!(!answer.recovering, "nobody waited, so nobody's presence expired for it");
+    assert!(!answer.recovering, "no session waited, so none expired");
     assert!(answer.place.unwrap().admitted_at.is_some());
 }
 
@@ -395,11 +398,11 @@ pub(super) async fn rule_07_clock_stepping_back_blocks_no_visitor(bench: &Bench)
     assert!(!room.visit(&mut guests[1]).await.recovering);
     room.pass(1);
     room.leave(&guests[0]).await;
-    assert!(room.is_in(&guests[1]).await, "the rate goes on as well");
+    assert!(room.is_in(&guests[1]).await, "admissions by rate continue as well");
     room.pass(1);
     room.leave(&guests[1]).await;
     assert!(room.is_in(&guests[2]).await);
-    assert!(room.arrive().await.arrival > guests[2].arrival, "behind who came by the old clock");
+    assert!(room.arrive().await.arrival > guests[2].arrival, "behind arrivals by the old clock");
 }
 
 pub(super) async fn rule_07_newer_settings_replace_restored_ones(bench: &Bench) {
@@ -417,7 +420,11 @@ pub(super) async fn rule_07_newer_settings_replace_restored_ones(bench: &Bench) 
     room.change(|settings| settings.line.quota = 3).await;
     let newest = room.settings().await;
     let newer = Settings { line: LineRules { revision: 9, ..new.line.clone() }, ..new.clone() };
-    assert_eq!(put(&newer).await, PutOutcome::Conflict(newest.line.revision), "what an operator set is no guess");
+    assert_eq!(
+        put(&newer).await,
+        PutOutcome::Conflict(newest.line.revision),
+        "an operator's settings are not provisional"
+    );
 }
 
 pub(super) async fn rule_07_higher_ticket_epoch_replaces_a_restored_epoch(bench: &Bench) {
@@ -429,7 +436,7 @@ pub(super) async fn rule_07_higher_ticket_epoch_replaces_a_restored_epoch(bench:
     let mut guests = room.arrivals(2).await;
     bench.lose(&room.queue);
     room.store().put_settings(&old, PutMode::Restore).await.unwrap();
-    assert_eq!(room.keepalive(&void).await.kind, VisitKind::Restored, "nobody knows yet");
+    assert_eq!(room.keepalive(&void).await.kind, VisitKind::Restored, "the loss is not detected yet");
     let answer = room.visit(&mut guests[1]).await;
     assert_eq!((answer.epoch, answer.kind), (epoch, VisitKind::Restored));
     assert!(answer.recovering && answer.revision > old.line.revision);
@@ -450,7 +457,7 @@ pub(super) async fn rule_07_unconfirmed_ticket_is_valid_for_claim_ttl(bench: &Be
     assert_eq!(room.visit(&mut in_time).await.kind, VisitKind::Renewed);
     room.pass(300);
     room.purge().await;
-    assert_eq!(room.keepalive(&in_time).await.kind, VisitKind::Restored, "a ticket that came back holds longer");
+    assert_eq!(room.keepalive(&in_time).await.kind, VisitKind::Restored, "a confirmed ticket is valid longer");
 }
 
 pub(super) async fn rule_07_old_admitted_tickets_do_not_skip_the_line(bench: &Bench) {
@@ -471,5 +478,5 @@ pub(super) async fn rule_07_old_admitted_tickets_do_not_skip_the_line(bench: &Be
         assert_eq!(room.keepalive(guest).await.place.unwrap().position, 1);
     }
     room.change(|settings| settings.line.waiting_ttl = 200).await;
-    assert_eq!(room.keepalive(&old).await.place.unwrap().position, 1, "a longer time changes nothing in hindsight");
+    assert_eq!(room.keepalive(&old).await.place.unwrap().position, 1, "a longer TTL does not apply retroactively");
 }

@@ -1,4 +1,5 @@
-//! Settings documents and rules: what is wrong is named, what is right survives being written, and nothing panics.
+//! Settings documents and rules: errors are reported by field, valid documents round-trip, and
+//! nothing panics.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 

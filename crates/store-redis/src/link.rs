@@ -130,7 +130,7 @@ async fn tell_changes(client: Client, breaks: Breaks) {
             error = errors.recv() => if let Ok((error, server)) = error {
                 let server = server.map(|server| server.to_string());
                 if breaks.change(true) {
-                    tracing::debug!(%error, server, "Redis is still away");
+                    tracing::debug!(%error, server, "Redis is still unavailable");
                 } else {
                     tracing::warn!(%error, server, "the connection to Redis is broken");
                 }

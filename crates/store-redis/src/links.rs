@@ -61,10 +61,10 @@ impl Links {
         }
         let link = match Link::open(&self.config, &self.breaks) {
             Ok(link) => Arc::new(link),
-            Err(error) => return tracing::warn!(%error, "no other connection to Redis could be opened"),
+            Err(error) => return tracing::warn!(%error, "failed to open another connection to Redis"),
         };
         if silent.is_connected() {
-            tracing::info!("nothing comes back from Redis, another connection is opened");
+            tracing::info!("Redis is not responding, opening another connection");
         }
         let current = self.current.clone();
         let task = tokio::spawn(async move {

@@ -212,7 +212,7 @@ impl Store for RedisStore {
             if let (Ok(id), Some(revision)) = (id.parse(), revision) {
                 queues.push((id, revision));
             } else {
-                tracing::warn!(id, "the index of queues holds what is no queue");
+                tracing::warn!(id, "the queue index contains an invalid entry");
             }
         }
         queues.sort();

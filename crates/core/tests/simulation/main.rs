@@ -1,7 +1,7 @@
-//! A whole sale in virtual time: a crowd at a door, from the first rush to the last who leaves.
+//! A complete sale in virtual time, from the first rush to the last visitor.
 //!
-//! `VESTIBULE_SIM_SEEDS` runs more seeds than the ordinary ones, `VESTIBULE_SIM_SEED` a single one; `--nocapture` shows
-//! what came out of each.
+//! `VESTIBULE_SIM_SEEDS` sets the number of seeds, `VESTIBULE_SIM_SEED` a single one; `--nocapture`
+//! shows the result of each.
 
 #[cfg(test)]
 mod agenda;

@@ -1,4 +1,4 @@
-//! Cases that random operations seldom meet: the same answers here and in the memory store.
+//! Cases that random operations rarely reach: the same answers as the memory store.
 
 use serde_json::json;
 use vestibule_core::line::{PACE_WINDOW, Visit};
@@ -64,7 +64,7 @@ async fn stays_use_the_same_windows_and_lengths() {
     assert!(short > 0 && long > 0, "{short} {long}: both are counted, and kept for a window");
 }
 
-/// Both stores, with a queue in which one session holds a slot of two and one waits; and their tickets.
+/// Both stores with a queue of two slots, one active and one waiting session, and their tickets.
 async fn half_full<'a>(server: &'a Server, fields: &serde_json::Value) -> (Pair<'a>, Ticket, Ticket) {
     let pair = pair(server, 0, fields).await;
     let active = both!(pair, visit(&queue(), joining(1))).unwrap();

@@ -1,4 +1,4 @@
-//! A server that is away, dead or frozen: every operation ends in time, and works again once the server does.
+//! A dead or frozen server: every operation ends in time, and works again once the server does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use super::server::Server;
 use super::tools::{joining, queue, settings};
 
 const TIMEOUT: Duration = Duration::from_millis(250);
-/// What an operation may take beyond its timeout on a busy machine.
+/// Tolerance beyond the timeout on a busy machine.
 const SLACK: Duration = Duration::from_millis(750);
-/// Longest time until a server that is back is used again.
+/// Maximum time until a restored server is used again.
 const RECOVERY: Duration = Duration::from_secs(10);
 
 async fn store_at(server: &Server) -> RedisStore {
@@ -23,7 +23,7 @@ async fn store_at(server: &Server) -> RedisStore {
     store
 }
 
-/// A store that no busy machine makes fail.
+/// A store with a timeout that a busy machine does not exceed.
 pub(crate) fn patient(server: &Server) -> RedisStore {
     let options = RedisOptions { timeout: Duration::from_secs(10), ..RedisOptions::default() };
     RedisStore::connect(&server.url(), options).unwrap()

@@ -1,4 +1,4 @@
-//! What the store promises beyond the rules: one command a visit, exact names, nothing lost on the way.
+//! Guarantees of the store beyond the rules: one command per visit, exact key names, no lost data.
 
 use std::time::Duration;
 

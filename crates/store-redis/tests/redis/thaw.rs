@@ -1,5 +1,5 @@
-//! A process that was frozen finds its connection dead: closed, reset, or dead without a word. That costs one connection
-//! within the operation, and no error.
+//! A frozen process finds its connection dead: closed, reset, or silent. This costs one new
+//! connection within the operation, and no error.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,4 @@
-//! Redis behind TLS, with a password alone and with an authority that only this test knows.
+//! Redis with TLS, a password without user name, and a private certificate authority.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Visits to one queue that come at once.
+//! Concurrent visits to one queue.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -16,8 +16,8 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    /// What somebody is shown for whom `wait` is known now, by a pace that was counted for so long, and who was shown
-    /// `before`.
+    /// The range displayed for the current estimate `wait`, the observation time of the pace, and
+    /// the previous range `before`.
     pub(crate) fn after(before: Option<&Self>, now: Micros, wait: WaitRange, known_for: f64) -> Self {
         let wait = before.map_or(wait, |before| wait.after(before.wait.p50_ms, before.seconds_until(now), known_for));
         let jump = before.and_then(|before| before.jump_to(now, wait.seconds()));
@@ -64,7 +64,7 @@ impl Shares {
     }
 }
 
-/// What all but a share of the medians jump by at most.
+/// The quantile of the jumps of medians that leaves out the share `but`.
 pub(crate) fn jump(shown: &[Shown], but: f64) -> f64 {
     let mut jumps: Vec<f64> = shown.iter().filter_map(|shown| shown.jump).collect();
     jumps.sort_by(f64::total_cmp);

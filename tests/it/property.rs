@@ -18,13 +18,13 @@ use vestibule_core::SessionId;
 use crate::room::Bench;
 use run::{Happened, Run};
 
-/// Runs a store, by default.
+/// Default number of runs per store.
 const RUNS: u64 = 256;
-/// Operations a run, by default.
+/// Default number of operations per run.
 const OPERATIONS: usize = 200;
-/// Runs that go on side by side, so that one's wait for its store is another's time.
+/// Number of concurrent runs, which hides the latency of the store.
 const SIDE_BY_SIDE: usize = 8;
-/// The rules alone take a fraction of the time.
+/// The rules without a store take a fraction of the time.
 const MORE_OF_THE_RULES_ALONE: u64 = 4;
 
 const KEPT: &str = include_str!("property-seeds.txt");
@@ -33,7 +33,7 @@ fn number(name: &str) -> Option<u64> {
     env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} takes a whole number, not {text:?}")))
 }
 
-/// The kept seeds, then as many new ones as are asked for; or the one that is asked for.
+/// The kept seeds, then the requested number of new ones; or the single requested seed.
 fn seeds(times: u64) -> Vec<u64> {
     if let Some(seed) = number("VESTIBULE_PROPERTY_SEED") {
         return vec![seed];
@@ -44,7 +44,7 @@ fn seeds(times: u64) -> Vec<u64> {
     kept.chain(first..first + runs).collect()
 }
 
-/// Runs all seeds against the rules and, beside them, the store that `other` makes.
+/// Runs all seeds against the rules and the store that `other` creates.
 async fn hold(times: u64, other: impl AsyncFn() -> Option<Bench>) {
     let operations = number("VESTIBULE_PROPERTY_OPS").map_or(OPERATIONS, |count| count as usize);
     let runs = stream::iter(seeds(times)).map(async |seed| (seed, Run::new(seed, other().await).go(operations).await));
@@ -63,11 +63,11 @@ async fn hold(times: u64, other: impl AsyncFn() -> Option<Bench>) {
 }
 
 #[tokio::test]
-async fn the_rules_hold_after_every_step() {
+async fn rules_hold_after_every_step() {
     hold(MORE_OF_THE_RULES_ALONE, async || None).await;
 }
 
 #[tokio::test]
-async fn redis_answers_as_the_rules_do() {
+async fn redis_matches_the_reference_rules() {
     hold(1, async || Some(Bench::redis().await)).await;
 }

@@ -31,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn the_own_cookie_is_found_among_others() {
+    fn cookie_is_found_among_others() {
         for header in ["v=1", "_ga=GA1.2; v=1", "v=1; _ga=x", "a; ;; =x;v=1", " v = 1 ", "v=\"1\"", "x=\u{e4}; v=1"] {
             assert_eq!(values(header.as_bytes(), "v"), [b"1"], "{header}");
         }
@@ -40,14 +40,14 @@ mod tests {
     }
 
     #[test]
-    fn sixteen_kilobytes_of_garbage_are_no_cookie() {
+    fn garbage_of_16_kib_contains_no_cookie() {
         let garbage: Vec<u8> = (0..16_384_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         assert!(values(&garbage, "vestibule_acme").is_empty());
     }
 
     proptest! {
         #[test]
-        fn a_cookie_is_found_whatever_stands_around_it(
+        fn cookie_is_found_between_arbitrary_text(
             before in proptest::collection::vec(any::<u8>(), 0..200),
             after in proptest::collection::vec(any::<u8>(), 0..200),
         ) {

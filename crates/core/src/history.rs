@@ -233,7 +233,7 @@ mod tests {
         Point { at: 6000, waiting: 1, active: 2, quota: 3, joined: 40, admitted: 30, state_since: 600 };
 
     #[test]
-    fn a_point_is_read_as_it_is_written() {
+    fn point_round_trips() {
         assert_eq!(Point::parse(&POINT.to_text()), Some(POINT));
         for bad in ["", "1 2 3", "1 2 3 4 5 6 x", "1 2 3 4 5 6 7 8"] {
             assert_eq!(Point::parse(bad), None, "{bad}");
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_says_what_happened_since_the_one_before() {
+    fn sample_holds_increments_since_the_previous_one() {
         let grown = |before: Option<Point>| {
             let sample = POINT.since(before.as_ref(), Step::Minute);
             (sample.joined, sample.admitted)

@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_holds_nothing_that_could_leave_its_key() {
+    fn ids_contain_no_key_delimiters() {
         for good in ["a", "acme-tour", "9", &"x".repeat(63)] {
             assert!(good.parse::<QueueId>().is_ok(), "{good}");
         }
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_successor_is_the_same_for_every_tab() {
+    fn successor_is_the_same_for_every_tab() {
         let session = SessionId::random();
         assert_eq!(session.successor(1), session.successor(1));
         assert_ne!(session.successor(1), session.successor(2));
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_session_is_a_random_uuid_and_nothing_of_it_is_lost() {
+    fn session_id_round_trips_as_a_random_uuid() {
         for session in [SessionId::random(), SessionId::random().successor(1), SessionId::from_bytes([0xff; 14])] {
             let uuid: Uuid = session.to_string().parse().unwrap();
             assert_eq!((uuid.get_version_num(), uuid.get_variant()), (4, uuid::Variant::RFC4122), "{session}");

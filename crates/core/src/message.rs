@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phrase_is_said_in_english_and_told_by_its_code() {
+    fn message_has_an_english_text_and_a_code() {
         let phrase = Wording::Takes.with("what", Wording::Numbers.with("least", 1_u64).with("most", 5_u64));
         let phrase = phrase.with("given", "{most}");
         assert_eq!(phrase.to_string(), "takes a number from 1 to 5, not {most}");

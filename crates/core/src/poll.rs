@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn polls_are_jittered_and_never_later_than_a_third_of_the_presence() {
+    fn polls_are_jittered_within_a_third_of_the_ttl() {
         let at = |micros: u64, rank, wait| poll_after(Some(rank), Some(wait), 60, Some(60), Micros(micros));
         assert_eq!(at(5, 1, 3600), 2, "near the front");
         assert_eq!(at(5, 500, 20), 2, "a fast line");

@@ -292,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_id_of_an_entry_is_read_as_it_is_written() {
+    fn entry_id_round_trips() {
         let id = EntryId { at_ms: 1_700_000_000_000, number: 3 };
         assert_eq!(id.to_string(), "1700000000000-3");
         assert_eq!(id.to_string().parse(), Ok(id));

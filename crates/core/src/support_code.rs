@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_code_is_the_same_session_however_it_was_written() {
+    fn code_spellings_decode_to_the_same_session() {
         let session: SessionId = "2b6e6c34-6dd6-402e-80cd-e3f03456f3f7".parse().unwrap();
         let code = session.support_code();
         assert_eq!(code, "0NPWV1-MDQB2X-KF3Y0T-5DWZQ");
@@ -83,7 +83,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_session_has_its_own_code(bytes: [u8; SessionId::SIZE]) {
+        fn every_session_has_a_distinct_code(bytes: [u8; SessionId::SIZE]) {
             let session = SessionId::from_bytes(bytes);
             prop_assert_eq!(SessionId::from_support_code(&session.support_code()), Some(session));
         }

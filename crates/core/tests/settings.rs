@@ -1,4 +1,5 @@
-//! Settings documents and rules: what is wrong is named, what is right survives being written, and nothing panics.
+//! Settings documents and rules: errors are reported by field, valid documents round-trip, and
+//! nothing panics.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
@@ -25,7 +26,7 @@ fn complaint(field: &str, value: Value) -> String {
 }
 
 #[test]
-fn every_field_says_what_it_takes() {
+fn field_errors_describe_accepted_values() {
     for (field, value, says) in [
         ("id", json!("Acme"), "id: takes 1 to 63 characters a-z, 0-9 and -"),
         ("tenant", json!(""), "tenant: is empty; it takes 1 to 63"),
@@ -81,7 +82,7 @@ fn every_field_says_what_it_takes() {
 }
 
 #[test]
-fn all_that_is_wrong_is_named_at_once() {
+fn all_errors_are_reported_together() {
     let wrong = json!({ "id": "A", "quota": "x", "mode": 1, "rules": 3, "handover": {}, "extra": true });
     let errors = Settings::from_value(&wrong).unwrap_err();
     let named: Vec<&str> = errors.iter().map(|error| error.field.as_str()).collect();
@@ -91,7 +92,7 @@ fn all_that_is_wrong_is_named_at_once() {
 }
 
 #[test]
-fn a_document_s_tables_must_agree_with_each_other() {
+fn document_tables_must_be_consistent() {
     let document = json!({ "tenants": [{ "id": "acme", "name": "A" }, { "id": "acme", "name": "B" }],
         "queues": [queue(), queue(), with("tenant", json!("other"))] });
     let errors = parse_settings_document(&document).unwrap_err();
@@ -100,7 +101,7 @@ fn a_document_s_tables_must_agree_with_each_other() {
 }
 
 #[test]
-fn settings_survive_being_written() {
+fn settings_round_trip() {
     let mut full = queue();
     full["rules"] = json!([
         { "action": "bypass", "path": ["/static/**"], "method": ["GET", "HEAD"] },
@@ -131,7 +132,7 @@ fn action(rules: &Value, path: &str) -> Option<RuleAction> {
 }
 
 #[test]
-fn the_first_rule_that_matches_decides() {
+fn first_matching_rule_decides() {
     let exceptions = json!([{ "action": "bypass", "path": "/static/**" }]);
     assert_eq!(action(&exceptions, "/static/a.css"), Some(RuleAction::Bypass));
     assert_eq!(action(&exceptions, "/"), Some(RuleAction::Queue), "the rest meets the queue");
@@ -165,7 +166,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn no_document_panics_and_each_complaint_names_a_field(
+    fn no_document_panics_and_errors_name_fields(
         field in prop_oneof![
             Just("id"), Just("hosts"), Just("rules"), Just("mode"), Just("quota"), Just("handover"), Just("theme"),
             Just("cookie_domain"), Just("waiting_ttl"), Just("unknown"),
@@ -179,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn no_spelling_of_a_path_slips_past_its_rule(
+    fn no_path_spelling_bypasses_its_rule(
         doubled in 1_usize..4, dots in any::<bool>(), encoded in any::<bool>(), upper in any::<bool>(),
         parameter in "(;[a-z]{0,5})?", slash in any::<bool>(), query in "[a-z/]{0,8}",
     ) {
@@ -232,7 +233,7 @@ fn stored_settings_of_another_version_are_read() {
 }
 
 #[test]
-fn stored_settings_without_what_makes_a_queue_are_none() {
+fn stored_settings_without_required_fields_are_rejected() {
     for field in ["id", "tenant", "hosts", "handover"] {
         let errors = Settings::from_stored(&with(field, json!({}))).expect_err(field);
         assert!(errors[0].field.starts_with(field), "{errors:?}");

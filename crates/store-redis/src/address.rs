@@ -1,13 +1,15 @@
-//! Where Redis is: one URL for a single server, a cluster, or a server that sentinels watch.
+//! Parses the address of Redis: a URL of a single server, a cluster, or a server monitored by
+//! Sentinel.
 
 use fred::types::config::Config;
 
 use crate::tls;
 
-/// A URL that names no Redis, or a TLS that can't be set up. Never repeats the URL: a password may be part of it.
+/// An invalid Redis URL or TLS configuration. The error never repeats the URL, which may contain a
+/// password.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// Not one of the forms.
+    /// The URL has none of the supported forms.
     #[error(
         "the address of Redis takes redis://[user:password@]host[:port][/database], rediss:// for TLS, \
          redis-cluster://host:port[?node=host:port&node=..] or rediss-cluster:// for a cluster, or \
@@ -15,28 +17,28 @@ pub enum AddressError {
          for a server that sentinels watch"
     )]
     Form,
-    /// The certificates that are to be trusted can't be read.
+    /// The trusted certificates can't be read.
     #[error("TLS can't be set up: {0}")]
     Tls(String),
-    /// The address is fine, but the client can't be set up.
+    /// The URL is valid, but the client can't be created.
     #[error("the client of Redis can't be set up: {0}")]
     Client(String),
 }
 
 const SCHEMES: [&str; 6] = ["redis", "rediss", "redis-cluster", "rediss-cluster", "redis-sentinel", "rediss-sentinel"];
 
-/// The configuration that a URL asks for.
+/// Parses a URL into a configuration.
 pub(crate) fn parse(url: &str) -> Result<Config, AddressError> {
     let (scheme, rest) = url.split_once("://").ok_or(AddressError::Form)?;
     if !SCHEMES.contains(&scheme) {
         return Err(AddressError::Form);
     }
-    // The client would set TLS up by itself, and read the system's certificates for it.
+    // Otherwise the client would configure TLS itself and read the system's certificates.
     let plain = scheme.replacen("rediss", "redis", 1);
-    // Its details may quote the URL.
+    // The details of the error may quote the URL.
     let config = Config::from_url(&format!("{plain}://{rest}")).map_err(|_| AddressError::Form)?;
     let tls = if plain == scheme { None } else { Some(tls::connector().map_err(AddressError::Tls)?.into()) };
-    // Else the client would wait for a while before it connects for the first time.
+    // Otherwise the client would delay its first connection attempt.
     Ok(Config { tls, fail_fast: true, ..config })
 }
 
@@ -45,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_every_form_of_redis() {
+    fn parses_every_redis_address_form() {
         for url in [
             "redis://127.0.0.1",
             "redis://user:secret@redis.example.com:6380/2",
@@ -61,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_address_says_what_it_takes_and_no_password() {
+    fn address_error_describes_the_format_without_password() {
         for url in [
             "",
             "127.0.0.1:6379",

@@ -1,4 +1,5 @@
-//! What the Lua library and Rust share: numbers, formats and the names of fields, defined here and written into the library.
+//! Constants shared by the Lua library and Rust: numbers, formats and field names, defined here and
+//! written into the library.
 
 use std::fmt::Write as _;
 
@@ -17,36 +18,38 @@ macro_rules! codes {
 }
 
 codes! {
-    // What became of the operation.
+    // The result of the operation.
     DONE = 0, UNKNOWN_QUEUE = 1,
-    // How a visitor came to be there; what is added if they came by joining, and if the queue's numbers follow.
+    // How the session of a visit was found; added to it if it joined, and if the queue's numbers
+    // follow.
     NOT_JOINED = 0, RENEWED = 1, RESTORED = 2, JOINED = 3, BY_JOINING = 10, CHANGED = 100,
-    // Where a session was found.
+    // The state of a session found by a lookup.
     ABSENT = 0, WAITING = 4, ADMITTED = 5, ENDED_BEFORE = 6,
     // Removals.
     REMOVED_WAITING = 1, REMOVED_ACTIVE = 2, REMOVED_ABSENT = 3,
-    // How settings are to be written, and what became of it.
+    // Conditions for writing settings, and the outcome.
     ALWAYS = 1, IF_REVISION = 2, RESTORE = 3,
     STORED = 1, CREATED = 2, CONFLICT = 3, REMOVED = 4, FULL = 5, NO_OTHER = 6,
 }
 
-/// The ticket's session, flags, arrival, admitted at (-1 of a waiting ticket), signed at, epoch, the number of active sessions
-/// then and the arrival reached by then (-1 each without a ticket, the last two also if the ticket does not say them); then the
-/// session that joins.
+/// The ticket's session, flags, arrival, time of admission (-1 while waiting), signing time, epoch,
+/// the number of active sessions and the arrival reached at signing (-1 each without a ticket; the
+/// last two also if the ticket lacks them); then the session that joins.
 pub(crate) const VISIT_FORMAT: &str = ">c14Bddddddc14";
-/// Bytes of a visit in that format.
+/// Size of a visit in that format, in bytes.
 pub(crate) const VISIT_SIZE: usize = SessionId::SIZE + 1 + 6 * size_of::<f64>() + SessionId::SIZE;
-/// Flags of a visit: it has a ticket; that ticket is of a session whose client had not returned one; who has no position
-/// joins.
+/// Flags of a visit: it has a ticket; the ticket is of an unconfirmed session; a visitor without a
+/// position joins.
 pub(crate) const HAS_TICKET: u8 = 1;
 pub(crate) const UNCONFIRMED: u8 = 2;
 pub(crate) const JOINS: u8 = 4;
 
-/// A script passes a batch to a command as that many arguments, at most twice, and Lua's stack takes 8000.
+/// A script passes a batch to a command as that many arguments, at most twice; Lua's stack holds
+/// 8000.
 const _: () = assert!(ADVANCE_BATCH <= 1000 && REAP_BATCH <= 1000 && PURGE_BATCH <= 1000 && RELEASE_BATCH <= 1000);
 const _: () = assert!(PAGE_MAX <= 1000);
 
-/// Names and values in front of the library.
+/// Definitions of the constants that are prepended to the library.
 pub(crate) fn header_as_lua() -> String {
     let limits = [
         ("SECOND", MICROS_PER_SECOND),
@@ -76,7 +79,7 @@ pub(crate) fn header_as_lua() -> String {
     let _ = writeln!(lua, "local WAIT_BUCKETS = {{ {} }}", bounds.join(", "));
     let rules: Vec<String> = rule_names().iter().map(|name| format!("{name} = true")).collect();
     let _ = writeln!(lua, "local KNOWN_RULES = {{ {} }}", rules.join(", "));
-    // The fields of the state that count: events, the buckets of the wait histogram, the sum of waits.
+    // The counter fields of the state: events, buckets of the wait histogram, sum of waits.
     let events = Counters::default().named().map(|(name, _)| format!("'{name}'"));
     let buckets = (0..=WAIT_BUCKETS.len()).map(|bucket| format!("'waits:{bucket}'"));
     let counters: Vec<String> = events.into_iter().chain(buckets).chain(["'waits_us'".to_owned()]).collect();
@@ -84,18 +87,19 @@ pub(crate) fn header_as_lua() -> String {
     lua
 }
 
-/// The rules as they are stored: a map of named fields, so that other versions read it too. A rule that is not set is left out.
+/// The rules as stored: a map of named fields that other versions can read. A rule that is not set
+/// is left out.
 ///
 /// # Errors
-/// None that rules could cause.
+/// None for valid rules.
 pub(crate) fn pack_rules(rules: &LineRules) -> Result<Vec<u8>, StoreError> {
     rmp_serde::to_vec_named(rules).map_err(|error| StoreError::Corrupt(format!("the rules: {error}")))
 }
 
-/// The rules as they are stored, read leniently: a field of another version is ignored, one that is missing has its default.
+/// Reads stored rules leniently: unknown fields are ignored, missing fields have their defaults.
 ///
 /// # Errors
-/// Bytes that are no rules.
+/// Returns an error if the bytes are not a map of rules.
 pub(crate) fn unpack_rules(packed: &[u8]) -> Result<LineRules, StoreError> {
     rmp_serde::from_slice(packed).map_err(|error| StoreError::Corrupt(format!("the rules: {error}")))
 }

@@ -1,8 +1,9 @@
-//! Operations that never outlast their time, and that survive a connection over which nothing comes back.
+//! Operations with a bounded duration that survive an unresponsive connection.
 //!
-//! Whoever holds a store may be frozen for hours, and find its connection dead without a word. So an operation that has
-//! waited for its patience, while nothing at all came back, has another link opened beside the silent one, and is sent
-//! once more over that. What must not be sent twice goes only where a harmless command was answered just before.
+//! The process may be frozen for hours and find its connection dead without notice. If no data is
+//! received for the patience of an operation, another link is opened next to the silent one and the
+//! operation is sent again over it. A non-idempotent command is sent only right after a harmless
+//! command was answered on the same link.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -25,13 +26,13 @@ pub(crate) use crate::request::Repeat;
 
 /// Hash slots of a cluster.
 const SLOTS: usize = 16_384;
-/// The share of its time for which an operation waits while nothing comes back, before another link is opened. The rest
-/// of its time is for connecting and for the answer.
+/// Divisor of the timeout: an operation waits this share of it without any reply before another
+/// link is opened. The rest is for connecting and for the reply.
 const PATIENCE_SHARE: u32 = 3;
-/// Least patience: less than it takes a busy machine to hear what is there.
+/// Minimum patience: shorter times can expire on a busy machine although a reply has arrived.
 const LEAST_PATIENCE: Duration = Duration::from_millis(5);
-/// How long an operation whose patience has ended listens on: a process that was frozen finds that its time has passed
-/// before it hears the answer that came meanwhile.
+/// How long an operation keeps listening after its patience: a process that was frozen sees its
+/// time expire before it reads a reply that has arrived meanwhile.
 const LISTEN_ON: Duration = Duration::from_millis(5);
 
 /// A connection to Redis.
@@ -48,7 +49,7 @@ impl Connection {
         Ok(Self { links: Links::open(config)?, timeout, health })
     }
 
-    /// Calls a function. A server that does not know it is given the library first.
+    /// Calls a function. If the server does not know it, the library is loaded first.
     pub(crate) async fn run(
         &self,
         function: &Function,
@@ -59,7 +60,7 @@ impl Connection {
         self.run_since(Instant::now(), function, keys, arguments, repeat).await
     }
 
-    /// The same for an operation whose time began before: it has waited for others.
+    /// Calls a function for an operation that started earlier because it waited for a batch.
     pub(crate) async fn run_since(
         &self,
         started: Instant,
@@ -82,7 +83,7 @@ impl Connection {
         self.concluded(&attempt, result)
     }
 
-    /// Loads the library where the request goes, and sends the request again.
+    /// Loads the library on the node of the request and sends the request again.
     async fn load_and_send(&self, attempt: &Attempt<'_>, request: Request) -> Result<Value, Failure> {
         let arguments = vec![Value::from_static_str("LOAD"), Value::String(LIBRARY.source.clone())];
         let load = Request { name: "FUNCTION", key: request.key.clone(), arguments, repeat: Repeat::Harmless };
@@ -105,18 +106,18 @@ impl Connection {
         self.concluded(&attempt, result)
     }
 
-    /// Time after which an operation fails, whatever the server does.
+    /// The timeout of every operation.
     pub(crate) fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// Whether nothing succeeds where this key is.
+    /// Whether no operation currently succeeds on the part of this key.
     pub(crate) fn is_failing(&self, key: impl FnOnce() -> String) -> bool {
         let part = if self.health.parts() == 1 { 0 } else { redis_keyslot(key().as_bytes()).into() };
         self.health.is_failing(part)
     }
 
-    /// Which part of the store a key is in.
+    /// The part of the store that holds a key.
     fn part(&self, key: Option<&[u8]>) -> usize {
         key.filter(|_| self.health.parts() == SLOTS).map_or(0, redis_keyslot).into()
     }
@@ -142,7 +143,7 @@ impl Connection {
         self.heard(attempt, Box::pin(self.links.current().send(request, deadline)).await)
     }
 
-    /// Sends what may be sent twice, and twice if nothing comes back.
+    /// Sends an idempotent command, a second time if no reply is received.
     async fn send_patiently(
         &self,
         attempt: &Attempt<'_>,
@@ -170,8 +171,8 @@ impl Connection {
         self.heard(attempt, repeated.await)
     }
 
-    /// The answer, unless nothing comes back where the operation goes, to this one and to any other, for its patience:
-    /// then another link is opened.
+    /// Waits for a reply. If the part sends nothing to any operation for the patience, another link
+    /// is opened.
     async fn while_patient(
         &self,
         attempt: &Attempt<'_>,
@@ -206,7 +207,7 @@ impl Connection {
     }
 }
 
-/// Whether it came from the server.
+/// Whether the result came from the server.
 fn is_answer(result: &Result<Value, Failure>) -> bool {
     result.as_ref().map_or_else(Failure::was_said, |_| true)
 }

@@ -1,4 +1,4 @@
-//! Which parts of Redis answer at all. A part is a hash slot of a cluster, or the one server.
+//! Tracks which parts of Redis respond. A part is a hash slot of a cluster, or the single server.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
-/// Operations on a part that still try while nothing succeeds there; all others fail at once. A part that is away takes none
-/// from the others.
+/// Number of operations on a failing part that may still try; others fail immediately. A failing
+/// part does not affect others.
 const PROBES: usize = 16;
 
 struct Part {
-    /// In milliseconds since the store was made, from 1; 0 is never.
+    /// Milliseconds since the store was created, from 1; 0 means never.
     last_success: AtomicU64,
     failing: AtomicBool,
     probes: Semaphore,
@@ -23,7 +23,7 @@ impl Default for Part {
     }
 }
 
-/// What is known of every part.
+/// The health of every part.
 pub(crate) struct Health {
     began: Instant,
     parts: Vec<Part>,
@@ -42,7 +42,7 @@ impl Health {
         Self { began: Instant::now(), parts }
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     pub(crate) fn parts(&self) -> usize {
         self.parts.len()
     }
@@ -51,19 +51,19 @@ impl Health {
         1 + instant.saturating_duration_since(self.began).as_millis() as u64
     }
 
-    /// Lets an operation that began then try, unless nothing succeeds there and enough others try already.
+    /// Starts an attempt, unless the part is failing and enough operations are trying already.
     pub(crate) fn attempt(&self, part: usize, started: Instant) -> Option<Attempt<'_>> {
         let part = self.parts.get(part)?;
         let probe = if part.failing.load(Ordering::Relaxed) { Some(part.probes.try_acquire().ok()?) } else { None };
         Some(Attempt { part, started, _probe: probe })
     }
 
-    /// Whether nothing succeeds there, as far as is known.
+    /// Whether no operation currently succeeds on this part.
     pub(crate) fn is_failing(&self, part: usize) -> bool {
         self.parts.get(part).is_some_and(|part| part.failing.load(Ordering::Relaxed))
     }
 
-    /// The server answered.
+    /// Records a reply of the server.
     pub(crate) fn answered(&self, attempt: &Attempt<'_>) {
         let part = attempt.part;
         part.last_success.store(self.millis(Instant::now()), Ordering::Relaxed);
@@ -72,14 +72,15 @@ impl Health {
         }
     }
 
-    /// Since when nothing has come back there; at the earliest since the attempt began.
+    /// The time since which the part has sent nothing; at the earliest the start of the attempt.
     pub(crate) fn quiet_since(&self, attempt: &Attempt<'_>) -> Instant {
         let last = attempt.part.last_success.load(Ordering::Relaxed);
         let heard = self.began + Duration::from_millis(last.saturating_sub(1));
         attempt.started.max(heard)
     }
 
-    /// The server did not answer in time. Whether that is the first time since it last did, as far as the attempt saw.
+    /// Records a timeout. Returns whether it is the first since the last reply, as far as the
+    /// attempt saw.
     pub(crate) fn silent(&self, attempt: &Attempt<'_>) -> bool {
         let part = attempt.part;
         let answered_others = part.last_success.load(Ordering::Relaxed) >= self.millis(attempt.started);
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn one_slow_answer_among_others_shows_nothing() {
+    async fn one_slow_reply_does_not_open_the_circuit() {
         let health = Health::new(1);
         let (slow, quick) = (health.attempt(0, Instant::now()).unwrap(), health.attempt(0, Instant::now()).unwrap());
         advance(Duration::from_millis(100)).await;
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn few_try_where_nothing_succeeds_until_one_does() {
+    async fn few_attempts_are_made_until_one_succeeds() {
         let health = Health::new(2);
         let attempt = health.attempt(0, Instant::now()).unwrap();
         advance(Duration::from_millis(250)).await;
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_part_that_stays_away_keeps_no_other_from_being_tried() {
+    async fn failed_part_does_not_block_other_parts() {
         let health = Health::new(2);
         let attempts = [0, 1].map(|part| health.attempt(part, Instant::now()).unwrap());
         advance(Duration::from_millis(250)).await;

@@ -1,9 +1,10 @@
-//! The names of all keys.
+//! Names of the keys of queues.
 
 use fred::types::Key;
 use vestibule_core::QueueId;
 
-/// Builds the names of a queue's keys. The id of a queue holds none of `{`, `}` and `:`, so no name leaves its tag.
+/// Builds the names of a queue's keys. A queue id contains none of `{`, `}` and `:`, so it can't
+/// change the hash tag.
 #[derive(Debug, Clone, Copy)]
 pub struct Keys<'a>(&'a QueueId);
 
@@ -12,7 +13,7 @@ impl<'a> Keys<'a> {
     pub const QUEUES: &'static str = "vestibule:queues";
     /// Hash: id of a tenant -> the tenant as JSON.
     pub const TENANTS: &'static str = "vestibule:tenants";
-    /// Hash: what the last round of the purge did.
+    /// Hash: the result of the last purge run.
     pub const PURGE: &'static str = "vestibule:purge";
 
     /// The keys of this queue.
@@ -43,26 +44,27 @@ impl<'a> Keys<'a> {
         self.named("pool")
     }
 
-    /// Sorted set: ended session -> when its tombstone lapses.
+    /// Sorted set: ended session -> expiry of its tombstone.
     #[must_use]
     pub fn ended(self) -> String {
         self.named("ended")
     }
 
-    /// Hash: when the state began and was used, its recovery, the last arrival, the rate's bucket, the pace, events and waits.
+    /// Hash: start and last use of the state, recovery, last arrival, rate bucket, pace, counters
+    /// and waits.
     #[must_use]
     pub fn state(self) -> String {
         self.named("state")
     }
 
-    /// Hash: the rules that scripts read, a field each, and the document that they were part of; or that the queue was
-    /// removed.
+    /// Hash: the rules used by scripts and the settings document that contains them, or a marker
+    /// that the queue was removed.
     #[must_use]
     pub fn settings(self) -> String {
         self.named("settings")
     }
 
-    /// All of them, in the order in which scripts take them.
+    /// All keys, in the order expected by scripts.
     pub(crate) fn all(self) -> [Key; 6] {
         [self.line(), self.active(), self.pool(), self.ended(), self.state(), self.settings()].map(Key::from)
     }
@@ -73,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_of_keys_stay_as_they_are() {
+    fn key_names_are_stable() {
         let queue: QueueId = "acme-tour".parse().unwrap();
         let names = Keys::of(&queue).all().map(|key| key.into_string().unwrap());
         assert_eq!(

@@ -15,19 +15,19 @@ use crate::codes::header_as_lua;
 /// Hexadecimal digits of the hash in a name.
 const VERSION_LEN: usize = 12;
 
-/// A function of the library, by its name.
+/// The name of a function of the library.
 pub(crate) struct Function(pub(crate) Str);
 
-/// What a function does. The server checks it.
+/// How a function accesses data. The server enforces it.
 #[derive(Clone, Copy)]
 enum Access {
-    /// It changes nothing.
+    /// Read-only.
     Read,
-    /// It changes what is there.
+    /// Writes.
     Write,
-    /// It makes room, so it runs on a server that is short of memory too.
+    /// Frees memory, so it also runs on a server that is out of memory.
     Free,
-    /// It makes a queue where there is none.
+    /// May create a queue.
     Create,
 }
 
@@ -41,18 +41,18 @@ impl Access {
     }
 }
 
-/// What a function works on.
+/// The data that a function works on.
 #[derive(Clone, Copy)]
 enum Subject {
-    /// The keys of one queue, which must be there unless the function creates queues.
+    /// The keys of one queue, which must exist unless the function creates queues.
     Queue,
-    /// What is stored for all queues together.
+    /// Data shared by all queues.
     Index,
     /// A document, a log or an ephemeral key.
     Record,
 }
 
-/// A function before it has a name.
+/// A function before it is named.
 struct Definition {
     name: &'static str,
     subject: Subject,
@@ -84,7 +84,7 @@ impl Definition {
 
 macro_rules! functions {
     ($($name:ident: $subject:ident, $access:ident, $file:literal;)*) => {
-        /// The functions, by operation.
+        /// The functions by operation.
         pub(crate) struct Functions {
             $(pub(crate) $name: Function,)*
         }
@@ -131,9 +131,9 @@ functions! {
     take_ephemeral: Record, Write, "records/take_ephemeral.lua";
 }
 
-/// The library, and how its functions are called.
+/// The source of the library and the names of its functions.
 pub(crate) struct Library {
-    /// What `FUNCTION LOAD` takes.
+    /// The argument of `FUNCTION LOAD`.
     pub(crate) source: Str,
     pub(crate) functions: Functions,
 }

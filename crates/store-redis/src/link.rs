@@ -1,4 +1,4 @@
-//! One multiplexed connection to Redis, in a cluster one to every node, which is taken up again whenever it breaks.
+//! One multiplexed connection to Redis (in a cluster, one per node) that reconnects automatically.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,38 +14,40 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::request::{Failure, Repeat, Request};
 
-/// Time for a connection to be set up.
+/// Timeout for establishing a connection.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Times that a command is written before it is given up, the first and those after a redirection included.
+/// Maximum number of times a command is written, including redirections.
 const ATTEMPTS: u32 = 4;
-/// Time before a connection that broke is taken up again, in milliseconds; it doubles from attempt to attempt.
+/// Initial delay before a reconnection, in milliseconds; it doubles with every attempt.
 const FIRST_MS: u32 = 1;
-/// Longest time between two attempts, in milliseconds.
+/// Maximum delay between two attempts, in milliseconds.
 const LONGEST_MS: u32 = 500;
-/// What chance adds to each of these times at most, in milliseconds, so that not all come back at the same instant.
+/// Maximum random jitter of these delays, in milliseconds, so that clients do not reconnect at the
+/// same instant.
 const JITTER_MS: u32 = 10;
-/// How often it is looked whether the connection is there.
+/// Interval at which a pending connection is checked.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Whether the connection to Redis is known to be broken. All links of a store share it, so that it is said once.
+/// Whether the connection is known to be broken. All links of a store share it, so that a break is
+/// logged once.
 #[derive(Clone, Default)]
 pub(crate) struct Breaks(Arc<AtomicBool>);
 
 impl Breaks {
-    /// It broke, or was made. Returns whether it was broken.
+    /// Records a change. Returns whether the connection was broken before.
     fn change(&self, broken: bool) -> bool {
         self.0.swap(broken, Ordering::Relaxed)
     }
 }
 
-/// A connection, and the tasks in the background that keep it up. Dropping it closes it.
+/// A connection and its background tasks. Dropping it closes the connection.
 pub(crate) struct Link {
     client: Client,
     tasks: [JoinHandle<()>; 2],
 }
 
 impl Link {
-    /// Connects in the background, from now on.
+    /// Starts to connect in the background.
     pub(crate) fn open(config: &Config, breaks: &Breaks) -> Result<Self, Error> {
         let mut policy = ReconnectPolicy::new_exponential(0, FIRST_MS, LONGEST_MS, 2);
         policy.set_jitter(JITTER_MS);
@@ -68,14 +70,14 @@ impl Link {
         self.client.is_connected()
     }
 
-    /// Waits until the connection is there.
+    /// Waits until the connection is established.
     pub(crate) async fn connected(&self) {
         while !self.client.is_connected() {
             let _ = timeout(LOOK, self.client.wait_for_connect()).await;
         }
     }
 
-    /// Sends a command, once the connection is there.
+    /// Sends a command once the connection is established.
     pub(crate) async fn send(&self, request: Request, deadline: Instant) -> Result<Value, Failure> {
         timeout_at(deadline, self.connected()).await.map_err(|_| Failure::Silent("not connected"))?;
         let never = request.repeat == Repeat::Never;
@@ -99,7 +101,7 @@ impl Drop for Link {
     }
 }
 
-/// A task that ends with whoever waits for it.
+/// A task that is aborted when this handle is dropped.
 pub(crate) struct Ending<T>(pub(crate) JoinHandle<T>);
 
 impl<T> Drop for Ending<T> {
@@ -108,7 +110,7 @@ impl<T> Drop for Ending<T> {
     }
 }
 
-/// The client ends where the very first attempt to connect fails, and takes up by itself what broke later.
+/// The client stops if its first connection attempt fails; later breaks it repairs itself.
 async fn stay_connected(client: Client) {
     let mut pause_ms = FIRST_MS;
     loop {
@@ -120,7 +122,7 @@ async fn stay_connected(client: Client) {
     }
 }
 
-/// Says once that the connection broke, and once that it is back.
+/// Logs once that the connection broke, and once that it is restored.
 async fn tell_changes(client: Client, breaks: Breaks) {
     let (mut errors, mut connections) = (client.error_rx(), client.reconnect_rx());
     loop {
@@ -128,7 +130,7 @@ async fn tell_changes(client: Client, breaks: Breaks) {
             error = errors.recv() => if let Ok((error, server)) = error {
                 let server = server.map(|server| server.to_string());
                 if breaks.change(true) {
-                    tracing::debug!(%error, server, "Redis is still away");
+                    tracing::debug!(%error, server, "Redis is still unavailable");
                 } else {
                     tracing::warn!(%error, server, "the connection to Redis is broken");
                 }

@@ -1,8 +1,9 @@
-//! The link in use, and the one that takes its place when nothing comes back over it.
+//! The current link, and its replacement when it is silent.
 //!
-//! A silent link is not cut: it may belong to a server that is slow, or to a cluster of which one node is. Another is
-//! opened beside it and takes its place as soon as it is connected. So what waits for an answer of the silent one still
-//! gets it, what must not be sent twice is not, and the nodes that answer go on answering.
+//! A silent link is not closed: its server may be slow, or only one node of a cluster may be.
+//! Another link is opened next to it and replaces it once it is connected. Pending operations on
+//! the silent link can still receive their replies, a non-idempotent command is not repeated, and
+//! responsive nodes continue to serve.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,8 +15,8 @@ use tokio::sync::watch;
 use crate::link::{Breaks, CONNECT_TIMEOUT, Ending, Link};
 use crate::moment::Moment;
 
-/// Least age of a link before another is opened: a younger one may still be on its way, and a server that is slow must
-/// not be asked for connection after connection.
+/// Minimum age of a link before another is opened: a younger one may still be connecting, and a
+/// slow server must not receive one connection after another.
 const RENEWAL_PAUSE: Duration = CONNECT_TIMEOUT;
 
 /// The links of a store.
@@ -29,7 +30,7 @@ pub(crate) struct Links {
 /// The link that was opened last.
 struct Newest {
     opened: Moment,
-    /// Puts it in its place; none for the very first one, which has no other before it.
+    /// Makes the link the current one; `None` for the first link.
     _task: Option<Ending<()>>,
 }
 
@@ -42,17 +43,17 @@ impl Links {
         Ok(Self { config, breaks, current: Arc::new(watch::Sender::new(Arc::new(first))), newest })
     }
 
-    /// The link in use.
+    /// The current link.
     pub(crate) fn current(&self) -> Arc<Link> {
         self.current.borrow().clone()
     }
 
-    /// Whether another link has taken the place of this one.
+    /// Whether another link has replaced this one.
     pub(crate) fn has_replaced(&self, link: &Arc<Link>) -> bool {
         !Arc::ptr_eq(&self.current.borrow(), link)
     }
 
-    /// Nothing comes back over `silent`: opens another link, unless that has happened just now.
+    /// Opens another link because `silent` receives nothing, unless that happened recently.
     pub(crate) fn renew(&self, silent: &Arc<Link>) {
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         if newest.opened.elapsed() < RENEWAL_PAUSE || self.has_replaced(silent) {
@@ -60,10 +61,10 @@ impl Links {
         }
         let link = match Link::open(&self.config, &self.breaks) {
             Ok(link) => Arc::new(link),
-            Err(error) => return tracing::warn!(%error, "no other connection to Redis could be opened"),
+            Err(error) => return tracing::warn!(%error, "failed to open another connection to Redis"),
         };
         if silent.is_connected() {
-            tracing::info!("nothing comes back from Redis, another connection is opened");
+            tracing::info!("Redis is not responding, opening another connection");
         }
         let current = self.current.clone();
         let task = tokio::spawn(async move {
@@ -73,7 +74,7 @@ impl Links {
         *newest = Newest { opened: Moment::now(), _task: Some(Ending(task)) };
     }
 
-    /// The link that has taken the place of `silent`, once there is one; none if the store has gone.
+    /// Waits for the link that replaces `silent`; `None` if the store was dropped.
     pub(crate) async fn after(&self, silent: &Arc<Link>) -> Option<Arc<Link>> {
         let mut current = self.current.subscribe();
         current.wait_for(|link| !Arc::ptr_eq(link, silent)).await.ok().map(|link| link.clone())

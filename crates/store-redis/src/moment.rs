@@ -1,11 +1,11 @@
-//! An instant by both clocks of the machine.
+//! A point in time measured by both clocks of the machine.
 
 use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
-/// When something happened, by the steady clock and by the one on the wall. A process that was frozen finds that one of
-/// them stood still meanwhile, and which one depends on what froze it.
+/// A time by the monotonic and the wall clock. In a frozen process one of them stops; which one
+/// depends on what froze it.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
     steady: Instant,
@@ -23,7 +23,7 @@ impl Moment {
         Self { steady: Instant::now(), wall: SystemTime::now() }
     }
 
-    /// How long ago it was, by the clock that saw more of it.
+    /// Elapsed time by the clock that advanced more.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         let now = Self::now();
@@ -39,7 +39,7 @@ mod tests {
     const HOUR: Duration = Duration::from_hours(1);
 
     #[tokio::test(start_paused = true)]
-    async fn what_either_clock_saw_has_passed() {
+    async fn elapsed_time_is_the_larger_of_both_clocks() {
         let now = Moment::now();
         assert!(now.elapsed() < HOUR);
         assert!(

@@ -1,4 +1,5 @@
-//! RecordStore, streams and notes in Redis: each operation is one command or one script over one key.
+//! Documents, logs and ephemeral keys in Redis: each operation is one command or function call on
+//! one key.
 
 mod keys;
 
@@ -63,7 +64,7 @@ fn lasts(stream: &LogName) -> Value {
     stream.lasts().map_or_else(nothing, text)
 }
 
-/// A record as it is kept: revision, a space, the text.
+/// Parses a stored document: revision, a space, the text.
 fn record(key: &str, kept: &Bytes) -> Result<Document, StoreError> {
     let kept = std::str::from_utf8(kept).map_err(|error| corrupt(key, error))?;
     let parts = kept.split_once(' ').and_then(|(revision, text)| Some((revision.parse().ok()?, text)));

@@ -1,4 +1,4 @@
-//! What scripts answer, as types. A code that is not known is an error, never a default.
+//! Decodes the replies of scripts. An unknown code is an error, never a default.
 
 use std::vec::IntoIter;
 
@@ -16,11 +16,11 @@ fn corrupt(expected: &str, found: impl std::fmt::Debug) -> StoreError {
     StoreError::Corrupt(format!("{expected} was expected, not {found:?}"))
 }
 
-/// The fields of the purge's record, as `set_last_purge.lua` writes them.
+/// The fields of the last purge, as written by `set_last_purge.lua`.
 pub(crate) const PURGE_FIELDS: [&str; 8] =
     ["at", "took_ms", "queues", "failed", "expired", "tombstones", "admitted", "unfinished"];
 
-/// The line around a visitor.
+/// The queue's numbers in the reply to a visit.
 #[derive(Clone, Copy)]
 struct Surroundings {
     epoch: u64,
@@ -32,7 +32,7 @@ struct Surroundings {
     reached: Micros,
 }
 
-/// The values of a reply, taken one by one.
+/// The values of a reply, read one by one.
 pub(crate) struct Reply(IntoIter<Value>);
 
 impl Reply {
@@ -56,7 +56,7 @@ impl Reply {
         self.0.next().ok_or_else(|| corrupt("one more value", "the end"))
     }
 
-    /// A number that a script made, or that the server keeps as text.
+    /// A number from a script, or from text stored by the server.
     fn number(&mut self) -> Result<Option<u64>, StoreError> {
         let value = self.value()?;
         let number = match &value {
@@ -107,7 +107,7 @@ impl Reply {
         codes::unpack_rules(&self.bytes()?)
     }
 
-    /// A mode that this version does not know admits nobody, as a paused queue.
+    /// A mode that this version does not know is read as paused.
     fn mode(&mut self) -> Result<Mode, StoreError> {
         let mode = self.text()?.unwrap_or_default();
         Ok(serde_json::from_value(mode.into()).unwrap_or(Mode::Paused))
@@ -119,7 +119,7 @@ impl Reply {
         Ok(SessionId::from_bytes(bytes))
     }
 
-    /// Twelve numbers in one text; empty while the pace is not known.
+    /// Twelve numbers in one text; empty while the pace is unknown.
     fn pace(&mut self) -> Result<Pace, StoreError> {
         let bytes = self.bytes()?;
         if bytes.is_empty() {
@@ -146,7 +146,7 @@ impl Reply {
         })
     }
 
-    /// What came of each of these visits.
+    /// The answers to these visits.
     pub(crate) fn visits(&mut self, visits: &[Visit]) -> Result<Vec<VisitAnswer>, StoreError> {
         let (now, mode, quota) = (self.micros()?, self.mode()?, self.whole()?);
         let mut answers: Vec<VisitAnswer> = Vec::with_capacity(visits.len());
@@ -190,7 +190,7 @@ impl Reply {
         })
     }
 
-    /// How the visitor came to be there, and where.
+    /// How the session of a visit was found, and its state.
     fn place(&mut self, visit: &Visit, code: i64) -> Result<(VisitKind, Option<SessionState>), StoreError> {
         let kind = match code % codes::BY_JOINING {
             codes::NOT_JOINED => return Ok((VisitKind::Absent, None)),
@@ -232,7 +232,7 @@ impl Reply {
         })
     }
 
-    /// The reply to [`PURGE_FIELDS`]; all are nil before the first round.
+    /// Decodes [`PURGE_FIELDS`]; all are nil before the first run.
     pub(crate) fn last_purge_record(value: Value) -> Result<Option<LastPurge>, StoreError> {
         let mut reply = Self::of(value)?;
         let Some(at) = reply.number()? else { return Ok(None) };

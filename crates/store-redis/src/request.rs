@@ -1,20 +1,20 @@
-//! A command as it is sent, and why no answer came.
+//! Commands, and the reasons why one gets no reply.
 
 use fred::error::{Error, ErrorKind};
 use fred::types::{ClusterHash, Value};
 use fred::util::redis_keyslot;
 use vestibule_core::StoreError;
 
-/// Whether a command whose answer was lost with the connection may be sent again.
+/// Whether a command may be sent again if its reply was lost with the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeat {
-    /// Doing it twice leaves the same behind as doing it once.
+    /// Idempotent: executing it twice has the same effect as once.
     Harmless,
-    /// Doing it twice would be seen.
+    /// Non-idempotent: it must be executed at most once.
     Never,
 }
 
-/// A command as it is sent.
+/// A command to be sent.
 #[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) name: &'static str,
@@ -29,7 +29,8 @@ impl Request {
         Self { name, key: arguments.first().cloned().unwrap_or(Value::Null), arguments, repeat }
     }
 
-    /// What goes ahead of a command that must not be sent twice: it does nothing, on the same node.
+    /// A harmless command for the same node, sent before a non-idempotent one to test the
+    /// connection.
     pub(crate) fn ahead_of(request: &Self) -> Self {
         match request.key {
             Value::Null => Self::on_key("PING", Vec::new(), Repeat::Harmless),
@@ -37,28 +38,28 @@ impl Request {
         }
     }
 
-    /// Where a cluster has the key.
+    /// The hash slot of the key.
     pub(crate) fn slot(&self) -> ClusterHash {
         self.key.as_bytes().map_or(ClusterHash::Random, |key| ClusterHash::Custom(redis_keyslot(key)))
     }
 }
 
-/// Why a command gave no answer.
+/// Why a command got no reply.
 pub(crate) enum Failure {
     /// The server does not know the function.
     UnknownFunction,
     /// The server has the library already.
     LibraryExists,
-    /// The server refuses the command itself: its keys hold something else, or the script is at fault.
+    /// The server rejects the command: a key has another type, or the script failed.
     Refused(String),
-    /// It may work later.
+    /// A temporary failure.
     Away(String),
-    /// Nothing came back in time, for this reason.
+    /// No reply in time, for this reason.
     Silent(&'static str),
 }
 
 impl Failure {
-    /// Whether the server said so itself, as an answer to this very command.
+    /// Whether the server itself reported this in reply to the command.
     pub(crate) fn was_said(&self) -> bool {
         matches!(self, Self::UnknownFunction | Self::LibraryExists | Self::Refused(_))
     }

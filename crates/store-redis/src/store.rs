@@ -1,4 +1,4 @@
-//! The operations of the store: which script, which keys, which arguments.
+//! The operations of the store: their functions, keys and arguments.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,18 +22,19 @@ use crate::library::{Function, functions};
 use crate::reply::{PURGE_FIELDS, Reply};
 use crate::visits::Visits;
 
-/// For how long a removed queue leaves a marker, in seconds: a process that was idle for longer no longer holds its settings.
+/// TTL of the marker of a removed queue, in seconds: a process that was idle for longer no longer
+/// has its settings.
 const REMOVED_TTL: u64 = 30 * 24 * 60 * 60;
 
-/// How the store is to work.
+/// Options of a Redis store.
 #[derive(Clone)]
 pub struct RedisOptions {
-    /// Time after which an operation fails, whatever the server does. 250 ms by default.
+    /// Timeout of every operation. 250 ms by default.
     pub timeout: Duration,
-    /// Where time comes from in a test; `None` is the server's own clock.
+    /// The clock for tests; `None` uses the server's clock.
     pub clock: Option<Arc<dyn Clock>>,
-    /// Most visits to one queue that share a script, if they come at once; 1 to 256, 64 by default. More save little, and
-    /// others wait for them.
+    /// Maximum number of concurrent visits to one queue that share a call; 1 to 256, 64 by default.
+    /// Larger batches save little and delay the others.
     pub visits_together: usize,
 }
 
@@ -43,7 +44,7 @@ impl Default for RedisOptions {
     }
 }
 
-/// Keeps the lines in Redis.
+/// A store that keeps the lines in Redis.
 pub struct RedisStore {
     pub(crate) connection: Arc<Connection>,
     pub(crate) clock: Option<Arc<dyn Clock>>,
@@ -51,11 +52,12 @@ pub struct RedisStore {
 }
 
 impl RedisStore {
-    /// A store at this address. It connects in the background: a server that is away makes operations fail until it is
-    /// there. Must be called within a Tokio runtime.
+    /// A store at this address. It connects in the background; operations fail until the server is
+    /// reachable. Must be called within a Tokio runtime.
     ///
     /// # Errors
-    /// An address of another form, no certificates for TLS, or a client that can't be set up.
+    /// Returns an error for an invalid address, unreadable TLS certificates, or a client that can't
+    /// be created.
     pub fn connect(url: &str, options: RedisOptions) -> Result<Self, AddressError> {
         let config = address::parse(url)?;
         let connection = Connection::open(config, options.timeout);
@@ -80,7 +82,7 @@ impl RedisStore {
         Reply::to(queue, value)
     }
 
-    /// Lists the queue in the index, after the queue itself is written.
+    /// Lists the queue in the index after the queue itself is written.
     async fn list(&self, queue: &QueueId, revision: u64, how: i64) -> Result<(), StoreError> {
         let arguments = [text(queue.as_str()), text(revision), Value::Integer(how)];
         let keys = [Key::from_static_str(Keys::QUEUES)];
@@ -179,7 +181,7 @@ impl Store for RedisStore {
                 Ok(PutOutcome::Stored(revision))
             }
             codes::CONFLICT => {
-                // The index may have lost a queue that is there.
+                // The index may have lost an existing queue.
                 self.list(&settings.id, revision, codes::STORED).await?;
                 Ok(PutOutcome::Conflict(revision))
             }
@@ -210,7 +212,7 @@ impl Store for RedisStore {
             if let (Ok(id), Some(revision)) = (id.parse(), revision) {
                 queues.push((id, revision));
             } else {
-                tracing::warn!(id, "the index of queues holds what is no queue");
+                tracing::warn!(id, "the queue index contains an invalid entry");
             }
         }
         queues.sort();
@@ -259,7 +261,7 @@ impl Store for RedisStore {
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        // A cluster that is down still answers PING.
+        // A cluster that is down still replies to PING.
         self.connection.ask("EXISTS", vec![Keys::QUEUES.into()], Repeat::Harmless).await.map(drop)
     }
 }

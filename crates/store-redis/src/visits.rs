@@ -1,9 +1,9 @@
-//! Visits: alone, or together with others of the same queue that came at once.
+//! Batches concurrent visits to the same queue.
 //!
-//! What it costs to enter a script, and to read the rules and the state, is paid once for all visits that share it. So each
-//! queue that is visited has a task that takes all visits that have come, and runs one script for them. A visit alone goes at once; while
-//! scripts are under way, visits gather for the next. Each visit has its own deadline, and one that is canceled costs the
-//! others nothing.
+//! Visits in one batch share the cost of entering a function and reading rules and state. Each
+//! visited queue has a task that takes all pending visits and sends them in one call. A lone visit
+//! is sent immediately; while calls are in flight, visits collect for the next. Each visit has its
+//! own deadline, and canceling one does not affect the others.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,24 +24,26 @@ use crate::library::functions;
 use crate::reply::Reply;
 use crate::store::{nothing, text};
 
-/// Scripts of visits to one queue that a process has under way at once: while the server runs one, the other is on its way.
+/// Maximum number of calls in flight per queue and process: while the server runs one, the next is
+/// on its way.
 const UNDER_WAY_MAX: usize = 2;
-/// Visits that share a script, whatever is asked for: others wait for it to end.
+/// Upper limit of the batch size, whatever the options say: other operations wait until a batch
+/// ends.
 const VISITS_MAX: usize = 256;
-/// How long a queue's task stays without any visit.
+/// How long the task of a queue stays without visits.
 const IDLE: Duration = Duration::from_mins(1);
 
 type Answer = Result<VisitAnswer, StoreError>;
 
-/// Runs visits, together where they come at once.
+/// Sends visits, batched if they are concurrent.
 pub(crate) struct Visits {
     runner: Runner,
-    /// Most visits that share a script.
+    /// Maximum batch size.
     most: usize,
     queues: Arc<Mutex<HashMap<QueueId, mpsc::UnboundedSender<Job>>>>,
 }
 
-/// A visit that waits for its script, and where the answer goes.
+/// A visit waiting for its batch, and the channel for its answer.
 struct Job {
     visit: Visit,
     started: Instant,
@@ -49,17 +51,17 @@ struct Job {
 }
 
 impl Visits {
-    /// At most so many visits, and at least one, share a script.
+    /// Creates the batcher; `most` is at least one.
     pub(crate) fn new(connection: Arc<Connection>, clock: Option<Arc<dyn Clock>>, visits_max: usize) -> Self {
         let visits_max = visits_max.clamp(1, VISITS_MAX);
         Self { runner: Runner { connection, clock }, most: visits_max, queues: Arc::default() }
     }
 
-    /// The visit, within the store's time from now on.
+    /// Sends a visit, within the store's timeout from now.
     pub(crate) async fn visit(&self, queue: &QueueId, visit: Visit) -> Answer {
         let started = Instant::now();
         let connection = &self.runner.connection;
-        // Where nothing is answered, each visit tries or fails by itself.
+        // While the part is failing, each visit tries or fails by itself.
         if self.most == 1 || connection.is_failing(|| Keys::of(queue).line()) {
             let answers = self.runner.run(queue, &[visit], started).await?;
             return answers.into_iter().next().ok_or_else(no_answer);
@@ -72,7 +74,7 @@ impl Visits {
         }
     }
 
-    /// Gives the visit to the queue's task, which begins if there is none.
+    /// Hands the visit to the queue's task, which is started if there is none.
     fn hand_over(&self, queue: &QueueId, job: Job) {
         let mut queues = locked(&self.queues);
         let refused = match queues.get(queue) {
@@ -93,12 +95,12 @@ fn no_answer() -> StoreError {
     StoreError::Unavailable("the visit got no answer".to_owned())
 }
 
-/// A panic while the lock was held leaves whole values behind.
+/// Locks a mutex and ignores poisoning: a panic leaves no partial state.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The task of a queue: runs the visits that come, until none has for a while.
+/// The task of a queue: sends its visits until none has arrived for a while.
 async fn run_all(
     queue: QueueId,
     mut incoming: mpsc::UnboundedReceiver<Job>,
@@ -127,7 +129,7 @@ async fn run_all(
     }
 }
 
-/// Runs the script.
+/// Sends batches.
 #[derive(Clone)]
 struct Runner {
     connection: Arc<Connection>,
@@ -135,7 +137,7 @@ struct Runner {
 }
 
 impl Runner {
-    /// Serves these visits with one script. It has as much time as the last of them.
+    /// Serves these visits with one call. Its deadline is that of the latest visit.
     async fn serve(self, queue: QueueId, jobs: Vec<Job>) {
         let Some(started) = jobs.iter().map(|job| job.started).max() else { return };
         let (visits, askers): (Vec<_>, Vec<_>) = jobs.into_iter().map(|job| (job.visit, job.answer)).unzip();
@@ -144,12 +146,12 @@ impl Runner {
             Err(error) => vec![Err(error); askers.len()],
         };
         for (asker, answer) in askers.into_iter().zip(answers) {
-            // Who has gone away is not told.
+            // The caller may have been canceled.
             let _ = asker.send(answer);
         }
     }
 
-    /// These visits in one script, whose time began then.
+    /// Sends these visits in one call that started then.
     async fn run(&self, queue: &QueueId, visits: &[Visit], started: Instant) -> Result<Vec<VisitAnswer>, StoreError> {
         let now = self.clock.as_ref().map_or_else(nothing, |clock| text(clock.now().0));
         let mut packed = Vec::with_capacity(visits.len() * VISIT_SIZE);
@@ -167,7 +169,7 @@ impl Runner {
     }
 }
 
-/// What the process says of the queue with these visits: the longest it could not serve, and the latest count.
+/// The combined witness of these visits: the longest unserved time, and the latest census.
 fn common_witness(visits: &[Visit]) -> Witness {
     let witnesses = || visits.iter().map(|visit| visit.witness);
     Witness {
@@ -176,7 +178,7 @@ fn common_witness(visits: &[Visit]) -> Witness {
     }
 }
 
-/// The visit as `VISIT_FORMAT` has it.
+/// Packs the visit as `VISIT_FORMAT`.
 fn pack(visit: &Visit, packed: &mut Vec<u8>) {
     const NONE: f64 = -1.0;
     let number = |instant: Micros| instant.0 as f64;

@@ -1,4 +1,4 @@
-//! Rule 8: leaving, being ended, going away.
+//! Rule 8: leaving, ending and going away.
 
 use serde_json::json;
 use vestibule_core::line::{Counters, Removed, SessionLocation, VisitKind};
@@ -6,19 +6,19 @@ use vestibule_core::{Micros, SessionId};
 
 use crate::room::{Bench, Guest, Room};
 
-/// The ticket is good for nothing, and its bearer joins as somebody else at the end.
+/// The ticket is void, and its bearer joins as a new session at the end of the line.
 async fn assert_ended(room: &Room<'_>, guest: &Guest) {
     assert_eq!(room.state(guest).await, Some(SessionLocation::Ended));
     let answer = room.keepalive(guest).await;
     assert_eq!((answer.kind, answer.place), (VisitKind::Absent, None));
     let again = room.visit_as(guest.session).await;
-    assert_eq!(again.place, None, "the id can't join anew either");
+    assert_eq!(again.place, None, "the id can't join again either");
     let mut bearer = guest.clone();
     assert_eq!(room.visit(&mut bearer).await.kind, VisitKind::Joined);
     assert_ne!(bearer.session, guest.session);
 }
 
-pub(super) async fn rule_08_who_leaves_frees_the_place_and_cannot_return(bench: &Bench) {
+pub(super) async fn rule_08_leaving_frees_the_slot_permanently(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guests = room.arrivals(3).await;
     assert_eq!(room.leave(&guests[1]).await, Removed::Waiting);
@@ -33,10 +33,10 @@ pub(super) async fn rule_08_who_leaves_frees_the_place_and_cannot_return(bench: 
     assert_ended(&room, &guests[1]).await;
 }
 
-pub(super) async fn rule_08_a_slot_stays_taken_until_the_last_credential_for_it_has_expired(bench: &Bench) {
+pub(super) async fn rule_08_slot_is_held_until_the_last_credential_expires(bench: &Bench) {
     let redirect = json!({ "kind": "redirect", "origin": "https://www.example.com" });
     let proxy = json!({ "kind": "proxy", "origin": "https://www.example.com" });
-    // A pass may let a client in for a minute, a ticket for recheck_after.
+    // A pass may admit a client for a minute, a ticket for recheck_after.
     for (handover, recheck_after, lasts) in [(&redirect, 2, 60), (&proxy, 7, 7), (&proxy, 0, 0)] {
         for ends in [false, true] {
             let settings = json!({ "quota": 1, "handover": handover, "recheck_after": recheck_after });
@@ -45,10 +45,10 @@ pub(super) async fn rule_08_a_slot_stays_taken_until_the_last_credential_for_it_
             room.pass(1);
             let removal = if ends { room.end(&guests[0]).await } else { room.leave(&guests[0]).await };
             assert_eq!(removal, Removed::Active);
-            assert_eq!(room.keepalive(&guests[0]).await.kind, VisitKind::Absent, "ended at once");
+            assert_eq!(room.keepalive(&guests[0]).await.kind, VisitKind::Absent, "ended immediately");
             for _ in 0..lasts {
                 let answer = room.visit(&mut guests[1]).await;
-                assert_eq!((answer.active, answer.place.unwrap().position), (1, 1), "the slot is still taken");
+                assert_eq!((answer.active, answer.place.unwrap().position), (1, 1), "the slot is still held");
                 room.pass(1);
             }
             let answer = room.visit(&mut guests[1]).await;
@@ -58,7 +58,7 @@ pub(super) async fn rule_08_a_slot_stays_taken_until_the_last_credential_for_it_
     }
 }
 
-pub(super) async fn rule_08_an_operator_ends_a_session_that_is_present(bench: &Bench) {
+pub(super) async fn rule_08_operator_ends_a_present_session(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guests = room.arrivals(3).await;
     assert_eq!(room.end(&guests[1]).await, Removed::Waiting);
@@ -71,7 +71,7 @@ pub(super) async fn rule_08_an_operator_ends_a_session_that_is_present(bench: &B
     assert_ended(&room, &guests[0]).await;
 }
 
-pub(super) async fn rule_08_an_operator_ends_a_session_that_is_away(bench: &Bench) {
+pub(super) async fn rule_08_operator_ends_an_absent_session(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let guest = room.arrive().await;
     room.away(&guest).await;
@@ -80,7 +80,7 @@ pub(super) async fn rule_08_an_operator_ends_a_session_that_is_away(bench: &Benc
     assert_ended(&room, &guest).await;
 }
 
-pub(super) async fn rule_08_who_leaves_while_away_cannot_return(bench: &Bench) {
+pub(super) async fn rule_08_absent_visitor_who_left_cannot_return(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let guest = room.arrive().await;
     room.pass(100);
@@ -89,7 +89,7 @@ pub(super) async fn rule_08_who_leaves_while_away_cannot_return(bench: &Bench) {
     assert_ended(&room, &guest).await;
 }
 
-pub(super) async fn rule_08_a_tombstone_outlasts_every_ticket_signed_before(bench: &Bench) {
+pub(super) async fn rule_08_tombstone_outlasts_earlier_tickets(bench: &Bench) {
     for (hold_ttl, active_ttl) in [(700, 60), (60, 700)] {
         let room = bench.open(json!({ "quota": 9, "hold_ttl": hold_ttl, "active_ttl": active_ttl })).await;
         let guest = room.arrive().await;
@@ -101,12 +101,12 @@ pub(super) async fn rule_08_a_tombstone_outlasts_every_ticket_signed_before(benc
         }
         assert_eq!(room.state(&guest).await, Some(SessionLocation::Ended));
         room.pass_micros(7);
-        assert_eq!(room.state(&guest).await, None, "nobody needs it any more");
+        assert_eq!(room.state(&guest).await, None, "the tombstone is no longer needed");
         assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Absent);
     }
 }
 
-pub(super) async fn rule_08_ending_a_session_again_makes_its_tombstone_last(bench: &Bench) {
+pub(super) async fn rule_08_ending_a_session_again_extends_its_tombstone(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let guest = room.arrive().await;
     room.end(&guest).await;
@@ -119,7 +119,7 @@ pub(super) async fn rule_08_ending_a_session_again_makes_its_tombstone_last(benc
     assert_eq!(room.store().purge(&room.queue, 9).await.unwrap().tombstones, 1);
 }
 
-pub(super) async fn rule_08_a_closed_queue_page_blocks_nobody_and_its_ticket_holds_the_place(bench: &Bench) {
+pub(super) async fn rule_08_closed_page_keeps_its_position_and_does_not_block(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(4).await;
     assert_eq!(room.away(&guests[1]).await, Removed::Waiting);
@@ -134,7 +134,7 @@ pub(super) async fn rule_08_a_closed_queue_page_blocks_nobody_and_its_ticket_hol
     assert_eq!(room.stats().await.counters, expected);
 }
 
-pub(super) async fn rule_08_going_away_does_nothing_to_who_is_let_in(bench: &Bench) {
+pub(super) async fn rule_08_away_does_not_affect_active_sessions(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guest = room.arrive().await;
     let before = room.expires_in(&guest).await;
@@ -143,7 +143,7 @@ pub(super) async fn rule_08_going_away_does_nothing_to_who_is_let_in(bench: &Ben
     assert_eq!((room.expires_in(&guest).await, room.stats().await.counters.away), (before, 0));
 }
 
-pub(super) async fn rule_08_a_ticket_of_another_epoch_removes_nobody(bench: &Bench) {
+pub(super) async fn rule_08_ticket_of_another_epoch_removes_no_session(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let old = room.arrivals(2).await;
     room.store().reset(&room.queue).await.unwrap();
@@ -155,7 +155,7 @@ pub(super) async fn rule_08_a_ticket_of_another_epoch_removes_nobody(bench: &Ben
     assert_eq!(room.counts().await, (1, 1));
 }
 
-pub(super) async fn rule_08_ending_who_never_was_keeps_that_id_out(bench: &Bench) {
+pub(super) async fn rule_08_ending_an_unknown_session_blocks_its_id(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let session = SessionId::random();
     assert_eq!(room.store().end(&room.queue, session).await.unwrap(), Removed::Absent);

@@ -1,4 +1,4 @@
-//! What a store keeps beside the line: settings, tenants, counters; and how it is looked at.
+//! Data next to the line: settings, tenants, counters, and read operations.
 
 use serde_json::json;
 use vestibule_core::line::{
@@ -11,7 +11,7 @@ use vestibule_core::{
 
 use crate::room::{Bench, random_queue, sessions, settings_of};
 
-pub(super) async fn settings_come_back_as_they_were_written(bench: &Bench) {
+pub(super) async fn settings_are_read_as_written(bench: &Bench) {
     let queue = random_queue();
     assert!(bench.store.settings(&queue).await.unwrap().is_none());
     let written = settings_of(
@@ -29,7 +29,7 @@ pub(super) async fn settings_come_back_as_they_were_written(bench: &Bench) {
     assert_eq!(bench.store.stats(&queue).await.unwrap().rules, written.line);
 }
 
-pub(super) async fn a_revision_guards_against_lost_updates(bench: &Bench) {
+pub(super) async fn revision_prevents_lost_updates(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let put = async |quota, mode| {
         let mut settings = room.settings().await;
@@ -45,7 +45,7 @@ pub(super) async fn a_revision_guards_against_lost_updates(bench: &Bench) {
     assert_eq!((settings.line.quota, settings.line.revision), (5, 3));
 }
 
-pub(super) async fn a_changed_setting_rules_the_next_request_whose_answer_says_so(bench: &Bench) {
+pub(super) async fn changed_settings_apply_to_the_next_request(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guest = room.arrive().await;
     assert_eq!(room.visit(&mut guest).await.revision, 1);
@@ -55,7 +55,7 @@ pub(super) async fn a_changed_setting_rules_the_next_request_whose_answer_says_s
     assert_eq!(room.stats().await.rules, room.settings().await.line);
 }
 
-pub(super) async fn a_restored_queue_has_its_epoch_and_revision_back(bench: &Bench) {
+pub(super) async fn restored_queue_keeps_its_epoch_and_revision(bench: &Bench) {
     let settings = settings_of(&random_queue(), &json!({ "epoch": 5, "revision": 8 }));
     let outcome = bench.store.put_settings(&settings, PutMode::Restore).await.unwrap();
     assert_eq!(outcome, PutOutcome::Stored(8));
@@ -83,7 +83,7 @@ async fn assert_unknown(bench: &Bench, queue: &QueueId) {
     assert!(store.settings(queue).await.unwrap().is_none());
 }
 
-pub(super) async fn an_unknown_queue_is_an_error_that_names_it(bench: &Bench) {
+pub(super) async fn unknown_queue_error_names_the_queue(bench: &Bench) {
     let room = bench.open(json!({})).await;
     let guest = room.arrive().await;
     let queue = random_queue();
@@ -96,7 +96,7 @@ pub(super) async fn an_unknown_queue_is_an_error_that_names_it(bench: &Bench) {
     }
 }
 
-pub(super) async fn a_removed_queue_leaves_nothing_behind(bench: &Bench) {
+pub(super) async fn removed_queue_leaves_no_data(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guests = room.arrivals(3).await;
     room.leave(&guests[2]).await;
@@ -123,7 +123,7 @@ pub(super) async fn queues_are_listed_by_id_with_their_revision(bench: &Bench) {
     }
 }
 
-pub(super) async fn queues_know_nothing_of_each_other(bench: &Bench) {
+pub(super) async fn queues_are_isolated(bench: &Bench) {
     let (one, other) = (bench.open(json!({ "quota": 1 })).await, bench.open(json!({ "quota": 1 })).await);
     let guest = one.arrive().await;
     assert_eq!((one.counts().await, other.counts().await), ((0, 1), (0, 0)));
@@ -132,7 +132,7 @@ pub(super) async fn queues_know_nothing_of_each_other(bench: &Bench) {
     assert!(one.is_in(&guest).await);
 }
 
-pub(super) async fn tenants_are_kept_by_id(bench: &Bench) {
+pub(super) async fn tenants_are_stored_by_id(bench: &Bench) {
     let unique = SessionId::random();
     let tenant = |letter: char, name: &str| Tenant {
         id: format!("{letter}-{unique}").parse().unwrap(),
@@ -151,7 +151,7 @@ pub(super) async fn tenants_are_kept_by_id(bench: &Bench) {
     assert_eq!(found, [tenant('a', "Acme"), tenant('b', "Bölt & Sons")]);
 }
 
-pub(super) async fn a_removed_tenant_is_gone_and_its_queues_stay(bench: &Bench) {
+pub(super) async fn removed_tenant_leaves_its_queues(bench: &Bench) {
     let id: TenantId = format!("t-{}", SessionId::random()).parse().unwrap();
     let tenant =
         Tenant { id: id.clone(), name: "Acme".to_owned(), color: None, logo: None, domains: None, origins: None };
@@ -166,7 +166,7 @@ pub(super) async fn a_removed_tenant_is_gone_and_its_queues_stay(bench: &Bench) 
     assert_eq!(room.settings().await.tenant, id);
 }
 
-pub(super) async fn a_session_is_found_wherever_it_is(bench: &Bench) {
+pub(super) async fn sessions_are_found_in_every_state(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guests = room.arrivals(4).await;
     room.leave(&guests[1]).await;
@@ -182,7 +182,7 @@ pub(super) async fn a_session_is_found_wherever_it_is(bench: &Bench) {
     assert_eq!(room.store().find(&room.queue, SessionId::random()).await.unwrap(), None);
 }
 
-pub(super) async fn a_page_goes_on_where_the_last_one_ended(bench: &Bench) {
+pub(super) async fn next_page_continues_after_the_previous_one(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     assert_eq!(room.store().page(&room.queue, Micros(0), 9).await.unwrap(), vestibule_core::line::LinePage::default());
     let guests = room.joiners(PAGE_MAX + 7).await;
@@ -198,17 +198,17 @@ pub(super) async fn a_page_goes_on_where_the_last_one_ended(bench: &Bench) {
     assert_eq!(room.line().await, sessions(&guests));
 }
 
-pub(super) async fn looking_changes_nothing(bench: &Bench) {
+pub(super) async fn reads_do_not_change_the_state(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guests = room.arrivals(3).await;
     room.pass(1000);
     let before = (room.stats().await, room.entries().await);
-    assert_eq!(before.0.waiting + before.0.active, 3, "the lapsed are there until somebody removes them");
+    assert_eq!(before.0.waiting + before.0.active, 3, "expired sessions stay until they are removed");
     assert!(room.state(&guests[0]).await.is_some());
     assert_eq!((room.stats().await, room.entries().await), before);
 }
 
-pub(super) async fn the_oldest_arrival_is_the_heads(bench: &Bench) {
+pub(super) async fn oldest_arrival_is_that_of_the_head(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guests = room.arrivals(3).await;
     assert_eq!(room.stats().await.oldest_arrival, Some(guests[1].arrival));
@@ -218,7 +218,7 @@ pub(super) async fn the_oldest_arrival_is_the_heads(bench: &Bench) {
     assert_eq!(room.stats().await.oldest_arrival, None);
 }
 
-pub(super) async fn waits_are_counted_by_their_length(bench: &Bench) {
+pub(super) async fn waits_are_counted_in_histogram_buckets(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 })).await;
     let mut last = room.join().await;
     let mut sum_us = 0;
@@ -231,36 +231,40 @@ pub(super) async fn waits_are_counted_by_their_length(bench: &Bench) {
     }
     let waits = room.stats().await.waits;
     let bucket = |bound| waits.buckets[WAIT_BUCKETS.iter().position(|it| *it == bound).unwrap()];
-    assert_eq!([1, 5, 30, 60, 3600].map(bucket), [2, 1, 1, 1, 1], "the first waited not at all");
+    assert_eq!([1, 5, 30, 60, 3600].map(bucket), [2, 1, 1, 1, 1], "the first did not wait");
     assert_eq!((waits.buckets.iter().sum::<u64>(), waits.sum_us), (6, sum_us));
-    assert_eq!(sum_us / 1_000_000, 3063, "some arrivals are a microsecond ahead of the clock");
+    assert_eq!(sum_us / 1_000_000, 3063, "some arrivals are one microsecond ahead of the clock");
 }
 
-pub(super) async fn the_pace_counts_those_who_waited(bench: &Bench) {
+pub(super) async fn pace_counts_admissions_of_waiting_sessions(bench: &Bench) {
     let room = bench.open(json!({ "quota": 2 })).await;
     let guests = room.arrivals(5).await;
     let formed = room.stats().await.pace;
-    assert_eq!((formed.current, formed.since), (0, guests[2].arrival), "a line formed; before it nobody waited");
+    assert_eq!((formed.current, formed.since), (0, guests[2].arrival), "counting starts when a line forms");
     room.leave(&guests[0]).await;
     room.leave(&guests[1]).await;
     assert_eq!(room.stats().await.pace.current, 2);
     room.change(|settings: &mut Settings| settings.name = "Acme".to_owned()).await;
-    assert_eq!(room.stats().await.pace.current, 2, "a name says nothing about the pace");
+    assert_eq!(room.stats().await.pace.current, 2, "a name does not affect the pace");
     room.change(|settings: &mut Settings| settings.line.quota = 1).await;
     let lowered = room.stats().await.pace;
-    assert_eq!((lowered.current, lowered.since), (1, formed.since), "a place fewer, and so much slower");
+    assert_eq!((lowered.current, lowered.since), (1, formed.since), "one slot fewer slows the pace in proportion");
     room.pass(1);
     room.change(|settings: &mut Settings| settings.line.admissions_per_minute = Some(60)).await;
     let limited = room.stats().await.pace;
-    assert_eq!((limited.current, limited.since), (0, room.now()), "a rate, another pace");
+    assert_eq!((limited.current, limited.since), (0, room.now()), "a rate resets the pace");
 }
 
-pub(super) async fn the_pace_begins_once_all_places_are_taken(bench: &Bench) {
+pub(super) async fn pace_starts_when_all_slots_are_taken(bench: &Bench) {
     let room = bench.open(json!({ "quota": 200, "mode": "paused" })).await;
     let guests = room.joiners(300).await;
-    assert_eq!(room.stats().await.pace, Pace::default(), "nobody is admitted");
+    assert_eq!(room.stats().await.pace, Pace::default(), "no session is admitted");
     room.change(|settings: &mut Settings| settings.line.mode = Mode::Open).await;
-    assert_eq!((room.counts().await, room.stats().await.pace), ((172, 128), Pace::default()), "it is being filled");
+    assert_eq!(
+        (room.counts().await, room.stats().await.pace),
+        ((172, 128), Pace::default()),
+        "slots are still being filled"
+    );
     room.pass(1);
     room.keepalive(&guests[299]).await;
     let full = room.stats().await.pace;
@@ -269,7 +273,7 @@ pub(super) async fn the_pace_begins_once_all_places_are_taken(bench: &Bench) {
     assert_eq!(room.stats().await.pace.current, 1);
 }
 
-pub(super) async fn the_pace_counts_those_who_leave_the_line_and_who_come_back(bench: &Bench) {
+pub(super) async fn pace_counts_departures_and_returns(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(6).await;
     let gone = async || room.stats().await.pace.departures;
@@ -280,24 +284,24 @@ pub(super) async fn the_pace_counts_those_who_leave_the_line_and_who_come_back(b
     room.visit(&mut guests[5]).await;
     assert_eq!(gone().await, 2);
     room.leave(&guests[0]).await;
-    assert_eq!(gone().await, 2, "who was let in was not in the line");
+    assert_eq!(gone().await, 2, "the admitted session was not waiting");
     room.joiners(2).await;
     room.pass(30);
     room.visit(&mut guests[2]).await;
     assert_eq!(room.stats().await.counters.expired_waiting, 2);
-    assert_eq!(gone().await, 2, "those whose tickets never came back moved nobody");
+    assert_eq!(gone().await, 2, "unconfirmed sessions do not count");
     room.pass(60);
     room.purge().await;
-    assert_eq!(gone().await, 3, "the one who stayed in line lapses, the other was let in");
+    assert_eq!(gone().await, 3, "the waiting session expires, the other was admitted");
 }
 
-pub(super) async fn a_session_is_confirmed_when_its_ticket_comes_back_for_the_first_time(bench: &Bench) {
+pub(super) async fn first_returned_ticket_confirms_a_session(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let confirmed = async || room.stats().await.counters.confirmed;
     let (mut inside, mut waiting, mut late) = (room.join().await, room.join().await, room.join().await);
     let first = late.clone();
     room.visit_as(inside.session).await;
-    assert_eq!(confirmed().await, 0, "the same id without a ticket is no ticket");
+    assert_eq!(confirmed().await, 0, "an id without a ticket does not confirm");
     for count in 1..=2 {
         room.pass_micros(1);
         room.visit(&mut inside).await;
@@ -318,15 +322,15 @@ pub(super) async fn a_session_is_confirmed_when_its_ticket_comes_back_for_the_fi
     assert_eq!(confirmed().await, 3, "nor does the first ticket count again");
     let (robot, person) = (room.join().await, room.join().await);
     room.release(9).await;
-    assert_eq!(confirmed().await, 3, "let in, and never heard of");
+    assert_eq!(confirmed().await, 3, "admitted without a visit");
     room.keepalive(&person).await;
-    assert_eq!(confirmed().await, 4, "let in before the ticket came back");
+    assert_eq!(confirmed().await, 4, "admitted before confirmation");
     room.pass(31);
     room.purge().await;
     assert_eq!(room.state(&robot).await, None);
 }
 
-pub(super) async fn the_pace_forgets_what_is_older_than_two_windows(bench: &Bench) {
+pub(super) async fn pace_drops_data_older_than_two_windows(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 })).await;
     let guests = room.joiners(5).await;
     let start = room.stats().await.pace.window;
@@ -359,7 +363,7 @@ pub(super) async fn counters_add_up(bench: &Bench) {
     assert!([it.returned, it.left, it.ended, it.away, it.expired_active].iter().all(|count| *count > 0));
 }
 
-pub(super) async fn the_last_purge_is_kept_with_the_time_of_the_store(bench: &Bench) {
+pub(super) async fn last_purge_has_the_time_of_the_store(bench: &Bench) {
     let first = LastPurge { at: Micros(1), took_ms: 17, queues: 200, expired: 1_000_000, ..LastPurge::default() };
     bench.store.set_last_purge(&first).await.unwrap();
     let now = bench.clock.now();
@@ -369,7 +373,7 @@ pub(super) async fn the_last_purge_is_kept_with_the_time_of_the_store(bench: &Be
     let second = LastPurge { failed: 3, tombstones: 4, admitted: 5, unfinished: true, ..LastPurge::default() };
     bench.store.set_last_purge(&second).await.unwrap();
     let (now, last) = (bench.clock.now(), bench.store.last_purge().await.unwrap());
-    assert_eq!(last, Some(LastPurge { at: now, ..second }), "nothing is left of the one before");
+    assert_eq!(last, Some(LastPurge { at: now, ..second }), "nothing is left of the previous record");
 }
 
 pub(super) async fn the_store_answers(bench: &Bench) {

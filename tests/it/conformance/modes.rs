@@ -6,7 +6,7 @@ use vestibule_core::{PutMode, PutOutcome, SessionId, StoreError};
 
 use crate::room::{Bench, random_queue, sessions};
 
-pub(super) async fn rule_09_open_admits_while_there_are_places(bench: &Bench) {
+pub(super) async fn rule_09_open_admits_while_slots_are_free(bench: &Bench) {
     let room = bench.open(json!({ "quota": 2, "mode": "open" })).await;
     let answers = [room.visit_as(SessionId::random()).await, room.visit_as(SessionId::random()).await];
     for answer in answers {
@@ -28,7 +28,7 @@ pub(super) async fn rule_09_bypass_stores_nothing(bench: &Bench) {
     assert_eq!(room.stats().await, before);
 }
 
-pub(super) async fn rule_09_after_a_bypass_the_line_stands_as_before(bench: &Bench) {
+pub(super) async fn rule_09_line_is_unchanged_after_bypass(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let guests = room.arrivals(3).await;
     room.change(|settings| settings.line.mode = Mode::Bypass).await;
@@ -37,7 +37,7 @@ pub(super) async fn rule_09_after_a_bypass_the_line_stands_as_before(bench: &Ben
     assert_eq!(room.line().await, sessions(&guests));
 }
 
-pub(super) async fn rule_09_paused_lets_people_join_and_nobody_in(bench: &Bench) {
+pub(super) async fn rule_09_paused_accepts_joins_without_admission(bench: &Bench) {
     let room = bench.open(json!({ "quota": 2 })).await;
     let inside = room.arrive().await;
     room.change(|settings| settings.line.mode = Mode::Paused).await;
@@ -49,7 +49,7 @@ pub(super) async fn rule_09_paused_lets_people_join_and_nobody_in(bench: &Bench)
     assert_eq!(room.line().await, [waiting[2].session]);
 }
 
-pub(super) async fn rule_09_closed_lets_nobody_join_and_who_is_in_stays(bench: &Bench) {
+pub(super) async fn rule_09_closed_rejects_joins_and_keeps_active_sessions(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(2).await;
     room.change(|settings| settings.line.mode = Mode::Closed).await;
@@ -60,10 +60,10 @@ pub(super) async fn rule_09_closed_lets_nobody_join_and_who_is_in_stays(bench: &
     assert!(room.is_in(&guests[0]).await);
     assert_eq!(room.expires_in(&guests[0]).await, 600_000_000);
     room.leave(&guests[0]).await;
-    assert_eq!(room.counts().await, (1, 0), "nobody is let in, and the line stands");
+    assert_eq!(room.counts().await, (1, 0), "no session is admitted, and the line is unchanged");
 }
 
-pub(super) async fn rule_09_draining_lets_nobody_join_and_those_who_wait_in_by_order(bench: &Bench) {
+pub(super) async fn rule_09_draining_rejects_joins_and_admits_in_order(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guests = room.arrivals(3).await;
     room.change(|settings| settings.line.mode = Mode::Draining).await;
@@ -74,10 +74,14 @@ pub(super) async fn rule_09_draining_lets_nobody_join_and_those_who_wait_in_by_o
     room.change(|settings| settings.line.quota = 5).await;
     assert!(room.is_in(&guests[2]).await);
     let answer = room.visit_as(SessionId::random()).await;
-    assert_eq!((answer.place, answer.waiting, answer.active), (None, 0, 2), "places are free, and newcomers stay out");
+    assert_eq!(
+        (answer.place, answer.waiting, answer.active),
+        (None, 0, 2),
+        "slots are free, and newcomers are rejected"
+    );
 }
 
-pub(super) async fn rule_09_draining_takes_back_who_was_away(bench: &Bench) {
+pub(super) async fn rule_09_draining_restores_absent_visitors(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let inside = room.arrive().await;
     let (mut away, waiting) = (room.arrive().await, room.arrive().await);
@@ -89,7 +93,7 @@ pub(super) async fn rule_09_draining_takes_back_who_was_away(bench: &Bench) {
     assert!(room.is_in(&away).await);
 }
 
-pub(super) async fn rule_09_a_drained_queue_closes_once_no_ticket_holds_a_place(bench: &Bench) {
+pub(super) async fn rule_09_drained_queue_closes_after_tickets_expire(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "hold_ttl": 100, "active_ttl": 1000 })).await;
     let mut inside = room.arrive().await;
     let gone = room.arrive().await;
@@ -99,7 +103,7 @@ pub(super) async fn rule_09_a_drained_queue_closes_once_no_ticket_holds_a_place(
     room.purge().await;
     room.pass(99);
     assert_eq!(room.store().purge(&room.queue, 500).await.unwrap().closed, None);
-    assert_eq!(room.settings().await.line.mode, Mode::Draining, "a ticket still holds a place");
+    assert_eq!(room.settings().await.line.mode, Mode::Draining, "a ticket still holds a position");
     room.pass(1);
     assert_eq!(room.store().purge(&room.queue, 500).await.unwrap().closed, Some(3));
     let settings = room.settings().await;
@@ -108,13 +112,13 @@ pub(super) async fn rule_09_a_drained_queue_closes_once_no_ticket_holds_a_place(
     assert!(listed.contains(&(room.queue.clone(), 3)), "the index says so too");
     assert_eq!(room.store().purge(&room.queue, 500).await.unwrap().closed, None, "written once");
     let stale = room.store().put_settings(&settings, PutMode::IfRevision(2)).await.unwrap();
-    assert_eq!(stale, PutOutcome::Conflict(3), "who has not seen it close does not undo it");
+    assert_eq!(stale, PutOutcome::Conflict(3), "an outdated writer does not reopen it");
     let answer = room.visit(&mut inside).await;
     assert_eq!((answer.mode, answer.revision), (Mode::Closed, 3));
-    assert!(room.is_in(&inside).await, "who is in stays");
+    assert!(room.is_in(&inside).await, "active sessions stay");
 }
 
-pub(super) async fn rule_09_who_comes_back_to_a_drained_queue_keeps_it_from_closing(bench: &Bench) {
+pub(super) async fn rule_09_return_to_a_drained_queue_delays_closing(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0, "hold_ttl": 100 })).await;
     let mut guest = room.arrive().await;
     room.change(|settings| settings.line.mode = Mode::Draining).await;
@@ -125,17 +129,17 @@ pub(super) async fn rule_09_who_comes_back_to_a_drained_queue_keeps_it_from_clos
     room.away(&guest).await;
     room.pass(1);
     room.purge().await;
-    assert_eq!(room.settings().await.line.mode, Mode::Draining, "the hold begins anew");
+    assert_eq!(room.settings().await.line.mode, Mode::Draining, "the hold time starts over");
     room.pass(98);
     assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Restored);
     room.purge().await;
     room.pass(59);
     room.purge().await;
     assert_eq!(room.line().await, [guest.session]);
-    assert_eq!(room.settings().await.line.mode, Mode::Draining, "somebody waits");
+    assert_eq!(room.settings().await.line.mode, Mode::Draining, "a session is waiting");
 }
 
-pub(super) async fn rule_09_a_drain_that_was_called_off_begins_anew(bench: &Bench) {
+pub(super) async fn rule_09_canceled_drain_starts_over(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "hold_ttl": 100 })).await;
     room.change(|settings| settings.line.mode = Mode::Draining).await;
     room.purge().await;
@@ -156,7 +160,7 @@ pub(super) async fn rule_09_a_drain_that_was_called_off_begins_anew(bench: &Benc
     assert_eq!(room.settings().await.line.revision, 5, "written once");
 }
 
-pub(super) async fn rule_09_a_queue_that_lost_its_state_while_it_drained_waits_for_its_tickets(bench: &Bench) {
+pub(super) async fn rule_09_draining_queue_in_recovery_waits_for_tickets(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0, "hold_ttl": 100 })).await;
     let mut guest = room.arrive().await;
     room.change(|settings| settings.line.mode = Mode::Draining).await;
@@ -170,18 +174,18 @@ pub(super) async fn rule_09_a_queue_that_lost_its_state_while_it_drained_waits_f
     assert!(room.is_in(&guest).await);
 }
 
-pub(super) async fn rule_10_a_release_ignores_quota_rate_and_pause(bench: &Bench) {
+pub(super) async fn rule_10_release_ignores_quota_rate_and_pause(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0, "admissions_per_minute": 1, "mode": "paused" })).await;
     let guests = room.arrivals(6).await;
     assert_eq!(room.release(4).await, 4);
     assert_eq!(room.line().await, sessions(&guests[4..]));
-    assert_eq!(room.expires_in(&guests[0]).await, 30_000_000, "they are away and have to show up");
+    assert_eq!(room.expires_in(&guests[0]).await, 30_000_000, "absent visitors have to claim their slots");
     assert_eq!(room.release(9).await, 2);
     assert_eq!(room.release(1).await, 0);
     assert_eq!(room.stats().await.counters, Counters { joined: 6, confirmed: 6, released: 6, ..Counters::default() });
 }
 
-pub(super) async fn rule_10_a_release_costs_the_rate_nothing(bench: &Bench) {
+pub(super) async fn rule_10_release_does_not_consume_the_rate(bench: &Bench) {
     let room = bench.open(json!({ "quota": 99, "admissions_per_minute": 60, "mode": "paused" })).await;
     room.arrivals(4).await;
     assert_eq!(room.release(2).await, 2);
@@ -189,7 +193,7 @@ pub(super) async fn rule_10_a_release_costs_the_rate_nothing(bench: &Bench) {
     assert_eq!(room.counts().await, (1, 3));
 }
 
-pub(super) async fn rule_10_a_release_skips_the_lapsed(bench: &Bench) {
+pub(super) async fn rule_10_release_skips_expired_sessions(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     room.joiners(50).await;
     let mut present = room.arrivals(3).await;
@@ -209,7 +213,7 @@ pub(super) async fn rule_10_one_release_admits_at_most_500(bench: &Bench) {
     assert_eq!(room.counts().await, (3, RELEASE_BATCH as u64));
 }
 
-pub(super) async fn rule_10_after_a_release_the_quota_holds_again(bench: &Bench) {
+pub(super) async fn rule_10_quota_applies_again_after_a_release(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guests = room.arrivals(5).await;
     assert_eq!(room.release(2).await, 2);
@@ -220,20 +224,20 @@ pub(super) async fn rule_10_after_a_release_the_quota_holds_again(bench: &Bench)
     }
 }
 
-pub(super) async fn rule_10_an_operator_admits_one_whatever_quota_rate_pause_or_order_say(bench: &Bench) {
+pub(super) async fn rule_10_admit_ignores_quota_rate_pause_and_order(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0, "admissions_per_minute": 1, "mode": "paused" })).await;
     let guests = room.arrivals(3).await;
     assert!(room.store().admit(&room.queue, guests[1].session).await.unwrap());
     assert!(room.is_in(&guests[1]).await);
     assert_eq!(room.line().await, [guests[0].session, guests[2].session], "the others keep their order");
-    assert_eq!(room.expires_in(&guests[1]).await, 30_000_000, "who is away has to show up");
+    assert_eq!(room.expires_in(&guests[1]).await, 30_000_000, "absent visitors have to claim their slots");
     let stats = room.stats().await;
     assert_eq!(stats.counters, Counters { joined: 3, confirmed: 3, released: 1, ..Counters::default() });
     assert_eq!(stats.waits.buckets.iter().sum::<u64>(), 1);
-    assert!(!room.store().admit(&room.queue, guests[1].session).await.unwrap(), "who is in waits no more");
+    assert!(!room.store().admit(&room.queue, guests[1].session).await.unwrap(), "an active session is not waiting");
 }
 
-pub(super) async fn rule_10_only_who_waits_is_admitted_by_name(bench: &Bench) {
+pub(super) async fn rule_10_admit_applies_to_waiting_sessions_only(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let (gone, away, lapsed) = (room.arrive().await, room.arrive().await, room.join().await);
     room.leave(&gone).await;
@@ -249,7 +253,7 @@ pub(super) async fn rule_10_only_who_waits_is_admitted_by_name(bench: &Bench) {
     );
 }
 
-pub(super) async fn rule_11_a_reset_empties_the_line_and_voids_older_tickets(bench: &Bench) {
+pub(super) async fn rule_11_reset_empties_the_line_and_voids_tickets(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(3).await;
     let gone = room.arrive().await;
@@ -259,7 +263,7 @@ pub(super) async fn rule_11_a_reset_empties_the_line_and_voids_older_tickets(ben
     let stats = room.stats().await;
     assert_eq!((stats.waiting, stats.active, stats.rules.epoch), (0, 0, epoch));
     assert_eq!((stats.counters, stats.waits, stats.state_since), (Counters::default(), Waits::default(), room.now()));
-    assert_eq!(room.state(&gone).await, None, "tombstones are of no use any more");
+    assert_eq!(room.state(&gone).await, None, "tombstones are no longer needed");
     for (index, guest) in guests.iter_mut().enumerate().rev() {
         let session = guest.session;
         assert_eq!(room.keepalive(guest).await.kind, VisitKind::Absent);
@@ -267,10 +271,10 @@ pub(super) async fn rule_11_a_reset_empties_the_line_and_voids_older_tickets(ben
         assert_ne!(guest.session, session);
         assert_eq!(guest.ticket.epoch(), epoch);
     }
-    assert!(room.is_in(&guests[2]).await, "the first to come to the new line");
+    assert!(room.is_in(&guests[2]).await, "the first arrival in the new line");
 }
 
-pub(super) async fn rule_11_every_reset_is_another_epoch(bench: &Bench) {
+pub(super) async fn rule_11_every_reset_starts_another_epoch(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let first = room.store().reset(&room.queue).await.unwrap();
     assert_eq!(first, room.now().seconds());
@@ -279,7 +283,7 @@ pub(super) async fn rule_11_every_reset_is_another_epoch(bench: &Bench) {
     assert_eq!((settings.line.epoch, settings.line.revision), (first + 1, 3));
 }
 
-pub(super) async fn rule_11_settings_with_another_epoch_begin_a_new_line(bench: &Bench) {
+pub(super) async fn rule_11_settings_with_another_epoch_start_a_new_line(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guests = room.arrivals(2).await;
     room.change(|settings| settings.line.quota = 9).await;
@@ -290,7 +294,7 @@ pub(super) async fn rule_11_settings_with_another_epoch_begin_a_new_line(bench: 
     assert_eq!((answer.epoch, answer.kind), (7, VisitKind::Absent));
 }
 
-pub(super) async fn rule_11_a_reset_keeps_its_epoch_through_a_lost_state(bench: &Bench) {
+pub(super) async fn rule_11_reset_epoch_survives_a_lost_state(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let old = room.arrive().await;
     room.store().reset(&room.queue).await.unwrap();

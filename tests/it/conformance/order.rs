@@ -1,4 +1,4 @@
-//! Rules 1 to 4: the order, who is let in, the quota and the rate.
+//! Rules 1 to 4: order, admission, quota and rate.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) async fn rule_01_arrivals_are_strictly_increasing(bench: &Bench) {
     assert_eq!(room.join().await.arrival.since(start), 102, "the clock is ahead of it");
 }
 
-pub(super) async fn rule_01_those_who_come_at_one_instant_stand_in_the_order_of_their_requests(bench: &Bench) {
+pub(super) async fn rule_01_simultaneous_arrivals_keep_request_order(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let guests = room.joiners(40).await;
     assert_eq!(room.line().await, sessions(&guests));
@@ -30,7 +30,7 @@ pub(super) async fn rule_01_those_who_come_at_one_instant_stand_in_the_order_of_
     }
 }
 
-pub(super) async fn rule_01_no_number_is_given_twice_to_those_who_come_together(bench: &Bench) {
+pub(super) async fn rule_01_concurrent_arrivals_are_unique(bench: &Bench) {
     let room = bench.open(json!({ "quota": 10 })).await;
     let visits = (0..60).map(|_| {
         let (store, queue) = (Arc::clone(&bench.store), room.queue.clone());
@@ -39,12 +39,12 @@ pub(super) async fn rule_01_no_number_is_given_twice_to_those_who_come_together(
     });
     let answers: Vec<_> = join_all(visits).await.into_iter().map(Result::unwrap).collect();
     let ranks: HashSet<u64> = answers.iter().map(|answer| answer.place.unwrap().position).collect();
-    assert_eq!(ranks, (0..=50).collect::<HashSet<_>>(), "ten are in, and nobody shares a rank");
+    assert_eq!(ranks, (0..=50).collect::<HashSet<_>>(), "ten are active, and positions are unique");
     let arrivals: HashSet<_> = answers.iter().map(|answer| answer.place.unwrap().arrival).collect();
     assert_eq!(arrivals.len(), 60);
 }
 
-pub(super) async fn a_repeated_first_visit_is_the_same_session(bench: &Bench) {
+pub(super) async fn repeated_first_visit_is_the_same_session(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     for (rank, how) in [(0, "let in"), (1, "in line")] {
         let session = SessionId::random();
@@ -57,7 +57,7 @@ pub(super) async fn a_repeated_first_visit_is_the_same_session(bench: &Bench) {
     assert_eq!((room.counts().await, room.stats().await.counters.joined), ((1, 1), 2));
 }
 
-pub(super) async fn a_void_ticket_makes_one_new_session_in_all_tabs(bench: &Bench) {
+pub(super) async fn void_ticket_makes_one_new_session_in_all_tabs(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0, "hold_ttl": 60 })).await;
     let mut tab = room.join().await;
     let mut others = [tab.clone(), tab.clone(), tab.clone()];
@@ -70,7 +70,7 @@ pub(super) async fn a_void_ticket_makes_one_new_session_in_all_tabs(bench: &Benc
     assert_eq!(room.line().await, [tab.session]);
 }
 
-pub(super) async fn rule_02_the_lowest_arrival_is_admitted_first(bench: &Bench) {
+pub(super) async fn rule_02_lowest_arrival_is_admitted_first(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(6).await;
     while let Some((first, others)) = guests.split_first() {
@@ -83,7 +83,7 @@ pub(super) async fn rule_02_the_lowest_arrival_is_admitted_first(bench: &Bench) 
     }
 }
 
-pub(super) async fn rule_02_a_newcomer_never_takes_the_place_that_became_free(bench: &Bench) {
+pub(super) async fn rule_02_newcomer_never_takes_a_freed_slot(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "active_ttl": 40 })).await;
     let (first, mut second) = (room.arrive().await, room.arrive().await);
     room.pass(30);
@@ -95,17 +95,18 @@ pub(super) async fn rule_02_a_newcomer_never_takes_the_place_that_became_free(be
     assert_eq!(room.position(&newcomer).await, Some(1));
 }
 
-pub(super) async fn rule_02_a_newcomer_waits_behind_those_whom_the_rate_keeps_waiting(bench: &Bench) {
+pub(super) async fn rule_02_newcomer_waits_behind_rate_limited_sessions(bench: &Bench) {
     let room = bench.open(json!({ "quota": 100, "admissions_per_minute": 60 })).await;
     let guests = room.joiners(3).await;
-    assert_eq!(room.counts().await, (2, 1), "places are free, and the rate lets nobody take them");
+    assert_eq!(room.counts().await, (2, 1), "slots are free, but the rate allows no admission");
     room.pass(1);
     let newcomer = room.join().await;
     assert!(room.is_in(&guests[1]).await);
     assert_eq!((room.position(&guests[2]).await, room.position(&newcomer).await), (Some(1), Some(2)));
 }
 
-/// Somebody in the only place, somebody behind who came back a moment ago; the place lapses if `lapse` says so.
+/// One active session in the only slot, one waiting session with a recent visit. The active session
+/// expires if `lapse` is set.
 async fn one_in_one_waiting(room: &Room<'_>, lapse: bool) -> (Guest, Guest) {
     let (inside, mut next) = (room.arrive().await, room.arrive().await);
     if lapse {
@@ -116,7 +117,7 @@ async fn one_in_one_waiting(room: &Room<'_>, lapse: bool) -> (Guest, Guest) {
     (inside, next)
 }
 
-pub(super) async fn rule_02_every_operation_that_frees_a_place_admits_the_next(bench: &Bench) {
+pub(super) async fn rule_02_freeing_a_slot_admits_the_next_session(bench: &Bench) {
     for operation in ["visit", "keepalive", "away", "leave", "end", "purge", "release"] {
         let lapse = !matches!(operation, "leave" | "end");
         let room = bench.open(json!({ "quota": 1, "active_ttl": 80 })).await;
@@ -135,7 +136,7 @@ pub(super) async fn rule_02_every_operation_that_frees_a_place_admits_the_next(b
     }
 }
 
-pub(super) async fn rule_02_at_most_128_advance_in_one_go(bench: &Bench) {
+pub(super) async fn rule_02_one_operation_admits_at_most_128(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     room.joiners(300).await;
     let batch = ADVANCE_BATCH as u64;
@@ -148,7 +149,7 @@ pub(super) async fn rule_02_at_most_128_advance_in_one_go(bench: &Bench) {
     assert_eq!(room.counts().await, (0, 302));
 }
 
-pub(super) async fn rule_02_the_lapsed_at_the_head_stop_nobody_behind_them(bench: &Bench) {
+pub(super) async fn rule_02_expired_sessions_at_the_head_do_not_block(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     room.joiners(REAP_BATCH * 2 + 10).await;
     let mut behind = room.arrive().await;
@@ -156,18 +157,18 @@ pub(super) async fn rule_02_the_lapsed_at_the_head_stop_nobody_behind_them(bench
     room.visit(&mut behind).await;
     room.pass(2);
     room.change(|settings| settings.line.quota = 1).await;
-    assert!(room.is_in(&behind).await, "a whole crowd of closed tabs in front does not matter");
+    assert!(room.is_in(&behind).await, "closed tabs at the head do not block");
     assert_eq!(room.counts().await, (0, 1));
 }
 
-pub(super) async fn rule_02_a_hundred_free_places_take_one_operation(bench: &Bench) {
+pub(super) async fn rule_02_one_operation_fills_a_hundred_free_slots(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let guests = room.joiners(101).await;
     room.change(|settings| settings.line.quota = 100).await;
     assert_eq!(room.line().await, [guests[100].session]);
 }
 
-pub(super) async fn rule_03_the_quota_is_never_exceeded(bench: &Bench) {
+pub(super) async fn rule_03_quota_is_never_exceeded(bench: &Bench) {
     let room = bench.open(json!({ "quota": 7 })).await;
     for index in 1..=20_u64 {
         room.arrive().await;
@@ -175,7 +176,7 @@ pub(super) async fn rule_03_the_quota_is_never_exceeded(bench: &Bench) {
     }
 }
 
-pub(super) async fn rule_03_lowering_the_quota_evicts_nobody_and_stops_admissions(bench: &Bench) {
+pub(super) async fn rule_03_lower_quota_stops_admissions_without_eviction(bench: &Bench) {
     let room = bench.open(json!({ "quota": 3 })).await;
     let guests = room.arrivals(5).await;
     room.change(|settings| settings.line.quota = 1).await;
@@ -187,7 +188,7 @@ pub(super) async fn rule_03_lowering_the_quota_evicts_nobody_and_stops_admission
     assert!(room.is_in(&guests[3]).await);
 }
 
-pub(super) async fn rule_03_raising_the_quota_admits_at_once(bench: &Bench) {
+pub(super) async fn rule_03_higher_quota_admits_immediately(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guests = room.arrivals(5).await;
     room.change(|settings| settings.line.quota = 4).await;
@@ -195,7 +196,7 @@ pub(super) async fn rule_03_raising_the_quota_admits_at_once(bench: &Bench) {
     assert_eq!(room.line().await, [guests[4].session]);
 }
 
-/// A queue with room for all, where nobody lapses for an hour.
+/// A queue with slots for all, where no session expires for an hour.
 async fn patient(bench: &Bench, per_minute: u64) -> Room<'_> {
     let ttls = json!({ "quota": 100_000, "admissions_per_minute": per_minute, "waiting_ttl": 3600,
         "claim_ttl": 3600, "active_ttl": 86_400, "hold_ttl": 3600, "mode": "paused" });
@@ -206,12 +207,12 @@ async fn open_door(room: &Room<'_>) {
     room.change(|settings| settings.line.mode = Mode::Open).await;
 }
 
-/// How many an operation admits that frees and takes nothing.
+/// Number of sessions admitted by an operation that neither frees nor takes a slot.
 async fn admitted_now(room: &Room<'_>) -> u64 {
     room.store().purge(&room.queue, 0).await.unwrap().admitted
 }
 
-pub(super) async fn rule_04_no_more_than_a_seconds_worth_is_admitted_at_once(bench: &Bench) {
+pub(super) async fn rule_04_burst_is_limited_to_one_second_of_the_rate(bench: &Bench) {
     let room = patient(bench, 600).await;
     room.joiners(100).await;
     open_door(&room).await;
@@ -225,7 +226,7 @@ pub(super) async fn rule_04_no_more_than_a_seconds_worth_is_admitted_at_once(ben
     assert_eq!(admitted_now(&room).await, 10, "half an hour of quiet is worth one second");
 }
 
-pub(super) async fn rule_04_a_slow_rate_admits_one_at_a_time(bench: &Bench) {
+pub(super) async fn rule_04_slow_rate_admits_one_at_a_time(bench: &Bench) {
     let room = patient(bench, 2).await;
     room.joiners(5).await;
     open_door(&room).await;
@@ -237,7 +238,7 @@ pub(super) async fn rule_04_a_slow_rate_admits_one_at_a_time(bench: &Bench) {
     assert_eq!(admitted, [1, 0, 0, 1, 0, 0, 1, 0, 0, 1]);
 }
 
-pub(super) async fn rule_04_no_minute_has_a_burst_at_its_edge(bench: &Bench) {
+pub(super) async fn rule_04_no_burst_at_minute_boundaries(bench: &Bench) {
     let room = patient(bench, 120).await;
     room.joiners(400).await;
     open_door(&room).await;
@@ -249,7 +250,7 @@ pub(super) async fn rule_04_no_minute_has_a_burst_at_its_edge(bench: &Bench) {
     assert_eq!(admitted, [2; 151]);
 }
 
-pub(super) async fn rule_04_a_changed_rate_holds_from_the_next_request(bench: &Bench) {
+pub(super) async fn rule_04_changed_rate_applies_to_the_next_request(bench: &Bench) {
     let room = patient(bench, 1).await;
     room.joiners(100).await;
     open_door(&room).await;

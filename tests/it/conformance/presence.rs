@@ -1,4 +1,4 @@
-//! Rules 5 and 6: who lapses, when, and how many are removed in one go.
+//! Rules 5 and 6: expiry, and removal of expired sessions in batches.
 
 use serde_json::json;
 use vestibule_core::MICROS_PER_SECOND;
@@ -10,7 +10,7 @@ const fn seconds(count: u64) -> u64 {
     count * MICROS_PER_SECOND
 }
 
-pub(super) async fn rule_05_a_visit_lasts_waiting_ttl_in_line(bench: &Bench) {
+pub(super) async fn rule_05_waiting_visit_lasts_waiting_ttl(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let mut guest = room.arrive().await;
     assert_eq!(room.expires_in(&guest).await, seconds(60));
@@ -26,7 +26,7 @@ pub(super) async fn rule_05_a_visit_lasts_waiting_ttl_in_line(bench: &Bench) {
     );
 }
 
-pub(super) async fn rule_05_a_visit_lasts_active_ttl_in_places(bench: &Bench) {
+pub(super) async fn rule_05_active_visit_lasts_active_ttl(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guest = room.arrive().await;
     assert_eq!(room.expires_in(&guest).await, seconds(600));
@@ -40,7 +40,7 @@ pub(super) async fn rule_05_a_visit_lasts_active_ttl_in_places(bench: &Bench) {
     assert_eq!(room.stats().await.counters.expired_active, 1);
 }
 
-pub(super) async fn rule_05_who_is_let_in_while_away_has_claim_ttl_to_show_up(bench: &Bench) {
+pub(super) async fn rule_05_absent_admitted_visitor_has_claim_ttl(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "claim_ttl": 25 })).await;
     let guests = room.arrivals(3).await;
     room.leave(&guests[0]).await;
@@ -49,16 +49,16 @@ pub(super) async fn rule_05_who_is_let_in_while_away_has_claim_ttl_to_show_up(be
     room.pass(25);
     room.purge().await;
     assert_eq!(room.state(&guests[1]).await, None);
-    assert!(room.is_in(&guests[2]).await, "the place went on to the next");
+    assert!(room.is_in(&guests[2]).await, "the next session has the slot");
     let mut guest = guests[2].clone();
     room.visit(&mut guest).await;
-    assert_eq!(room.expires_in(&guest).await, seconds(600), "who shows up has all the time");
+    assert_eq!(room.expires_in(&guest).await, seconds(600), "a visit restores the full TTL");
 }
 
-pub(super) async fn rule_05_a_first_visit_has_claim_ttl_at_most(bench: &Bench) {
+pub(super) async fn rule_05_first_visit_lasts_at_most_claim_ttl(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let (inside, waiting) = (room.join().await, room.join().await);
-    assert_eq!(room.expires_in(&inside).await, seconds(30), "a bot holds a place for seconds");
+    assert_eq!(room.expires_in(&inside).await, seconds(30), "a bot holds a slot for seconds only");
     assert_eq!(room.expires_in(&waiting).await, seconds(30));
     room.change(|settings| (settings.line.claim_ttl, settings.line.active_ttl) = (90, 75)).await;
     let patient = room.join().await;
@@ -68,7 +68,7 @@ pub(super) async fn rule_05_a_first_visit_has_claim_ttl_at_most(bench: &Bench) {
     assert_eq!(room.expires_in(&newcomer).await, seconds(75));
 }
 
-pub(super) async fn rule_05_a_repeated_first_visit_does_not_push_the_expiry(bench: &Bench) {
+pub(super) async fn rule_05_repeated_first_visit_does_not_extend_the_expiry(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     for guest in room.joiners(2).await {
         room.pass(10);
@@ -78,7 +78,7 @@ pub(super) async fn rule_05_a_repeated_first_visit_does_not_push_the_expiry(benc
     }
 }
 
-pub(super) async fn rule_05_max_session_ends_a_place_for_good(bench: &Bench) {
+pub(super) async fn rule_05_max_session_ends_the_session_permanently(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "max_session": 100 })).await;
     let (mut guest, next) = (room.arrive().await, room.join().await);
     room.pass(20);
@@ -88,13 +88,13 @@ pub(super) async fn rule_05_max_session_ends_a_place_for_good(bench: &Bench) {
     let answer = room.keepalive(&guest).await;
     assert_eq!((answer.kind, answer.place), (VisitKind::Absent, None));
     assert_eq!(room.state(&guest).await, Some(SessionLocation::Ended));
-    assert_eq!(room.state(&next).await, None, "it had lapsed by then");
+    assert_eq!(room.state(&next).await, None, "it had expired by then");
     let (session, ended) = (guest.session, room.stats().await.counters.ended);
     assert_eq!((room.visit(&mut guest).await.kind, ended), (VisitKind::Joined, 1));
     assert_ne!(guest.session, session);
 }
 
-pub(super) async fn rule_05_max_session_counts_from_the_admission_even_for_who_returns(bench: &Bench) {
+pub(super) async fn rule_05_max_session_counts_from_admission_after_return(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "active_ttl": 60, "max_session": 100 })).await;
     let mut guest = room.arrive().await;
     room.pass(50);
@@ -108,7 +108,7 @@ pub(super) async fn rule_05_max_session_counts_from_the_admission_even_for_who_r
     assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Absent, "its time is over");
 }
 
-pub(super) async fn rule_05_an_expiry_that_is_far_ahead_is_not_moved(bench: &Bench) {
+pub(super) async fn rule_05_distant_expiry_is_not_rewritten(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "active_ttl": 160 })).await;
     for (ttl, still_far) in [(160, 10), (60, 30)] {
         let mut guest = room.arrive().await;
@@ -117,11 +117,11 @@ pub(super) async fn rule_05_an_expiry_that_is_far_ahead_is_not_moved(bench: &Ben
         assert_eq!(room.expires_in(&guest).await, seconds(ttl - still_far), "far ahead");
         room.pass_micros(1);
         room.visit(&mut guest).await;
-        assert_eq!(room.expires_in(&guest).await, seconds(ttl), "not far any more");
+        assert_eq!(room.expires_in(&guest).await, seconds(ttl), "no longer distant");
     }
 }
 
-pub(super) async fn rule_05_a_shortened_time_holds_from_the_next_visit(bench: &Bench) {
+pub(super) async fn rule_05_shorter_ttl_applies_from_the_next_visit(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(2).await;
     room.change(|settings| (settings.line.waiting_ttl, settings.line.active_ttl) = (20, 100)).await;
@@ -130,7 +130,7 @@ pub(super) async fn rule_05_a_shortened_time_holds_from_the_next_visit(bench: &B
     assert_eq!(room.expires_in(&guests[1]).await, seconds(20));
 }
 
-pub(super) async fn rule_05_who_asks_three_times_in_waiting_ttl_never_lapses(bench: &Bench) {
+pub(super) async fn rule_05_three_polls_per_waiting_ttl_never_expire(bench: &Bench) {
     for claim_ttl in [20, 30, 45, 60] {
         let room = bench.open(json!({ "quota": 0, "claim_ttl": claim_ttl })).await;
         let mut guest = room.join().await;
@@ -142,13 +142,13 @@ pub(super) async fn rule_05_who_asks_three_times_in_waiting_ttl_never_lapses(ben
     }
 }
 
-/// Lets this many lapse in line, unpurged.
+/// Lets this many waiting sessions expire without a purge.
 async fn lapsed(room: &Room<'_>, count: usize) {
     room.joiners(count).await;
     room.pass(30);
 }
 
-pub(super) async fn rule_06_an_operation_removes_at_most_32_of_the_lapsed(bench: &Bench) {
+pub(super) async fn rule_06_one_operation_removes_at_most_32_expired(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     lapsed(&room, 3 * REAP_BATCH + 20).await;
     let left = |count| (3 * REAP_BATCH as u64 + 20 - count, 0);
@@ -176,7 +176,7 @@ pub(super) async fn rule_06_purge_removes_in_batches_of_at_most_500(bench: &Benc
     assert_eq!((room.counts().await, purge(500).await.unwrap().expired), ((0, 0), 0));
 }
 
-pub(super) async fn rule_06_purge_admits_into_the_places_that_it_frees(bench: &Bench) {
+pub(super) async fn rule_06_purge_admits_to_the_slots_it_frees(bench: &Bench) {
     let room = bench.open(json!({ "quota": 50 })).await;
     room.joiners(50).await;
     room.pass(20);
@@ -189,7 +189,7 @@ pub(super) async fn rule_06_purge_admits_into_the_places_that_it_frees(bench: &B
     assert_eq!(room.counts().await, (10, 50));
 }
 
-pub(super) async fn rule_06_a_purge_clears_old_tombstones(bench: &Bench) {
+pub(super) async fn rule_06_purge_removes_old_tombstones(bench: &Bench) {
     let room = bench.open(json!({ "quota": 9, "hold_ttl": 700 })).await;
     let guests = room.arrivals(3).await;
     for guest in &guests {
@@ -206,7 +206,7 @@ pub(super) async fn rule_06_a_purge_clears_old_tombstones(bench: &Bench) {
     assert_eq!(room.state(&guests[0]).await, None);
 }
 
-pub(super) async fn who_lapsed_but_was_not_purged_is_found_again_on_a_visit(bench: &Bench) {
+pub(super) async fn expired_unpurged_session_is_restored_by_a_visit(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     room.joiners(REAP_BATCH).await;
     room.pass_micros(REAP_BATCH as u64);

@@ -1,4 +1,4 @@
-//! Rule 7: the ticket holds the place.
+//! Rule 7: the ticket holds the position.
 
 use serde_json::json;
 use vestibule_core::line::{Counters, LineRules, Mode, Visit, VisitKind, Witness};
@@ -7,7 +7,7 @@ use vestibule_core::{PutMode, PutOutcome};
 
 use crate::room::{Bench, Guest, Room, sessions};
 
-pub(super) async fn rule_07_a_ticket_returns_to_its_original_arrival(bench: &Bench) {
+pub(super) async fn rule_07_ticket_restores_its_original_arrival(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let mut guests = room.arrivals(3).await;
     let original = guests[0].arrival;
@@ -15,7 +15,7 @@ pub(super) async fn rule_07_a_ticket_returns_to_its_original_arrival(bench: &Ben
     room.visit_all(&mut guests[1..]).await;
     room.pass(20);
     room.purge().await;
-    assert_eq!(room.position(&guests[1]).await, Some(1), "the absent block nobody");
+    assert_eq!(room.position(&guests[1]).await, Some(1), "absent visitors do not block");
     let answer = room.visit(&mut guests[0]).await;
     assert_eq!((answer.kind, answer.place.unwrap().position), (VisitKind::Restored, 1));
     assert_eq!(guests[0].arrival, original);
@@ -24,7 +24,7 @@ pub(super) async fn rule_07_a_ticket_returns_to_its_original_arrival(bench: &Ben
     assert_eq!(room.stats().await.counters, expected);
 }
 
-pub(super) async fn rule_07_a_keepalive_returns_as_well(bench: &Bench) {
+pub(super) async fn rule_07_keepalive_restores_a_session(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let guest = room.arrive().await;
     room.pass(100);
@@ -32,7 +32,7 @@ pub(super) async fn rule_07_a_keepalive_returns_as_well(bench: &Bench) {
     assert_eq!(room.line().await, [guest.session]);
 }
 
-pub(super) async fn rule_07_a_ticket_holds_its_place_for_hold_ttl_from_its_last_signature(bench: &Bench) {
+pub(super) async fn rule_07_ticket_holds_its_position_for_hold_ttl(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let mut guest = room.arrive().await;
     let session = guest.session;
@@ -43,13 +43,13 @@ pub(super) async fn rule_07_a_ticket_holds_its_place_for_hold_ttl_from_its_last_
     }
     room.pass(600);
     room.purge().await;
-    assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Absent, "a keepalive joins nobody");
+    assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Absent, "a keepalive does not join");
     assert_eq!(room.keepalive(&old).await.kind, VisitKind::Absent);
     assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Joined);
     assert_ne!(guest.session, session);
 }
 
-pub(super) async fn rule_07_who_slept_through_the_turn_comes_back_to_the_head(bench: &Bench) {
+pub(super) async fn rule_07_missed_turn_returns_to_the_head(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(4).await;
     room.pass(20);
@@ -58,14 +58,14 @@ pub(super) async fn rule_07_who_slept_through_the_turn_comes_back_to_the_head(be
     assert!(room.is_in(&guests[1]).await);
     room.pass(40);
     room.visit_all(&mut guests[2..]).await;
-    assert!(room.is_in(&guests[2]).await, "the sleeper's place went on");
+    assert!(room.is_in(&guests[2]).await, "the slot of the absent visitor was reassigned");
     let answer = room.visit(&mut guests[1]).await;
     assert_eq!((answer.kind, answer.place.unwrap().position), (VisitKind::Restored, 1));
     room.leave(&guests[2]).await;
     assert!(room.is_in(&guests[1]).await);
 }
 
-/// Somebody who was let in, and then lapsed there.
+/// An admitted session that has expired.
 async fn admitted_and_gone(room: &Room<'_>) -> Guest {
     let mut guest = room.arrive().await;
     room.pass(550);
@@ -75,19 +75,19 @@ async fn admitted_and_gone(room: &Room<'_>) -> Guest {
     guest
 }
 
-pub(super) async fn rule_07_an_admitted_ticket_returns_to_places(bench: &Bench) {
+pub(super) async fn rule_07_admitted_ticket_restores_an_active_session(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guest = admitted_and_gone(&room).await;
     let admitted_at = guest.ticket.admitted_at();
     let answer = room.visit(&mut guest).await;
     assert_eq!(answer.kind, VisitKind::Restored);
-    assert_eq!(answer.place.unwrap().admitted_at, admitted_at, "the session goes on");
+    assert_eq!(answer.place.unwrap().admitted_at, admitted_at, "the session continues");
     assert_eq!(room.expires_in(&guest).await, 600_000_000);
     let counters = room.stats().await.counters;
     assert_eq!((counters.returned, counters.admitted), (1, 0), "it is no new admission");
 }
 
-pub(super) async fn rule_07_an_admitted_ticket_is_good_for_active_ttl(bench: &Bench) {
+pub(super) async fn rule_07_admitted_ticket_is_valid_for_active_ttl(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "hold_ttl": 6000 })).await;
     let mut guest = admitted_and_gone(&room).await;
     room.pass_micros(1);
@@ -95,7 +95,7 @@ pub(super) async fn rule_07_an_admitted_ticket_is_good_for_active_ttl(bench: &Be
     assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Joined);
 }
 
-pub(super) async fn rule_07_an_admitted_ticket_that_finds_all_places_taken_goes_to_the_head_of_the_line(bench: &Bench) {
+pub(super) async fn rule_07_admitted_ticket_without_free_slot_heads_the_line(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "active_ttl": 40 })).await;
     let mut guest = room.arrive().await;
     let arrival = guest.arrival;
@@ -109,19 +109,19 @@ pub(super) async fn rule_07_an_admitted_ticket_that_finds_all_places_taken_goes_
     assert!(room.is_in(&guest).await);
     room.pass(1);
     room.visit(&mut others[0]).await;
-    assert!(room.is_in(&others[0]).await, "the place is the next one's now");
+    assert!(room.is_in(&others[0]).await, "the slot belongs to the next session");
     let gone = room.keepalive(&guest).await;
     assert_eq!(gone.kind, VisitKind::Absent, "signed 40 s ago is too long ago");
 
     room.change(|settings| settings.line.active_ttl = 100).await;
     let answer = room.visit(&mut guest).await;
-    assert_eq!((answer.kind, answer.active), (VisitKind::Restored, 1), "nobody is let in on top");
+    assert_eq!((answer.kind, answer.active), (VisitKind::Restored, 1), "no session is admitted above the quota");
     assert_eq!(answer.place.map(|place| (place.position, place.arrival, place.admitted_at)), Some((1, arrival, None)));
     room.leave(&others[0]).await;
     assert!(room.is_in(&guest).await);
 }
 
-pub(super) async fn rule_07_an_old_ticket_of_a_session_that_is_in_is_that_session(bench: &Bench) {
+pub(super) async fn rule_07_old_ticket_of_an_active_session_is_that_session(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let (first, mut second) = (room.arrive().await, room.arrive().await);
     let old = second.clone();
@@ -132,7 +132,7 @@ pub(super) async fn rule_07_an_old_ticket_of_a_session_that_is_in_is_that_sessio
     assert!(answer.place.unwrap().admitted_at.is_some());
 }
 
-pub(super) async fn rule_07_after_a_lost_state_the_order_is_kept(bench: &Bench) {
+pub(super) async fn rule_07_order_survives_a_lost_state(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(5).await;
     room.pass(5);
@@ -140,15 +140,15 @@ pub(super) async fn rule_07_after_a_lost_state_the_order_is_kept(bench: &Bench) 
     room.lose(PutMode::Restore).await;
     assert!(room.stats().await.recovering);
     let newcomer = room.arrive().await;
-    assert_eq!(room.position(&newcomer).await, Some(1), "nobody new is let in");
+    assert_eq!(room.position(&newcomer).await, Some(1), "no newcomer is admitted");
     let mut shuffled: Vec<Guest> = [3, 1, 0, 4, 2].map(|index| guests[index].clone()).to_vec();
     room.visit_all(&mut shuffled).await;
-    assert!(room.is_in(&guests[0]).await, "who was in is in");
+    assert!(room.is_in(&guests[0]).await, "active sessions are active again");
     let order: Vec<_> = guests[1..].iter().chain([&newcomer]).map(|guest| guest.session).collect();
     assert_eq!(room.line().await, order);
 }
 
-pub(super) async fn rule_07_a_lost_state_admits_nobody_new_for_one_waiting_ttl(bench: &Bench) {
+pub(super) async fn rule_07_recovery_admits_no_newcomer_for_waiting_ttl(bench: &Bench) {
     let room = bench.open(json!({ "quota": 5 })).await;
     let mut guest = room.arrive().await;
     room.lose(PutMode::Restore).await;
@@ -166,12 +166,12 @@ pub(super) async fn rule_07_a_lost_state_admits_nobody_new_for_one_waiting_ttl(b
     assert!(!answer.recovering && room.is_in(&newcomer).await);
 }
 
-pub(super) async fn rule_07_a_ticket_older_than_the_state_shows_that_the_state_was_lost(bench: &Bench) {
+pub(super) async fn rule_07_ticket_older_than_the_state_starts_recovery(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(3).await;
     room.pass(1);
     room.lose(PutMode::Always).await;
-    assert!(!room.stats().await.recovering, "nobody knows yet");
+    assert!(!room.stats().await.recovering, "the loss is not detected yet");
     room.pass(1);
     assert!(room.visit(&mut guests[2]).await.recovering);
     assert_eq!(
@@ -188,7 +188,7 @@ pub(super) async fn rule_07_a_ticket_older_than_the_state_shows_that_the_state_w
     assert!(room.is_in(&guests[1]).await, "one waiting_ttl after it showed");
 }
 
-pub(super) async fn rule_07_a_void_ticket_older_than_the_state_shows_nothing(bench: &Bench) {
+pub(super) async fn rule_07_void_old_ticket_does_not_start_recovery(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guest = room.arrive().await;
     room.pass(1);
@@ -200,7 +200,7 @@ pub(super) async fn rule_07_a_void_ticket_older_than_the_state_shows_nothing(ben
     assert!(!room.visit(&mut newcomer).await.recovering, "its ticket is younger than the state");
 }
 
-pub(super) async fn rule_07_a_loss_that_shows_late_begins_one_recovery_and_no_other(bench: &Bench) {
+pub(super) async fn rule_07_late_detected_loss_starts_one_recovery(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guests = room.arrivals(2).await;
     room.pass(1);
@@ -209,10 +209,10 @@ pub(super) async fn rule_07_a_loss_that_shows_late_begins_one_recovery_and_no_ot
     assert!(room.visit(&mut guests[0]).await.recovering);
     assert!(room.is_in(&guests[0]).await);
     room.pass(60);
-    assert!(!room.visit(&mut guests[1]).await.recovering, "the order has had its time");
+    assert!(!room.visit(&mut guests[1]).await.recovering, "recovery is over");
 }
 
-pub(super) async fn rule_07_a_lost_state_takes_back_no_more_than_the_quota_and_the_rest_stand_first(bench: &Bench) {
+pub(super) async fn rule_07_recovery_restores_quota_and_the_rest_wait_first(bench: &Bench) {
     let room = bench.open(json!({ "quota": 4 })).await;
     let mut guests = room.arrivals(5).await;
     room.visit_all(&mut guests).await;
@@ -224,7 +224,7 @@ pub(super) async fn rule_07_a_lost_state_takes_back_no_more_than_the_quota_and_t
     assert_eq!(room.line().await, sessions(&[guests[0].clone(), guests[1].clone(), guests[4].clone()]));
 }
 
-pub(super) async fn rule_07_a_newcomer_to_a_lost_state_comes_after_all_who_returned(bench: &Bench) {
+pub(super) async fn rule_07_newcomer_in_recovery_waits_behind_returners(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let mut guests = room.joiners(50).await;
     room.lose(PutMode::Restore).await;
@@ -235,16 +235,16 @@ pub(super) async fn rule_07_a_newcomer_to_a_lost_state_comes_after_all_who_retur
     assert_eq!(room.position(&newcomer).await, Some(51));
 }
 
-pub(super) async fn rule_07_a_returner_waits_for_the_turn_while_the_queue_is_paused(bench: &Bench) {
+pub(super) async fn rule_07_returner_waits_while_the_queue_is_paused(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let mut guest = room.arrive().await;
     room.lose(PutMode::Always).await;
     room.change(|settings| settings.line.mode = Mode::Paused).await;
     room.visit(&mut guest).await;
-    assert!(room.is_in(&guest).await, "who was in is in");
+    assert!(room.is_in(&guest).await, "active sessions are active again");
 }
 
-pub(super) async fn rule_07_slots_are_reserved_for_the_active_who_have_not_returned(bench: &Bench) {
+pub(super) async fn rule_07_slots_are_reserved_for_unreturned_sessions(bench: &Bench) {
     let room = bench.open(json!({ "quota": 3, "active_ttl": 100, "waiting_ttl": 10 })).await;
     let mut guests = room.arrivals(6).await;
     room.visit_all(&mut guests[..3]).await;
@@ -258,9 +258,9 @@ pub(super) async fn rule_07_slots_are_reserved_for_the_active_who_have_not_retur
     room.visit_all(&mut guests[3..]).await;
     let stats = room.stats().await;
     assert!(!stats.recovering, "the order is whole again");
-    assert_eq!((stats.reserved, stats.active, stats.waiting), (2, 1, 3), "and two slots are kept");
+    assert_eq!((stats.reserved, stats.active, stats.waiting), (2, 1, 3), "two slots are reserved");
     room.leave(&active[1]).await;
-    assert!(room.is_in(&guests[3]).await, "to leave counts as a return");
+    assert!(room.is_in(&guests[3]).await, "leaving counts as a return");
     assert_eq!(room.stats().await.reserved, 1);
     for _ in 0..12 {
         room.pass(7);
@@ -269,11 +269,11 @@ pub(super) async fn rule_07_slots_are_reserved_for_the_active_who_have_not_retur
     assert_eq!(room.position(&guests[4]).await, Some(1));
     room.pass(6);
     room.visit_all(&mut guests[3..]).await;
-    assert!(room.is_in(&guests[4]).await, "a slot is kept for active_ttl");
+    assert!(room.is_in(&guests[4]).await, "a slot is reserved for active_ttl");
     assert_eq!(room.keepalive(&active[2]).await.kind, VisitKind::Absent);
 }
 
-pub(super) async fn rule_07_who_was_admitted_and_had_not_heard_of_it_takes_the_reserved_slot(bench: &Bench) {
+pub(super) async fn rule_07_unnotified_admission_takes_its_reserved_slot(bench: &Bench) {
     let room = bench.open(json!({ "quota": 2 })).await;
     let mut guests = room.arrivals(5).await;
     room.pass(1);
@@ -287,14 +287,17 @@ pub(super) async fn rule_07_who_was_admitted_and_had_not_heard_of_it_takes_the_r
     room.visit_all(&mut guests[3..]).await;
     assert_eq!((room.counts().await, room.stats().await.reserved), ((2, 0), 2));
     let answer = room.visit(&mut guests[2]).await;
-    assert!(answer.recovering && room.is_in(&guests[2]).await, "who came later was in line, so this one was not");
+    assert!(
+        answer.recovering && room.is_in(&guests[2]).await,
+        "a later arrival was waiting, so this one was not admitted"
+    );
     assert_eq!(room.stats().await.reserved, 1, "it was one of the two");
     room.visit(&mut guests[1]).await;
     assert_eq!((room.counts().await, room.stats().await.reserved), ((2, 2), 0));
     assert_eq!(room.line().await, sessions(&guests[3..]));
 }
 
-pub(super) async fn rule_07_who_waits_for_a_slot_that_max_session_ended_meanwhile_waits_on(bench: &Bench) {
+pub(super) async fn rule_07_slot_ended_by_max_session_is_not_restored(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "max_session": 20 })).await;
     let mut guests = room.arrivals(3).await;
     bench.note(&room.queue);
@@ -310,11 +313,11 @@ pub(super) async fn rule_07_who_waits_for_a_slot_that_max_session_ended_meanwhil
     room.pass(25);
     room.purge().await;
     let answer = room.visit(&mut guests[1]).await;
-    assert_eq!(answer.kind, VisitKind::Renewed, "there is no slot of theirs any more");
+    assert_eq!(answer.kind, VisitKind::Renewed, "their slot no longer exists");
     assert_eq!(room.line().await, sessions(&guests[1..]));
 }
 
-pub(super) async fn rule_07_who_could_not_claim_a_place_for_the_loss_can_afterwards(bench: &Bench) {
+pub(super) async fn rule_07_claim_prevented_by_the_loss_succeeds_later(bench: &Bench) {
     let room = bench.open(json!({ "quota": 0 })).await;
     let (mut early, mut late) = (room.join().await, room.join().await);
     let mut steady = room.arrive().await;
@@ -329,7 +332,7 @@ pub(super) async fn rule_07_who_could_not_claim_a_place_for_the_loss_can_afterwa
     assert_eq!(room.visit(&mut late).await.kind, VisitKind::Joined, "claim_ttl after it");
 }
 
-pub(super) async fn rule_07_a_state_that_went_back_in_time_is_in_recovery(bench: &Bench) {
+pub(super) async fn rule_07_state_that_went_back_in_time_recovers(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "waiting_ttl": 10 })).await;
     let mut guests = room.arrivals(3).await;
     bench.note(&room.queue);
@@ -341,7 +344,7 @@ pub(super) async fn rule_07_a_state_that_went_back_in_time_is_in_recovery(bench:
     room.pass(1);
     bench.roll_back(&room.queue);
     let answer = room.keepalive(&newest).await;
-    assert!(answer.recovering, "the ticket was signed while the state knows of nothing");
+    assert!(answer.recovering, "the ticket was signed in a gap of the state");
     assert_eq!(answer.kind, VisitKind::Restored);
     room.visit(&mut guests[2]).await;
     assert_eq!(
@@ -353,7 +356,7 @@ pub(super) async fn rule_07_a_state_that_went_back_in_time_is_in_recovery(bench:
     assert_eq!((back.active, back.place.unwrap().position), (1, 1), "another holds the slot by this state");
 }
 
-pub(super) async fn rule_07_visitors_who_could_not_be_served_keep_their_order(bench: &Bench) {
+pub(super) async fn rule_07_unserved_visitors_keep_their_order(bench: &Bench) {
     let unserved = |seconds: u64| Witness { unserved: seconds * 1_000_000, census: None };
     for (seconds, recovers) in [(29, false), (30, true)] {
         let room = bench.open(json!({ "quota": 1 })).await;
@@ -373,7 +376,7 @@ pub(super) async fn rule_07_visitors_who_could_not_be_served_keep_their_order(be
     }
 }
 
-pub(super) async fn rule_07_a_quiet_queue_is_no_interruption(bench: &Bench) {
+pub(super) async fn rule_07_quiet_queue_is_not_an_interruption(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let guest = room.arrive().await;
     room.leave(&guest).await;
@@ -383,11 +386,11 @@ pub(super) async fn rule_07_a_quiet_queue_is_no_interruption(bench: &Bench) {
     let witness = Witness { unserved: Witness::STARTED, census: None };
     let visit = Visit { witness, ..Visit::joining(vestibule_core::SessionId::random()) };
     let answer = room.store().visit(&room.queue, visit).await.unwrap();
-    assert!(!answer.recovering, "nobody waited, so nobody's presence expired for it");
+    assert!(!answer.recovering, "no session waited, so none expired");
     assert!(answer.place.unwrap().admitted_at.is_some());
 }
 
-pub(super) async fn rule_07_a_clock_that_steps_back_stops_nobody(bench: &Bench) {
+pub(super) async fn rule_07_clock_stepping_back_blocks_no_visitor(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
     let mut guests = room.arrivals(3).await;
     room.pass(2);
@@ -395,14 +398,14 @@ pub(super) async fn rule_07_a_clock_that_steps_back_stops_nobody(bench: &Bench) 
     assert!(!room.visit(&mut guests[1]).await.recovering);
     room.pass(1);
     room.leave(&guests[0]).await;
-    assert!(room.is_in(&guests[1]).await, "the rate goes on as well");
+    assert!(room.is_in(&guests[1]).await, "admissions by rate continue as well");
     room.pass(1);
     room.leave(&guests[1]).await;
     assert!(room.is_in(&guests[2]).await);
-    assert!(room.arrive().await.arrival > guests[2].arrival, "behind who came by the old clock");
+    assert!(room.arrive().await.arrival > guests[2].arrival, "behind arrivals by the old clock");
 }
 
-pub(super) async fn rule_07_restored_settings_give_way_to_newer_ones(bench: &Bench) {
+pub(super) async fn rule_07_newer_settings_replace_restored_ones(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let old = room.settings().await;
     room.change(|settings| settings.line.quota = 2).await;
@@ -417,10 +420,14 @@ pub(super) async fn rule_07_restored_settings_give_way_to_newer_ones(bench: &Ben
     room.change(|settings| settings.line.quota = 3).await;
     let newest = room.settings().await;
     let newer = Settings { line: LineRules { revision: 9, ..new.line.clone() }, ..new.clone() };
-    assert_eq!(put(&newer).await, PutOutcome::Conflict(newest.line.revision), "what an operator set is no guess");
+    assert_eq!(
+        put(&newer).await,
+        PutOutcome::Conflict(newest.line.revision),
+        "an operator's settings are not provisional"
+    );
 }
 
-pub(super) async fn rule_07_a_ticket_of_a_higher_epoch_undoes_an_older_one_that_was_restored(bench: &Bench) {
+pub(super) async fn rule_07_higher_ticket_epoch_replaces_a_restored_epoch(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let old = room.settings().await;
     let void = room.arrive().await;
@@ -429,7 +436,7 @@ pub(super) async fn rule_07_a_ticket_of_a_higher_epoch_undoes_an_older_one_that_
     let mut guests = room.arrivals(2).await;
     bench.lose(&room.queue);
     room.store().put_settings(&old, PutMode::Restore).await.unwrap();
-    assert_eq!(room.keepalive(&void).await.kind, VisitKind::Restored, "nobody knows yet");
+    assert_eq!(room.keepalive(&void).await.kind, VisitKind::Restored, "the loss is not detected yet");
     let answer = room.visit(&mut guests[1]).await;
     assert_eq!((answer.epoch, answer.kind), (epoch, VisitKind::Restored));
     assert!(answer.recovering && answer.revision > old.line.revision);
@@ -437,7 +444,7 @@ pub(super) async fn rule_07_a_ticket_of_a_higher_epoch_undoes_an_older_one_that_
     assert_eq!(room.settings().await.line.epoch, epoch);
 }
 
-pub(super) async fn rule_07_a_ticket_that_never_came_back_is_good_for_claim_ttl(bench: &Bench) {
+pub(super) async fn rule_07_unconfirmed_ticket_is_valid_for_claim_ttl(bench: &Bench) {
     let room = bench.open(json!({ "quota": 1 })).await;
     let hoarded = room.joiners(3).await;
     room.pass(30);
@@ -450,12 +457,10 @@ pub(super) async fn rule_07_a_ticket_that_never_came_back_is_good_for_claim_ttl(
     assert_eq!(room.visit(&mut in_time).await.kind, VisitKind::Renewed);
     room.pass(300);
     room.purge().await;
-    assert_eq!(room.keepalive(&in_time).await.kind, VisitKind::Restored, "a ticket that came back holds longer");
+    assert_eq!(room.keepalive(&in_time).await.kind, VisitKind::Restored, "a confirmed ticket is valid longer");
 }
 
-pub(super) async fn rule_07_who_came_back_to_the_line_from_a_lapsed_place_waits_whatever_old_tickets_say(
-    bench: &Bench,
-) {
+pub(super) async fn rule_07_old_admitted_tickets_do_not_skip_the_line(bench: &Bench) {
     let settings = json!({ "quota": 1, "active_ttl": 100, "claim_ttl": 70, "waiting_ttl": 60 });
     let room = bench.open(settings).await;
     let mut guests = room.arrivals(2).await;
@@ -473,5 +478,5 @@ pub(super) async fn rule_07_who_came_back_to_the_line_from_a_lapsed_place_waits_
         assert_eq!(room.keepalive(guest).await.place.unwrap().position, 1);
     }
     room.change(|settings| settings.line.waiting_ttl = 200).await;
-    assert_eq!(room.keepalive(&old).await.place.unwrap().position, 1, "a longer time changes nothing in hindsight");
+    assert_eq!(room.keepalive(&old).await.place.unwrap().position, 1, "a longer TTL does not apply retroactively");
 }

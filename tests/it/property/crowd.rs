@@ -1,4 +1,5 @@
-//! The crowd: visitors who hold all the tickets they ever got, and what they and the operators do next.
+//! Simulated visitors who keep all tickets they received, and the random operations of visitors and
+//! operators.
 
 use rand::Rng;
 use rand::rngs::SmallRng;
@@ -12,19 +13,19 @@ use super::operation::Operation;
 use super::snapshot::Snapshot;
 use crate::room::settings_of;
 
-/// Most tickets that are kept; a new one then takes the place of any.
+/// Maximum number of tickets kept; further ones replace random ones.
 const TICKETS_MAX: usize = 300;
 
-/// How many of those who were in come first after a loss.
+/// Number of active sessions that return first after a loss.
 const STRANDED: usize = 3;
 
 #[derive(Default)]
 pub(super) struct Crowd {
     tickets: Vec<Ticket>,
     newcomers: Vec<SessionId>,
-    /// How many more come at once.
+    /// Number of further arrivals in the current burst.
     rush: u32,
-    /// The tickets of those who were in when the store lost everything, who come next.
+    /// Tickets of the sessions that were active when the store lost its state; they return next.
     stranded: Vec<Ticket>,
 }
 
@@ -32,13 +33,14 @@ fn one_of<T: Clone>(rng: &mut SmallRng, of: &[T]) -> T {
     of.choose(rng).expect("there is something to choose from").clone()
 }
 
-/// Draws sixteen bytes, as it did when the kept seeds were found: otherwise they would be other runs.
+/// Draws sixteen bytes, as when the kept seeds were found; otherwise the seeds would stand for
+/// other runs.
 fn new_session(rng: &mut SmallRng) -> SessionId {
     let [bytes @ .., _, _]: [u8; 16] = rng.random();
     SessionId::from_bytes(bytes)
 }
 
-/// Random settings, few enough places and short enough times that a lot happens.
+/// Random settings with few slots and short TTLs, so that many events occur.
 pub(super) fn settings(rng: &mut SmallRng, queue: &QueueId) -> Settings {
     let waiting_ttl: u64 = one_of(rng, &[3, 10, 60, 200]);
     let claim_ttl = one_of(rng, &[waiting_ttl.div_ceil(3), waiting_ttl.div_ceil(2), waiting_ttl, 100]);
@@ -68,25 +70,25 @@ impl Crowd {
         }
     }
 
-    /// The last ticket that was kept.
+    /// The most recent ticket.
     pub(super) fn last_ticket(&self) -> Option<Ticket> {
         self.tickets.last().cloned()
     }
 
-    /// Some ticket, a recent one more likely than an old one.
+    /// A random ticket; recent ones are more likely.
     fn ticket(&self, rng: &mut SmallRng) -> Option<Ticket> {
         let count = self.tickets.len();
         let recent = if rng.random_bool(0.6) { count.min(20) } else { count };
         self.tickets[count - recent..].choose(rng).cloned()
     }
 
-    /// Some session that has been there, or none at all.
+    /// A random known session, or an unknown one.
     fn session(&self, rng: &mut SmallRng) -> SessionId {
         let known = self.ticket(rng).filter(|_| rng.random_bool(0.9));
         known.map_or_else(|| new_session(rng), |ticket| ticket.session())
     }
 
-    /// Whom an operator admits by name: mostly somebody who waits.
+    /// The session that an operator admits: mostly a waiting one.
     fn called(&self, rng: &mut SmallRng, seen: &Snapshot) -> SessionId {
         let waiting = seen.line.choose(rng).filter(|_| rng.random_bool(0.8));
         waiting.map_or_else(|| self.session(rng), |entry| entry.session)
@@ -106,7 +108,7 @@ impl Crowd {
         Operation::Visit(Visit { ticket: Some(ticket), join, witness: Self::witness(rng) })
     }
 
-    /// Mostly of a process that could serve all the time.
+    /// Mostly the witness of a process that could serve all the time.
     fn witness(rng: &mut SmallRng) -> Witness {
         let unserved = match rng.random_range(0..100) {
             0 => Witness::STARTED,
@@ -116,7 +118,7 @@ impl Crowd {
         Witness { unserved, census: None }
     }
 
-    /// How far time moves before the next operation: often not at all, often to the very instant at which somebody lapses.
+    /// Time until the next operation: often zero, often exactly until a session expires.
     pub(super) fn pause(&self, rng: &mut SmallRng, seen: &Snapshot) -> u64 {
         if self.rush > 0 {
             return rng.random_range(0..2);
@@ -164,7 +166,7 @@ impl Crowd {
         }
     }
 
-    /// Some of those who were let in and have not heard of it come next.
+    /// Some admitted sessions that have not noticed their admission visit next.
     fn strand(&mut self, seen: &Snapshot) {
         let unheard = |ticket: &&Ticket| ticket.admitted_at().is_none() && seen.places.contains_key(&ticket.session());
         self.stranded = self.tickets.iter().rev().filter(unheard).take(STRANDED).cloned().collect();
@@ -180,7 +182,7 @@ impl Crowd {
     }
 }
 
-/// What the purge job does, and an operator who looks.
+/// Operations of the purge task and reads by operators.
 fn look_after(rng: &mut SmallRng, seen: &Snapshot) -> Operation {
     match rng.random_range(0..10) {
         0..6 => Operation::Purge(one_of(rng, &[0, 1, 3, 40, 10_000])),
@@ -192,7 +194,7 @@ fn look_after(rng: &mut SmallRng, seen: &Snapshot) -> Operation {
     }
 }
 
-/// What operators do, and what befalls the store.
+/// Changes by operators, and failures of the store.
 fn operate(rng: &mut SmallRng, current: &Settings) -> Operation {
     let mut changed = settings(rng, &current.id);
     changed.line.epoch = current.line.epoch + u64::from(rng.random_bool(0.1));

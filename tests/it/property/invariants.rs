@@ -1,4 +1,4 @@
-//! What holds after every step, whatever was done.
+//! Invariants checked after every step.
 
 use std::collections::HashSet;
 
@@ -8,14 +8,15 @@ use vestibule_core::{MICROS_PER_SECOND, Micros, PutOutcome, SessionId};
 use super::operation::{Answer, Operation};
 use super::snapshot::Snapshot;
 
-/// What is remembered from step to step beside the state itself.
+/// Data carried from step to step in addition to the state.
 #[derive(Clone, Default)]
 pub(super) struct Memory {
     last_arrival: u64,
-    /// What the admissions of late cost, less what was earned since: never more than a bucket holds.
+    /// Cost of recent admissions minus the units earned since: never more than the bucket's
+    /// capacity.
     spent: u64,
     spent_at: Micros,
-    /// When somebody waited last.
+    /// When a session was last waiting.
     waited_at: Micros,
 }
 
@@ -54,7 +55,7 @@ impl Step<'_> {
         self.after.stats.now
     }
 
-    /// Whether this step began a new state.
+    /// Whether this step started a new state.
     fn is_new_state(&self) -> bool {
         let epoch = |snapshot: &Snapshot| snapshot.stats.rules.epoch;
         matches!(self.operation, Operation::Lose(..)) || epoch(self.before) != epoch(self.after)
@@ -64,7 +65,7 @@ impl Step<'_> {
         if self.is_new_state() { Counters::default() } else { self.before.stats.counters }
     }
 
-    /// Those whom this step admitted, with their arrivals; who only came back to their places are none of them.
+    /// Sessions admitted by this step, with their arrivals, without those restored to their slots.
     fn newly_admitted(&self) -> Vec<(SessionId, Option<Micros>)> {
         let since_when = |session: &SessionId| self.before.places.get(session).map(|place| place.0);
         let is_new = |session: &SessionId, admitted_at: Micros| {
@@ -74,7 +75,7 @@ impl Step<'_> {
         places.map(|(session, _)| (*session, self.arrival(*session))).collect()
     }
 
-    /// Whether the session is back in its place by an admitted ticket.
+    /// Whether the session was restored to its slot by an admitted ticket.
     fn came_back(&self, session: SessionId) -> bool {
         let (Operation::Visit(visit), Answer::Visit(answer)) = (self.operation, self.answer) else { return false };
         let place = answer.place.filter(|place| place.session == session);
@@ -83,7 +84,7 @@ impl Step<'_> {
             && place.is_some_and(|place| place.admitted_at.is_some() && place.admitted_at == admitted_at)
     }
 
-    /// With which arrival the session stood in line: as it did before, unless it came only now.
+    /// The arrival of the session in line, before this step or at it.
     fn arrival(&self, session: SessionId) -> Option<Micros> {
         let came = match self.answer {
             Answer::Visit(answer) if answer.kind != VisitKind::Renewed => answer.place,
@@ -93,7 +94,7 @@ impl Step<'_> {
         came.or_else(|| self.before.arrival(session))
     }
 
-    /// Every session is in one set, and the sets are as large as they say.
+    /// Every session is in exactly one set, and the sizes of the sets match the counts.
     fn state_is_whole(&self) -> Result<(), String> {
         let Snapshot { stats, line, places } = self.after;
         hold!(stats.waiting == line.len() as u64, "{} wait, and the line has {}", stats.waiting, line.len());
@@ -137,8 +138,8 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Rule 2: whoever is present and waits came after all who were let in. Two arrivals can be equal only where a store
-    /// lost its state within the microsecond; then the ids decide.
+    /// Rule 2: every present waiting session arrived after all admitted ones. Two arrivals can be
+    /// equal only if a store lost its state within the microsecond; then the ids decide.
     fn nobody_overtakes(&self, admitted: &[(SessionId, Option<Micros>)]) -> Result<(), String> {
         let present = self.after.line.iter().find(|entry| entry.expires_at > self.now());
         let Some(head) = present else { return Ok(()) };
@@ -151,7 +152,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Whether an operator admitted this very session, whoever stands before it.
+    /// Whether an operator admitted this session out of order.
     fn is_called(&self, session: SessionId) -> bool {
         matches!((self.operation, self.answer), (Operation::Admit(called), Answer::Admitted(true)) if *called == session)
     }
@@ -169,7 +170,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Rule 4, counted from the other side: as a debt that melts.
+    /// Rule 4, computed from the other side: as a debt that decreases.
     fn rate_holds(&self, memory: &mut Memory) -> Result<(), String> {
         let rate = |snapshot: &Snapshot| snapshot.stats.rules.admissions_per_minute;
         if self.is_new_state() || rate(self.before) != rate(self.after) {
@@ -185,8 +186,8 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Rule 9: a draining queue takes nobody, and closes by itself once the line was empty for as long as a ticket holds
-    /// a place.
+    /// Rule 9: a draining queue accepts no newcomers, and closes once the line has been empty for
+    /// as long as a ticket holds a position.
     fn closes_when_drained(&self, memory: &mut Memory) -> Result<(), String> {
         let (before, after) = (&self.before.stats, &self.after.stats);
         let joined = after.counters.joined - self.counters_before().joined;
@@ -203,7 +204,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Rule 2: an operation admits all that fit.
+    /// Rule 2: an operation fills all free slots.
     fn no_place_stays_empty(&self) -> Result<(), String> {
         let stats = &self.after.stats;
         let rules = &stats.rules;

@@ -1,4 +1,4 @@
-//! What is done to a store, and what it answers.
+//! Operations on a store and their answers.
 
 use vestibule_core::line::{LinePage, PurgeReport, Removed, Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
@@ -18,14 +18,14 @@ pub(super) enum Operation {
     Page(Micros, usize),
     Put(Box<Settings>, PutMode),
     Reset,
-    /// The store loses the queue, and a gate writes back the settings that it holds.
+    /// The store loses the queue, and a gate restores its settings.
     Lose(Box<Settings>, PutMode),
-    /// Notes the state as it is now, and puts it in the place of a later one.
+    /// Saves the current state, and restores it later.
     Note,
     RollBack,
 }
 
-/// An answer, an error as its text.
+/// An answer, or an error as text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
     Visit(VisitAnswer),
@@ -72,7 +72,7 @@ impl Operation {
         })
     }
 
-    /// The operation as a failure tells it: of settings only what the line goes by.
+    /// The operation as shown in a failure; settings are reduced to the rules of the line.
     pub(super) fn told(&self) -> String {
         match self {
             Self::Put(settings, mode) => format!("Put({:?}, {mode:?})", settings.line),
@@ -81,7 +81,7 @@ impl Operation {
         }
     }
 
-    /// Whether the rules advance the line on their way through this, in this epoch.
+    /// Whether the operation also advances the line in this epoch.
     pub(super) fn advances(&self, epoch: u64) -> bool {
         match self {
             Self::Page(..) | Self::Reset | Self::Lose(..) | Self::Note | Self::RollBack => false,

@@ -1,4 +1,4 @@
-//! One run: a queue, a crowd and a seed.
+//! One run: a queue, simulated visitors and a seed.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,11 +13,11 @@ use super::operation::{Answer, Operation};
 use super::snapshot::Snapshot;
 use crate::room::{Bench, random_queue};
 
-/// How many of the last steps a failure tells.
+/// Number of recent steps shown in a failure.
 const TOLD: usize = 12;
-/// So few sessions are looked up after every step.
+/// Number of sessions up to which all are looked up after every step.
 const FEW: usize = 6;
-/// Longer than anything lasts, in microseconds.
+/// Longer than any TTL, in microseconds.
 const LONG_AFTER: u64 = 30 * 86_400 * 1_000_000;
 
 pub(super) struct Run {
@@ -28,13 +28,13 @@ pub(super) struct Run {
     settings: Settings,
     crowd: Crowd,
     memory: Memory,
-    /// What was remembered when the state was noted, and that state.
+    /// The data and state saved earlier.
     noted: Option<(Memory, Snapshot)>,
     told: VecDeque<String>,
     happened: Happened,
 }
 
-/// How often things happened in a run, by the names of the counters.
+/// Event counts of a run, by the names of the counters.
 pub(super) type Happened = BTreeMap<&'static str, u64>;
 
 impl Run {
@@ -54,7 +54,7 @@ impl Run {
     /// Runs this many operations.
     ///
     /// # Errors
-    /// What did not hold, and the last steps before it.
+    /// Returns the violated invariant and the last steps before it.
     pub(super) async fn go(mut self, operations: usize) -> Result<Happened, String> {
         for bench in self.benches() {
             let outcome = bench.store.put_settings(&self.settings, PutMode::Always).await.unwrap();
@@ -116,7 +116,7 @@ impl Run {
         }
     }
 
-    /// Does it to every store, which must all answer the same.
+    /// Applies the operation to every store; all must return the same answer.
     async fn apply(&self, operation: &Operation) -> Result<Answer, String> {
         let answer = operation.on(&self.reference, &self.queue).await;
         if let Some(other) = &self.other {
@@ -126,7 +126,7 @@ impl Run {
         Ok(answer)
     }
 
-    /// Keeps the ticket that the gate would set, and says whose it is.
+    /// Keeps the ticket that the gate would set, and returns its session.
     fn keep(&mut self, answer: &Answer) -> Option<SessionId> {
         let Answer::Visit(answer) = answer else { return None };
         let place = answer.place?;
@@ -134,8 +134,8 @@ impl Run {
         Some(place.session)
     }
 
-    /// The state after a step, which must be the same in every store. Who is let in there is looked up one by one, so not
-    /// after every visit; the counts, the line and the answer tell as much.
+    /// The state after a step, which must be the same in every store. Active sessions are looked up
+    /// one by one, so not after every visit; the counts, the line and the answer are enough then.
     async fn look(&self, before: &Snapshot, came: Option<SessionId>) -> Result<Snapshot, String> {
         let look = async |bench: &Bench| Snapshot::take(&*bench.store, &self.queue, Some(before), came).await;
         let after = look(&self.reference).await;
@@ -150,7 +150,8 @@ impl Run {
         Ok(after)
     }
 
-    /// In the end all lapse, and nothing of them is left, not even of those whom `max_session` ended.
+    /// At the end all sessions expire and no data is left, including that of sessions ended by
+    /// `max_session`.
     async fn empty(&mut self, seen: &Snapshot) -> Result<(), String> {
         for _ in 0..2 {
             self.pass(LONG_AFTER);
@@ -166,7 +167,7 @@ impl Run {
         self.is_forgotten(self.crowd.last_ticket()).await
     }
 
-    /// A tombstone does not stand for ever.
+    /// A tombstone expires.
     async fn is_forgotten(&self, ticket: Option<Ticket>) -> Result<(), String> {
         let Some(session) = ticket.map(|ticket| ticket.session()) else { return Ok(()) };
         for bench in self.benches() {

@@ -1,4 +1,4 @@
-//! The whole state of a queue, as far as a store shows it.
+//! The complete state of a queue that a store exposes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,14 +9,14 @@ use vestibule_core::{Micros, QueueId, SessionId, Store};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Snapshot {
     pub(super) stats: Stats,
-    /// Who waits, in order.
+    /// Waiting sessions, in order.
     pub(super) line: Vec<LineEntry>,
-    /// Who is let in: since when, and when they lapse.
+    /// Active sessions: time of admission and expiry.
     pub(super) places: HashMap<SessionId, (Micros, Micros)>,
 }
 
 impl Snapshot {
-    /// The state now. Who is let in now waited or was let in `before`, or is the one who `came`.
+    /// The current state. Every active session was waiting or active in `before`, or is `came`.
     pub(super) async fn take(
         store: &dyn Store,
         queue: &QueueId,
@@ -37,7 +37,7 @@ impl Snapshot {
         Self { places: places.collect(), stats, line }
     }
 
-    /// What a store shows at a glance: all but who is let in.
+    /// The state without the active sessions.
     pub(super) async fn glance(store: &dyn Store, queue: &QueueId) -> (Stats, Vec<LineEntry>) {
         (store.stats(queue).await.unwrap(), read_line(store, queue).await)
     }
@@ -46,7 +46,8 @@ impl Snapshot {
         self.line.iter().map(|entry| entry.session).chain(self.places.keys().copied())
     }
 
-    /// When those who are there lapse. In a fixed order, so that a seed means the same run every time.
+    /// Expiries of all present sessions, in a fixed order, so that a seed always produces the same
+    /// run.
     pub(super) fn expiries(&self) -> Vec<Micros> {
         let waiting = self.line.iter().map(|entry| entry.expires_at);
         let mut expiries: Vec<Micros> = waiting.chain(self.places.values().map(|place| place.1)).collect();

@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_quantiles_are_those_of_the_gamma_poisson_mixture() {
+    fn quantiles_match_the_gamma_poisson_mixture() {
         let mut rng = SmallRng::seed_from_u64(7);
         let mut gamma = |shape: u64| -> f64 { (0..shape).map(|_| -rng.random::<f64>().max(1e-300).ln()).sum() };
         let mut ratios: Vec<f64> = (0..20_000).map(|_| gamma(20) / gamma(12)).collect();
@@ -34,7 +34,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quantiles_at_the_head_are_the_exact_ones() {
+    fn quantiles_at_the_head_are_exact() {
         for shape in [4.0, 10.0, 100.0] {
             for (z, p) in [(0.0, 0.5_f64), (NORMAL_P90, 0.9)] {
                 let exact = (1.0 - p).powf(-1.0 / shape) - 1.0;

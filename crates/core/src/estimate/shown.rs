@@ -58,7 +58,7 @@ mod tests {
     const LONG: f64 = 1000.0;
 
     #[test]
-    fn a_guess_gives_way_at_once_to_what_is_seen() {
+    fn observations_replace_a_guess_immediately() {
         let now = WaitRange { p50_ms: 300_000, p90_ms: 400_000 };
         assert_eq!(now.after(600_000, 0.0, 10.0).p50_ms, 600_000);
         assert!(now.after(600_000, 15.0, 20.0).p50_ms < 365_000);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shown_wait_shrinks_with_time_and_follows_what_is_known_within_a_minute_or_two() {
+    fn displayed_wait_decreases_and_follows_the_estimate() {
         let now = WaitRange { p50_ms: 300_000, p90_ms: 400_000 };
         assert_eq!(now.after(600_000, 0.0, LONG).p50_ms, 600_000, "who asks twice at once is told the same");
         let soon = now.after(600_000, 2.0, LONG);

@@ -48,7 +48,7 @@ fn young(age: u64, short: u64, seconds: u64) -> (Flow, Micros) {
 }
 
 #[test]
-fn without_history_the_quota_and_the_time_inside_say_how_long_and_the_range_is_wide() {
+fn estimate_without_history_uses_quota_and_active_ttl() {
     let full = Flow { waiting: 600, active: 600, pace: Pace::default() };
     let wait = wait_estimate(&rules(600), &full, Micros(0), 600).unwrap();
     assert!((250..=600).contains(&wait.p50), "{wait:?}");
@@ -62,7 +62,7 @@ fn without_history_the_quota_and_the_time_inside_say_how_long_and_the_range_is_w
 }
 
 #[test]
-fn nobody_is_told_a_wait_while_nobody_is_admitted() {
+fn no_estimate_while_admissions_are_stopped() {
     let (flow, now) = steady(600, 300, 0);
     for (mode, is_told) in [(Mode::Open, true), (Mode::Draining, true), (Mode::Paused, false), (Mode::Closed, false)] {
         let rules = LineRules { mode, ..rules(600) };
@@ -71,7 +71,7 @@ fn nobody_is_told_a_wait_while_nobody_is_admitted() {
 }
 
 #[test]
-fn with_history_the_pace_of_the_last_minutes_counts() {
+fn estimate_follows_the_recent_admission_rate() {
     let (flow, now) = steady(600, 5 * PACE_WINDOW, 0);
     let wait = wait_estimate(&rules(600), &flow, now, 1500).unwrap();
     assert!((285..=315).contains(&wait.p50), "{wait:?}");
@@ -79,7 +79,7 @@ fn with_history_the_pace_of_the_last_minutes_counts() {
 }
 
 #[test]
-fn those_who_leave_the_line_shorten_the_wait_of_those_behind() {
+fn abandonment_shortens_the_wait() {
     let wait = |departures: i64, position: u64| {
         let (flow, now) = steady(600, PACE_WINDOW, departures);
         wait_estimate(&rules(600), &flow, now, position).unwrap()
@@ -90,7 +90,7 @@ fn those_who_leave_the_line_shorten_the_wait_of_those_behind() {
 }
 
 #[test]
-fn a_rate_that_limits_lets_in_like_a_clock() {
+fn limiting_rate_gives_a_narrow_range() {
     let rules = LineRules { admissions_per_minute: Some(60), ..rules(600) };
     let (flow, now) = steady(100, PACE_WINDOW, 0);
     let wait = wait_estimate(&rules, &flow, now, 600).unwrap();
@@ -100,7 +100,7 @@ fn a_rate_that_limits_lets_in_like_a_clock() {
 }
 
 #[test]
-fn those_above_a_lowered_quota_leave_first() {
+fn excess_above_a_lowered_quota_ends_first() {
     let (full, now) = steady(100, PACE_WINDOW, 0);
     let above = Flow { active: 150, ..full };
     let wait = |flow: &Flow, position| wait_estimate(&rules(100), flow, now, position).unwrap();
@@ -112,7 +112,7 @@ fn those_above_a_lowered_quota_leave_first() {
 }
 
 #[test]
-fn who_closes_the_site_without_a_word_is_reckoned_with_before_the_first_place_lapses() {
+fn silent_share_is_estimated_before_the_first_expiry() {
     // In 200 seconds, 86 of 100 slots become free. If all visitors leave, the mean stay is 220
     // seconds, and the ended stays are the shorter ones. If the mean stay is 50 seconds, half of
     // the admitted visitors are silent.
@@ -124,7 +124,7 @@ fn who_closes_the_site_without_a_word_is_reckoned_with_before_the_first_place_la
 }
 
 #[test]
-fn the_farther_behind_the_longer_before_and_after_the_first_places_lapse() {
+fn wait_increases_with_position_around_first_expiry() {
     for (age, short, seconds) in [(0, 0, 0), (5, 0, 0), (60, 10, 40), (200, 86, 48), (590, 100, 50), (610, 0, 0)] {
         let (flow, now) = young(age, short, seconds);
         let mut last = 0;
@@ -137,7 +137,7 @@ fn the_farther_behind_the_longer_before_and_after_the_first_places_lapse() {
 }
 
 #[test]
-fn where_nobody_leaves_the_places_are_expected_to_lapse() {
+fn slots_expire_if_no_session_ends() {
     let wait = |age, position| {
         let (flow, now) = young(age, 0, 0);
         wait_estimate(&rules(100), &flow, now, position).unwrap()
@@ -153,14 +153,14 @@ fn where_nobody_leaves_the_places_are_expected_to_lapse() {
 }
 
 #[test]
-fn many_places_are_no_certainty() {
+fn many_slots_do_not_imply_certainty() {
     let (flow, now) = steady(20_000, 100 * PACE_WINDOW, 0);
     let wait = wait_estimate(&rules(20_000), &flow, now, 50_000).unwrap();
     assert!(wait.p90 * 100 > wait.p50 * 105, "{wait:?}: the pace strays, however many are counted");
 }
 
 #[test]
-fn the_estimate_holds_from_the_head_to_the_millionth() {
+fn estimate_is_finite_up_to_position_one_million() {
     let (flow, now) = steady(30_000, 50 * PACE_WINDOW, 0);
     let mut last = 0;
     for position in [1, 2, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000] {

@@ -1,4 +1,4 @@
-//! Rules 2 to 4: who is let in, and when.
+//! Rules 2 to 4: admission.
 
 use super::ADVANCE_BATCH;
 use super::presence::Presence;
@@ -6,19 +6,21 @@ use super::state::Line;
 use crate::SessionId;
 use crate::time::Micros;
 
-/// What a round of admissions did.
+/// The result of one round of admissions.
 #[derive(Default)]
 pub(super) struct Admissions {
     pub(super) admitted: u64,
-    /// Those of them who had waited for it, rather than found the door open.
+    /// The admitted sessions that had waited, as opposed to those admitted on arrival.
     waited: u64,
 }
 
-/// The session that is being served: it is here now, whether a ticket came back, whether it came to the line just now.
+/// The session being served, which is present now: its id, whether it is confirmed, and whether it
+/// has just joined the line.
 pub(super) type CurrentVisit = (SessionId, bool, bool);
 
 impl Line {
-    /// Rule 2: while there are places, the rate allows it and the line is not empty, the lowest arrival moves to places.
+    /// Rule 2: while slots are free, the rate allows it and the line is not empty, the session with
+    /// the lowest arrival is admitted.
     pub(super) fn advance(&mut self, now: Micros, current: Option<CurrentVisit>) -> u64 {
         let admissions = self.admit_next(now, current);
         self.keep_pace(now, admissions.waited);
@@ -43,8 +45,8 @@ impl Line {
         admissions
     }
 
-    /// Rule 10, for one session: lets it in wherever it stands in the line, whatever quota, rate or pause say. Whether it
-    /// waited.
+    /// Rule 10, for one session: admits it from any position, regardless of quota, rate and pause.
+    /// Returns whether it was waiting.
     pub fn admit(&mut self, now: Micros, session: SessionId) -> bool {
         self.start(now);
         self.advance(now, None);
@@ -60,8 +62,8 @@ impl Line {
         true
     }
 
-    /// Lets in up to `most` from the head of the line, looking at `batch` at most. Who lapsed there is removed instead:
-    /// a closed tab at the head stops nobody.
+    /// Admits up to `most` sessions from the head of the line and examines at most `batch`. Expired
+    /// sessions there are removed, so a closed tab at the head blocks no one.
     pub(super) fn admit_from_head(
         &mut self,
         now: Micros,
@@ -96,7 +98,7 @@ impl Line {
         admissions
     }
 
-    /// Until when a place that was taken at `admitted_at` stands unclaimed.
+    /// Expiry of a slot that was assigned at `admitted_at` and has not been claimed.
     fn unclaimed_until(&self, admitted_at: Micros) -> Micros {
         self.capped(admitted_at.add_seconds(self.rules.claim_ttl), Some(admitted_at))
     }

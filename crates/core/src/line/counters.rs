@@ -1,4 +1,4 @@
-//! What a queue counts: events since its state began, and how long the admitted waited.
+//! Counters of a queue: events since its state began, and waits of admitted sessions.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,19 +10,20 @@ use crate::time::Micros;
 pub struct Counters {
     /// Sessions that joined.
     pub joined: u64,
-    /// Sessions whose ticket came back for the first time: those who joined and never do keep no cookies.
+    /// Sessions that were confirmed: their ticket was returned for the first time. Clients without
+    /// cookies never are.
     pub confirmed: u64,
-    /// Sessions that came back by their ticket, to line or places.
+    /// Sessions restored from their ticket, to the line or to a slot.
     pub returned: u64,
     /// Sessions admitted by the rules.
     pub admitted: u64,
     /// Sessions admitted by an operator's release.
     pub released: u64,
-    /// Sessions that lapsed in line.
+    /// Sessions that expired while waiting.
     pub expired_waiting: u64,
-    /// Sessions that lapsed in places.
+    /// Sessions that expired while active.
     pub expired_active: u64,
-    /// Sessions that left by themselves.
+    /// Sessions ended by the visitor.
     pub left: u64,
     /// Sessions ended by an operator or by `max_session`.
     pub ended: u64,
@@ -31,7 +32,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Names and values, in the order in which stores keep them.
+    /// Names and values, in the order used by stores.
     #[must_use]
     pub const fn named(&self) -> [(&'static str, u64); 10] {
         [
@@ -57,16 +58,17 @@ impl Counters {
     }
 }
 
-/// Upper bounds of the wait histogram's buckets, in seconds; one more bucket takes what is longer.
+/// Upper bounds of the buckets of the wait histogram, in seconds; one more bucket holds longer
+/// waits.
 pub const WAIT_BUCKETS: [u64; 12] = [1, 5, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200];
 
-/// How long the admitted waited: a histogram with fixed buckets, and the sum.
+/// Waits of admitted sessions: a histogram with fixed buckets, and the sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Waits {
     /// Admissions by bucket of [`WAIT_BUCKETS`], the last one for longer waits. Not cumulative.
     pub buckets: [u64; WAIT_BUCKETS.len() + 1],
-    /// All waits together, in microseconds.
+    /// Sum of all waits, in microseconds.
     pub sum_us: u64,
 }
 

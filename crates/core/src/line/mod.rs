@@ -1,7 +1,9 @@
-//! The rules of a line, as plain functions of (state, now, operation): no clock, no random, no I/O.
+//! The rules of a line, as plain functions of (state, now, operation): no clock, no randomness, no
+//! I/O.
 //!
-//! Every store keeps these very rules. A session is in the pool and in exactly one of line and places; how many wait,
-//! how many are let in and who stands where are derived from that, so nothing can drift.
+//! Every store implements these rules. A session is in the pool and in exactly one of the line and
+//! the active set. The numbers of waiting and active sessions and all positions are derived from
+//! these sets, so they can't drift.
 
 mod admit;
 mod counters;
@@ -31,13 +33,13 @@ pub use types::{
     Visit, VisitAnswer, VisitKind, Witness,
 };
 
-/// Most sessions that advance in one go, so that a store is never blocked for long.
+/// Maximum number of sessions admitted by one operation, so that a store is never blocked for long.
 pub const ADVANCE_BATCH: usize = 128;
-/// Most expired sessions that an operation removes on its way.
+/// Maximum number of expired sessions removed by an operation other than purge.
 pub const REAP_BATCH: usize = 32;
-/// Most expired sessions that one purge removes.
+/// Maximum number of expired sessions removed by one purge.
 pub const PURGE_BATCH: usize = 500;
-/// Most sessions that one release admits; a larger one is asked for again.
+/// Maximum number of sessions admitted by one release; callers repeat it for more.
 pub const RELEASE_BATCH: usize = 500;
-/// Most entries of one page of the line.
+/// Maximum number of entries in one page of the line.
 pub const PAGE_MAX: usize = 200;

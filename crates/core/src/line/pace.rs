@@ -1,4 +1,4 @@
-//! How fast the line moved of late: what the wait estimate is made from.
+//! The recent pace of the line: the input of the wait estimate.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,49 +8,53 @@ use super::state::Line;
 use crate::SessionId;
 use crate::time::{MICROS_PER_SECOND, Micros};
 
-/// Length of the window over which a line's movement is counted, in seconds. Shorter ones follow every wave of places that
-/// become free together, longer ones still tell of the first rush when it is long over; see docs/internals/estimates.md.
+/// Length of the window over which movements of the line are counted, in seconds. A shorter window
+/// follows every wave of slots that become free together; a longer one still reflects the first
+/// rush long after it is over. See docs/internals/estimates.md.
 pub const PACE_WINDOW: u64 = 300;
 const WINDOW_US: u64 = PACE_WINDOW * MICROS_PER_SECOND;
 const MICROS_PER_MILLI: u64 = 1000;
 
-/// What moved the line, in a sliding window: the counts of the running window and of the one before it. A line moves by
-/// admissions, and by those who leave it ahead of their turn.
+/// Movements of the line in a sliding window: the counts of the current window and of the previous
+/// one. A line moves by admissions and by departures of waiting sessions.
 ///
-/// It starts anew when a line forms, since the quiet before says nothing about how fast places become free; and only once
-/// all places are taken, or a rate limits admissions, since filling empty places says nothing about it either.
+/// Counting restarts when a line forms, since the quiet time before says nothing about how fast
+/// slots become free. It starts only when all slots are taken or a rate limits admissions, since
+/// filling empty slots says nothing about it either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pace {
-    /// When it was started; 0 while it is not known.
+    /// Start of counting; 0 while unknown.
     pub since: Micros,
-    /// Start of the running window.
+    /// Start of the current window.
     pub window: Micros,
-    /// Admissions in the running window, of those who had waited.
+    /// Admissions of waiting sessions in the current window.
     pub current: u64,
-    /// Admissions in the window before.
+    /// Admissions in the previous window.
     pub previous: u64,
-    /// Sessions that left the line otherwise in the running window, less those who came back to it: negative where those
-    /// who slept through their turn come back to the head. Only those whose ticket had come back: a robot without cookies
-    /// lapses at the end of the line, and moves nobody ahead of it.
+    /// Departures from the line in the current window, other than by admission, minus returns to
+    /// it. Negative if visitors who missed their turn return to the head. Only confirmed sessions
+    /// count: a robot without cookies expires at the end of the line and moves no one ahead of it.
     pub departures: i64,
-    /// Those of the window before.
+    /// Departures in the previous window.
     pub departures_before: i64,
-    /// StayCounts that ended in the running window.
+    /// Stays that ended in the current window.
     pub stays: StayCounts,
-    /// Those of the window before.
+    /// Stays that ended in the previous window.
     pub stays_before: StayCounts,
 }
 
-/// StayCounts in places that ended: how long places are kept. Of those that still last, it tells by how few have ended.
+/// Ended stays of active sessions: how long slots are held. Stays that continue show only in how
+/// few have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StayCounts {
-    /// Those shorter than `active_ttl`: people who left.
+    /// Stays shorter than `active_ttl`: the visitor left.
     pub short: u64,
-    /// How long these were, all together, in milliseconds.
+    /// Sum of the short stays, in milliseconds.
     pub short_ms: u64,
-    /// The others: places that lapsed after somebody left without a word, and people who stayed for long.
+    /// Longer stays: slots that expired after the visitor closed the site without a signal, and
+    /// visitors who stayed long.
     pub long: u64,
 }
 
@@ -60,27 +64,27 @@ impl StayCounts {
     }
 }
 
-/// What was seen of a line's movement.
+/// Observed movements of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Observed {
-    /// Admissions of those who had waited.
+    /// Admissions of waiting sessions.
     pub admissions: f64,
-    /// Sessions that left the line otherwise, less those who came back to it.
+    /// Departures from the line other than by admission, minus returns to it.
     pub departures: f64,
-    /// The seconds in which this was seen.
+    /// Length of the observation, in seconds.
     pub seconds: f64,
-    /// The seconds since the count began.
+    /// Time since counting began, in seconds.
     pub age: f64,
-    /// StayCounts that ended before `active_ttl` was over.
+    /// Stays that ended before `active_ttl`.
     pub short_stays: f64,
-    /// How long these were, all together, in seconds.
+    /// Sum of these stays, in seconds.
     pub short_seconds: f64,
-    /// StayCounts that lasted for `active_ttl` or longer.
+    /// Stays of `active_ttl` or longer.
     pub long_stays: f64,
 }
 
 impl Pace {
-    /// The movement is counted from now on.
+    /// A pace that is counted from now on.
     pub(super) fn start(now: Micros) -> Self {
         Self { since: now, window: now, ..Self::default() }
     }
@@ -101,7 +105,7 @@ impl Pace {
         }
     }
 
-    /// Counts what moved the line.
+    /// Counts movements of the line.
     fn count(&mut self, now: Micros, admissions: u64, departures: i64, stays: StayCounts) {
         if self.is_known() && (admissions > 0 || departures != 0 || stays != StayCounts::default()) {
             self.roll(now);
@@ -111,8 +115,8 @@ impl Pace {
         }
     }
 
-    /// The pace that other rules let expect of this one: places become free the faster the more there are. Of another
-    /// mode or rate it says nothing.
+    /// This pace scaled to other rules: slots become free in proportion to the quota. After a
+    /// change of mode or rate the pace is unknown.
     fn under(&self, before: &LineRules, after: &LineRules) -> Self {
         let other = before.mode != after.mode || before.admissions_per_minute != after.admissions_per_minute;
         if other || before.quota == 0 {
@@ -122,7 +126,7 @@ impl Pace {
         Self { current: scaled(self.current), previous: scaled(self.previous), ..*self }
     }
 
-    /// What was seen until `now`; nothing while it is not known.
+    /// The observations until `now`; zero while the pace is unknown.
     #[must_use]
     pub fn observed(&self, now: Micros) -> Observed {
         if !self.is_known() {
@@ -147,14 +151,14 @@ impl Pace {
 }
 
 impl Line {
-    /// Counts what this operation moved, `waited` of them by admission.
+    /// Counts the movements of this operation, `waited` of them by admission.
     pub(super) fn keep_pace(&mut self, now: Micros, waited: u64) {
         let (departures, stays) = (std::mem::take(&mut self.departures), std::mem::take(&mut self.stays));
         self.pace.count(now, waited, departures, stays);
         self.start_pace(now);
     }
 
-    /// Counts the stay of who is let in and about to be removed.
+    /// Counts the stay of an active session that is about to be removed.
     pub(super) fn record_stay(&mut self, now: Micros, session: SessionId) {
         let Some(admitted_at) = self.present.get(&session).and_then(Presence::admitted_at) else { return };
         let stay = now.since(admitted_at);
@@ -166,13 +170,14 @@ impl Line {
         }
     }
 
-    /// A line forms.
+    /// Called when a line forms.
     pub(super) fn form(&mut self, now: Micros) {
         self.pace = Pace::default();
         self.start_pace(now);
     }
 
-    /// The line goes by other rules than `before`. What they admit at once is no pace.
+    /// Applies a change of rules from `before`. Admissions caused by the change itself do not count
+    /// as pace.
     pub(super) fn change_pace(&mut self, now: Micros, pace: Pace, before: &LineRules) {
         let filling = self.free_slots(now) > 0 && self.rules.admissions_per_minute.is_none();
         self.pace = if filling { Pace::default() } else { pace.under(before, &self.rules) };
@@ -194,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_window_slides_over_what_moved_the_line_in_the_last_minutes() {
+    fn pace_window_slides() {
         let start = Micros(5_000_000_000);
         let mut pace = Pace::start(start);
         for second in 0..2 * PACE_WINDOW + 90 {
@@ -211,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn while_it_is_not_known_nothing_is_counted() {
+    fn unknown_pace_counts_nothing() {
         let mut unknown = Pace::default();
         unknown.count(Micros(1), 5, 5, StayCounts::default());
         assert_eq!(unknown, Pace::default(), "filling empty places is no pace");

@@ -1,11 +1,11 @@
-//! Who is present: a session is in the pool and in exactly one of line and places.
+//! Presence: a session is in the pool and in exactly one of the line and the active set.
 
 use super::state::{Line, RecognizedSession};
 use super::types::{Removed, VisitKind};
 use crate::SessionId;
 use crate::time::Micros;
 
-/// Where a present session is, since when, and until when unless it is heard of.
+/// The place of a present session, the start, and the expiry without another visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Presence {
     since: Micros,
@@ -22,12 +22,12 @@ impl Presence {
         Self { since: admitted_at, admitted: true, expires_at: Micros(0) }
     }
 
-    /// The same, lapsing then.
+    /// The same presence with another expiry.
     pub(super) const fn until(self, expires_at: Micros) -> Self {
         Self { expires_at, ..self }
     }
 
-    /// The arrival in line, the time of admission in places.
+    /// The arrival of a waiting session, the admission of an active one.
     pub(super) const fn since(&self) -> Micros {
         self.since
     }
@@ -36,16 +36,18 @@ impl Presence {
         self.admitted.then_some(self.since)
     }
 
-    /// Whether the place has lasted as long as `max_session` lets it.
+    /// Whether an active session has reached `max_session`.
     pub(super) fn exceeded_max_session(&self, now: Micros, max_session: Option<u64>) -> bool {
         self.admitted && max_session.is_some_and(|most| self.since.add_seconds(most) <= now)
     }
 }
 
-/// An expiry in line is moved once less than a half of its time is left: a visitor asks three times in that time, so
-/// none lapses for it, and most polls of a long line leave the pool as it is.
+/// The expiry of a waiting session is rewritten only when less than half of its TTL is left.
+/// Visitors poll three times per TTL, so none expires because of it, and most polls of a long line
+/// do not write to the pool.
 pub const WAITING_REFRESH_SHARE: (u64, u64) = (1, 2);
-/// In places, where a visitor may be silent for minutes, once a sixteenth has gone.
+/// For active sessions, which may be silent for minutes, the expiry is rewritten once a sixteenth
+/// of the TTL has passed.
 pub const ACTIVE_REFRESH_SHARE: (u64, u64) = (15, 16);
 
 impl Line {
@@ -75,13 +77,14 @@ impl Line {
         }
     }
 
-    /// Whether the expiry tells that no ticket of this waiting session ever came back: only a visit with one moves it
-    /// beyond `claim_ttl`.
+    /// Whether the expiry shows that no ticket of this waiting session was ever returned: only a
+    /// visit with a ticket extends it beyond `claim_ttl`.
     fn is_unconfirmed(&self, presence: &Presence) -> bool {
         presence.admitted_at().is_none() && presence.expires_at <= presence.since().add_seconds(self.rules.claim_ttl)
     }
 
-    /// Removes a session other than by admitting it. A confirmed one that leaves the line moves those behind.
+    /// Removes a session other than by admission. A confirmed session that leaves the line moves
+    /// those behind it.
     pub(super) fn remove_from_line(&mut self, session: SessionId) -> Removed {
         let confirmed = self.present.get(&session).is_some_and(|presence| !self.is_unconfirmed(presence));
         let removed = self.remove(session);
@@ -89,14 +92,14 @@ impl Line {
         removed
     }
 
-    /// Rule 5: when a session that is heard of now lapses if nothing more is.
+    /// Rule 5: the expiry of a session that is visited now.
     pub(super) fn expiry_after_visit(&self, now: Micros, admitted_at: Option<Micros>, confirmed: bool) -> Micros {
         let full = if admitted_at.is_some() { self.rules.active_ttl } else { self.rules.waiting_ttl };
         let ttl = if confirmed { full } else { full.min(self.rules.claim_ttl) };
         self.capped(now.add_seconds(ttl), admitted_at)
     }
 
-    /// `max_session` ends a place for good.
+    /// Caps an expiry at `max_session`.
     pub(super) fn capped(&self, expires_at: Micros, admitted_at: Option<Micros>) -> Micros {
         match (admitted_at, self.rules.max_session) {
             (Some(admitted_at), Some(most)) => expires_at.min(admitted_at.add_seconds(most)),
@@ -104,7 +107,7 @@ impl Line {
         }
     }
 
-    /// Rule 5: a visit with a ticket pushes the expiry ahead, unless it is still far ahead.
+    /// Rule 5: a visit with a ticket extends the expiry, unless most of the TTL is left.
     pub(super) fn refresh(&mut self, now: Micros, visitor: &RecognizedSession) {
         let RecognizedSession { session, confirmed, .. } = *visitor;
         let Some(presence) = self.present.get(&session).copied() else { return };
@@ -112,7 +115,7 @@ impl Line {
         if visitor.kind != VisitKind::Renewed {
             self.set_expiry(session, target);
         } else if confirmed {
-            // The first ticket that comes back confirms the session.
+            // The first returned ticket confirms the session.
             let first = visitor.unconfirmed_until.is_some_and(|until| presence.expires_at <= until);
             self.counters.confirmed += u64::from(first);
             let (share, of) =
@@ -125,7 +128,7 @@ impl Line {
         }
     }
 
-    /// A tombstone keeps the session's tickets from returning for `ttl` seconds.
+    /// Adds a tombstone that rejects the session's tickets for `ttl` seconds.
     pub(super) fn add_tombstone(&mut self, now: Micros, session: SessionId, ttl: u64) {
         let until = now.add_seconds(ttl);
         if let Some(before) = self.ended.insert(session, until) {
@@ -134,7 +137,7 @@ impl Line {
         self.tombstones.insert((until, session));
     }
 
-    /// Whether the session was ended and its tombstone still stands (rule 8).
+    /// Whether the session was ended and its tombstone has not expired (rule 8).
     pub(super) fn is_ended(&self, now: Micros, session: SessionId) -> bool {
         self.ended.get(&session).is_some_and(|until| *until > now)
     }
@@ -148,7 +151,7 @@ impl Line {
         due.len() as u64
     }
 
-    /// Rule 6: removes up to `limit` lapsed sessions.
+    /// Rule 6: removes up to `limit` expired sessions.
     pub(super) fn reap(&mut self, now: Micros, limit: usize) -> u64 {
         let due: Vec<_> = self.pool.iter().take_while(|(due, _)| *due <= now).take(limit).copied().collect();
         for (_, session) in &due {
@@ -160,7 +163,7 @@ impl Line {
     fn expire_session(&mut self, now: Micros, session: SessionId) {
         let Some(presence) = self.present.get(&session).copied() else { return };
         self.record_stay(now, session);
-        // Ended before: its slot was taken until its last credential expired.
+        // The session was ended before; its slot was held until its last credential expired.
         if presence.admitted_at().is_some() && self.is_ended(now, session) {
             self.remove(session);
             return;

@@ -1,33 +1,34 @@
-//! The admission rate: a token bucket that holds one second's worth, in whole numbers.
+//! The admission rate: a token bucket with a capacity of one second, in integers.
 
 use serde::{Deserialize, Serialize};
 
 use crate::time::{MICROS_PER_SECOND, Micros};
 
-/// Largest admission rate a minute.
+/// Maximum admission rate, per minute.
 pub const RATE_MAX: u64 = 6_000_000;
 
-/// What one admission costs: the micro-minutes that a rate of 1 a minute takes to earn it.
+/// Units that one admission costs: the micro-minutes in which a rate of 1 per minute earns it.
 pub const ADMISSION_COST: u64 = 60 * MICROS_PER_SECOND;
 
-/// A token bucket (<https://en.wikipedia.org/wiki/Token_bucket>) in units of which an admission costs 60 000 000: at a
-/// rate of r a minute, r units are earned a microsecond, and a new bucket is full. All whole numbers, so every store counts the same.
+/// A token bucket (<https://en.wikipedia.org/wiki/Token_bucket>). An admission costs 60 000 000
+/// units. A rate of r per minute earns r units per microsecond, and a new bucket is full. Integers
+/// only, so every store computes the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bucket {
     /// Units in the bucket at `at`.
     pub credit: u64,
-    /// When the units were last counted.
+    /// When the units were last updated.
     pub at: Micros,
 }
 
-/// One second's worth, and at least one admission.
+/// One second of the rate, and at least one admission.
 fn capacity(per_minute: u64) -> u64 {
     ADMISSION_COST.max(per_minute * MICROS_PER_SECOND)
 }
 
 impl Bucket {
-    /// Counts what was earned until `now` and returns how many admissions it pays for. A clock that stepped back re-anchors
-    /// the bucket and keeps its credit, so that admissions go on.
+    /// Adds the units earned until `now` and returns the number of admissions they pay for. If the
+    /// clock stepped back, the bucket is re-anchored and keeps its credit, so admissions continue.
     pub(super) fn refill(&mut self, now: Micros, per_minute: u64) -> u64 {
         let elapsed = now.since(self.at).min(ADMISSION_COST);
         self.credit = (self.credit + elapsed * per_minute).min(capacity(per_minute));
@@ -35,7 +36,7 @@ impl Bucket {
         self.credit / ADMISSION_COST
     }
 
-    /// The clock stepped back: what was counted by then counts from now on.
+    /// Re-anchors the bucket to `now` after the clock stepped back.
     pub(super) fn reanchor(&mut self, now: Micros) {
         self.at = self.at.min(now);
     }
@@ -51,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_of_idleness_buys_one_second_of_admissions_and_an_hour_no_more() {
+    fn idle_time_earns_at_most_one_second_of_admissions() {
         let mut bucket = Bucket::default();
         let start = Micros(1_000_000_000);
         assert_eq!(bucket.refill(start, 600), 10);
@@ -62,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_rate_admits_one_at_a_time() {
+    fn slow_rate_admits_one_at_a_time() {
         let mut bucket = Bucket::default();
         assert_eq!(bucket.refill(Micros(60_000_000), 2), 1);
         bucket.spend(1);
@@ -71,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_steps_back_stops_nothing() {
+    fn clock_stepping_back_does_not_stop_admissions() {
         let mut bucket = Bucket::default();
         let start = Micros(1_000_000_000);
         bucket.refill(start, 600);

@@ -1,8 +1,9 @@
-//! Rule 7, recovery: what holds while a state may not be whole.
+//! Rule 7, recovery: the rules while a state may be incomplete.
 //!
-//! A store may come back empty, or as it was some moments before, or visitors could not be served for so long that their
-//! presence expired. One mechanism covers all of it: for one `waiting_ttl` nobody new is admitted, so that the tickets bring
-//! the order back before it matters; and for `active_ttl` slots are reserved for active sessions that have not returned yet.
+//! A store may come back empty or with an older state, or visitors could not be served for so long
+//! that their presence expired. One mechanism covers all cases: for one `waiting_ttl` no newcomer
+//! is admitted, so that tickets restore the order first; and for `active_ttl` slots are reserved
+//! for active sessions that have not returned yet.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,45 +14,46 @@ use super::types::{Census, Witness};
 use crate::line::Ticket;
 use crate::time::{MICROS_PER_SECOND, Micros};
 
-/// How exactly a state knows when it was used last, in microseconds: a write for each visit would cost more.
+/// Precision of the time of last use, in microseconds. A write per visit would cost more.
 pub const CLOCK_GRAIN: u64 = 250_000;
-/// Least time without any operation that counts as a gap, in microseconds.
+/// Minimum idle time that counts as a gap, in microseconds.
 pub const GAP_MIN: u64 = MICROS_PER_SECOND;
 
-/// What a state remembers of its own past, so that a loss shows.
+/// What a state records about its own past, to detect a loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Continuity {
-    /// When the state was used last, to [`CLOCK_GRAIN`].
+    /// Time of last use, rounded to [`CLOCK_GRAIN`].
     pub(super) used_at: Micros,
-    /// The longest time of late in which it was not used, from and until when; 0 if there was none. A ticket that was signed
-    /// within it shows that the state went back in time.
+    /// Start and end of the longest recent gap without use; 0 if there was none. A ticket signed
+    /// within the gap shows that the state went back in time.
     pub(super) gap: (Micros, Micros),
-    /// Whether anybody waited then.
+    /// Whether any session was waiting then.
     pub(super) waited: bool,
-    /// Whether the clock stepped back, so that expiries may lie too far ahead.
+    /// Whether the clock stepped back, so that expiries may be too far ahead.
     pub(super) stepped_back: bool,
 }
 
-/// The recovery that began last.
+/// The most recent recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Recovery {
-    /// When it began; 0 if there was none.
+    /// Its start; 0 if there was none.
     pub(super) since: Micros,
-    /// How many sessions were active before it, as far as is known.
+    /// Number of active sessions before it, as far as known.
     pub(super) known: u64,
-    /// When these were counted.
+    /// When they were counted.
     pub(super) known_at: Micros,
-    /// The latest arrival that had been admitted in its turn by then.
+    /// The latest arrival admitted in order by then.
     pub(super) reached: Micros,
-    /// How many of them are accounted for: still there, returned, or left.
+    /// How many of them are accounted for: still present, returned or left.
     pub(super) settled: u64,
 }
 
 impl Line {
-    /// A ticket of a higher epoch shows that provisional rules are older than what was in force: that epoch goes on, with a
-    /// revision of its own, so that every process reads the settings again.
+    /// A ticket of a higher epoch shows that provisional rules are older than the rules that were
+    /// in force. The higher epoch is adopted with a new revision, so that every process reads the
+    /// settings again.
     pub(super) fn adopt_epoch(&mut self, now: Micros, ticket: &Ticket) {
         let is_newer = self.provisional && ticket.epoch() > self.rules.epoch;
         if is_newer && now < ticket.signed_at().add_seconds(self.rules.hold_ttl) {
@@ -61,10 +63,12 @@ impl Line {
         }
     }
 
-    /// What every visit begins with: notes that the state is used now, and whether anything shows that it is not whole.
+    /// First step of every visit: records the use of the state and checks for signs that it is
+    /// incomplete.
     pub(super) fn check_continuity(&mut self, now: Micros, ticket: Option<&Ticket>, witness: &Witness) {
         let Continuity { used_at, waited, .. } = self.continuity;
-        // Visitors in line ask three times in `waiting_ttl`: that nobody came is no proof, that nobody could come is.
+        // Waiting visitors poll three times per `waiting_ttl`. A time without visits proves
+        // nothing; a time in which no visit could be served does.
         let half = self.rules.waiting_ttl * MICROS_PER_SECOND / 2;
         let interrupted = waited && now.since(used_at).min(witness.unserved) >= half;
         self.note_use(now);
@@ -74,14 +78,16 @@ impl Line {
             self.recovery = Recovery { since: now, known: active, known_at: counted_at, reached, settled: active };
             self.continuity.gap = Default::default();
         }
-        // Tickets that never came back may have been collected, so nothing is believed for their sake.
+        // Unconfirmed tickets may have been collected by an attacker, so they are not used as
+        // evidence.
         let carried = ticket.filter(|ticket| !ticket.is_unconfirmed()).and_then(Ticket::census);
         for census in [carried, witness.census].into_iter().flatten() {
             self.learn(now, census);
         }
     }
 
-    /// Keeps the clock of the state. One that stepped back re-anchors the state to now, so that nothing waits for it.
+    /// Records the use of the state. If the clock stepped back, the state is re-anchored to now, so
+    /// that nothing waits for it.
     pub(super) fn note_use(&mut self, now: Micros) {
         let Continuity { used_at, gap, .. } = self.continuity;
         if now < used_at {
@@ -103,8 +109,8 @@ impl Line {
         }
     }
 
-    /// The instant since which the state knows nothing, if a ticket of this epoch shows that there is one: it is older than
-    /// the state, or was signed while the state was not used, so that the state went back in time.
+    /// The instant after which the state has no data, if a ticket of this epoch proves a loss: the
+    /// ticket is older than the state, or was signed in a gap, so the state went back in time.
     fn lost_since(&self, ticket: &Ticket) -> Option<Micros> {
         let signed_at = ticket.signed_at();
         if signed_at < self.state_since && self.recovery.since < self.state_since {
@@ -114,7 +120,8 @@ impl Line {
         (signed_at.0 > from.0 + CLOCK_GRAIN && signed_at < until).then_some(from)
     }
 
-    /// The latest census from before the recovery tells who has to return.
+    /// Adopts a later census from before the recovery, which determines how many sessions are to
+    /// return.
     fn learn(&mut self, now: Micros, census: Census) {
         let Recovery { since, known_at, .. } = self.recovery;
         let of_before = census.at < since && since.since(census.at) < self.rules.active_ttl * MICROS_PER_SECOND;
@@ -125,9 +132,9 @@ impl Line {
         }
     }
 
-    /// Whether the bearer of a ticket that says "waiting" had been admitted before the recovery and has not heard of it:
-    /// they were present at the census and came before somebody who had been admitted. Their slot is reserved, unless
-    /// `max_session` has ended it since.
+    /// Whether the bearer of a ticket that says "waiting" was admitted before the recovery without
+    /// noticing: they were present at the census and arrived before a session that had been
+    /// admitted. Their slot is reserved, unless `max_session` has ended it since.
     pub(super) fn was_admitted_unheard(&self, now: Micros, ticket: &Ticket) -> bool {
         let Recovery { known_at, reached, .. } = self.recovery;
         let signed_at = ticket.signed_at();
@@ -140,7 +147,7 @@ impl Line {
             && !exceeded_max_session
     }
 
-    /// Whether nobody new is admitted, so that the order is whole again before it matters.
+    /// Whether newcomers are not admitted yet, so that the order is restored first.
     pub(super) fn recovering(&self, now: Micros) -> bool {
         self.recovery.since.0 > 0 && now < self.recovery.since.add_seconds(self.rules.waiting_ttl)
     }
@@ -149,20 +156,20 @@ impl Line {
         self.recovery.since.0 > 0 && now < self.recovery.since.add_seconds(self.rules.active_ttl)
     }
 
-    /// Until when an unconfirmed ticket is good that else would be until `claim`: who could still claim their place at the
-    /// census has `claim_ttl` from the beginning of the recovery on.
+    /// The expiry of an unconfirmed ticket that would otherwise be `claim`. A session that could
+    /// still claim its position at the census has `claim_ttl` from the start of the recovery.
     pub(super) fn claim_after_recovery(&self, now: Micros, ticket: &Ticket, claim: Micros) -> Micros {
         let Recovery { since, known_at, .. } = self.recovery;
         let was_good = known_at.0 > 0 && ticket.signed_at() < since && claim > known_at;
         if self.reserving(now) && was_good { claim.max(since.add_seconds(self.rules.claim_ttl)) } else { claim }
     }
 
-    /// Slots kept for active sessions that have not returned yet.
+    /// Slots reserved for active sessions that have not returned yet.
     pub(super) fn reserved(&self, now: Micros) -> u64 {
         if self.reserving(now) { self.recovery.known.saturating_sub(self.recovery.settled) } else { 0 }
     }
 
-    /// Slots that may be given to those who wait.
+    /// Slots available to waiting sessions.
     pub(super) fn free_slots(&self, now: Micros) -> u64 {
         self.rules.quota.saturating_sub(self.active() + self.reserved(now))
     }
@@ -172,8 +179,9 @@ impl Line {
         self.recovery.settled += u64::from(self.reserving(now));
     }
 
-    /// The slot of an active session that lapses stays reserved if it was not heard of since the recovery began: it may have
-    /// been, in what was lost or while nobody could be served. Not that of one that never showed up to claim it.
+    /// Keeps the slot of an expiring active session reserved if it had no visit since the recovery
+    /// began: it may have had one in the lost data, or while it could not be served. The slot of a
+    /// session that never claimed it is not kept.
     pub(super) fn keep_slot_of(&mut self, now: Micros, presence: &Presence) {
         let (since, (share, of)) = (self.recovery.since, ACTIVE_REFRESH_SHARE);
         let heard_until = since.0 + self.rules.active_ttl * MICROS_PER_SECOND * share / of;
@@ -184,8 +192,8 @@ impl Line {
         }
     }
 
-    /// Brings expiries that no visit could have set back to what a visit now would set: up to `limit`, after the clock
-    /// stepped back.
+    /// After the clock stepped back, shortens up to `limit` expiries that no visit could have set
+    /// to what a visit would set now.
     pub(super) fn reanchor_expiries(&mut self, now: Micros, limit: usize) {
         if !self.continuity.stepped_back {
             return;

@@ -1,4 +1,4 @@
-//! Rule 7: the ticket holds the place, through a lost state as well.
+//! Rule 7: the ticket holds the position, also through a lost state.
 
 use super::presence::Presence;
 use super::state::{Line, RecognizedSession};
@@ -7,7 +7,7 @@ use crate::line::Ticket;
 use crate::time::Micros;
 
 impl Line {
-    /// The bearer of a ticket of this epoch, if present or able to return (rule 7).
+    /// The session of a ticket of this epoch, if it is present or can be restored (rule 7).
     pub(super) fn find_or_restore(&mut self, now: Micros, ticket: &Ticket) -> Option<RecognizedSession> {
         let session = ticket.session();
         let visitor = |kind| RecognizedSession {
@@ -41,12 +41,12 @@ impl Line {
         returns.then_some(returned)
     }
 
-    /// Until when the ticket of a session whose client had not returned one is good.
+    /// The expiry of the ticket of an unconfirmed session.
     fn unconfirmed_until(&self, ticket: &Ticket) -> Option<Micros> {
         ticket.is_unconfirmed().then(|| ticket.signed_at().add_seconds(self.rules.claim_ttl))
     }
 
-    /// Whether the ticket was signed so late that it still brings its bearer back.
+    /// Whether the ticket is recent enough to restore its session.
     fn is_good(&self, now: Micros, ticket: &Ticket) -> bool {
         let ttl = if ticket.admitted_at().is_some() { self.rules.active_ttl } else { self.rules.hold_ttl };
         let until = ticket.signed_at().add_seconds(ttl);
@@ -54,8 +54,8 @@ impl Line {
         now < claim.map_or(until, |claim| claim.min(until))
     }
 
-    /// Rule 7: back to the line at the original arrival, or back to a slot for a session that was admitted a short while
-    /// ago, if there is one.
+    /// Rule 7: restores the session to the line at its original arrival, or to a slot if it was
+    /// admitted recently and one is available.
     fn restore(&mut self, now: Micros, ticket: &Ticket) -> bool {
         let unheard = self.was_admitted_unheard(now, ticket).then_some(self.recovery.known_at);
         let admitted = ticket.admitted_at().or(unheard).map(Presence::admitted);

@@ -1,69 +1,70 @@
-//! The settings that a line goes by.
+//! The settings that control a line.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Whether and whom a queue admits.
+/// The mode of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// First come, first served.
     Open,
-    /// Everyone passes; nothing is stored.
+    /// All visitors continue to the site; nothing is stored.
     Bypass,
-    /// Visitors join; nobody is admitted.
+    /// Visitors join; none is admitted.
     #[default]
     Paused,
-    /// Nobody joins; who is admitted stays.
+    /// No visitor joins; active sessions continue.
     Closed,
-    /// Nobody joins; who waits is admitted in order. Once the line has been empty for `hold_ttl`, so that no ticket can
-    /// bring anybody back to it, the queue closes by itself.
+    /// No visitor joins; waiting sessions are admitted in order. Once the line has been empty for
+    /// `hold_ttl`, so that no ticket can restore a session to it, the queue closes automatically.
     Draining,
 }
 
 impl Mode {
-    /// Whether those who wait are admitted.
+    /// Whether waiting sessions are admitted.
     #[must_use]
     pub const fn admits(self) -> bool {
         matches!(self, Self::Open | Self::Draining)
     }
 
-    /// Whether newcomers join the line.
+    /// Whether newcomers can join the line.
     #[must_use]
     pub const fn accepts_joins(self) -> bool {
         matches!(self, Self::Open | Self::Paused)
     }
 }
 
-/// The settings that a line goes by. Times in seconds.
+/// The settings that control a line. Times are in seconds.
 ///
-/// They are stored as named fields and read leniently: fields of another version are ignored, one that is missing has its
-/// default, and a queue whose mode this version does not know is paused.
+/// They are stored as named fields and read leniently: unknown fields are ignored, missing fields
+/// have their defaults, and a queue with an unknown mode is paused.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LineRules {
-    /// Whether and whom the queue admits.
+    /// The mode.
     #[serde(deserialize_with = "known_mode")]
     pub mode: Mode,
-    /// Most sessions that may be let in at once.
+    /// Maximum number of active sessions.
     pub quota: u64,
-    /// Most admissions a minute; `None` is no limit.
+    /// Maximum number of admissions per minute; `None` is unlimited.
     pub admissions_per_minute: Option<u64>,
-    /// How long a visit keeps a session in line.
+    /// How long a visit keeps a waiting session present.
     pub waiting_ttl: u64,
-    /// How long a visit keeps a place.
+    /// How long a visit keeps a slot.
     pub active_ttl: u64,
-    /// How long a session that was let in while away, or never came back, keeps its place.
+    /// How long a session keeps its position or slot if it is unconfirmed, or was admitted while
+    /// away.
     pub claim_ttl: u64,
-    /// How long after its last signature a ticket still holds its place in the order.
+    /// How long a ticket holds its position after it was signed.
     pub hold_ttl: u64,
-    /// How long a place lasts at most; `None` is no limit.
+    /// Maximum duration of an active session; `None` is unlimited.
     pub max_session: Option<u64>,
-    /// How long a credential may let a client through after the store was asked last: its slot stays taken for that long
-    /// after the session left or was ended.
+    /// How long a credential may admit a client after the store was last asked. A slot stays taken
+    /// for that long after its session left or was ended.
     pub credential_ttl: u64,
-    /// Tickets of another epoch are void.
+    /// The current epoch; tickets of another epoch are void.
     pub epoch: u64,
-    /// Grows with every change of the settings.
+    /// Revision of the settings; each change increments it.
     pub revision: u64,
 }
 
@@ -73,7 +74,7 @@ fn known_mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mode, D::Err
 }
 
 impl LineRules {
-    /// How long a tombstone must stand: no ticket that was signed before it can return after it.
+    /// Duration of a tombstone: no ticket signed before it is valid after it.
     pub(super) fn tombstone_ttl(&self) -> u64 {
         self.hold_ttl.max(self.active_ttl)
     }

@@ -1,4 +1,5 @@
-//! A line as it is kept on disk: everything that its operations depend on, self-describing and read leniently.
+//! The serialized form of a line: everything that its operations depend on, self-describing and
+//! read leniently.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,8 @@ use super::{Bucket, Counters, LineRules, Pace, Waits};
 use crate::SessionId;
 use crate::time::Micros;
 
-/// The state of a line at an instant. A field that is missing, because an older version wrote it, has its default.
+/// The state of a line at one instant. Fields missing in an older version's snapshot have their
+/// defaults.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LineSnapshot {
     rules: LineRules,
@@ -32,7 +34,7 @@ pub struct LineSnapshot {
     /// Active sessions: time of admission and expiry.
     #[serde(default)]
     active: Vec<(SessionId, Micros, Micros)>,
-    /// Ended sessions: until when their tickets can't return.
+    /// Ended sessions: expiry of their tombstones.
     #[serde(default)]
     ended: Vec<(SessionId, Micros)>,
     #[serde(default)]
@@ -46,7 +48,7 @@ pub struct LineSnapshot {
 }
 
 impl LineSnapshot {
-    /// The line as it was.
+    /// Restores the line.
     #[must_use]
     pub fn into_line(self) -> Line {
         let mut line = Line::new(self.rules, self.state_since, false);
@@ -75,7 +77,7 @@ impl LineSnapshot {
 }
 
 impl Line {
-    /// The line as it is now, to be kept on disk.
+    /// The current state of the line, for storage on disk.
     #[must_use]
     pub fn snapshot(&self) -> LineSnapshot {
         let (mut waiting, mut active) = (Vec::new(), Vec::new());

@@ -17,19 +17,20 @@ use crate::SessionId;
 use crate::line::Ticket;
 use crate::time::Micros;
 
-/// One queue's line, places and pool, with all that its rules remember.
+/// The line, the active set and the pool of one queue, with everything its rules record.
 #[derive(Debug)]
 pub struct Line {
     pub(super) rules: LineRules,
     pub(super) state_since: Micros,
-    /// Whether nobody has changed the rules since the state began: what another process holds may be newer.
+    /// Whether the rules have not been changed since the state began; another process may hold
+    /// newer ones.
     pub(super) provisional: bool,
     pub(super) continuity: Continuity,
     pub(super) recovery: Recovery,
     pub(super) last_arrival: Micros,
-    /// The latest arrival that was admitted in its turn.
+    /// The latest arrival that was admitted in order.
     pub(super) reached: Micros,
-    /// Since when the line of a draining queue is empty, as far as a purge has seen.
+    /// Since when the line of a draining queue has been empty, as seen by purge.
     pub(super) empty_since: Option<Micros>,
     pub(super) present: HashMap<SessionId, Presence>,
     pub(super) order: OSBTreeSet<(Micros, SessionId)>,
@@ -38,29 +39,29 @@ pub struct Line {
     pub(super) tombstones: BTreeSet<(Micros, SessionId)>,
     pub(super) bucket: Bucket,
     pub(super) pace: Pace,
-    /// Who left the line in this operation, less who came back to it; see [`Pace::gone`].
+    /// Departures from the line in this operation minus returns to it; see [`Pace::departures`].
     pub(super) departures: i64,
-    /// StayCounts that ended in this operation.
+    /// Stays that ended in this operation.
     pub(super) stays: StayCounts,
     pub(super) counters: Counters,
     pub(super) waits: Waits,
 }
 
-/// The session a visit is about, and how it came to be there.
+/// The session of a visit and how it was found.
 pub(super) struct RecognizedSession {
     pub(super) session: SessionId,
     pub(super) arrival: Micros,
     pub(super) kind: VisitKind,
-    /// Whether a ticket came back: only then the full time of presence is granted.
+    /// Whether a ticket was returned: only then the full TTL is granted.
     pub(super) confirmed: bool,
-    /// Of a ticket that the client returns for the first time, until when it was good: a later expiry was set by an earlier
-    /// return of the same one.
+    /// For a ticket that the client returns for the first time, its expiry. A later expiry was set
+    /// by an earlier return of the same ticket.
     pub(super) unconfirmed_until: Option<Micros>,
 }
 
 impl Line {
-    /// An empty line whose state begins now. `lost` says that there was a state before and the store lost it, so that it
-    /// begins in recovery.
+    /// An empty line whose state begins now. With `lost`, the store lost an earlier state, so the
+    /// line starts in recovery.
     #[must_use]
     pub fn new(rules: LineRules, now: Micros, lost: bool) -> Self {
         Self {
@@ -92,12 +93,12 @@ impl Line {
         &self.rules
     }
 
-    /// Puts other rules in force: at once, evicting nobody.
-    /// Another epoch begins a new line (rule 11).
+    /// Applies other rules immediately, without eviction. Another epoch starts a new line (rule
+    /// 11).
     pub fn change_rules(&mut self, rules: LineRules, now: Micros) {
         self.provisional = false;
         if rules.epoch == self.rules.epoch {
-            // What was earned so far was earned at the old rate.
+            // Units earned until now were earned at the old rate.
             if let Some(per_minute) = self.rules.admissions_per_minute {
                 self.bucket.refill(now, per_minute);
             }
@@ -110,8 +111,9 @@ impl Line {
         }
     }
 
-    /// Rules that a process held from before the state was lost. They replace others that are provisional too, if they are of
-    /// a higher epoch, or of a higher revision of the same. Returns whether they are in force now.
+    /// Applies rules that a process held before the state was lost. They replace other provisional
+    /// rules if their epoch is higher, or their revision is higher in the same epoch. Returns
+    /// whether they are in force.
     pub fn restore_rules(&mut self, rules: LineRules, now: Micros) -> bool {
         let is_newer = (rules.epoch, rules.revision) > (self.rules.epoch, self.rules.revision);
         if !self.provisional || !is_newer {
@@ -126,7 +128,8 @@ impl Line {
         true
     }
 
-    /// A visit: joins or returns, keeps the presence up, advances, and says where the visitor stands.
+    /// Handles a visit: joins or returns, renews the presence, admits sessions, and returns the
+    /// session's state.
     pub fn visit(&mut self, now: Micros, visit: &Visit) -> VisitAnswer {
         if self.rules.mode == Mode::Bypass {
             return self.answer(now, None);
@@ -151,12 +154,12 @@ impl Line {
         self.answer(now, visitor.as_ref())
     }
 
-    /// What every operation begins with (rule 6).
+    /// First step of every operation (rule 6).
     pub(super) fn start(&mut self, now: Micros) {
         self.reap(now, REAP_BATCH);
     }
 
-    /// Rule 1: a newcomer goes to the end of the line. The same id joins only once.
+    /// Rule 1: a newcomer joins at the end of the line. The same id joins only once.
     fn join(&mut self, now: Micros, session: SessionId) -> Option<RecognizedSession> {
         let visitor =
             |arrival, kind| RecognizedSession { session, arrival, kind, confirmed: false, unconfirmed_until: None };
@@ -176,13 +179,13 @@ impl Line {
         Some(visitor(arrival, VisitKind::Joined))
     }
 
-    /// How many wait.
+    /// Number of waiting sessions.
     #[must_use]
     pub fn waiting(&self) -> u64 {
         self.order.len() as u64
     }
 
-    /// How many are let in.
+    /// Number of active sessions.
     #[must_use]
     pub fn active(&self) -> u64 {
         (self.present.len() - self.order.len()) as u64
@@ -216,7 +219,8 @@ impl Line {
         }
     }
 
-    /// Rule 8: the bearer leaves, and the ticket can't return. The slot is free once the last credential has expired.
+    /// Rule 8: ends the visitor's own session; its ticket can't return. The slot is free once the
+    /// last credential has expired.
     pub fn leave(&mut self, now: Micros, ticket: &Ticket) -> Removed {
         if ticket.epoch() != self.rules.epoch {
             return Removed::Absent;
@@ -236,7 +240,8 @@ impl Line {
         removed
     }
 
-    /// Ends a session, present or away. `returned` says that its own ticket shows that it was active.
+    /// Ends a session, present or away. `returned` means that its own ticket proves that it was
+    /// active.
     fn end_session(&mut self, now: Micros, session: SessionId, tombstone_ttl: u64, returned: bool) -> Removed {
         self.start(now);
         self.clear_tombstones(now, REAP_BATCH);
@@ -267,7 +272,8 @@ impl Line {
         removed
     }
 
-    /// Rule 8: the queue page was closed. A waiting session's presence ends, its ticket still holds the place.
+    /// Rule 8: the queue page was closed. The presence of a waiting session ends; its ticket still
+    /// holds the position.
     pub fn away(&mut self, now: Micros, ticket: &Ticket) -> Removed {
         self.start(now);
         let session = ticket.session();
@@ -282,7 +288,8 @@ impl Line {
         removed
     }
 
-    /// Rule 10: admits the next `count` (at most [`RELEASE_BATCH`]) whatever quota, rate or pause say. Returns how many.
+    /// Rule 10: admits the next `count` sessions (at most [`RELEASE_BATCH`]) regardless of quota,
+    /// rate and pause. Returns their number.
     pub fn release(&mut self, now: Micros, count: u64) -> u64 {
         self.start(now);
         self.advance(now, None);
@@ -292,8 +299,8 @@ impl Line {
         released.admitted
     }
 
-    /// Rule 6: removes up to `limit` (at most [`PURGE_BATCH`]) lapsed sessions and as many old tombstones, and advances.
-    /// Closes a draining queue whose time has come.
+    /// Rule 6: removes up to `limit` (at most [`PURGE_BATCH`]) expired sessions and as many old
+    /// tombstones, and admits waiting sessions. Closes a draining queue that is due.
     pub fn purge(&mut self, now: Micros, limit: usize) -> PurgeReport {
         let limit = limit.min(PURGE_BATCH);
         self.reanchor_expiries(now, limit);
@@ -301,14 +308,14 @@ impl Line {
         let tombstones = self.clear_tombstones(now, limit);
         let before = self.counters.expired_waiting;
         let admitted = self.advance(now, None);
-        // Those who lapsed at the head of the line make room there as well.
+        // Sessions that expired at the head of the line count as well.
         let expired = expired + self.counters.expired_waiting - before;
         let lapsed = self.pool.first().is_some_and(|(due, _)| *due <= now);
         let more = lapsed || self.tombstones.first().is_some_and(|(until, _)| *until <= now);
         PurgeReport { expired, tombstones, admitted, more, closed: self.close_when_drained(now) }
     }
 
-    /// The queue at a glance. Changes nothing.
+    /// The statistics of the queue. Does not change the state.
     #[must_use]
     pub fn stats(&self, now: Micros) -> Stats {
         Stats {
@@ -326,7 +333,7 @@ impl Line {
         }
     }
 
-    /// Where a session is. Changes nothing.
+    /// Looks up a session. Does not change the state.
     #[must_use]
     pub fn find(&self, now: Micros, session: SessionId) -> Option<LocatedSession> {
         let ended = self.is_ended(now, session);
@@ -345,7 +352,8 @@ impl Line {
         Some(LocatedSession { state: SessionLocation::Ended, expires_at: *until })
     }
 
-    /// Up to `limit` (at most [`PAGE_MAX`]) of those who wait, from the arrival `from` on. Changes nothing.
+    /// Up to `limit` (at most [`PAGE_MAX`]) waiting sessions, from the arrival `from` on. Does not
+    /// change the state.
     #[must_use]
     pub fn page(&self, from: Micros, limit: usize) -> LinePage {
         let limit = limit.min(PAGE_MAX);

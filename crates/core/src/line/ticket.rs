@@ -1,13 +1,14 @@
-//! The ticket as the rules see it.
+//! The ticket as seen by the rules.
 
 use super::Census;
 use crate::SessionId;
 use crate::time::Micros;
 
-/// A ticket whose signature was verified and that is for this queue. Whether its epoch and age are good, the line decides.
+/// A ticket for this queue whose signature was verified. The line decides whether its epoch and age
+/// are valid.
 ///
-/// Only [`TicketSigner::verify`](crate::TicketSigner::verify) makes one: what was not verified reaches no store and is never signed
-/// again.
+/// Only [`TicketSigner::verify`](crate::TicketSigner::verify) creates one: an unverified ticket
+/// reaches no store and is never signed again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ticket {
     pub(crate) epoch: u64,
@@ -35,7 +36,7 @@ impl Ticket {
         self.session
     }
 
-    /// When the session joined the line: its place in the order.
+    /// When the session joined the line, which determines its order.
     #[must_use]
     pub const fn arrival(&self) -> Micros {
         self.arrival
@@ -47,13 +48,13 @@ impl Ticket {
         self.admitted_at
     }
 
-    /// The position that was shown last.
+    /// The last position shown to the visitor.
     #[must_use]
     pub const fn position(&self) -> Option<u64> {
         self.position
     }
 
-    /// Median of the wait that was shown last, in milliseconds.
+    /// Median of the last wait shown to the visitor, in milliseconds.
     #[must_use]
     pub const fn wait_ms(&self) -> Option<u64> {
         self.wait_ms
@@ -65,20 +66,21 @@ impl Ticket {
         self.signed_at
     }
 
-    /// Until when the slot of an admitted session is taken, as the store said when it signed. Nothing may let the bearer
-    /// through without asking the store for longer.
+    /// When the slot of an admitted session expires, as reported by the store at signing. Nothing
+    /// may admit the bearer beyond that without asking the store.
     #[must_use]
     pub const fn slot_expires_at(&self) -> Option<Micros> {
         self.slot_expires_at
     }
 
-    /// Whether the client had not returned a ticket when it was signed: it is good for `claim_ttl` only.
+    /// Whether the client had not returned a ticket when this one was signed. Such a ticket is
+    /// valid for `claim_ttl` only.
     #[must_use]
     pub const fn is_unconfirmed(&self) -> bool {
         self.unconfirmed
     }
 
-    /// Who was active when it was signed.
+    /// The census at signing.
     #[must_use]
     pub const fn census(&self) -> Option<Census> {
         self.census

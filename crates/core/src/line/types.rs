@@ -1,18 +1,19 @@
-//! What is asked of a line and what it answers.
+//! Requests to a line and its answers.
 
 use super::{Counters, LineRules, Mode, Pace, Waits};
 use crate::SessionId;
 use crate::line::Ticket;
 use crate::time::Micros;
 
-/// A visit, or (with `join` empty) a keepalive.
+/// A visit, or a keepalive if `join` is `None`.
 #[derive(Debug, Clone, Default)]
 pub struct Visit {
-    /// The ticket that came along.
+    /// The ticket sent with the request.
     pub ticket: Option<Ticket>,
-    /// The id under which the bearer joins if the ticket does not hold a position; `None` joins nobody.
+    /// The id under which the visitor joins if the ticket does not hold a position; `None` joins no
+    /// one.
     pub join: Option<SessionId>,
-    /// What the process that serves the visit knows of the queue from before.
+    /// What the serving process knows about the queue from earlier visits.
     pub witness: Witness,
 }
 
@@ -23,66 +24,68 @@ impl Visit {
         Self { join: Some(session), ..Self::default() }
     }
 
-    /// A keepalive: the bearer of this ticket returns, and nobody joins.
+    /// A keepalive: restores or renews the session of this ticket and joins no one.
     #[must_use]
     pub fn keeping(ticket: Ticket) -> Self {
         Self { ticket: Some(ticket), ..Self::default() }
     }
 }
 
-/// What a process knows of a queue from before a visit, in case the store has lost it (rule 7, recovery).
+/// What a process knows about a queue from before a visit, in case the store has lost it (rule 7,
+/// recovery).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Witness {
-    /// For how long this process could not serve the queue's visitors until now, in microseconds; 0 if it could. A process
-    /// that just started says [`Witness::STARTED`]: it doesn't know.
+    /// How long this process has been unable to serve the queue's visitors, in microseconds; 0 if
+    /// it was able to. A process that has just started does not know and uses [`Witness::STARTED`].
     pub unserved: u64,
-    /// The number of active sessions in the last answer to this process.
+    /// The census in the last answer to this process.
     pub census: Option<Census>,
 }
 
 impl Witness {
-    /// The `unserved` of a process that just started.
+    /// The `unserved` value of a process that has just started.
     pub const STARTED: u64 = 1 << 52;
 }
 
-/// Who was active at an instant.
+/// The number of active sessions at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Census {
     /// When they were counted, by the store's clock.
     pub at: Micros,
-    /// How many they were.
+    /// Number of active sessions.
     pub active: u64,
-    /// The latest arrival that had been admitted in its turn: everybody present who came before was active.
+    /// The latest arrival admitted in order: every present session that arrived earlier was active.
     pub reached: Micros,
 }
 
-/// Where a present session stands.
+/// The state of a present session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionState {
     /// The session.
     pub session: SessionId,
-    /// When it joined, as the ticket says that came along.
+    /// When it joined, according to its ticket.
     pub arrival: Micros,
-    /// When it was let in; `None` in line.
+    /// When it was admitted; `None` while it waits.
     pub admitted_at: Option<Micros>,
     /// Position in the line, from 1; 0 for an active session.
     pub position: u64,
-    /// When it lapses unless heard of.
+    /// When it expires without another visit.
     pub expires_at: Micros,
-    /// Whether the client has returned a ticket. The ticket of a session that is not confirmed is good for `claim_ttl` only.
+    /// Whether the client has returned a ticket. The ticket of an unconfirmed session is valid for
+    /// `claim_ttl` only.
     pub confirmed: bool,
 }
 
-/// How the visitor came to be there.
+/// How the session of a visit was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VisitKind {
-    /// Not there.
+    /// It does not exist.
     Absent,
-    /// Was there.
+    /// It was present.
     Renewed,
-    /// Came back by the ticket.
+    /// It was restored from its ticket.
     Restored,
-    /// Is new.
+    /// It has just joined.
     Joined,
 }
 
@@ -91,49 +94,49 @@ pub enum VisitKind {
 pub struct VisitAnswer {
     /// The store's clock.
     pub now: Micros,
-    /// Revision of the settings that ruled.
+    /// Revision of the settings that applied.
     pub revision: u64,
-    /// Epoch of the queue.
+    /// The current epoch.
     pub epoch: u64,
-    /// Mode of the queue.
+    /// The current mode.
     pub mode: Mode,
-    /// The visitor's place; `None` if they are not in the queue.
+    /// The visitor's session; `None` if they are not in the queue.
     pub place: Option<SessionState>,
-    /// How the visitor came to be there.
+    /// How the session was found.
     pub kind: VisitKind,
-    /// How many wait.
+    /// Number of waiting sessions.
     pub waiting: u64,
-    /// How many are let in.
+    /// Number of active sessions.
     pub active: u64,
-    /// The latest arrival that was admitted in its turn.
+    /// The latest arrival that was admitted in order.
     pub reached: Micros,
     /// The quota.
     pub quota: u64,
-    /// Whether the state is in recovery: ranks still grow, and nobody new is admitted.
+    /// Whether the state is in recovery: positions may still increase, and no newcomer is admitted.
     pub recovering: bool,
-    /// How fast the line moved of late.
+    /// The recent pace of the line.
     pub pace: Pace,
 }
 
-/// What a line does at an instant, as far as a wait depends on it.
+/// The state of a line that a wait estimate depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flow {
-    /// How many wait.
+    /// Number of waiting sessions.
     pub waiting: u64,
-    /// How many are let in.
+    /// Number of active sessions.
     pub active: u64,
-    /// How fast the line moved of late.
+    /// The recent pace of the line.
     pub pace: Pace,
 }
 
 impl VisitAnswer {
-    /// What the line does now.
+    /// The current flow of the line.
     #[must_use]
     pub const fn flow(&self) -> Flow {
         Flow { waiting: self.waiting, active: self.active, pace: self.pace }
     }
 
-    /// Who was active, for the witness of a later visit.
+    /// The census, for the witness of a later visit.
     #[must_use]
     pub const fn census(&self) -> Census {
         Census { at: self.now, active: self.active, reached: self.reached }
@@ -141,40 +144,40 @@ impl VisitAnswer {
 }
 
 impl Stats {
-    /// What the line does now.
+    /// The current flow of the line.
     #[must_use]
     pub const fn flow(&self) -> Flow {
         Flow { waiting: self.waiting, active: self.active, pace: self.pace }
     }
 }
 
-/// What leave, away and end removed.
+/// What `leave`, `away` and `end` removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removed {
-    /// The session waited.
+    /// A waiting session.
     Waiting,
-    /// The session was let in.
+    /// An active session.
     Active,
-    /// The session was not there.
+    /// Nothing: the session was not present.
     Absent,
 }
 
-/// What one purge did.
+/// The result of one purge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PurgeReport {
-    /// Lapsed sessions removed.
+    /// Expired sessions removed.
     pub expired: u64,
     /// Old tombstones removed.
     pub tombstones: u64,
-    /// Sessions admitted into the places that became free.
+    /// Sessions admitted to the freed slots.
     pub admitted: u64,
-    /// Whether more is left for another batch.
+    /// Whether work is left for another batch.
     pub more: bool,
-    /// The revision with which a draining queue closed by itself; `None` unless this purge closed it.
+    /// The revision with which a draining queue closed; `None` unless this purge closed it.
     pub closed: Option<u64>,
 }
 
-/// A queue at a glance.
+/// The statistics of a queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stats {
     /// The store's clock.
@@ -183,49 +186,49 @@ pub struct Stats {
     pub rules: LineRules,
     /// When the state began.
     pub state_since: Micros,
-    /// Whether the state is in recovery, so that nobody new is admitted.
+    /// Whether the state is in recovery, so that no newcomer is admitted.
     pub recovering: bool,
-    /// Slots kept free for active sessions that have not returned yet (rule 7, recovery).
+    /// Slots reserved for active sessions that have not returned yet (rule 7, recovery).
     pub reserved: u64,
-    /// How many wait.
+    /// Number of waiting sessions.
     pub waiting: u64,
-    /// How many are let in.
+    /// Number of active sessions.
     pub active: u64,
-    /// Arrival of the longest waiting.
+    /// Arrival of the session that has waited longest.
     pub oldest_arrival: Option<Micros>,
-    /// How fast the line moved of late.
+    /// The recent pace of the line.
     pub pace: Pace,
     /// Events since the state began.
     pub counters: Counters,
-    /// Waits of the admitted.
+    /// Waits of admitted sessions.
     pub waits: Waits,
 }
 
-/// State of a session that was looked for.
+/// The state of a session found by a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionLocation {
-    /// In line, at this rank from 1.
+    /// Waiting.
     Waiting {
         /// When it joined.
         arrival: Micros,
         /// Position in the line, from 1.
         position: u64,
     },
-    /// In places.
+    /// Active.
     Active {
-        /// When it was let in.
+        /// When it was admitted.
         admitted_at: Micros,
     },
     /// Ended; its ticket can't return.
     Ended,
 }
 
-/// A session that was looked for.
+/// The result of a session lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LocatedSession {
-    /// Where it is.
+    /// The state of the session.
     pub state: SessionLocation,
-    /// When it lapses, or when its tombstone does.
+    /// When the session or its tombstone expires.
     pub expires_at: Micros,
 }
 
@@ -236,7 +239,7 @@ pub struct LineEntry {
     pub session: SessionId,
     /// When it joined.
     pub arrival: Micros,
-    /// When it lapses unless heard of.
+    /// When it expires without another visit.
     pub expires_at: Micros,
 }
 
@@ -245,6 +248,6 @@ pub struct LineEntry {
 pub struct LinePage {
     /// The entries.
     pub entries: Vec<LineEntry>,
-    /// Where the next page begins; `None` at the end.
+    /// Start of the next page; `None` at the end.
     pub next: Option<Micros>,
 }

@@ -1,7 +1,8 @@
-//! What a tenant's queues may use: hosts and cookie domains within its domains, and its origins.
+//! Allowlists of a tenant: domains for the hosts and cookie domains of its queues, and origins.
 //!
-//! Superusers and the settings file set the two lists. A tenant with a list is held to it, whoever changes its queues. A
-//! tenant without one leaves the choice to superusers and the settings file: its operators change everything else.
+//! Superusers and the settings file set the two lists. A list applies to every change of the
+//! tenant's queues, by any principal. Without a list, only superusers and the settings file may set
+//! these values; operators change everything else.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,16 +18,16 @@ use super::wording::FieldWording as W;
 use super::{Settings, Tenant};
 use crate::{Message, Param};
 
-/// Most domains, and most origins, of a tenant.
+/// Maximum number of domains, and of origins, per tenant.
 pub(super) const ENTRIES_MAX: usize = 100;
 
-/// An origin of a tenant: `https://www.example.com`, or `https://*.example.com` for every host below a domain.
+/// An allowed origin: `https://www.example.com`, or `https://*.example.com` for every subdomain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum OriginPattern {
-    /// This very origin.
+    /// Exactly this origin.
     Exact(Origin),
-    /// Every origin of this scheme and port whose host is below this one.
+    /// Every origin of this scheme and port whose host is a subdomain of this one.
     Below(Origin),
 }
 
@@ -75,8 +76,8 @@ impl OriginPattern {
 }
 
 impl Tenant {
-    /// Which addresses the gate may connect to for this origin. An origin that is listed to the letter may be in a private
-    /// network; on this machine only if its address itself, or `localhost`, is listed.
+    /// The addresses that the gate may connect to for this origin. An exactly listed origin may be
+    /// in a private network, and on this machine only if its IP address or `localhost` is listed.
     #[must_use]
     pub fn reach(&self, origin: &Origin) -> Reach {
         let Some(origins) = &self.origins else { return Reach::Any };
@@ -86,8 +87,9 @@ impl Tenant {
         if origin.names_an_address() { Reach::Any } else { Reach::Private }
     }
 
-    /// What of a queue of this tenant is not allowed. Values that it has in `before` already are not asked about again,
-    /// so that a change of the quota never fails for a host that was set long ago.
+    /// The values of a queue that are not allowed for this tenant. Values unchanged from `before`
+    /// are not checked again, so a change of the quota never fails because of a host that was set
+    /// earlier.
     #[must_use]
     pub fn refusals(&self, queue: &Settings, before: Option<&Settings>, by_superuser: bool) -> Vec<FieldError> {
         let mut refused = Vec::new();
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_holds_for_everybody() {
+    fn allowlist_applies_to_all_principals() {
         let listed = tenant(&json!({
             "domains": ["acme.example", "Acme-Tickets.example"], "origins": ["https://www.acme.example", "https://*.shop.example"],
         }));
@@ -232,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_list_only_superusers_choose() {
+    fn only_superusers_choose_without_an_allowlist() {
         let unlisted = tenant(&json!({}));
         assert_eq!(refused(&unlisted, &json!({ "hosts": ["*"] }), true), [""; 0]);
         let chosen = json!({ "cookie_domain": "acme.example" });
@@ -244,14 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_list_allows_nothing() {
+    fn empty_allowlist_allows_nothing() {
         let told = refused(&tenant(&json!({ "domains": [], "origins": [] })), &json!({}), true);
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(told.iter().all(|told| told.ends_with("none")), "{told:?}");
     }
 
     #[test]
-    fn unchanged_values_are_not_refused() {
+    fn unchanged_values_are_accepted() {
         let before = queue(&json!({ "hosts": ["*"] }));
         let after = queue(&json!({ "hosts": ["*"], "quota": 7 }));
         assert_eq!(tenant(&json!({})).refusals(&after, Some(&before), false), []);
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn public_suffixes_are_no_cookie_domains() {
+    fn public_suffixes_are_rejected_as_cookie_domains() {
         for (host, suffix) in [("shop.co.uk", "co.uk"), ("acme.github.io", "github.io")] {
             let told = refused(&tenant(&json!({})), &json!({ "hosts": [host], "cookie_domain": suffix }), true);
             assert!(told.iter().any(|told| told.contains("is a public suffix")), "{suffix}: {told:?}");
@@ -294,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_pattern_reads_what_it_writes() {
+    fn origin_pattern_round_trips() {
         for (given, written) in [
             ("https://www.example.com/", "https://www.example.com"),
             ("HTTPS://*.Example.com:443", "https://*.example.com"),

@@ -1,4 +1,4 @@
-//! A whole document of tenants and queues, and the one place where a queue's settings are validated.
+//! A document of tenants and queues, and the validation of a queue's settings.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,19 +13,19 @@ use super::{Handover, HandoverKind, Mode, Preflights, Settings, StoreFailure, Te
 use crate::line::{LineRules, RATE_MAX};
 use crate::{Message, PASS_TTL, QueueId, TenantId, ThemeId};
 
-/// Most characters of a name that visitors read.
+/// Maximum length of a name shown to visitors, in characters.
 pub(super) const NAME_MAX: usize = 120;
-/// Most queues of a document.
+/// Maximum number of queues in a document.
 const QUEUES_MAX: usize = 10_000;
-/// Most hosts of a queue.
+/// Maximum number of hosts per queue.
 const HOSTS_MAX: usize = 100;
-/// Largest quota.
+/// Maximum quota.
 const QUOTA_MAX: u64 = 10_000_000;
-/// Largest epoch and revision: whole numbers that a double holds exactly.
+/// Maximum epoch and revision: integers that a double represents exactly.
 const WHOLE_MAX: u64 = 1 << 53;
 const DAY: u64 = 86_400;
 
-/// A setting that takes one of a few words.
+/// A setting with a fixed set of string values.
 pub(super) struct Words<T: 'static>(&'static [(&'static str, T)]);
 
 impl<T: Copy + PartialEq> Words<T> {
@@ -61,16 +61,16 @@ pub(super) const STORE_FAILURES: Words<StoreFailure> =
 /// The tenants and queues of a settings file.
 #[derive(Debug, Clone, Default)]
 pub struct Document {
-    /// The brands.
+    /// The tenants.
     pub tenants: Vec<Tenant>,
     /// Their queues.
     pub queues: Vec<Settings>,
 }
 
-/// Reads a document of the shape `{ tenants: [..], queues: [..] }`.
+/// Parses a document of the form `{ tenants: [..], queues: [..] }`.
 ///
 /// # Errors
-/// Every wrong field of every table, by path, with what it takes.
+/// Returns every invalid field by its path, with the accepted values.
 pub fn parse_settings_document(value: &Value) -> Result<Document, Vec<FieldError>> {
     let root_error = || vec![FieldError::new("document", W::Takes.with("what", W::Document))];
     let map = value.as_object().ok_or_else(root_error)?;
@@ -108,7 +108,7 @@ pub(super) fn not_a_table(path: &str) -> Vec<FieldError> {
     vec![FieldError::new(path, W::Takes.with("what", W::Table))]
 }
 
-/// What is wrong between tables, whether or not they are right by themselves.
+/// Contradictions between tables, each of which may be valid by itself.
 fn contradictions(tenants: &[Value], queues: &[Value]) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut known = HashSet::new();
@@ -132,7 +132,7 @@ fn contradictions(tenants: &[Value], queues: &[Value]) -> Vec<FieldError> {
     errors
 }
 
-/// What the tenants of queues do not allow them, where all tables are right by themselves.
+/// Values of queues that their tenants' allowlists reject, if all tables are valid by themselves.
 fn refusals(document: &Document) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let tenants: HashMap<_, _> = document.tenants.iter().map(|tenant| (&tenant.id, tenant)).collect();
@@ -145,7 +145,7 @@ fn refusals(document: &Document) -> Vec<FieldError> {
     errors
 }
 
-/// The texts of one field of all tables that have it, with the tables' numbers.
+/// The string values of one field over all tables, with the index of each table.
 fn texts<'a>(tables: &'a [Value], field: &'static str) -> impl Iterator<Item = (usize, &'a str)> {
     tables.iter().enumerate().filter_map(move |(index, table)| Some((index, table.get(field)?.as_str()?)))
 }
@@ -200,7 +200,7 @@ pub(super) fn parse_settings(value: &Value, path: &str, reading: Reading) -> Res
 }
 
 fn line_rules(fields: &mut Fields<'_>, reading: Reading) -> LineRules {
-    // Of a mode that only a newer version knows, nothing is certain but that it is not this version that admits.
+    // An unknown mode of a newer version is read as paused: this version must not admit visitors.
     let unknown_mode = (reading == Reading::Lenient).then_some(Mode::Paused);
     let mut rules = LineRules {
         mode: fields.or("mode", Mode::Open, MODES.takes(), |value| MODES.parse(value).or(unknown_mode)),
@@ -256,7 +256,7 @@ fn handover(fields: &mut Fields<'_>, reading: Reading) -> Option<Handover> {
     kind.filter(|_| good).map(|kind| Handover { kind, origin, preflights })
 }
 
-/// A cookie domain must cover every host, or browsers would refuse the ticket there.
+/// A cookie domain must cover every host; otherwise browsers reject the ticket cookie there.
 fn cookie_domain(fields: &mut Fields<'_>, hosts: &[HostPattern], reading: Reading) -> Option<String> {
     let domain = fields.optional("cookie_domain", W::CookieDomain, |value| {
         let text = value.as_str()?;

@@ -1,4 +1,4 @@
-//! Reads a document field by field and reports all that is wrong with it at once.
+//! Reads a document field by field and reports all errors together.
 
 use std::fmt;
 
@@ -7,20 +7,20 @@ use serde_json::{Map, Value};
 use super::wording::FieldWording;
 use crate::Message;
 
-/// Most characters of a wrong value that a message repeats.
+/// Maximum number of characters of an invalid value repeated in a message.
 const SHOWN_MAX: usize = 60;
 
-/// One wrong field of a document: which, and what it takes.
+/// An error in one field of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldError {
     /// Path of the field from the document's root: `queues[0].rules[1].path`.
     pub field: String,
-    /// What is wrong and what the field takes, as the rest of a sentence.
+    /// What is wrong and which values are accepted, to be appended to the field's name.
     pub fault: Message,
 }
 
 impl FieldError {
-    /// A field, and what is wrong with it.
+    /// An error of this field.
     pub fn new(field: impl Into<String>, fault: impl Into<Message>) -> Self {
         Self { field: field.into(), fault: fault.into() }
     }
@@ -35,14 +35,14 @@ impl fmt::Display for FieldError {
 /// How a document is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// What users send: whatever is wrong or unknown is an error.
+    /// User input: every invalid or unknown field is an error.
     Strict,
-    /// What a store holds, which another version may have written: unknown fields are ignored, numbers are brought within
-    /// their bounds, and what can't be read counts as absent. Errors are left only where there is nothing to go by.
+    /// Stored data, possibly of another version: unknown fields are ignored, numbers are clamped to
+    /// their bounds, and invalid values count as absent. Only missing required fields are errors.
     Lenient,
 }
 
-/// The fields of one table of a document, taken one by one; what is left over is unknown.
+/// The fields of one table of a document. Fields that are never read are unknown.
 pub struct Fields<'a> {
     map: &'a Map<String, Value>,
     path: String,
@@ -53,7 +53,7 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The fields of a table that stands at `path` of its document.
+    /// The fields of the table at `path` of its document.
     #[must_use]
     pub fn new(map: &'a Map<String, Value>, path: impl Into<String>) -> Self {
         Self::read(map, path, Reading::Strict)
@@ -63,12 +63,12 @@ impl<'a> Fields<'a> {
         Self { map, path: path.into(), reading, known: Vec::new(), has_ignored: false, errors: Vec::new() }
     }
 
-    /// Whether lenient reading passed over something of this table.
+    /// Whether lenient reading ignored a part of this table.
     pub(super) fn has_ignored(&self) -> bool {
         self.has_ignored || self.unknown().next().is_some()
     }
 
-    /// The fields that nobody asked for.
+    /// The fields that were not read.
     pub(super) fn unknown(&self) -> impl Iterator<Item = (&'a String, &'a Value)> {
         self.map.iter().filter(|(key, _)| !self.known.contains(&key.as_str()))
     }
@@ -77,18 +77,18 @@ impl<'a> Fields<'a> {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 
-    /// RecordStore that the field `name` is wrong.
+    /// Records an error of the field `name`.
     pub fn refuse(&mut self, name: &str, fault: impl Into<Message>) {
         self.errors.push(FieldError::new(self.path_of(name), fault));
     }
 
-    /// The raw value of `name`, which counts as known from here on. `null` is as good as absent.
+    /// The raw value of `name`, which is then a known field. `null` counts as absent.
     pub(super) fn raw(&mut self, name: &'static str) -> Option<&'a Value> {
         self.known.push(name);
         self.map.get(name).filter(|value| !value.is_null())
     }
 
-    /// The value of `name` if it is there and right; `None` if absent. A wrong one is recorded.
+    /// The value of `name`; `None` if it is absent. An invalid value is recorded as an error.
     pub fn optional<T>(
         &mut self,
         name: &'static str,
@@ -111,7 +111,7 @@ impl<'a> Fields<'a> {
         parsed
     }
 
-    /// The value of `name`, or the stand-in `default` where it is absent or wrong.
+    /// The value of `name`, or `default` if it is absent or invalid.
     pub fn or<T>(
         &mut self,
         name: &'static str,
@@ -122,7 +122,7 @@ impl<'a> Fields<'a> {
         self.optional(name, takes, parse).unwrap_or(default)
     }
 
-    /// The value of `name`, which must be there.
+    /// The value of the required field `name`.
     pub fn required<T>(
         &mut self,
         name: &'static str,
@@ -143,7 +143,8 @@ impl<'a> Fields<'a> {
         parsed
     }
 
-    /// The value of `name`, which must be there if it `is_required`. A wrong one is recorded, and not repeated.
+    /// The value of `name`, which is required if `is_required`. An invalid value is recorded as an
+    /// error and not repeated in it.
     pub fn secret<T>(
         &mut self,
         name: &'static str,
@@ -164,21 +165,21 @@ impl<'a> Fields<'a> {
         parsed
     }
 
-    /// A whole number between the bounds.
+    /// An integer between the bounds.
     pub fn number(&mut self, name: &'static str, default: u64, least: u64, most: u64) -> u64 {
         let takes = FieldWording::WholeNumber.with("least", least).with("most", most);
         let reading = self.reading;
         self.or(name, default, takes, |value| whole(value, least, most, reading))
     }
 
-    /// A whole number between the bounds, or nothing.
+    /// An optional integer between the bounds.
     pub fn optional_number(&mut self, name: &'static str, least: u64, most: u64) -> Option<u64> {
         let takes = FieldWording::WholeNumberOrNothing.with("least", least).with("most", most);
         let reading = self.reading;
         self.optional(name, takes, |value| whole(value, least, most, reading))
     }
 
-    /// Ends the reading: names every field that nobody asked for. All errors of the table.
+    /// Finishes reading: reports unknown fields and returns all errors of the table.
     #[must_use]
     pub fn finish(mut self) -> Vec<FieldError> {
         if self.reading == Reading::Lenient {
@@ -206,7 +207,7 @@ pub(super) fn whole(value: &Value, least: u64, most: u64, reading: Reading) -> O
     }
 }
 
-/// A wrong value as a message shows it: short.
+/// An invalid value in short form, for a message.
 pub(super) fn shown(value: &Value) -> String {
     let text = value.to_string();
     if text.chars().count() <= SHOWN_MAX {
@@ -216,7 +217,7 @@ pub(super) fn shown(value: &Value) -> String {
     format!("{start}...")
 }
 
-/// The strings of a list, or a single string as a list of one.
+/// The strings of a list; a single string counts as a list of one.
 pub(super) fn strings(value: &Value) -> Option<Vec<&str>> {
     match value {
         Value::String(text) => Some(vec![text]),

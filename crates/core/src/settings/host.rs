@@ -1,23 +1,23 @@
-//! Hosts: as settings name them and as requests carry them.
+//! Host names in settings and in requests.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Longest host name, as DNS has it.
+/// Maximum length of a host name in DNS.
 const HOST_MAX: usize = 253;
 
-/// A host of a queue: `tickets.example.com`, or `*.example.com` for every name below it.
+/// A host of a queue: `tickets.example.com`, or `*.example.com` for its subdomains.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum HostPattern {
-    /// This very host.
+    /// Exactly this host.
     Exact(String),
-    /// Every host that ends in `.` and this.
+    /// Every subdomain of this host.
     Wildcard(String),
-    /// Every host at all: `*`.
+    /// Every host: `*`.
     Any,
 }
 
-/// A text that is no [`HostPattern`].
+/// The error for a text that is not a [`HostPattern`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a host is a name such as tickets.example.com, *.example.com or *, without scheme or port")]
 pub struct InvalidHost;
@@ -48,7 +48,7 @@ impl fmt::Display for HostPattern {
 }
 
 impl HostPattern {
-    /// Whether `host` (as [`normalise_host`] gives it) is meant.
+    /// Whether the pattern matches `host`, as normalized by [`normalise_host`].
     #[must_use]
     pub fn matches(&self, host: &str) -> bool {
         match self {
@@ -59,13 +59,13 @@ impl HostPattern {
     }
 }
 
-/// Whether `host` is a name below `domain`.
+/// Whether `host` is a subdomain of `domain`.
 #[must_use]
 pub fn is_subdomain_of(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain).and_then(|front| front.strip_suffix('.')).is_some_and(|label| !label.is_empty())
 }
 
-/// A host in lower case if it is a plain name or address.
+/// The host in lower case, if it is a plain name or address.
 pub(super) fn parse_hostname(text: &str) -> Option<String> {
     let host = text.to_ascii_lowercase();
     let bracketed = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
@@ -80,7 +80,8 @@ pub(super) fn parse_hostname(text: &str) -> Option<String> {
     (host.len() <= HOST_MAX && host.split('.').all(label_fits)).then_some(host)
 }
 
-/// The host of a request's Host header or authority: lower case, no port, no dot at the end. `None` if it is none.
+/// The host of a request's `Host` header or authority: lower case, without port and trailing dot.
+/// `None` if it is invalid.
 #[must_use]
 pub fn normalise_host(authority: &str) -> Option<String> {
     let host = match authority.rsplit_once(':') {
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_host_loses_port_case_and_final_dot() {
+    fn request_host_is_normalized() {
         for (given, host) in [
             ("Tickets.Example.COM:8443", "tickets.example.com"),
             ("example.com.", "example.com"),
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wildcard_means_names_below_and_not_the_name_itself() {
+    fn wildcard_matches_subdomains_only() {
         let below: HostPattern = "*.example.com".parse().unwrap();
         assert!(below.matches("a.example.com") && below.matches("a.b.example.com"));
         assert!(!below.matches("example.com") && !below.matches("badexample.com") && !below.matches(".example.com"));

@@ -1,4 +1,4 @@
-//! Settings of queues and tenants: what they are, what each takes, and how a document is read.
+//! Settings of queues and tenants, their accepted values, and the parsing of documents.
 
 mod allowlist;
 mod document;
@@ -32,7 +32,7 @@ use crate::{QueueId, TenantId, ThemeId};
 
 pub use crate::line::Mode;
 
-/// Stands for the host that the visitor asked for, in the names of queues and tenants.
+/// Placeholder in the names of queues and tenants for the host that the visitor requested.
 pub const HOST_GAP: &str = "{host}";
 
 /// How an admitted visitor reaches the site.
@@ -40,76 +40,77 @@ pub const HOST_GAP: &str = "{host}";
 pub enum HandoverKind {
     /// A 302 to the origin with path and query unchanged.
     Redirect,
-    /// The gate forwards the request and streams the answer.
+    /// The gate forwards the request and streams the response.
     Proxy,
-    /// The gate answers 200 and the proxy in front of it forwards (forward-auth).
+    /// The gate responds with 200 and the proxy in front of it forwards the request (forward-auth).
     Check,
 }
 
-/// What happens to CORS preflights, which carry no ticket.
+/// How CORS preflight requests, which carry no ticket, are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preflights {
-    /// The gate answers: pages of the queue's hosts and of its origin may ask.
+    /// The gate answers and allows the pages of the queue's hosts and of its origin.
     Answer,
-    /// They pass to the origin, without anything that a preflight does not have.
+    /// Preflights are forwarded to the origin, reduced to what a preflight needs.
     Forward,
 }
 
-/// Handover: how, and to where.
+/// How and where admitted visitors are handed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handover {
-    /// How.
+    /// The kind of handover.
     pub kind: HandoverKind,
     /// The site itself; `None` only for [`HandoverKind::Check`].
     pub origin: Option<Origin>,
-    /// What happens to CORS preflights.
+    /// How CORS preflights are handled.
     pub preflights: Preflights,
 }
 
-/// What holds while the store can't be asked.
+/// What happens while the store is unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreFailure {
-    /// Bearers of a valid admitted ticket pass, others wait with their last known position.
+    /// Visitors with a valid admitted ticket continue; others wait with their last known position.
     Tickets,
-    /// All pass.
+    /// All visitors continue.
     Open,
-    /// Nobody new passes.
+    /// No new visitor continues.
     Closed,
 }
 
-/// All settings of one queue. Times in seconds.
+/// The settings of one queue. Times are in seconds.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The queue's id.
     pub id: QueueId,
     /// The tenant it belongs to.
     pub tenant: TenantId,
-    /// What visitors read: the event, the sale, the shop. [`HOST_GAP`] in it stands for the host that they asked for.
+    /// The name shown to visitors: the event, the sale or the shop. [`HOST_GAP`] is replaced by the
+    /// requested host.
     pub name: String,
-    /// Hosts it stands in front of.
+    /// The hosts that it protects.
     pub hosts: Vec<HostPattern>,
-    /// Which requests of those hosts meet it; see [`decide`].
+    /// Which requests to those hosts it applies to; see [`decide`].
     pub rules: Vec<Rule>,
-    /// What the line goes by: mode, quota, rate, times, epoch and revision.
+    /// The settings of the line: mode, quota, rate, times, epoch and revision.
     pub line: LineRules,
-    /// Age in seconds up to which an admitted ticket passes without asking the store; 0 = never.
+    /// Age of an admitted ticket, in seconds, up to which the store is not asked; 0 = always ask.
     pub recheck_after: u64,
     /// How an admitted visitor reaches the site.
     pub handover: Handover,
-    /// The theme of its pages; `None` is the built-in one.
+    /// The theme of its pages; `None` is the built-in theme.
     pub theme: Option<ThemeId>,
-    /// Status of the queue page: 200, 202, 429 or 503.
+    /// HTTP status of the queue page: 200, 202, 429 or 503.
     pub queue_status: u16,
-    /// What holds while the store is away.
+    /// What happens while the store is unavailable.
     pub store_failure: StoreFailure,
-    /// Domain of the ticket and pass cookies; `None` is the very host.
+    /// Domain of the ticket and pass cookies; `None` limits them to the host.
     pub cookie_domain: Option<String>,
-    /// Stored fields that this version does not know, kept for the version that does.
+    /// Stored fields unknown to this version, preserved for the version that knows them.
     pub unknown_fields: Map<String, Value>,
 }
 
 impl Settings {
-    /// The settings as the document they are read from.
+    /// The settings as a document that [`Self::from_value`] parses.
     #[must_use]
     pub fn to_value(&self) -> Value {
         let line = &self.line;
@@ -133,15 +134,15 @@ impl Settings {
         })
     }
 
-    /// The settings in a document of one queue.
+    /// Parses the settings of one queue.
     ///
     /// # Errors
-    /// Every wrong field, by name, with what it takes.
+    /// Returns every invalid field by name, with the accepted values.
     pub fn from_value(value: &Value) -> Result<Self, Vec<FieldError>> {
         document::parse_settings(value, "", Reading::Strict)
     }
 
-    /// The settings as a store holds them: [`Self::to_value`], and what only another version knows.
+    /// The settings as stored: [`Self::to_value`] and the unknown fields.
     #[must_use]
     pub fn to_stored(&self) -> Value {
         let mut value = self.to_value();
@@ -153,16 +154,17 @@ impl Settings {
         value
     }
 
-    /// Reads what a store holds, perhaps by another version: unknown fields are kept and otherwise ignored, numbers are
-    /// brought within their bounds, and what can't be read has its default. An unknown mode pauses the queue.
+    /// Parses stored settings, possibly of another version: unknown fields are kept, numbers are
+    /// clamped to their bounds, and invalid values have their defaults. An unknown mode pauses the
+    /// queue.
     ///
     /// # Errors
-    /// The fields without which there is no queue, where they are missing or can't be read.
+    /// Returns the required fields that are missing or can't be read.
     pub fn from_stored(value: &Value) -> Result<Self, Vec<FieldError>> {
         document::parse_settings(value, "", Reading::Lenient)
     }
 
-    /// Whether both say the same, revision and epoch aside.
+    /// Whether both are equal except for revision and epoch.
     #[must_use]
     pub fn eq_ignoring_revision(&self, other: &Self) -> bool {
         let bare = |settings: &Self| {

@@ -1,4 +1,4 @@
-//! Where admitted visitors go.
+//! Origins: the sites that admitted visitors go to.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,12 +6,12 @@ use std::str::FromStr;
 
 use super::host::{is_subdomain_of, parse_hostname};
 
-/// Scheme, host and port of a site: `https://www.example.com`. Nothing else, so that a path or a user can't hide in it.
+/// Scheme, host and port of a site: `https://www.example.com`. Paths and user names are rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Origin {
     https: bool,
     host: String,
-    /// `None` is the scheme's own.
+    /// `None` is the default port of the scheme.
     port: Option<u16>,
 }
 
@@ -28,31 +28,32 @@ impl Origin {
         self.https
     }
 
-    /// The port, that of the scheme where none is named.
+    /// The port, or the default port of the scheme.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port.unwrap_or(if self.https { 443 } else { 80 })
     }
 
-    /// Host and port, without the port where it is the scheme's own.
+    /// Host and port, without a default port.
     #[must_use]
     pub fn authority(&self) -> String {
         self.port.map_or_else(|| self.host.clone(), |port| format!("{}:{port}", self.host))
     }
 
-    /// The same scheme and port at another host.
+    /// The same scheme and port with another host.
     pub(super) fn with_host(&self, host: &str) -> Self {
         Self { host: host.to_owned(), ..self.clone() }
     }
 
-    /// Whether the host is an IP address, or `localhost` or a name below it, which resolve to this machine.
+    /// Whether the host is an IP address, `localhost` or a subdomain of it, which resolve to this
+    /// machine.
     pub(super) fn names_an_address(&self) -> bool {
         let bare = self.host.trim_matches(['[', ']']);
         bare.parse::<IpAddr>().is_ok() || bare == "localhost" || is_subdomain_of(bare, "localhost")
     }
 }
 
-/// A text that is no [`Origin`].
+/// The error for a text that is not an [`Origin`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an origin is a scheme, a host and a port only, such as https://www.example.com")]
 pub struct InvalidOrigin;
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_origin_is_scheme_host_and_port_and_nothing_else() {
+    fn origin_is_scheme_host_and_port_only() {
         for (given, shown) in [
             ("https://www.example.com", "https://www.example.com"),
             ("HTTP://Shop.example.com:8080/", "http://shop.example.com:8080"),

@@ -1,31 +1,34 @@
-//! Readings of a request's path. Origins and the proxies before them disagree on what a path means: one decodes it twice,
-//! another resolves `..` first, a third takes `\` for `/`. Rules are matched against all of these.
+//! Readings of a request path. Origins and proxies interpret paths differently: some decode twice,
+//! some resolve `..` first, some treat `\` as `/`. Rules are matched against all interpretations.
 
 use percent_encoding::percent_decode_str;
 
-/// Most readings of one path. More than that is written to confuse.
+/// Maximum number of readings of one path. Only an attack has more.
 const READINGS_MAX: usize = 64;
-/// Most bytes of all readings of a path together, which bounds the time that rules take. Origins take 8 KiB of a path.
+/// Maximum total length of the readings of a path in bytes, which bounds the time for rules.
+/// Origins accept paths of 8 KiB.
 const READINGS_BYTES_MAX: usize = 32 * 1024;
-/// Characters that no client can send unencoded, so that their encoded form is no other spelling.
+/// Characters that clients always encode, so their encoded form is not another spelling.
 const ALWAYS_ENCODED: &[u8] = b" \"<>^`{|}";
 
-/// What an origin may do with a path before it looks for the page.
+/// The transformations that an origin may apply to a path.
 const STEPS: [fn(&str) -> String; 7] =
     [decode, resolve_merged, resolve_kept, turn_backslashes, drop_parameters, trim_segments, cut_off];
 
-/// Every path that an origin may take a request's path for.
+/// Every interpretation that an origin may have of a request path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathReadings {
-    /// In the form that rules are matched against: lower case, without empty segments and a slash at the end. The first
-    /// is the path as it was sent.
+    /// The normalized paths that rules are matched against: lower case, without empty segments and
+    /// trailing slash. The first one is the path as sent.
     pub paths: Vec<String>,
-    /// Whether these are all of them. A path with more than 64 readings, or 32 KiB of them, has no legitimate sender.
+    /// Whether the list is complete. No legitimate client sends a path with more than 64 readings
+    /// or 32 KiB of them.
     pub is_complete: bool,
 }
 
-/// Reads `path` in every way: as it is, decoded once or more often, each with and without dot segments, `;` parameters,
-/// backslashes, trailing dots and spaces, and what follows a NUL, `?` or `#`, in any order of these steps.
+/// Computes all readings of `path`: as it is, decoded once or more often, each with and without dot
+/// segments, `;` parameters, backslashes, trailing dots and spaces, and the text after a NUL, `?`
+/// or `#`, with these steps in any order.
 #[must_use]
 pub fn path_readings(path: &str) -> PathReadings {
     let (mut found, mut bytes) = (vec![path.to_owned()], path.len());
@@ -60,7 +63,7 @@ fn resolve_merged(path: &str) -> String {
     resolve(path.split('/').filter(|segment| !segment.is_empty()))
 }
 
-/// Resolves dot segments as RFC 3986 and browsers do: an empty segment is one that `..` removes.
+/// Resolves dot segments like RFC 3986 and browsers, where `..` can remove an empty segment.
 fn resolve_kept(path: &str) -> String {
     resolve(path.strip_prefix('/').unwrap_or(path).split('/'))
 }
@@ -87,7 +90,7 @@ fn drop_parameters(path: &str) -> String {
     each_segment(path, |segment| segment.split(';').next().unwrap_or_default().to_owned())
 }
 
-/// Windows drops dots and spaces at the end of a name; others drop what is no text.
+/// Windows drops trailing dots and spaces of a name; other systems drop control characters.
 fn trim_segments(path: &str) -> String {
     each_segment(path, |segment| {
         let text: String = segment.chars().filter(|c| !c.is_control() && *c != char::REPLACEMENT_CHARACTER).collect();
@@ -96,7 +99,8 @@ fn trim_segments(path: &str) -> String {
     })
 }
 
-/// What follows these is no part of the path to programs that decode before they take an address apart.
+/// Programs that decode a URL before parsing it treat the text after these characters as no part of
+/// the path.
 fn cut_off(path: &str) -> String {
     path.split(['\0', '?', '#']).next().unwrap_or_default().to_owned()
 }
@@ -105,7 +109,8 @@ fn each_segment(path: &str, change: impl Fn(&str) -> String) -> String {
     path.split('/').map(change).collect::<Vec<_>>().join("/")
 }
 
-/// Two readings that only differ in case, doubled slashes or the spelling of what is always encoded are one.
+/// Readings that differ only in case, doubled slashes or the encoding of always-encoded characters
+/// are equal.
 fn matched_form(path: &str) -> String {
     let path = decode_always_encoded(path).to_lowercase();
     let mut form = String::with_capacity(path.len() + 1);
@@ -150,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn every_spelling_of_a_page_reads_as_that_page() {
+    fn every_spelling_of_a_path_has_its_canonical_reading() {
         for spelling in [
             "/checkout/pay",
             "/Checkout/PAY",
@@ -182,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_leaves_a_folder_still_reads_as_one_inside() {
+    fn escaping_path_also_reads_as_inside_the_folder() {
         for path in ["/checkout/../static/x", "/checkout/%252e%252e/static/x", "/checkout/..%5cstatic/x"] {
             let readings = readings(path);
             assert!(readings.iter().any(|reading| reading.starts_with("/checkout/")), "{path}: {readings:?}");
@@ -192,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_path_has_one_reading() {
+    fn ordinary_path_has_one_reading() {
         for (path, reading) in [
             ("/Shop/Seats", "/shop/seats"),
             ("/shop//seats/", "/shop/seats"),
@@ -204,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_with_too_many_readings_is_not_read_to_the_end() {
+    fn path_with_too_many_readings_is_incomplete() {
         let nested = format!("/%{}2e/x", "25".repeat(READINGS_MAX + 1));
         assert!(!path_readings(&nested).is_complete);
         assert!(!path_readings(&"/%2541".repeat(4_000)).is_complete);

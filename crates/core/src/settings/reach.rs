@@ -1,15 +1,17 @@
-//! Which addresses the gate connects to for an origin, so that a tenant can't reach what is not on the public internet.
+//! The addresses that the gate may connect to for an origin, so that a tenant can't reach internal
+//! services (SSRF).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{Ipv4Net, Ipv6Net};
 
-/// Which addresses the host of an origin may have, checked after it was resolved.
+/// The addresses allowed for the host of an origin, checked after DNS resolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// Public addresses.
     Public,
-    /// Public addresses and private networks, but nothing of the machine itself, its links or a cloud's metadata service.
+    /// Public addresses and private networks, without loopback, link-local addresses and cloud
+    /// metadata services.
     Private,
     /// Every address.
     Any,
@@ -23,15 +25,16 @@ const fn v6(first: u16, second: u16, third: u16, length: u8) -> Ipv6Net {
     Ipv6Net::new_assert(Ipv6Addr::new(first, second, third, 0, 0, 0, 0, 0), length)
 }
 
-/// Private networks, and shared address space (CGNAT), in which cloud services live too.
+/// Private networks, and shared address space (CGNAT), which cloud services use too.
 const PRIVATE_V4: [Ipv4Net; 4] =
     [v4(10, 0, 0, 0, 8), v4(172, 16, 0, 0, 12), v4(192, 168, 0, 0, 16), v4(100, 64, 0, 0, 10)];
 
-/// Unique local addresses, and site-local ones, which they replaced.
+/// Unique local addresses, and the site-local ones they replaced.
 const PRIVATE_V6: [Ipv6Net; 2] = [v6(0xfc00, 0, 0, 7), v6(0xfec0, 0, 0, 10)];
 
-/// What is neither public nor private, as the IANA registries of special-purpose addresses have it: this network,
-/// loopback, link-local with the metadata services, protocol assignments, documentation, benchmarks, multicast, reserved.
+/// Addresses that are neither public nor private, from the IANA registries of special-purpose
+/// addresses: this network, loopback, link-local with the metadata services, protocol assignments,
+/// documentation, benchmarks, multicast, reserved.
 const SPECIAL_V4: [Ipv4Net; 10] = [
     v4(0, 0, 0, 0, 8),
     v4(127, 0, 0, 0, 8),
@@ -45,12 +48,12 @@ const SPECIAL_V4: [Ipv4Net; 10] = [
     v4(240, 0, 0, 0, 4),
 ];
 
-/// The same of IPv6. Global unicast is `2000::/3`; whatever lies outside of it and is not private is special.
+/// The same for IPv6. Global unicast is `2000::/3`; everything else that is not private is special.
 const SPECIAL_V6: [Ipv6Net; 4] =
     [v6(0x2001, 0, 0, 23), v6(0x2001, 0xdb8, 0, 32), v6(0x3fff, 0, 0, 20), v6(0x5f00, 0, 0, 16)];
 const GLOBAL_V6: Ipv6Net = v6(0x2000, 0, 0, 3);
 
-/// Metadata services at addresses that are otherwise private: Alibaba Cloud and Amazon EC2.
+/// Metadata services with addresses in private ranges: Alibaba Cloud and Amazon EC2.
 const METADATA: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)), IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254))];
 
@@ -67,7 +70,8 @@ impl Reach {
     }
 }
 
-/// The IPv4 address that an IPv6 address stands for: IPv4-mapped, IPv4-compatible, NAT64 (RFC 6052) and 6to4.
+/// The IPv4 address embedded in an IPv6 address: IPv4-mapped, IPv4-compatible, NAT64 (RFC 6052) and
+/// 6to4.
 fn embedded(address: IpAddr) -> IpAddr {
     let IpAddr::V6(six) = address else { return address };
     match six.segments() {

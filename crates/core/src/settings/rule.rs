@@ -1,4 +1,4 @@
-//! Rules: which requests of a host a queue stands in front of.
+//! Rules: which requests to a host a queue applies to.
 
 use std::net::IpAddr;
 
@@ -10,30 +10,31 @@ use super::fields::{FieldError, Fields, Reading, shown, strings};
 use super::path::path_readings;
 use super::wording::FieldWording as W;
 
-/// Most rules of a queue.
+/// Maximum number of rules per queue.
 pub const RULES_MAX: usize = 100;
-/// Most path globs of a queue, over all of its rules.
+/// Maximum number of path globs per queue, over all of its rules.
 const GLOBS_MAX: usize = 200;
-/// Most alternatives of one condition.
+/// Maximum number of alternatives per condition.
 const ALTERNATIVES_MAX: usize = 100;
-/// Longest path glob, header or cookie text.
+/// Maximum length of a path glob, header or cookie text.
 const TEXT_MAX: usize = 512;
 
-/// What happens to a request that a rule matches.
+/// The action for requests that match a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleAction {
-    /// It meets the queue.
+    /// The request goes through the queue.
     Queue,
-    /// It passes and nothing is counted.
+    /// The request bypasses the queue and is not counted.
     Bypass,
 }
 
-/// A named value that a request must carry, to the letter: a header or a cookie that merely exists proves nothing.
+/// A header or cookie that a request must have with exactly this value. Its mere presence would
+/// prove nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedValue {
-    /// Name of the header (any case) or cookie (exact).
+    /// Name of the header (case-insensitive) or cookie (case-sensitive).
     pub name: String,
-    /// The value it must have.
+    /// The required value.
     pub value: String,
 }
 
@@ -55,45 +56,46 @@ impl PathGlobs {
         Some(Self { set: set.build().ok()?, sources })
     }
 
-    /// `/shop/**` means `/shop` too: the slash at the end of a path is no way around a rule.
+    /// `/shop/**` matches `/shop` too, so a missing trailing slash does not bypass a rule.
     fn matches(&self, path: &str) -> bool {
         self.set.is_match(path) || self.set.is_match(format!("{path}/"))
     }
 }
 
-/// One rule. Every condition that is there must hold; a condition with several alternatives holds if one of them does.
+/// A rule. All of its conditions must match; a condition with several alternatives matches if one
+/// of them does.
 #[derive(Debug, Clone)]
 pub struct Rule {
-    /// What to do with what matches.
+    /// The action for matching requests.
     pub action: RuleAction,
     /// The path, in any of its [readings](path_readings).
     pub path: PathGlobs,
-    /// The method, in capitals.
+    /// The method, in upper case.
     pub method: Vec<String>,
     /// A header with its value.
     pub header: Option<NamedValue>,
     /// A cookie with its value.
     pub cookie: Option<NamedValue>,
-    /// Networks that the visitor's address must be in.
+    /// Networks that contain the visitor's address.
     pub source: Vec<IpNet>,
 }
 
-/// What rules may ask of a request.
+/// The attributes of a request that rules can match.
 pub struct RequestAttributes<'a> {
-    /// Path as the request has it, without the query; it is [read](path_readings) in every way.
+    /// The path without the query; all of its [readings](path_readings) are matched.
     pub path: &'a str,
-    /// Method in capitals.
+    /// The method, in upper case.
     pub method: &'a str,
-    /// Value of a header, by name in any case.
+    /// Returns the value of a header; names are case-insensitive.
     pub header: &'a dyn Fn(&str) -> Option<&'a str>,
-    /// Value of a cookie, by name.
+    /// Returns the value of a cookie.
     pub cookie: &'a dyn Fn(&str) -> Option<String>,
-    /// The visitor's address, read behind the trusted proxies only; `None` if unknown.
+    /// The visitor's address as determined behind trusted proxies; `None` if unknown.
     pub source: Option<IpAddr>,
 }
 
 impl Rule {
-    /// Whether all conditions hold for a request whose path is read as `path`.
+    /// Whether all conditions match a request with this reading of its path.
     #[must_use]
     pub fn matches(&self, facts: &RequestAttributes<'_>, path: &str) -> bool {
         let has_header = |wanted: &NamedValue| (facts.header)(&wanted.name) == Some(&wanted.value);
@@ -113,18 +115,18 @@ impl Rule {
     }
 }
 
-/// What a host's queues do with one reading of a request.
+/// The decision of a host's queues about one reading of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ruling {
     /// The reading of the path.
     pub path: String,
-    /// Whether the request meets a queue or passes.
+    /// Whether the request goes through a queue or bypasses it.
     pub action: RuleAction,
-    /// The queue whose rules say so; `None` where it passes because no queue takes it.
+    /// The index of the queue whose rules decided; `None` if no queue applies.
     pub queue: Option<usize>,
 }
 
-/// What the queues of a host, in their order, do with each reading of a request; at least one.
+/// The decisions of the queues of a host, in order, for each reading of a request; at least one.
 #[must_use]
 pub fn rulings(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Vec<Ruling> {
     let readings = path_readings(facts.path);
@@ -142,17 +144,17 @@ pub fn rulings(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Vec<Ruling>
     rulings
 }
 
-/// The ruling that counts: a request passes only if it passes in every reading of its path, since an origin may take it
-/// for any of these.
+/// The ruling that applies: a request bypasses the queues only if it does so in every reading of
+/// its path, since an origin may use any of them.
 ///
 /// # Panics
-/// Without a ruling.
+/// If `rulings` is empty.
 #[must_use]
 pub fn decisive(rulings: &[Ruling]) -> &Ruling {
     rulings.iter().find(|ruling| ruling.action == RuleAction::Queue).unwrap_or(&rulings[0])
 }
 
-/// What the queues of a host do with a request: the [`decisive`] of its [`rulings`].
+/// The decision for a request: the [`decisive`] one of its [`rulings`].
 #[must_use]
 pub fn decide(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Ruling {
     if queues.first().is_some_and(|rules| rules.is_empty()) {
@@ -161,9 +163,9 @@ pub fn decide(queues: &[&[Rule]], facts: &RequestAttributes<'_>) -> Ruling {
     decisive(&rulings(queues, facts)).clone()
 }
 
-/// What the rules of one queue say of a request whose path is read as `path`: the action of the first rule that matches.
-/// Where none does: a queue whose rules only name exceptions (or that has none) takes everything else, a queue whose
-/// rules name what it takes leaves the rest alone (`None`), so that the next queue of the host is asked.
+/// The decision of one queue's rules for a reading of the path: the action of the first matching
+/// rule. If none matches, a queue with only bypass rules (or none) takes the request; a queue with
+/// queue rules does not (`None`), and the next queue of the host decides.
 #[must_use]
 pub fn action_of(rules: &[Rule], facts: &RequestAttributes<'_>, path: &str) -> Option<RuleAction> {
     match rules.iter().find(|rule| rule.matches(facts, path)) {
@@ -208,8 +210,8 @@ fn parse_rule(map: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>
     good.then_some(rule)
 }
 
-/// A rule that a store holds. Where part of it can't be read, more requests meet the queue rather than fewer: a bypass of
-/// which a condition is unknown is left out.
+/// Reads a stored rule. If a part can't be read, more requests go through the queue rather than
+/// fewer: a bypass rule with an unknown condition is dropped.
 fn stored_rule(map: &Map<String, Value>) -> Option<Rule> {
     let mut fields = Fields::read(map, "", Reading::Lenient);
     let rule = rule_of(&mut fields);

@@ -1,4 +1,4 @@
-//! Tenants: the brands whose queues these are.
+//! Tenants: the brands that own queues.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -14,24 +14,24 @@ use crate::TenantId;
 pub struct Tenant {
     /// The tenant's id.
     pub id: TenantId,
-    /// The brand as visitors know it.
+    /// The name shown to visitors.
     pub name: String,
-    /// The brand's color as `#rrggbb`; `None` is the built-in theme's own.
+    /// The brand color as `#rrggbb`; `None` is that of the built-in theme.
     pub color: Option<String>,
-    /// Address of the brand's logo within its theme's folder; `None` shows the name instead.
+    /// Path of the logo within the theme's folder; `None` shows the name instead.
     pub logo: Option<String>,
-    /// Domains that the hosts and cookie domains of its queues are or lie below; `None` leaves them to superusers and the
-    /// settings file.
+    /// Allowed domains for the hosts and cookie domains of its queues, including subdomains; `None`
+    /// leaves them to superusers and the settings file.
     pub domains: Option<Vec<String>>,
-    /// Origins that its queues hand visitors over to; `None` leaves them to superusers and the settings file.
+    /// Allowed origins of its queues; `None` leaves them to superusers and the settings file.
     pub origins: Option<Vec<OriginPattern>>,
 }
 
 impl Tenant {
-    /// The tenant in a document of one tenant.
+    /// Parses a tenant.
     ///
     /// # Errors
-    /// Every wrong field, by name, with what it takes.
+    /// Returns every invalid field by name, with the accepted values.
     pub fn from_value(value: &Value) -> Result<Self, Vec<FieldError>> {
         let map = value.as_object().ok_or_else(|| not_a_table("tenant"))?;
         Self::parse(map, "")

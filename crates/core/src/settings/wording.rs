@@ -1,12 +1,12 @@
-//! What is said of wrong settings.
+//! Messages for invalid settings.
 
 use crate::wordings;
 
-// What the sentences say of ids and names.
+// The limits that the messages mention.
 const _: () = assert!(crate::ID_MAX == 63 && super::document::NAME_MAX == 120);
 
 wordings! {
-    /// What is wrong with a field, as the rest of a sentence that begins with it, and what fields take.
+    /// What is wrong with a field and which values it accepts, to be appended to the field's name.
     pub enum FieldWording {
         TakesNot("takes_not", "takes {what}, not {given}"),
         Takes("takes", "takes {what}"),

@@ -1,4 +1,5 @@
-//! The compact form of a JSON Web Signature: header, claims and signature, each in base64url, joined by dots.
+//! The compact serialization of a JSON Web Signature: header, claims and signature in base64url,
+//! joined by dots.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,33 +10,34 @@ use serde::Serialize;
 use serde_json::json;
 use sha2::Sha256;
 
-/// Bytes of a signature by HS256.
+/// Length of an HS256 signature, in bytes.
 pub(super) const HS256_LEN: usize = 32;
-/// Bytes of a signature by Ed25519.
+/// Length of an Ed25519 signature, in bytes.
 pub(super) const ED25519_LEN: usize = 64;
 
-/// An algorithm with its key.
+/// A signature algorithm with its key.
 pub(super) trait Algorithm {
     /// Its name in a header (RFC 7518, RFC 8037).
     const NAME: &'static str;
 
-    /// What a signature is.
+    /// The type of a signature.
     type Signature: AsRef<[u8]>;
 
     /// The signature of the message.
     fn sign(&self, message: &[u8]) -> Self::Signature;
 }
 
-/// HMAC with SHA-256 (RFC 7518, section 3.2). The key schedule is done once: every request verifies and signs a ticket.
+/// HMAC with SHA-256 (RFC 7518, section 3.2). The key schedule is computed once, since every
+/// request verifies and signs a ticket.
 pub(super) struct Hs256(Hmac<Sha256>);
 
 impl Hs256 {
-    /// With this secret.
+    /// Creates the algorithm with this secret.
     pub(super) fn new(secret: &[u8]) -> Result<Self, InvalidLength> {
         Hmac::new_from_slice(secret).map(Self)
     }
 
-    /// In constant time.
+    /// Verifies a signature in constant time.
     pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> bool {
         self.0.clone().chain_update(message).verify_slice(signature).is_ok()
     }
@@ -59,26 +61,27 @@ impl Algorithm for SigningKey {
     }
 }
 
-/// Whether the signature is the key's, by Ed25519 (RFC 8037).
+/// Verifies an Ed25519 signature (RFC 8037).
 pub(super) fn verify_ed25519(key: &VerifyingKey, message: &[u8], signature: &[u8]) -> bool {
     Signature::from_slice(signature).is_ok_and(|signature| key.verify(message, &signature).is_ok())
 }
 
-/// A key that signs, with the header that all of its tokens have.
+/// A signing key with the header shared by all of its tokens.
 pub(super) struct TokenKey<A> {
-    /// Already encoded.
+    /// The encoded header.
     pub(super) header: String,
     pub(super) algorithm: A,
 }
 
 impl<A: Algorithm> TokenKey<A> {
-    /// The key of this name.
+    /// A key with this id.
     pub(super) fn new(kid: &str, algorithm: A) -> Self {
         let header = json!({ "typ": "JWT", "alg": A::NAME, "kid": kid });
         Self { header: URL_SAFE_NO_PAD.encode(header.to_string()), algorithm }
     }
 
-    /// The signed claims; `capacity` is how long the token will be, roughly. `None` if the claims can't be written as JSON.
+    /// Signs the claims. `capacity` is the approximate length of the token. `None` if the claims
+    /// can't be written as JSON.
     pub(super) fn sign(&self, claims: &impl Serialize, capacity: usize) -> Option<String> {
         let mut token = String::with_capacity(capacity);
         token.push_str(&self.header);
@@ -91,9 +94,9 @@ impl<A: Algorithm> TokenKey<A> {
     }
 }
 
-/// A token that was not verified, in its encoded parts.
+/// An unverified token, in its encoded parts.
 pub(super) struct Parts<'a> {
-    /// What is signed: header and claims.
+    /// The signed part: header and claims.
     pub(super) message: &'a str,
     pub(super) header: &'a str,
     pub(super) claims: &'a str,
@@ -101,7 +104,7 @@ pub(super) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// `None` if the text does not have three parts.
+    /// Splits a token; `None` if it does not have three parts.
     pub(super) fn of(token: &'a str) -> Option<Self> {
         let (message, signature) = token.rsplit_once('.')?;
         let (header, claims) = message.split_once('.')?;
@@ -109,7 +112,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The bytes of a part; `None` if it is not base64url or longer than `buffer`.
+/// Decodes a part; `None` if it is not base64url or longer than `buffer`.
 pub(super) fn decode<'a>(part: &str, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     let length = URL_SAFE_NO_PAD.decode_slice(part, buffer).ok()?;
     Some(&buffer[..length])

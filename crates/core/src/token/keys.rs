@@ -1,6 +1,6 @@
-//! Keys that sign tickets and passes. Several may be valid at once and the first signs, so that keys rotate without
-//! dropping anybody: put the new one behind the old, roll out, swap them, roll out, and drop the old one after the
-//! longest `hold_ttl`.
+//! Keys that sign tickets and passes. Several keys may be valid at once and the first one signs, so
+//! keys rotate without invalidating tickets: append the new key, roll out, move it to the front,
+//! roll out, and remove the old key after the longest `hold_ttl`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,18 +8,18 @@ use std::str::FromStr;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-/// Longest key id.
+/// Maximum length of a key id.
 const KID_MAX: usize = 32;
-/// Most keys of one kind.
+/// Maximum number of keys of one kind.
 const KEYS_MAX: usize = 8;
-/// Fewest bytes of a ticket key: as many as its MAC has (RFC 7518 section 3.2).
+/// Minimum length of a ticket key in bytes: that of its MAC (RFC 7518 section 3.2).
 pub const TICKET_KEY_MIN: usize = 32;
-/// Most bytes of a ticket key.
+/// Maximum length of a ticket key, in bytes.
 const TICKET_KEY_MAX: usize = 128;
-/// Bytes of a pass key: the seed of an Ed25519 key.
+/// Length of a pass key in bytes: the seed of an Ed25519 key.
 pub const PASS_KEY_LEN: usize = 32;
 
-/// What is wrong with a list of keys. Says nothing of the keys themselves.
+/// An error in a list of keys. It reveals nothing about the keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// The list is not of the form `kid:base64,kid:base64`.
@@ -30,12 +30,12 @@ pub enum KeyError {
         "key \"{0}\" has the wrong length: a ticket key takes {TICKET_KEY_MIN} to {TICKET_KEY_MAX} bytes, a pass key {PASS_KEY_LEN}"
     )]
     Length(String),
-    /// Two keys have one name.
+    /// Two keys have the same id.
     #[error("two keys are named \"{0}\"")]
     Twice(String),
 }
 
-/// A secret with its name. Prints as its name.
+/// A secret with its id. `Debug` prints the id only.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key {
     pub(crate) kid: String,
@@ -48,7 +48,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Keys of one kind; the first signs.
+/// Keys of one kind; the first one signs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyList(Vec<Key>);
 
@@ -84,13 +84,13 @@ fn parse_key(entry: &str) -> Option<Key> {
 }
 
 impl KeyList {
-    /// A list of one new key made of these random bytes.
+    /// A list with one new key of these random bytes.
     #[must_use]
     pub fn of_bytes(kid: &str, bytes: [u8; 32]) -> Self {
         Self(vec![Key { kid: kid.to_owned(), secret: bytes.to_vec() }])
     }
 
-    /// The list as text, secrets included: for the state folder only.
+    /// The list as text, including secrets: for the state folder only.
     #[must_use]
     pub fn expose(&self) -> String {
         let entries: Vec<String> =
@@ -98,7 +98,7 @@ impl KeyList {
         entries.join(",")
     }
 
-    /// The keys, the signing one first, if every one has a length between the bounds.
+    /// The keys, the signing key first, if every key has a length between the bounds.
     pub(crate) fn checked(&self, least: usize, most: usize) -> Result<&[Key], KeyError> {
         match self.0.iter().find(|key| key.secret.len() < least || key.secret.len() > most) {
             Some(key) => Err(KeyError::Length(key.kid.clone())),
@@ -120,14 +120,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_list_survives_being_written_down() {
+    fn key_list_round_trips() {
         let list = KeyList::of_bytes("k1", [7; 32]);
         assert_eq!(list.expose().parse::<KeyList>().unwrap(), list);
         assert_eq!(format!("{list:?}"), "KeyList([Key(k1)])");
     }
 
     #[test]
-    fn a_wrong_list_names_the_entry_and_no_secret() {
+    fn key_list_error_names_the_entry_without_the_secret() {
         assert_eq!("".parse::<KeyList>(), Err(KeyError::Form(0)));
         assert_eq!("a:AAAA,nonsense".parse::<KeyList>(), Err(KeyError::Form(2)));
         assert_eq!("a:AAAA,a:AAAA".parse::<KeyList>(), Err(KeyError::Twice("a".into())));

@@ -1,5 +1,5 @@
-//! Passes: proof for the origin that a session is admitted. JWTs signed with Ed25519, so that any origin verifies them
-//! with the public keys at `/_vestibule/jwks.json` and shares no secret.
+//! Passes: proof for the origin that a session is admitted. JWTs signed with Ed25519, so any origin
+//! can verify them with the public keys at `/_vestibule/jwks.json` and without a shared secret.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,14 +12,14 @@ use super::keys::{KeyError, KeyList};
 use crate::time::Micros;
 use crate::{QueueId, SessionId};
 
-/// Longest pass, in bytes.
+/// Maximum length of a pass, in bytes.
 const PASS_MAX: usize = 1024;
-/// Issuer that every pass names.
+/// Issuer of every pass.
 pub const PASS_ISSUER: &str = "vestibule";
 /// Lifetime of a pass, in seconds.
 pub const PASS_TTL: u64 = 60;
 
-/// What a pass says.
+/// The claims of a pass.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassClaims {
     /// Always [`PASS_ISSUER`].
@@ -30,7 +30,7 @@ pub struct PassClaims {
     pub queue: QueueId,
     /// When it was signed, in seconds since 1970 by the store's clock.
     pub iat: u64,
-    /// When it expires, in the same unit.
+    /// When it expires, in seconds since 1970.
     pub exp: u64,
 }
 
@@ -45,10 +45,10 @@ pub struct PassSigner {
 }
 
 impl PassSigner {
-    /// A signer with these keys; the first signs, all are published.
+    /// A signer with these keys; the first one signs, and all are published.
     ///
     /// # Errors
-    /// A key of the wrong length.
+    /// Returns an error for a key of the wrong length.
     pub fn new(keys: &KeyList) -> Result<Self, KeyError> {
         let keys = keys.for_passes()?.iter().map(|key| {
             let seed = key.secret.as_slice().try_into().map_err(|_| KeyError::Length(key.kid.clone()))?;
@@ -57,9 +57,9 @@ impl PassSigner {
         Ok(Self { keys: keys.collect::<Result<_, KeyError>>()? })
     }
 
-    /// A pass for this session, valid for `ttl` seconds from `now` by the store's clock.
+    /// Creates a pass for this session, valid for `ttl` seconds from `now` by the store's clock.
     ///
-    /// Returns `None` only if the claims could not be written, which they always can.
+    /// Returns `None` if the claims can't be serialized, which does not happen.
     #[must_use]
     pub fn sign(&self, queue: &QueueId, session: SessionId, now: Micros, ttl: u64) -> Option<String> {
         let iat = now.seconds();
@@ -84,7 +84,7 @@ impl PassSigner {
 /// Verifies a pass against a key set, as an origin does: for tests, tools and examples.
 ///
 /// # Errors
-/// The reason why the pass is not valid.
+/// Returns the reason why the pass is not valid.
 pub fn verify_pass(jwks: &Value, token: &str, now: Micros) -> Result<PassClaims, String> {
     let (mut header, mut claims, mut signature) = ([0; PASS_MAX], [0; PASS_MAX], [0; ED25519_LEN]);
     let parts = Parts::of(token).ok_or("not a signed token")?;
@@ -130,7 +130,7 @@ mod tests {
         let text = signer.jwks().to_string();
         assert!(!text.contains("\"d\""), "the private half stays here");
     }
-    /// Passes are verified by origins with libraries of their own.
+    /// Origins verify passes with other libraries.
     #[test]
     fn another_library_verifies_passes() {
         use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};

@@ -1,7 +1,8 @@
-//! Tickets: the visitor's position, held by the visitor. JWTs signed with HS256 and a secret of the deployment.
+//! Tickets: the visitor's position, kept by the visitor. JWTs signed with HS256 and a secret of the
+//! deployment.
 //!
-//! A [`Ticket`] can only be made by [`TicketSigner::verify`], stores accept nothing else, and signing takes the
-//! [`SessionState`] that a store answered with: what was not verified is never signed again.
+//! Only [`TicketSigner::verify`] creates a [`Ticket`], stores accept nothing else, and signing
+//! takes the [`SessionState`] returned by a store: an unverified ticket is never signed again.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,13 +12,13 @@ use crate::line::{Census, SessionState, Ticket};
 use crate::time::Micros;
 use crate::{QueueId, SessionId};
 
-/// Longest ticket that is looked at, in bytes. Our own have some 300.
+/// Maximum length of a ticket, in bytes. Tickets have about 300.
 pub const TICKET_MAX: usize = 1024;
 
-/// What a ticket says. Names are short: it travels with every request.
+/// The claims of a ticket. Names are short because it is sent with every request.
 ///
-/// A claim that this version doesn't know is left aside: the key vouches for it, and while a newer version is rolled out
-/// beside this one its tickets come here too.
+/// Unknown claims are ignored: the signature is valid, and during a rollout this version also
+/// receives tickets of a newer one.
 #[derive(Serialize, Deserialize)]
 struct Claims {
     /// Queue.
@@ -31,49 +32,51 @@ struct Claims {
     /// When it was admitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     n: Option<Micros>,
-    /// Position that was shown last.
+    /// The last position shown to the visitor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     p: Option<u64>,
-    /// Median of the wait that was shown last, in milliseconds.
+    /// Median of the last wait shown to the visitor, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     w: Option<u64>,
     /// When it was signed, by the store's clock.
     t: Micros,
-    /// Of an admitted session, microseconds from then on until its slot expires.
+    /// For an admitted session, microseconds from signing until its slot expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     x: Option<u64>,
-    /// Whether the client had not returned a ticket by then.
+    /// Whether the client had not returned a ticket at signing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     u: bool,
-    /// How many sessions were active then.
+    /// Number of active sessions at signing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     c: Option<u64>,
-    /// The latest arrival that had been admitted in its turn by then.
+    /// The latest arrival admitted in order at signing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     r: Option<Micros>,
 }
 
-/// What a visitor is shown of the line: kept in the ticket, so that the next answer goes on from there.
+/// What the visitor was shown about the line. It is kept in the ticket, so that the next answer
+/// continues from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ShownEstimate {
     /// The position.
     pub position: Option<u64>,
     /// Median of the expected wait, in milliseconds.
     pub wait_ms: Option<u64>,
-    /// Who is active, as of the instant of signing: not shown, but what a recovery starts from if the store loses it.
+    /// The census at signing. It is not shown; a recovery starts from it if the store loses its
+    /// state.
     pub census: Option<Census>,
 }
 
-/// Why a ticket is none. Its bearer is simply new.
+/// Why a ticket is not valid. Its bearer is treated as a newcomer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TicketError {
     /// Longer than [`TICKET_MAX`].
     #[error("too long")]
     TooLong,
-    /// Not a token, or one that names no known key or another algorithm.
+    /// Not a token, or its header does not name a known key and the right algorithm.
     #[error("not one of ours")]
     UnknownKey,
-    /// The signature does not hold.
+    /// The signature is not valid.
     #[error("forged")]
     BadSignature,
     /// Signed for another queue.
@@ -83,17 +86,18 @@ pub enum TicketError {
 
 /// Signs and verifies tickets.
 ///
-/// A ticket is a JWT like any other, but only ever read here: so its header must be, to the letter, one that is written
-/// here. That names key and algorithm at once, and leaves nothing of a header to be interpreted.
+/// A ticket is a regular JWT, but only this type reads it. Its header must therefore equal, byte
+/// for byte, one that this type writes. This checks key and algorithm together and leaves no header
+/// to interpret.
 pub struct TicketSigner {
     keys: Vec<TokenKey<Hs256>>,
 }
 
 impl TicketSigner {
-    /// A signer with these keys; the first signs.
+    /// A signer with these keys; the first one signs.
     ///
     /// # Errors
-    /// A key of the wrong length.
+    /// Returns an error for a key of the wrong length.
     pub fn new(keys: &KeyList) -> Result<Self, KeyError> {
         let keys = keys.for_tickets()?.iter().map(|key| {
             let secret = Hs256::new(&key.secret).map_err(|_| KeyError::Length(key.kid.clone()))?;
@@ -102,9 +106,9 @@ impl TicketSigner {
         Ok(Self { keys: keys.collect::<Result<_, _>>()? })
     }
 
-    /// Signs the place that a store answered with. `position` is what the visitor is shown.
+    /// Signs a session state returned by a store. `position` is the position shown to the visitor.
     ///
-    /// Returns `None` only if the claims could not be written, which they always can.
+    /// Returns `None` if the claims can't be serialized, which does not happen.
     #[must_use]
     pub fn sign(
         &self,
@@ -117,9 +121,9 @@ impl TicketSigner {
         self.sign_with_estimate(queue, epoch, now, place, ShownEstimate { position, ..ShownEstimate::default() })
     }
 
-    /// Signs the place that a store answered with, and all that the visitor is shown.
+    /// Signs a session state returned by a store, with everything shown to the visitor.
     ///
-    /// Returns `None` only if the claims could not be written, which they always can.
+    /// Returns `None` if the claims can't be serialized, which does not happen.
     #[must_use]
     pub fn sign_with_estimate(
         &self,
@@ -146,10 +150,10 @@ impl TicketSigner {
         self.keys.first()?.sign(&claims, TICKET_MAX)
     }
 
-    /// Verifies a ticket of this queue.
+    /// Verifies a ticket for this queue.
     ///
     /// # Errors
-    /// Why it is none; nothing a visitor sends can do more than that.
+    /// Returns why the ticket is not valid; untrusted input has no other effect.
     pub fn verify(&self, queue: &QueueId, token: &[u8]) -> Result<Ticket, TicketError> {
         if token.len() > TICKET_MAX {
             return Err(TicketError::TooLong);
@@ -216,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_comes_back_as_it_was_signed() {
+    fn ticket_round_trips() {
         let signer = signer("k1", 1);
         let verified = signer.verify(&queue(), ticket(&signer).as_bytes()).unwrap();
         assert_eq!(verified.session(), place().session);
@@ -233,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn an_admitted_ticket_says_when_its_slot_expires() {
+    fn admitted_ticket_has_the_slot_expiry() {
         let signer = signer("k1", 1);
         let now = Micros(1_700_000_000_500_000);
         let place = SessionState { admitted_at: Some(now), confirmed: false, ..place() };
@@ -243,14 +247,14 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_of_another_queue_is_none() {
+    fn ticket_of_another_queue_is_rejected() {
         let signer = signer("k1", 1);
         let other: QueueId = "other".parse().unwrap();
         assert_eq!(signer.verify(&other, ticket(&signer).as_bytes()), Err(TicketError::WrongQueue));
     }
 
     #[test]
-    fn keys_rotate_without_dropping_anybody() {
+    fn key_rotation_keeps_tickets_valid() {
         let (old, new) = (KeyList::of_bytes("old", [1; 32]), KeyList::of_bytes("new", [2; 32]));
         let both: KeyList = format!("{},{}", new.expose(), old.expose()).parse().unwrap();
         let (old, new, both) =
@@ -261,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_of_a_newer_version_holds_its_place() {
+    fn ticket_of_a_newer_version_is_accepted() {
         let signer = signer("k1", 1);
         let good = ticket(&signer);
         let parts: Vec<&str> = good.split('.').collect();
@@ -274,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn alg_none_and_a_swapped_algorithm_are_no_tickets() {
+    fn alg_none_and_swapped_algorithms_are_rejected() {
         let signer = signer("k1", 1);
         let good = ticket(&signer);
         let parts: Vec<&str> = good.split('.').collect();
@@ -297,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_signed_with_another_secret_is_forged() {
+    fn ticket_signed_with_another_secret_is_rejected() {
         assert_eq!(
             signer("k1", 1).verify(&queue(), ticket(&signer("k1", 2)).as_bytes()),
             Err(TicketError::BadSignature)
@@ -306,12 +310,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_garbage_is_a_ticket_and_none_panics(token in proptest::collection::vec(any::<u8>(), 0..600)) {
+        fn garbage_is_rejected_without_panic(token in proptest::collection::vec(any::<u8>(), 0..600)) {
             prop_assert!(signer("k1", 1).verify(&queue(), &token).is_err());
         }
 
         #[test]
-        fn no_changed_ticket_is_a_ticket(at in 0_usize..300, to in any::<u8>()) {
+        fn modified_ticket_is_rejected(at in 0_usize..300, to in any::<u8>()) {
             let signer = signer("k1", 1);
             let mut token = ticket(&signer).into_bytes();
             let at = at % token.len();

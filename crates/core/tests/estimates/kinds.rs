@@ -1,4 +1,4 @@
-//! Kinds of on-sales. Everything within a kind is drawn anew for every sale: sizes, times, who comes.
+//! Kinds of on-sales. Within a kind, each sale draws its own sizes, times and visitors.
 
 use vestibule_core::line::{LineRules, Mode};
 
@@ -7,46 +7,46 @@ use crate::chance::Chance;
 /// A kind of on-sale.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
-    /// People come one by one, somewhat more than get in.
+    /// Steady arrivals, somewhat faster than admissions.
     Steady,
-    /// All of them come within ten seconds.
+    /// All visitors arrive within ten seconds.
     Burst,
-    /// An operator turns the quota up and down while people wait.
+    /// An operator changes the quota while visitors wait.
     QuotaChanges,
-    /// Most shop for a minute or two, some for very long.
+    /// Most visitors shop for a minute or two, some for very long.
     HeavyTails,
-    /// Half of those who wait close the page sooner or later.
+    /// Half of the waiting visitors close the page at some time.
     ClosedTabs,
-    /// `admissions_per_minute` is what people wait for.
+    /// The line is limited by `admissions_per_minute`.
     RateLimited,
-    /// A third wait on phones that fall asleep.
+    /// A third of the visitors wait on phones that sleep.
     Phones,
-    /// Requests that keep no cookie join as well, up to one and a half as many as people.
+    /// Clients without cookies join as well, up to one and a half times as many as visitors.
     Robots,
-    /// A burst and a ramp before many places, in which people shop for half a minute: what rehearsals play.
+    /// A burst and a ramp before many slots with half-minute visits, as in rehearsals.
     Flash,
-    /// A third to two thirds close the shop without a word, and the others are quick.
+    /// A third to two thirds of the visitors close the site without a signal; the others are quick.
     Silent,
 }
 
-/// What people in a crowd do. Times in seconds.
+/// Behavior of the visitors. Times in seconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Habits {
-    /// How long people shop in the mean.
+    /// Mean shopping time.
     pub(crate) shopping: f64,
-    /// Shape of the log-normal time that they shop.
+    /// Shape of the log-normal shopping time.
     pub(crate) spread: f64,
-    /// Share of those who close the shop without a word, so that their places lapse.
+    /// Share of visitors who close the site without a signal, so that their slots expire.
     pub(crate) silent: f64,
-    /// Share of those who close the page while they wait, and the mean time after which they do.
+    /// Share of waiting visitors who close the page, and the mean time until they do.
     pub(crate) closed_tabs: (f64, f64),
-    /// Share of them who come back, and the mean time after which they do.
+    /// Share of them who return, and the mean time until they do.
     pub(crate) come_back: (f64, f64),
     /// Share of phones.
     pub(crate) phones: f64,
-    /// Mean time for which a phone is awake, and the longest for which it then sleeps.
+    /// Mean time for which a phone is awake, and the longest sleep.
     pub(crate) awake: (f64, f64),
-    /// Requests of robots a second.
+    /// Robot requests per second.
     pub(crate) robots: f64,
 }
 
@@ -54,10 +54,10 @@ pub(crate) struct Habits {
 #[derive(Debug, Clone)]
 pub(crate) struct Sale {
     pub(crate) rules: LineRules,
-    /// When people come.
+    /// Arrival times.
     pub(crate) arrivals: Vec<f64>,
     pub(crate) habits: Habits,
-    /// When the quota becomes what.
+    /// Times and values of quota changes.
     pub(crate) changes: Vec<(f64, u64)>,
 }
 
@@ -112,7 +112,7 @@ fn slow(kind: Kind, chance: &mut Chance) -> Sale {
     sale
 }
 
-/// Many places, short visits, and the habits that a rehearsal plays.
+/// Many slots, short visits, and the visitor behavior of a rehearsal.
 fn flash(chance: &mut Chance) -> Sale {
     let quota = chance.between(100.0, 300.0) as u64;
     let crowd = quota as f64 * chance.between(4.0, 10.0);
@@ -143,7 +143,7 @@ fn flash(chance: &mut Chance) -> Sale {
     }
 }
 
-/// Places that lapse rather than become free.
+/// Slots that mostly expire.
 fn silent(chance: &mut Chance) -> Sale {
     let quota = chance.between(30.0, 150.0) as u64;
     let crowd = quota as f64 * chance.between(4.0, 10.0);
@@ -181,13 +181,13 @@ fn rules(quota: u64) -> LineRules {
     }
 }
 
-/// A crowd of several times the quota that comes within `seconds`.
+/// Arrivals of several times the quota within `seconds`.
 fn rush(chance: &mut Chance, quota: u64, seconds: f64) -> Vec<f64> {
     let crowd = quota as f64 * chance.between(4.0, 15.0);
     (0..crowd as usize).map(|_| chance.between(0.0, seconds)).collect()
 }
 
-/// People who come one by one, once the places are taken somewhat faster than they become free.
+/// Arrivals that, once all slots are taken, are somewhat faster than slots become free.
 fn stream(chance: &mut Chance, quota: u64, pace: f64) -> Vec<f64> {
     let (mut at, mut arrivals) = (0.0, Vec::new());
     let every = 1.0 / (pace * chance.between(1.1, 1.6));
@@ -198,7 +198,7 @@ fn stream(chance: &mut Chance, quota: u64, pace: f64) -> Vec<f64> {
     arrivals
 }
 
-/// Up or down by a tenth to four tenths, as likely the one as the other, every few minutes.
+/// Quota changes of 10 to 40 % up or down, equally likely, every few minutes.
 fn changes(chance: &mut Chance, quota: u64) -> Vec<(f64, u64)> {
     let mut at = 0.0;
     let mut changes = Vec::new();

@@ -44,9 +44,10 @@ mod tests {
         (first..first + times * sales).flat_map(of).collect()
     }
 
-    /// Of all ranges, the true wait lies below the median in 45 to 55 of 100 cases and below the 0.9-quantile in 85 to 95.
-    /// What somebody is told first, when hardly anybody was seen to leave, is no shorter than it says in 85 of 100 at
-    /// least. What is shown does not jump either: 19 of 20 medians are within a fifth of what the one before let expect.
+    /// Over all ranges, the actual wait is below the median in 45 to 55 % of cases and below the
+    /// 0.9-quantile in 85 to 95 %. The first range, shown when hardly any session has ended, is not
+    /// exceeded in at least 85 %. The display does not jump: 19 of 20 medians are within a fifth of
+    /// the value expected after the previous one.
     fn holds(kind: Kind) {
         let shown = shown(kind);
         let all = Shares::of(shown.iter());

@@ -11,19 +11,19 @@ use crate::kinds::Sale;
 use crate::shown::Shown;
 
 const START: Micros = Micros(1_700_000_000_000_000);
-/// By then everybody has been let in.
+/// End of a run: all visitors are admitted by then.
 const END: f64 = 6.0 * 3600.0;
-/// How often a shop's page says that somebody is there: three times while the place is kept, and each minute.
+/// Interval of the site's keepalives in seconds, at most a third of the slot's TTL.
 const KEEPALIVE: f64 = 60.0;
-/// Seconds between hearing that it is one's turn and being on the site.
+/// Seconds between noticing an admission and arriving at the site.
 const ENTERS_AFTER: f64 = 1.5;
 const PURGE_EVERY: f64 = 60.0;
-/// Least time for which a phone sleeps.
+/// Minimum sleep of a phone.
 const ASLEEP: f64 = 20.0;
-/// Share of browsers that tell that a page was closed.
+/// Share of browsers that report a closed page.
 const TELLS: f64 = 0.67;
 
-/// What can happen next; visitors are named by their number.
+/// Events; visitors are identified by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Poll(usize),
@@ -47,13 +47,13 @@ enum Phase {
 
 struct Visitor {
     phase: Phase,
-    /// What they were told last, and when: their ticket says so.
+    /// The last answer and its time, which the ticket contains.
     told: Option<(Micros, SessionState)>,
-    /// That ticket, if it was needed already.
+    /// The ticket of that answer, once it was needed.
     ticket: Option<Ticket>,
-    /// When they ask next.
+    /// Time of the next poll.
     asks: Micros,
-    /// Whether they were away at any time: what they were shown does not count.
+    /// Whether the visitor was ever away; such visitors are not counted.
     was_away: bool,
     shown: Vec<Shown>,
 }
@@ -123,7 +123,7 @@ impl Run {
         }
     }
 
-    /// Every range that was shown to those who stayed.
+    /// Every range shown to visitors who stayed.
     pub(crate) fn run(mut self) -> Vec<Shown> {
         while let Some(Reverse((now, _, event))) = self.events.pop() {
             if self.about == 0 || now > after(START, END) {
@@ -256,7 +256,7 @@ impl Run {
         }
     }
 
-    /// Who closes the shop without a word keeps the place until it lapses.
+    /// A visitor who closes the site without a signal keeps the slot until it expires.
     fn finish(&mut self, now: Micros, number: usize) {
         if self.visitors[number].phase != Phase::Shopping {
             return;

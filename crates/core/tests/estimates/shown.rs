@@ -1,4 +1,4 @@
-//! What visitors were shown, and how often it came true.
+//! Displayed estimates, and how often they were right.
 
 use vestibule_core::{MICROS_PER_SECOND, Micros, WaitRange, WaitSeconds};
 
@@ -7,24 +7,24 @@ use vestibule_core::{MICROS_PER_SECOND, Micros, WaitRange, WaitSeconds};
 pub(crate) struct Shown {
     at: Micros,
     wait: WaitRange,
-    /// Whether they had not been shown any before.
+    /// Whether it was the visitor's first range.
     pub(crate) is_first: bool,
-    /// How long it took in truth, in seconds.
+    /// The actual wait, in seconds.
     took: f64,
-    /// By how much the median is off what the visitor expects after the range before, as a share of it.
+    /// Relative difference of the median from the value expected after the previous range.
     jump: Option<f64>,
 }
 
 impl Shown {
-    /// What somebody is shown for whom `wait` is known now, by a pace that was counted for so long, and who was shown
-    /// `before`.
+    /// The range displayed for the current estimate `wait`, the observation time of the pace, and
+    /// the previous range `before`.
     pub(crate) fn after(before: Option<&Self>, now: Micros, wait: WaitRange, known_for: f64) -> Self {
         let wait = before.map_or(wait, |before| wait.after(before.wait.p50_ms, before.seconds_until(now), known_for));
         let jump = before.and_then(|before| before.jump_to(now, wait.seconds()));
         Self { at: now, wait, is_first: before.is_none(), took: 0.0, jump }
     }
 
-    /// The same of somebody who was let in at `now`.
+    /// The range with the actual wait of a visitor admitted at `now`.
     pub(crate) fn until(self, now: Micros) -> Self {
         Self { took: self.seconds_until(now), ..self }
     }
@@ -40,13 +40,13 @@ impl Shown {
     }
 }
 
-/// How often ranges came true.
+/// Accuracy of the ranges.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shares {
     pub(crate) of: usize,
-    /// Share of the true waits that lie below the median.
+    /// Share of actual waits below the median.
     pub(crate) below_p50: f64,
-    /// Share of the true waits that lie below the 0.9-quantile.
+    /// Share of actual waits below the 0.9-quantile.
     pub(crate) below_p90: f64,
 }
 
@@ -64,7 +64,7 @@ impl Shares {
     }
 }
 
-/// What all but a share of the medians jump by at most.
+/// The quantile of the jumps of medians that leaves out the share `but`.
 pub(crate) fn jump(shown: &[Shown], but: f64) -> f64 {
     let mut jumps: Vec<f64> = shown.iter().filter_map(|shown| shown.jump).collect();
     jumps.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! What happens next, in virtual time.
+//! Events in virtual time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,19 +18,19 @@ pub(crate) enum Event {
     Wake(usize),
     /// The visitor has finished shopping.
     Finish(usize),
-    /// Who was let in while away should have shown up by now.
+    /// The time to claim a slot ends for a visitor admitted while away.
     ClaimEnds(SessionId),
-    /// A robot without cookies asks for the page.
+    /// A robot without cookies requests the page.
     Robot,
-    /// The purge job runs.
+    /// The purge runs.
     Purge,
     /// An operator sets the quota.
     SetQuota(u64),
-    /// The store loses all it has, and the gate writes the settings back.
+    /// The store loses its state, and the gate restores the settings.
     Flush,
 }
 
-/// The events to come. Those of one instant happen in the order in which they were put in.
+/// Pending events. Events at the same instant keep their insertion order.
 #[derive(Default)]
 pub(crate) struct Agenda {
     events: BinaryHeap<Reverse<(Micros, u64, Event)>>,

@@ -1,4 +1,4 @@
-//! Chance, from a seed.
+//! A seeded random number generator.
 
 use std::f64::consts::TAU;
 

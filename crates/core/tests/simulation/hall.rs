@@ -1,4 +1,5 @@
-//! The line, watched: who is let in by every operation, whether it was their turn, and how well the places are used.
+//! The line under observation: admissions of every operation, their order, and the utilization of
+//! slots.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,16 +10,17 @@ use crate::report::Report;
 
 pub(crate) struct Hall {
     pub(crate) line: Line,
-    /// What the one process that serves the line knows of it: it lives on when the store loses all.
+    /// What the serving process knows about the line; it survives a lost state.
     witness: Witness,
-    /// Who came to the line and was not seen to leave it; some have lapsed.
+    /// Sessions that joined and were not seen to leave; some have expired.
     waiting: BTreeSet<(Micros, SessionId)>,
-    /// Who was let in and has not shown up: how long places had been waited for by then.
+    /// Admitted sessions without a visit, with the value of `waited_for` at their admission.
     unclaimed: HashMap<SessionId, f64>,
     last: Stats,
-    /// For how long places were waited for so far, in seconds, the times of recovery left out.
+    /// Seconds in which visitors waited for slots, without recovery.
     waited_for: f64,
-    /// How many may be in at most: more than the quota after it was lowered or the state was lost.
+    /// Maximum number of active sessions: above the quota after it was lowered or the state was
+    /// lost.
     most: u64,
 }
 
@@ -34,7 +36,7 @@ impl Hall {
         self.line.rules()
     }
 
-    /// The store lost its state: all that is left is the settings, and what visitors hold in their hands.
+    /// The store loses its state; only the settings and the visitors' tickets remain.
     pub(crate) fn lose(&mut self, now: Micros) {
         self.most = self.last.active;
         self.line = Line::new(self.rules().clone(), now, true);
@@ -47,7 +49,7 @@ impl Hall {
     pub(crate) fn pass(&mut self, now: Micros, report: &mut Report) {
         let seconds = now.since(self.last.now) as f64 / MICROS_PER_SECOND as f64;
         if self.last.waiting > 0 && !self.last.recovering {
-            // Slots kept for those who have not returned yet are not there for the line.
+            // Slots reserved for sessions that have not returned are not available to the line.
             let quota = self.rules().quota.saturating_sub(self.last.reserved);
             self.waited_for += seconds;
             report.offered += seconds * quota as f64;
@@ -63,24 +65,25 @@ impl Hall {
         answer
     }
 
-    /// Somebody came to the line, or back to it.
+    /// A visitor joined or returned to the line.
     pub(crate) fn came(&mut self, arrival: Micros, session: SessionId) {
         self.waiting.insert((arrival, session));
     }
 
-    /// The session was heard of: if it has a place, it is claimed.
+    /// A visit of the session claims its slot.
     pub(crate) fn seen(&mut self, session: SessionId) {
         self.unclaimed.remove(&session);
     }
 
-    /// Who did not show up in time had a place that nobody used.
+    /// An unclaimed slot was not used.
     pub(crate) fn unclaimed_until(&mut self, session: SessionId, report: &mut Report) {
         if let Some(since) = self.unclaimed.remove(&session) {
             report.taken -= self.waited_for - since;
         }
     }
 
-    /// Looks at what an operation did. Returns who was let in, in order, with their arrivals.
+    /// Examines the effect of an operation. Returns the admitted sessions in order, with their
+    /// arrivals.
     pub(crate) fn look(&mut self, now: Micros, report: &mut Report) -> Vec<(Micros, SessionId)> {
         let stats = self.line.stats(now);
         let counted = |stats: &Stats| stats.counters.admitted + stats.counters.released;
@@ -90,7 +93,7 @@ impl Hall {
         admitted
     }
 
-    /// The next of the line who were let in. Who is passed over on the way must have lapsed.
+    /// The next admitted sessions of the line. Sessions skipped on the way must have expired.
     fn admitted(&mut self, now: Micros, count: u64, report: &mut Report) -> Vec<(Micros, SessionId)> {
         let (mut admitted, mut passed_over) = (Vec::new(), Vec::new());
         for &(arrival, session) in &self.waiting {

@@ -1,7 +1,7 @@
-//! A whole sale in virtual time: a crowd at a door, from the first rush to the last who leaves.
+//! A complete sale in virtual time, from the first rush to the last visitor.
 //!
-//! `VESTIBULE_SIM_SEEDS` runs more seeds than the ordinary ones, `VESTIBULE_SIM_SEED` a single one; `--nocapture` shows
-//! what came out of each.
+//! `VESTIBULE_SIM_SEEDS` sets the number of seeds, `VESTIBULE_SIM_SEED` a single one; `--nocapture`
+//! shows the result of each.
 
 #[cfg(test)]
 mod agenda;
@@ -58,7 +58,7 @@ mod tests {
 
     /// Shoppers whose pages ask every 150 to 200 s, before twenty slots that are all taken when the state is lost.
     #[test]
-    fn a_lost_state_sends_hardly_any_shopper_back_to_the_line() {
+    fn lost_state_sends_few_active_visitors_back_to_the_line() {
         let (mut evicted, mut sales) = (0, 0);
         for seed in seeds() {
             let report = Street::new(seed, Scenario::of_a_loss(seed)).run();
@@ -76,17 +76,17 @@ mod tests {
     }
 
     #[test]
-    fn a_sale_is_fair_and_never_too_full_when_all_stay() {
+    fn sale_is_fair_without_over_admission() {
         simulate(0.0).assert_use(0.97);
     }
 
     #[test]
-    fn a_third_of_closed_tabs_leaves_hardly_a_place_empty() {
+    fn one_third_of_closed_tabs_leaves_few_empty_slots() {
         simulate(0.3).assert_use(0.97);
     }
 
     #[test]
-    fn nine_closed_tabs_of_ten_leave_few_places_empty() {
+    fn nine_tenths_of_closed_tabs_leave_few_empty_slots() {
         simulate(0.9).assert_use(0.90);
     }
 }

@@ -1,4 +1,4 @@
-//! What came out of a sale.
+//! The results of a sale.
 
 use std::fmt;
 
@@ -6,21 +6,22 @@ use crate::scenario::Scenario;
 
 #[derive(Debug, Default)]
 pub(crate) struct Report {
-    /// Most sessions let in at once, beyond those that the quota, or what was there before it was lowered, allows.
+    /// Over-admission: the maximum number of active sessions above the quota, or above the number
+    /// before it was lowered.
     pub(crate) overshoot: u64,
-    /// Present visitors who saw somebody younger let in.
+    /// Inversions: present visitors who saw a later arrival admitted.
     pub(crate) overtaken: u64,
-    /// Visitors who were sent to the end of the line though they had kept to the rules.
+    /// Visitors who were sent to the end of the line although they polled in time.
     pub(crate) places_lost: u64,
-    /// Visitors who stayed and were never let in.
+    /// Visitors who stayed and were never admitted.
     pub(crate) never_in: u64,
-    /// Arrivals of those who were there all the time, in the order in which they were let in.
+    /// Arrivals of continuously present visitors, in order of admission.
     pub(crate) admissions: Vec<u64>,
-    /// Visitors who were let in, asked in time, and were told to wait.
+    /// Admitted visitors who polled in time and were sent back to the line.
     pub(crate) evicted: u64,
-    /// Most visitors who shopped at once.
+    /// Maximum number of visitors shopping concurrently.
     pub(crate) most_shopping: u64,
-    /// SessionState-seconds taken by people, and those there were, while somebody waited.
+    /// Slot-seconds used, and slot-seconds available, while visitors waited.
     pub(crate) taken: f64,
     pub(crate) offered: f64,
     pub(crate) visits: u64,

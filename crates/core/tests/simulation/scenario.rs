@@ -16,11 +16,11 @@ pub(crate) struct Scenario {
     pub(crate) stream: usize,
     /// Mean time between those.
     pub(crate) every: f64,
-    /// Share of those who close the queue page if they have to wait for long.
+    /// Share of visitors who close the queue page if the wait is long.
     pub(crate) closed_tabs: f64,
     /// Share of phones, which fall asleep now and then.
     pub(crate) phones: f64,
-    /// Share of those who have the page open twice.
+    /// Share of visitors with two open tabs.
     pub(crate) second_tabs: f64,
     /// Mean time between the requests of robots: up to a fifth of those who can be let in. While the line is shorter than
     /// `claim_ttl`, each of them takes a place for that long.
@@ -32,7 +32,7 @@ pub(crate) struct Scenario {
     /// When the store loses all it has.
     pub(crate) flushed: Option<f64>,
     pub(crate) active_ttl: u64,
-    /// How often a shop's page says that somebody is there, at least and at most.
+    /// Minimum and maximum interval of the site's keepalives.
     pub(crate) keepalive: (f64, f64),
 }
 
@@ -65,7 +65,7 @@ impl Scenario {
         }
     }
 
-    /// Twenty slots, with many more before them, of people who stay, and one loss of everything.
+    /// Twenty slots, a much longer line of visitors who stay, and one loss of the state.
     pub(crate) fn of_a_loss(seed: u64) -> Self {
         let mut chance = Chance::of(seed);
         Self {

@@ -97,7 +97,7 @@ impl Street {
         self.agenda.at(later(START, at), Event::Poll(number));
     }
 
-    /// From the first rush to the last who leaves.
+    /// Runs from the first rush to the last visitor.
     pub(crate) fn run(mut self) -> Report {
         let mut now = START;
         while let Some((instant, event)) = self.agenda.next() {
@@ -129,15 +129,15 @@ impl Street {
         }
     }
 
-    /// Follows up on an operation: who was let in has a time to show up in.
+    /// Follows up on an operation: admitted visitors have a limited time to claim their slots.
     fn look(&mut self, now: Micros) {
         for (arrival, session) in self.hall.look(now, &mut self.report) {
             let claim_ttl = self.hall.rules().claim_ttl;
             self.agenda.at(now.add_seconds(claim_ttl), Event::ClaimEnds(session));
             let Some(number) = self.by_session.get(&session) else { continue };
             let visitor = &mut self.visitors[*number];
-            // Who was let in, did not know it yet when the state was lost, and had to be let in again, counts again, and is
-            // behind those who were let in meanwhile.
+            // A visitor who had not noticed an admission when the state was lost and was admitted
+            // again counts again, behind those admitted meanwhile.
             if !visitor.was_absent {
                 self.report.admissions.push(arrival.0);
             }
@@ -150,7 +150,7 @@ impl Street {
         self.report.visits += 1;
         if let Some(place) = answer.place {
             let came = matches!(answer.kind, VisitKind::Joined | VisitKind::Restored);
-            // Who came back to a place by an admitted ticket did not come to the line.
+            // A visitor restored to a slot by an admitted ticket did not join the line.
             if came && place.admitted_at.is_none_or(|admitted_at| admitted_at == now) {
                 self.hall.came(place.arrival, place.session);
             }
@@ -162,7 +162,7 @@ impl Street {
         answer
     }
 
-    /// A tab asks, as often as it is told to.
+    /// A tab polls at the interval it was given.
     fn poll(&mut self, now: Micros, number: usize) {
         let visitor = &self.visitors[number];
         if matches!(visitor.phase, Phase::Asleep | Phase::Gone) {
@@ -225,7 +225,7 @@ impl Street {
         }
     }
 
-    /// The shop's page says that somebody is there.
+    /// The site sends a keepalive.
     fn keep_alive(&mut self, now: Micros, number: usize) {
         let (least, most) = self.scenario.keepalive;
         let confirmed = self.visitors[number].tickets[0].as_ref().is_some_and(|ticket| !ticket.is_unconfirmed());

@@ -10,9 +10,9 @@ pub(crate) enum Phase {
     Waiting,
     /// In line, with the phone in the pocket.
     Asleep,
-    /// Let in.
+    /// Admitted.
     Shopping,
-    /// Was let in, and is back in line though they asked in time.
+    /// Was admitted, and is back in line despite polling in time.
     Evicted,
     /// Never to come back.
     Gone,
@@ -29,7 +29,7 @@ pub(crate) struct Visitor {
     /// The ticket in the cookie jar, and the one before it, which a second tab may still send.
     pub(crate) tickets: [Option<Ticket>; 2],
     pub(crate) arrival: Option<Micros>,
-    /// Whether they were absent at any time before they were let in.
+    /// Whether the visitor was ever absent before the admission.
     pub(crate) was_absent: bool,
 }
 

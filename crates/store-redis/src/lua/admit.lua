@@ -1,4 +1,4 @@
--- Admits one session, whatever quota, rate, pause or those before it in the line say.
+-- Admits one session regardless of quota, rate, pause and position.
 --
 -- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''

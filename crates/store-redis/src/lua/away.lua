@@ -1,4 +1,5 @@
--- The queue page was closed: a waiting session's presence ends, its ticket still holds the position.
+-- Marks a visitor as away: the presence of a waiting session ends, its ticket still holds the
+-- position.
 --
 -- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''

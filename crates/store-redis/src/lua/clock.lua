@@ -1,8 +1,9 @@
--- redis.call, which there is only while a function runs, and the clock.
+-- redis.call, which exists only while a function runs, and the clock.
 local call
 local clock, clock_text
 
--- Reads the clock: args[1] is the instant in microseconds since 1970 where a test sets it, else '' for the server's own.
+-- Reads the clock. args[1] is the time in microseconds since 1970 if a test sets it, otherwise ''
+-- for the server's time.
 local function begin_clock(args)
   call = redis.call
   clock_text = args[1]

@@ -1,4 +1,4 @@
--- An operator ends a session, present or away.
+-- Ends a session on behalf of an operator, whether it is present or away.
 --
 -- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''

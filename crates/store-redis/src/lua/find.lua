@@ -1,4 +1,4 @@
--- Where a session is. Changes nothing.
+-- Looks up a session. Does not change the state.
 --
 -- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''

@@ -1,4 +1,4 @@
--- The bearer of a ticket leaves for good.
+-- Ends the session of a visitor who leaves.
 --
 -- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''

@@ -1,9 +1,10 @@
--- Lists a queue in the index of all queues, which lies on a node of its own and is written after the queue.
+-- Lists a queue in the index of all queues, which may be on another cluster node and is written
+-- after the queue.
 --
 -- KEYS[1]    the index: queue -> revision of its settings, 0 for one that was removed
 -- ARGV[1]    the queue
 -- ARGV[2]    the revision
--- ARGV[3]    CREATED: whatever the index says; STORED: unless a later revision got there first;
+-- ARGV[3]    CREATED: regardless of the index; STORED: unless a later revision got there first;
 --            REMOVED: only if the queue is listed
 -- Returns    { DONE }
 -- Cost       O(1)

@@ -1,10 +1,10 @@
--- A page of those who wait, in order of arrival. Changes nothing.
+-- Returns a page of waiting sessions in order of arrival. Does not change the state.
 --
 -- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''
--- ARGV[2]    the arrival in us from which on
+-- ARGV[2]    first arrival in us
 -- ARGV[3]    how many, at most PAGE_MAX
--- Returns    { DONE, arrival of the one that follows or -1, session, arrival, expiry, session, .. }
+-- Returns    { DONE, arrival of the next session or -1, session, arrival, expiry, session, .. }
 -- Cost       O(log n + PAGE_MAX)
 local limit = math.min(tonumber(ARGV[3]), PAGE_MAX)
 local found = call('ZRANGE', LINE, ARGV[2], '+inf', 'BYSCORE', 'LIMIT', 0, limit + 1, 'WITHSCORES')

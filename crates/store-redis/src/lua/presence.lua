@@ -1,12 +1,13 @@
--- Rules 1, 5 and 7 for one session: to join, to return by a ticket, to renew the presence.
+-- Rules 1, 5 and 7 for one session: join, restore from a ticket, renew the presence.
 
--- What the reply to a visit says of the queue.
+-- The queue's numbers in the reply to a visit.
 local function queue_numbers()
   return { rules.epoch, rules.revision, waiting, active, recovering and 1 or 0, pace, reached }
 end
 
--- Rule 7: notes that the state is used now. A clock that stepped back re-anchors the state, so that nothing waits for it.
--- Returns the longest time of late in which the state was not used, from and until when, and for how long it was not used now.
+-- Rule 7: records the use of the state. If the clock stepped back, the state is re-anchored, so
+-- that nothing waits for it. Returns the start and end of the longest recent gap without use, and
+-- the idle time until now.
 local function note_use()
   local gap_from, gap_until = string.match(gap, '(%d+) (%d+)')
   gap_from, gap_until = tonumber(gap_from) or 0, tonumber(gap_until) or 0
@@ -31,7 +32,7 @@ local function note_use()
   return gap_from, gap_until, idle
 end
 
--- The latest census from before the recovery tells who has to return.
+-- Adopts a later census from before the recovery, which determines how many sessions are to return.
 local function learn(at, count_then, reached_then)
   local of_before = at >= 0 and at < recovery_since and recovery_since - at < rules.active_ttl * SECOND
   if of_before and at > known_at then
@@ -40,20 +41,21 @@ local function learn(at, count_then, reached_then)
   end
 end
 
--- Until when the ticket restores its session.
+-- The time until which the ticket restores its session.
 local function good_until(ticket_admitted, signed_at, unconfirmed)
   local ends = signed_at + (ticket_admitted >= 0 and rules.active_ttl or rules.hold_ttl) * SECOND
   if not unconfirmed then return ends end
   local claim = signed_at + rules.claim_ttl * SECOND
-  -- A session that could still claim its position at the census has claim_ttl from the beginning of the recovery on.
+  -- A session that could still claim its position at the census has claim_ttl from the start of the
+  -- recovery.
   if reserving and known_at > 0 and signed_at < recovery_since and claim > known_at then
     claim = math.max(claim, recovery_since + rules.claim_ttl * SECOND)
   end
   return math.min(ends, claim)
 end
 
--- Rule 1: to the end of the line. The same id joins only once.
--- Returns code, position from 0, when it was admitted, arrival.
+-- Rule 1: joins at the end of the line. The same id joins only once. Returns code, position from 0,
+-- time of admission, arrival.
 local function join(newcomer)
   if ended_until(newcomer) then return NOT_JOINED end
   local position = call('ZRANK', LINE, newcomer)
@@ -70,13 +72,13 @@ local function join(newcomer)
   return JOINED + BY_JOINING, nil, nil, arrival
 end
 
--- Rule 7: the bearer of a ticket of this epoch, if present or able to return. `position` and `admitted_at` say where the session
--- is now. Returns code, position from 0, when it was admitted.
+-- Rule 7: finds the session of a ticket of this epoch, or restores it. `position` and `admitted_at`
+-- are its current state. Returns code, position from 0, time of admission.
 local function find_or_restore(bearer, position, admitted_at, ticket_arrival, ticket_admitted, signed_at, unconfirmed)
   local is_good = now < good_until(ticket_admitted, signed_at, unconfirmed)
-  -- Whether the bearer of a ticket that says "waiting" had been admitted before the recovery and has not heard of it: they were
-  -- present at the census and came before somebody who had been admitted. Their slot is reserved, unless max_session has ended
-  -- it since.
+  -- Whether the bearer of a ticket that says "waiting" was admitted before the recovery without
+  -- noticing: they were present at the census and arrived before a session that had been admitted.
+  -- Their slot is reserved, unless max_session has ended it since.
   local unheard = reserving and ticket_admitted < 0 and ticket_arrival <= known_reached
     and signed_at < known_at and known_at < signed_at + rules.waiting_ttl * SECOND
     and not exceeded_max_session(known_at)
@@ -97,7 +99,8 @@ local function find_or_restore(bearer, position, admitted_at, ticket_arrival, ti
     active = active - 1
     return NOT_JOINED
   end
-  -- Back to the line at the original arrival, or back to a slot for a session that was admitted a short while ago.
+  -- Restores to the line at the original arrival, or to a slot if the session was admitted
+  -- recently.
   local was_admitted_at = ticket_admitted >= 0 and ticket_admitted or unheard and known_at
   if not is_good or (was_admitted_at and exceeded_max_session(was_admitted_at)) or ended_until(bearer) then
     return NOT_JOINED
@@ -120,14 +123,15 @@ local function find_or_restore(bearer, position, admitted_at, ticket_arrival, ti
   return RESTORED, nil, admitted_at
 end
 
--- Rule 5: a visit with a ticket pushes the expiry ahead, unless it is still far ahead. Returns the expiry.
+-- Rule 5: a visit with a ticket extends the expiry, unless most of the TTL is left. Returns the
+-- expiry.
 local function refresh(session, admitted_at, confirmed, unconfirmed, signed_at)
   local expiry = tonumber(call('ZSCORE', POOL, session))
   if not confirmed then return expiry end
   local share, of = LINE_SHARE, LINE_OF
   if admitted_at then share, of = ACTIVE_SHARE, ACTIVE_OF end
   local target = visited(admitted_at, true)
-  -- The first ticket that comes back confirms the session.
+  -- The first returned ticket confirms the session.
   local first = unconfirmed and expiry <= signed_at + rules.claim_ttl * SECOND
   if first then count('confirmed', 1) end
   if first or expiry > target or math.max(expiry - now, 0) * of < math.max(target - now, 0) * share then

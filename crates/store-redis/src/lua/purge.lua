@@ -1,14 +1,16 @@
--- Removes expired sessions and old tombstones, and fills the slots that became free. Closes a draining queue whose line has
--- been empty for hold_ttl, so that no ticket can bring anybody back to it.
+-- Removes expired sessions and old tombstones, and admits sessions to the freed slots. Closes a
+-- draining queue whose line has been empty for hold_ttl, so that no ticket can restore a session to
+-- it.
 --
 -- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''
--- ARGV[2]    how many of each at most; PURGE_BATCH is the most
+-- ARGV[2]    maximum number of each, at most PURGE_BATCH
 -- Returns    { DONE, expired sessions, tombstones, admitted, whether more is due, revision if the queue closed or -1 }
 -- Cost       O(PURGE_BATCH * log n)
 -- Rules      2, 6, 9
 local limit = math.min(tonumber(ARGV[2]), PURGE_BATCH)
--- After the clock stepped back, expiries that no visit could have set are brought back to what a visit now would set.
+-- After the clock stepped back, expiries that no visit could have set are shortened to what a visit
+-- would set now.
 if call('HGET', STATE, 'stepped_back') == '1' then
   local furthest = string.format('(%d', now + math.max(rules.waiting_ttl, rules.active_ttl) * SECOND)
   local ahead = call('ZRANGE', POOL, '+inf', furthest, 'BYSCORE', 'REV', 'LIMIT', 0, limit)
@@ -20,7 +22,7 @@ if call('HGET', STATE, 'stepped_back') == '1' then
 end
 local expired, tombstones = reap(limit), clear_tombstones(limit)
 local admitted, seen = advance()
--- Those that expired at the head of the line make room there as well.
+-- Sessions that expired at the head of the line count as well.
 expired = expired + seen - admitted
 local more = #expired_in(POOL, 1) + #expired_in(ENDED, 1) > 0
 local closed = -1

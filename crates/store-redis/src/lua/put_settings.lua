@@ -1,4 +1,5 @@
--- Writes a queue's settings, in force on the next request; creates the queue where it is new.
+-- Writes a queue's settings, which apply from the next request on; creates the queue if it does not
+-- exist.
 --
 -- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''
@@ -12,7 +13,7 @@
 local mode = tonumber(ARGV[2])
 local given = cmsgpack.unpack(ARGV[5])
 
--- Rules that this version does not know stay as they are.
+-- Rules unknown to this version are kept.
 local function write_settings()
   for field, value in pairs(rules or {}) do
     if not KNOWN_RULES[field] then given[field] = value end
@@ -32,7 +33,7 @@ end
 
 local before, pace_before, provisional = rules, pace, false
 if mode == RESTORE then
-  -- What another process restored gives way to newer settings.
+  -- Newer settings replace those that another process restored.
   local newer = given.epoch > before.epoch or given.epoch == before.epoch and given.revision > before.revision
   if not newer or call('HGET', STATE, 'provisional') ~= '1' then return { DONE, CONFLICT, before.revision } end
   provisional = true
@@ -42,7 +43,7 @@ else
   given.revision = before.revision + 1
 end
 
--- What was earned so far was earned at the old rate.
+-- Units earned until now were earned at the old rate.
 if given.epoch == before.epoch and before.admissions_per_minute then save_credit(credit_now()) end
 write_settings()
 if rules.epoch == before.epoch then

@@ -1,33 +1,37 @@
--- What the operations of a queue share: the state of the call, the clock, recovery, and the rules of the line.
+-- Shared by the operations of a queue: the state of the call, the clock, recovery, and the rules of
+-- the line.
 --
--- The server runs one function at a time, so the state of the call stands in variables of the library: begin_call sets all of
--- them anew. Functions are created once, when the library is loaded. Limits and codes come from Rust and stand in front.
+-- The server runs one function at a time, so the state of the call is held in variables of the library. begin_call sets all of
+-- them. Functions are created once, when the library is loaded. Limits and codes are prepended by Rust.
 --
 -- KEYS[1..6] of every operation: line, active, pool, ended, state, settings.
--- ARGV[1] is the instant in microseconds since 1970 where a test sets the clock, else '' for the server's own.
+-- ARGV[1] is the time in microseconds since 1970 if a test sets the clock, otherwise '' for the server's time.
 
 local LINE, ACTIVE, POOL, ENDED, STATE, SETTINGS
 -- Whether the operation may write, and whether it creates queues.
 local WRITES, CREATES
--- The rules in force as a table of fields, and as the text that the settings hold. Never changed in place.
+-- The current rules as a table of fields, and as stored in the settings. The table is never
+-- modified.
 local rules, rules_text
--- As text too: a number is written out for every command it is passed to.
+-- Also as text, which avoids formatting the number for every command.
 local now, now_text
 local waiting, active
 local state_since, used_at, waited, gap, pace
--- The latest arrival that was admitted in its turn, as text: it is passed on.
+-- The latest arrival that was admitted in order, as text.
 local reached
--- How many sessions were active before the recovery, when they were counted, what was reached by then, and how many of them
--- are accounted for.
+-- Start of the recovery, number of active sessions before it, when they were counted, the arrival
+-- reached by then, and how many of them are accounted for.
 local recovery_since, known, known_at, known_reached, settled
--- Whether nobody new is admitted, and whether slots are reserved.
+-- Whether newcomers are not admitted, and whether slots are reserved.
 local recovering, reserving
--- Sessions that left the line in this operation, other than by admission and confirmed, less those that came back.
+-- Departures of confirmed sessions from the line in this operation, other than by admission, minus
+-- returns.
 local departures
--- Stays that ended in this operation: those shorter than active_ttl and their milliseconds, and the others.
+-- Stays that ended in this operation: the number and milliseconds of those shorter than active_ttl,
+-- and the number of others.
 local short_stays, short_ms, long_stays
 
--- The rules that were read last: they rarely differ from call to call.
+-- Cache of the rules decoded last: they rarely differ between calls.
 local decoded_text, decoded
 
 local function read_rules(text)
@@ -44,7 +48,7 @@ local function write_rules(changed)
   read_rules(text)
 end
 
--- The rules with other values of these fields.
+-- Changes these fields of the rules.
 local function change_rules(changes)
   local changed = {}
   for field, value in pairs(rules) do changed[field] = value end
@@ -57,7 +61,8 @@ local function find_recovery()
   reserving = recovery_since > 0 and now < recovery_since + rules.active_ttl * SECOND
 end
 
--- Rule 7: recovery begins now, with so many active sessions counted then, of whom those in the state are accounted for.
+-- Rule 7: starts recovery now, with this many active sessions counted at counted_at. Those in the
+-- state are accounted for.
 local function begin_recovery(counted_at)
   recovery_since, known, known_at, known_reached, settled, gap = now, active, counted_at, tonumber(reached), active, ''
   find_recovery()
@@ -67,8 +72,8 @@ local function begin_recovery(counted_at)
   end
 end
 
--- An empty line whose state begins now. `lost` says that there was a state before, so that it begins in recovery.
--- O(1): what was there is freed in the background.
+-- An empty line whose state begins now. `lost` means that an earlier state was lost, so it starts
+-- in recovery. O(1): the old data is freed in the background.
 local function begin_state(lost, provisional)
   call('UNLINK', LINE, ACTIVE, POOL, ENDED, STATE)
   waiting, active, state_since, used_at, waited, gap, pace = 0, 0, now, now, false, '', ''
@@ -78,8 +83,9 @@ local function begin_state(lost, provisional)
   if lost then begin_recovery(0) end
 end
 
--- Reads the clock, the rules in force and what every operation needs of the state. `rules` is nil if there is no such queue.
--- A queue whose state is gone, or contradicts itself, has lost it: recovery begins (rule 7). Costs 6 or 7 commands of O(1).
+-- Reads the clock, the current rules and the state needed by every operation. `rules` is nil if the
+-- queue does not exist. If the state of a queue is missing or inconsistent, it was lost: recovery
+-- starts (rule 7). Costs 6 or 7 commands of O(1).
 local function begin_call(keys, args, writes, creates)
   begin_clock(args)
   now, now_text = clock, clock_text
@@ -104,7 +110,7 @@ local function begin_call(keys, args, writes, creates)
     begin_recovery(0)
   elseif recovery_since > 0 then
     find_recovery()
-    -- Other rules may reserve for longer.
+    -- Other rules may extend the reservation.
     if reserving or CREATES then
       local counts = call('HMGET', STATE, 'known', 'known_at', 'known_reached', 'settled')
       known, known_at = tonumber(counts[1]) or 0, tonumber(counts[2]) or 0
@@ -112,7 +118,8 @@ local function begin_call(keys, args, writes, creates)
     end
   end
   if WRITES and call('ZCARD', POOL) ~= waiting + active then
-    -- A key was lost. What is left can't be told from what is not, so the tickets bring back all of it.
+    -- A key was lost. Which of the remaining data is valid is unknown, so the tickets restore all
+    -- of it.
     local counted_at = active > 0 and now or 0
     begin_recovery(counted_at)
     call('UNLINK', LINE, ACTIVE, POOL)
@@ -121,7 +128,7 @@ local function begin_call(keys, args, writes, creates)
   end
 end
 
--- Slots kept for active sessions that have not returned yet, and those that may be given to the line.
+-- Slots reserved for active sessions that have not returned yet, and slots available to the line.
 local function reserved()
   return reserving and math.max(known - settled, 0) or 0
 end
@@ -130,8 +137,8 @@ local function free_slots()
   return rules.quota - active - reserved()
 end
 
--- Rule 4: what the rate's bucket holds, and since when. Looking needs no write, unless the clock stepped back: then what was
--- counted by then counts from now on. O(1).
+-- Rule 4: the content of the rate's bucket and its time. Reading needs no write, unless the clock
+-- stepped back: the bucket is then re-anchored to now. O(1).
 local function read_bucket()
   local credit, at = string.match(call('HGET', STATE, 'rate_bucket') or '0 0', '(%d+) (%d+)')
   if WRITES and tonumber(at) > now then
@@ -156,7 +163,8 @@ local function admits()
   return rules.mode == 'open' or rules.mode == 'draining'
 end
 
--- Whether nothing could move the line now: nobody can be admitted, and the pace does not begin to be counted.
+-- Whether nothing can move the line now: no session can be admitted, and pace counting does not
+-- start.
 local function stands_still()
   if waiting == 0 or recovering or not admits() then return true end
   local free = free_slots()
@@ -165,18 +173,18 @@ local function stands_still()
   return free <= 0 or (rules.admissions_per_minute and credit_now() < ADMISSION_COST)
 end
 
--- Counts events in the state. The server adds up in whole 64-bit numbers.
+-- Counts events in the state. The server adds 64-bit integers.
 local function count(event, times)
   if times > 0 then call('HINCRBY', STATE, event, times) end
 end
 
--- How many wait and how many are active.
+-- The numbers of waiting and active sessions.
 local function measure()
   waiting, active = call('ZCARD', LINE), call('ZCARD', ACTIVE)
 end
 
--- Whether the expiry tells that no ticket of this waiting session ever came back: only a visit with one moves it beyond
--- claim_ttl.
+-- Whether the expiry shows that no ticket of this waiting session was ever returned: only a visit
+-- with a ticket extends it beyond claim_ttl.
 local function is_unconfirmed(arrival, expiry)
   return expiry <= arrival + rules.claim_ttl * SECOND
 end
@@ -198,12 +206,13 @@ local function record_stay(admitted_at)
   end
 end
 
--- Rule 8: a tombstone keeps the session's tickets from returning for `ttl` seconds, or as long as any could.
+-- Rule 8: a tombstone rejects the session's tickets for `ttl` seconds, or as long as any could be
+-- valid.
 local function add_tombstone(session, ttl)
   call('ZADD', ENDED, now + (ttl or math.max(rules.hold_ttl, rules.active_ttl)) * SECOND, session)
 end
 
--- When the session's tombstone expires; nil if it has none that still stands.
+-- The expiry of the session's tombstone; nil if there is none in force.
 local function ended_until(session)
   local expires_at = tonumber(call('ZSCORE', ENDED, session))
   if expires_at and expires_at > now then return expires_at end
@@ -216,12 +225,12 @@ local function settle(by)
   end
 end
 
--- Whether a slot taken at `admitted_at` has lasted as long as max_session lets it.
+-- Whether an active session admitted at `admitted_at` has reached max_session.
 local function exceeded_max_session(admitted_at)
   return rules.max_session and admitted_at + rules.max_session * SECOND <= now
 end
 
--- Rule 5: when a session that is heard of now expires if nothing more is.
+-- Rule 5: the expiry of a session that is visited now.
 local function expiry_of(admitted_at, ttl)
   local expiry = now + ttl * SECOND
   if admitted_at and rules.max_session then expiry = math.min(expiry, admitted_at + rules.max_session * SECOND) end
@@ -233,7 +242,7 @@ local function visited(admitted_at, confirmed)
   return expiry_of(admitted_at, confirmed and ttl or math.min(ttl, rules.claim_ttl))
 end
 
--- Those whose time in `key` is up, the longest due first. O(log n + limit).
+-- Expired members of `key`, earliest expiry first. O(log n + limit).
 local function expired_in(key, limit)
   return call('ZRANGE', key, '0', now_text, 'BYSCORE', 'LIMIT', '0', limit)
 end
@@ -254,14 +263,14 @@ local function reap(limit)
     elseif admitted_at then
       record_stay(admitted_at)
       if ended_until(session) then
-        -- Ended before: its slot was taken until its last credential expired.
+        -- The session was ended before; its slot was held until its last credential expired.
       elseif exceeded_max_session(admitted_at) then
         add_tombstone(session)
         count('ended', 1)
       else
         expired = expired + 1
-        -- Rule 7: its slot stays reserved if it was not heard of since the recovery began, unless it never showed up to
-        -- claim it.
+        -- Rule 7: its slot stays reserved if it had no visit since the recovery began, unless it
+        -- was never claimed.
         local heard_until = recovery_since + math.floor(rules.active_ttl * SECOND * ACTIVE_SHARE / ACTIVE_OF)
         local claimed = expiry > admitted_at + rules.claim_ttl * SECOND
         if reserving and admitted_at < recovery_since and expiry < heard_until and claimed then settle(-1) end
@@ -284,8 +293,9 @@ local function clear_tombstones(limit)
   return #due
 end
 
--- How fast the line moves: start of the count, start of the running window, admissions in it and in the one before, who
--- left the line otherwise in both, and the stays that ended: see record_stay. Empty while it is not known.
+-- The pace of the line: start of counting, start of the current window, admissions in this window
+-- and the previous one, departures in both, and the stays that ended (see record_stay). Empty while
+-- unknown.
 local function write_pace(text)
   pace = text
   call('HSET', STATE, 'pace', text)
@@ -301,14 +311,15 @@ local function read_pace()
   return found
 end
 
--- The count begins once all slots are taken, or a rate limits admissions: filling free slots says nothing.
+-- Counting starts when all slots are taken or a rate limits admissions: filling free slots says
+-- nothing about the pace.
 local function start_pace()
   if pace == '' and waiting > 0 and not recovering and admits() and (free_slots() <= 0 or rules.admissions_per_minute) then
     write_pace(pace_of({ now, now, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }))
   end
 end
 
--- Counts what this operation moved, `waited` of them by admission.
+-- Counts the movements of this operation, `waited_for` of them by admission.
 local function save_pace(waited_for)
   if pace ~= '' and (waited_for > 0 or departures ~= 0 or short_stays + long_stays > 0) then
     local since, window, current, previous, left, left_before, s, ms, l, s_before, ms_before, l_before =
@@ -330,7 +341,7 @@ local function save_pace(waited_for)
   start_pace()
 end
 
--- The pace that other rules let expect of this one: see Pace::under.
+-- Scales the pace to other rules; see Pace::under.
 local function change_pace(mode_before, quota_before, rate_before, pace_before)
   local filling = free_slots() > 0 and not rules.admissions_per_minute
   local other = rules.mode ~= mode_before or rules.admissions_per_minute ~= rate_before or quota_before == 0
@@ -345,7 +356,7 @@ local function change_pace(mode_before, quota_before, rate_before, pace_before)
   start_pace()
 end
 
--- How long the admitted waited: a histogram of the bounds in WAIT_BUCKETS, and the sum.
+-- Waits of admitted sessions: a histogram with the bounds in WAIT_BUCKETS, and the sum.
 local function count_waits(arrivals)
   if #arrivals == 0 then return end
   local buckets, sum = {}, 0
@@ -363,10 +374,10 @@ local function count_waits(arrivals)
   count('waits_us', sum)
 end
 
--- Admits up to `most` from the head of the line, looking at `batch` at most. Expired ones there are removed instead.
--- `own` is the session that is served, if any: it is here now, `confirmed` if its ticket came back.
--- Returns how many were admitted, how many left the line, and of `own` its expiry, or false if it had expired.
--- O(batch * log n).
+-- Admits up to `most` sessions from the head of the line and examines at most `batch`. Expired
+-- sessions there are removed. `own` is the session being served, if any: it is present now,
+-- `confirmed` if its ticket was returned. Returns the number admitted, the number that left the
+-- line, and the expiry of `own`, or false if it had expired. O(batch * log n).
 local function admit_from_head(most, batch, own, confirmed)
   local claimed = expiry_of(now, rules.claim_ttl)
   local arrivals, seen, own_expiry = {}, 0, nil
@@ -426,17 +437,19 @@ local function admit_next(own, confirmed)
   return admitted, seen, own_expiry
 end
 
--- Rule 2: while there are free slots, the rate allows it and the line is not empty, the lowest arrival is admitted.
--- `newly` says that `own` came to the line just now, so that it did not wait. Returns the same as admit_from_head.
+-- Rule 2: while slots are free, the rate allows it and the line is not empty, the session with the
+-- lowest arrival is admitted. `newly` means that `own` has just joined, so it did not wait. Returns
+-- the same as admit_from_head.
 local function advance(own, confirmed, newly)
   local admitted, seen, own_expiry = admit_next(own, confirmed)
   save_pace(admitted - ((own_expiry and newly) and 1 or 0))
   return admitted, seen, own_expiry
 end
 
--- Rule 8: ends a session, present or away, and keeps its tickets from returning. The slot of an active one is taken until
--- the last credential that was issued for it has expired. Counts `event` if it was present. `returned` says that its own
--- ticket shows that it was active. Returns what it was. O(batch * log n).
+-- Rule 8: ends a session, present or away, and rejects its tickets. The slot of an active session
+-- is held until the last credential issued for it has expired. Counts `event` if it was present.
+-- `returned` means that its own ticket proves that it was active. Returns the kind of session
+-- removed. O(batch * log n).
 local function end_session(session, event, tombstone_ttl, returned)
   reap(REAP_BATCH)
   clear_tombstones(REAP_BATCH)

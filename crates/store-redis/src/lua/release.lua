@@ -1,4 +1,4 @@
--- Admits the next sessions of the line, whatever quota, rate or pause say.
+-- Admits the next sessions of the line regardless of quota, rate and pause.
 --
 -- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''

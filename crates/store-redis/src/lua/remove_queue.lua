@@ -1,9 +1,9 @@
--- Removes a queue with all that belongs to it. A marker in its place keeps a process that still holds its settings from
+-- Removes a queue and all its data. A marker prevents a process that still has its settings from
 -- restoring it.
 --
 -- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''
--- ARGV[2]    for how many seconds the marker stays
+-- ARGV[2]    TTL of the marker in seconds
 -- Returns    { DONE, 1 } if the queue was there, { DONE, 0 } if it was not
 -- Cost       O(1): what was there is freed in the background
 if not rules then return { DONE, 0 } end

@@ -1,4 +1,4 @@
--- Begins a new epoch: the line is empty, older tickets are void.
+-- Starts a new epoch: the line is emptied and older tickets become void.
 --
 -- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''

@@ -1,8 +1,8 @@
--- Notes what a round of the purge did, which lies beside the queues on a node of its own.
+-- Records the result of a purge run. The key may be on another cluster node than the queues.
 --
--- KEYS[1]    the record of the last round
+-- KEYS[1]    the record of the last run
 -- ARGV[1]    now in us, or ''
--- ARGV[2..8] how long it took in ms, queues, failed, expired, tombstones, admitted, whether it was left unfinished
+-- ARGV[2..8] how long it took in ms, queues, failed, expired, tombstones, admitted, whether it was unfinished
 -- Returns    { DONE }
 -- Cost       O(1)
 begin_clock(ARGV)

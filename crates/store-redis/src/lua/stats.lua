@@ -1,4 +1,4 @@
--- The queue at a glance. Changes nothing.
+-- Returns the statistics of a queue. Does not change the state.
 --
 -- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''

@@ -1,16 +1,16 @@
--- Visits and keepalives that came at once, one after the other: each joins or returns, renews the presence, admits whoever can be
--- admitted, and answers with the session's state.
+-- Handles a batch of visits and keepalives in order. Each joins or returns, renews the presence,
+-- admits sessions that can be admitted, and returns the session's state.
 --
 -- KEYS[1..6] line, active, pool, ended, state, settings
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the visits, each packed as VISIT_FORMAT: the ticket's session, HAS_TICKET, UNCONFIRMED and JOINS or not, arrival us,
 --            admitted at us (-1 while it waits), signed at us, epoch, active sessions then (-1 if it does not say so) and the
 --            arrival reached by then; under which session they join
--- ARGV[3]    for how many us the process could not serve the queue
--- ARGV[4..6] when the process heard last how many sessions are active, in us, how many, and the arrival reached by then (-1
---            each if it did not)
+-- ARGV[3]    time in us for which the process could not serve the queue
+-- ARGV[4..6] the census known to the process: its time in us, the active sessions, and the arrival reached by then (-1
+--            each if there is none)
 -- Returns    { DONE, now, mode, quota, visit .. }: a visit is a code, then
---            - of a session that is there, its position, or 0 and when it was admitted, and its expiry
+--            - for a present session, its position, or 0 and when it was admitted, and its expiry
 --            - with BY_JOINING, its arrival
 --            - with CHANGED, epoch, revision, waiting, active, recovering, pace and the arrival reached after it: else they are those of the visit
 --              before. The first always has them
@@ -36,19 +36,22 @@ if rules.mode == 'bypass' then
 end
 
 local gap_from, gap_until, idle = note_use()
--- Visitors in line ask three times in waiting_ttl: that nobody came is no proof of an interruption, that nobody could come is.
+-- Waiting visitors poll three times per waiting_ttl. A time without visits proves no interruption;
+-- a time in which no visit could be served does.
 local interrupted = waited and math.min(idle, tonumber(ARGV[3])) * 2 >= rules.waiting_ttl * SECOND
 local interrupted_since = used_at
--- Whether all that had expired is removed, whether this call may have moved the line, and whether nothing could move it before.
+-- Whether all expired sessions are removed, whether this call may have moved the line, and whether
+-- it could not move before.
 local reaped, touched, still = false, false, stands_still()
--- The numbers of the queue that the reply has last.
+-- The queue's numbers that were sent last in the reply.
 local sent
 for i = 0, size - 1 do
   local bearer, flags, ticket_arrival, ticket_admitted, signed_at, ticket_epoch, census, ticket_reached, newcomer =
     struct.unpack(VISIT_FORMAT, visits, i * VISIT_SIZE + 1)
   local has_ticket, unconfirmed, joins = flags % 2 == 1, flags % 4 >= UNCONFIRMED, flags >= JOINS
 
-  -- A ticket of a higher epoch shows that provisional rules are older than what was in force.
+  -- A ticket of a higher epoch shows that provisional rules are older than the rules that were in
+  -- force.
   if has_ticket and ticket_epoch > rules.epoch and now < signed_at + rules.hold_ttl * SECOND
       and call('HGET', STATE, 'provisional') == '1' then
     change_rules({ epoch = ticket_epoch, revision = rules.revision + 1 })
@@ -57,7 +60,8 @@ for i = 0, size - 1 do
   end
   local is_ours = has_ticket and ticket_epoch == rules.epoch
 
-  -- Rule 7: a ticket that is older than the state, or was signed while the state was not used, shows that it lost something.
+  -- Rule 7: a ticket that is older than the state, or was signed in a gap, proves that the state
+  -- lost data.
   local lost_since
   if is_ours and signed_at < state_since and recovery_since < state_since then
     lost_since = 0
@@ -71,7 +75,7 @@ for i = 0, size - 1 do
     gap_from, gap_until, interrupted = 0, 0, false
   end
   if reserving then
-    -- Tickets that never came back may have been collected, so nothing is believed for their sake.
+    -- Unconfirmed tickets may have been collected by an attacker, so they are not used as evidence.
     if is_ours and census >= 0 and not unconfirmed then learn(signed_at, census, ticket_reached) end
     learn(tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]))
   end
@@ -87,7 +91,7 @@ for i = 0, size - 1 do
   local formed = waiting == 0
   local code, session, confirmed, arrival, position, admitted_at = NOT_JOINED, nil, false, nil, nil, nil
   if is_ours then
-    -- Two look-ups at most for a session that is present: where the ticket says it is comes first.
+    -- At most two lookups for a present session: the set named by the ticket comes first.
     if ticket_admitted >= 0 then
       admitted_at = tonumber(call('ZSCORE', ACTIVE, bearer))
       position = not admitted_at and call('ZRANK', LINE, bearer)
@@ -111,7 +115,7 @@ for i = 0, size - 1 do
     if code ~= NOT_JOINED then session = newcomer end
   end
 
-  -- Rule 5: a visit with a ticket pushes the expiry ahead, unless it is still far ahead.
+  -- Rule 5: a visit with a ticket extends the expiry, unless most of the TTL is left.
   local expiry
   local present = code % BY_JOINING == RENEWED
   if session and present then
@@ -133,12 +137,12 @@ for i = 0, size - 1 do
     elseif own_expiry then
       admitted_at, position, expiry = now, nil, own_expiry
     elseif position and session then
-      -- Those who left did so from the head, before this session.
+      -- Sessions left the line at the head, before this session.
       position = position - seen
     end
   end
 
-  -- Only what moves the line, and a recovery, change the numbers of the queue.
+  -- Only movements of the line and a recovery change the queue's numbers.
   local changed = not sent
   if changed or touched or recovering then
     local numbers = queue_numbers()

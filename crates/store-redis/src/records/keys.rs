@@ -1,13 +1,14 @@
-//! The names of the keys of records, streams and notes. Each is a key of its own, so that they spread over a cluster.
+//! Names of the keys of documents, logs and ephemeral values. They have no common hash tag, so they
+//! spread over a cluster.
 
 use vestibule_core::records::{DocumentKind, EphemeralKey, LogName};
 
-/// Hash: id of a record -> its revision and its text.
+/// Hash: id of a document -> its revision and its text.
 pub(super) fn records(kind: DocumentKind) -> String {
     format!("vestibule:{}", kind.as_str())
 }
 
-/// LogName: entries with the one field `text`.
+/// Stream: entries with the single field `text`.
 pub(super) fn stream(stream: &LogName) -> String {
     match stream {
         LogName::Audit => "vestibule:audit".to_owned(),
@@ -18,7 +19,7 @@ pub(super) fn stream(stream: &LogName) -> String {
     }
 }
 
-/// String: when the note lapses, and its text.
+/// String: the expiry of the ephemeral key, and its text.
 pub(super) fn note(note: &EphemeralKey) -> String {
     format!("vestibule:note:{}:{}", note.kind.as_str(), note.id)
 }
@@ -30,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_of_keys_stay_as_they_are() {
+    fn key_names_are_stable() {
         let queue = || "acme-tour".parse().unwrap();
         for (name, expected) in [
             (records(DocumentKind::Operators), "vestibule:operators"),

@@ -1,4 +1,4 @@
-//! Cases that random operations seldom meet: the same answers here and in the memory store.
+//! Cases that random operations rarely reach: the same answers as the memory store.
 
 use serde_json::json;
 use vestibule_core::line::{PACE_WINDOW, Visit};
@@ -9,7 +9,7 @@ use super::server::Server;
 use super::tools::{joining, queue, session, settings};
 
 #[tokio::test]
-async fn a_head_of_lapsed_sessions_is_cleared_in_the_same_batches() {
+async fn expired_head_is_removed_in_the_same_batches() {
     let server = Server::start().await;
     let mut pair = pair(&server, 0, &json!({ "quota": 0 })).await;
     for number in 0..300 {
@@ -23,7 +23,7 @@ async fn a_head_of_lapsed_sessions_is_cleared_in_the_same_batches() {
 }
 
 #[tokio::test]
-async fn the_pace_is_counted_in_the_same_windows() {
+async fn pace_uses_the_same_windows() {
     let server = Server::start().await;
     let fields = json!({ "quota": 0, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 });
     let mut pair = pair(&server, 0, &fields).await;
@@ -42,7 +42,7 @@ async fn the_pace_is_counted_in_the_same_windows() {
 }
 
 #[tokio::test]
-async fn stays_are_counted_in_the_same_windows_as_short_or_long() {
+async fn stays_use_the_same_windows_and_lengths() {
     let server = Server::start().await;
     let fields = json!({
         "quota": 20, "active_ttl": 400, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600,
@@ -64,7 +64,7 @@ async fn stays_are_counted_in_the_same_windows_as_short_or_long() {
     assert!(short > 0 && long > 0, "{short} {long}: both are counted, and kept for a window");
 }
 
-/// Both stores, with a queue in which one session holds a slot of two and one waits; and their tickets.
+/// Both stores with a queue of two slots, one active and one waiting session, and their tickets.
 async fn half_full<'a>(server: &'a Server, fields: &serde_json::Value) -> (Pair<'a>, Ticket, Ticket) {
     let pair = pair(server, 0, fields).await;
     let active = both!(pair, visit(&queue(), joining(1))).unwrap();
@@ -75,7 +75,7 @@ async fn half_full<'a>(server: &'a Server, fields: &serde_json::Value) -> (Pair<
 }
 
 #[tokio::test]
-async fn a_ticket_older_than_the_state_begins_a_recovery_though_its_bearer_is_present() {
+async fn old_ticket_of_a_present_session_starts_recovery() {
     let server = Server::start().await;
     let (mut pair, _, waiting) = half_full(&server, &json!({ "quota": 1 })).await;
     pair.pass_seconds(&[1]);

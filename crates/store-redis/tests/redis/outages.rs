@@ -1,4 +1,4 @@
-//! A server that is away, dead or frozen: every operation ends in time, and works again once the server does.
+//! A dead or frozen server: every operation ends in time, and works again once the server does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use super::server::Server;
 use super::tools::{joining, queue, settings};
 
 const TIMEOUT: Duration = Duration::from_millis(250);
-/// What an operation may take beyond its timeout on a busy machine.
+/// Tolerance beyond the timeout on a busy machine.
 const SLACK: Duration = Duration::from_millis(750);
-/// Longest time until a server that is back is used again.
+/// Maximum time until a restored server is used again.
 const RECOVERY: Duration = Duration::from_secs(10);
 
 async fn store_at(server: &Server) -> RedisStore {
@@ -23,7 +23,7 @@ async fn store_at(server: &Server) -> RedisStore {
     store
 }
 
-/// A store that no busy machine makes fail.
+/// A store with a timeout that a busy machine does not exceed.
 pub(crate) fn patient(server: &Server) -> RedisStore {
     let options = RedisOptions { timeout: Duration::from_secs(10), ..RedisOptions::default() };
     RedisStore::connect(&server.url(), options).unwrap()
@@ -50,7 +50,7 @@ async fn until_it_works(store: &RedisStore) {
 }
 
 #[tokio::test]
-async fn a_server_that_died_is_unavailable_until_it_is_back() {
+async fn dead_server_is_unavailable_until_it_restarts() {
     let mut server = Server::start().await;
     let store = store_at(&server).await;
     server.kill();
@@ -63,7 +63,7 @@ async fn a_server_that_died_is_unavailable_until_it_is_back() {
 }
 
 #[tokio::test]
-async fn a_frozen_server_is_unavailable_until_it_thaws() {
+async fn frozen_server_is_unavailable_until_it_thaws() {
     let server = Server::start().await;
     let store = store_at(&server).await;
     for freeze in [Duration::from_millis(100), Duration::from_secs(4)] {
@@ -80,7 +80,7 @@ async fn a_frozen_server_is_unavailable_until_it_thaws() {
 }
 
 #[tokio::test]
-async fn most_operations_fail_at_once_while_nothing_succeeds() {
+async fn most_operations_fail_fast_during_an_outage() {
     let server = Server::start().await;
     let store = Arc::new(store_at(&server).await);
     server.signal("-STOP");
@@ -104,7 +104,7 @@ async fn most_operations_fail_at_once_while_nothing_succeeds() {
 }
 
 #[tokio::test]
-async fn a_store_starts_without_a_server_and_finds_it_later() {
+async fn store_starts_without_a_server_and_connects_later() {
     let mut server = Server::start().await;
     server.kill();
     let store = RedisStore::connect(&server.url(), RedisOptions::default()).unwrap();
@@ -121,7 +121,7 @@ async fn the_first_operation_waits_for_the_connection() {
 }
 
 #[tokio::test]
-async fn operations_at_once_share_one_connection() {
+async fn concurrent_operations_share_one_connection() {
     let server = Server::start().await;
     let store = Arc::new(patient(&server));
     write(&store).await.unwrap();

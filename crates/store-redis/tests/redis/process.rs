@@ -1,4 +1,4 @@
-//! A process of its own that holds a store: it can be frozen, and have an environment of its own.
+//! A separate process that holds a store: it can be frozen, and has its own environment.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -9,10 +9,10 @@ use vestibule_store_redis::{RedisOptions, RedisStore};
 use super::thaw::PATIENCE;
 use super::tools::{joining, queue};
 
-/// Names the address to the process.
+/// The variable with the address for the process.
 const ADDRESS: &str = "VESTIBULE_TEST_STORE";
 
-/// Not a test: what the process does. A number in is a visit, its outcome comes out.
+/// Not a test: the main loop of the process. It reads a number per visit and writes the outcome.
 #[test]
 #[ignore = "runs as the process of other tests"]
 fn holds_a_store() {
@@ -60,7 +60,7 @@ impl Process {
         assert!(Command::new("kill").args([signal, &self.child.id().to_string()]).status().unwrap().success());
     }
 
-    /// What comes of a visit.
+    /// The outcome of a visit.
     pub(crate) fn visit(&mut self, number: u32) -> String {
         writeln!(self.asked, "{number}").unwrap();
         let mut line = String::new();

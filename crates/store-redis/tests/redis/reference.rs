@@ -1,4 +1,4 @@
-//! Random operations give the same answers here and in the memory store, which is the rules themselves.
+//! Random operations give the same answers as in the memory store, which is the reference.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -31,14 +31,14 @@ pub(crate) struct Pair<'a> {
     pub(crate) redis: RedisStore,
     pub(crate) tickets: Tickets,
     held: Vec<Ticket>,
-    /// What both stores held some time ago.
+    /// An earlier state of both stores.
     kept: Option<MemorySnapshot>,
     /// The last count of active sessions.
     census: Option<Census>,
     rng: SmallRng,
 }
 
-/// Does the same in both stores; the answers must be the same.
+/// Applies an operation to both stores; the answers must be equal.
 macro_rules! both {
     ($pair:expr, $($operation:tt)*) => {{
         let memory = $pair.memory.$($operation)*.await;
@@ -185,7 +185,7 @@ impl Pair<'_> {
         }
     }
 
-    /// An operator removes the queue; a gate would write it back, and an operator writes it anew.
+    /// An operator removes the queue; a gate tries to restore it, and an operator creates it again.
     async fn remove(&mut self) {
         both!(self, remove_queue(&queue())).ok();
         if self.rng.random_bool(0.2) {
@@ -196,7 +196,7 @@ impl Pair<'_> {
         both!(self, put_settings(&settings, PutMode::Always)).ok();
     }
 
-    /// Something is lost, or the clock is set.
+    /// Data is lost, or the clock is set.
     async fn fail(&mut self) {
         match self.rng.random_range(0..5) {
             0 | 1 => self.lose().await,
@@ -209,7 +209,7 @@ impl Pair<'_> {
         }
     }
 
-    /// The store loses all, and gates restore what they hold.
+    /// The store loses everything, and gates restore their settings.
     async fn lose(&mut self) {
         self.server.command("FLUSHALL");
         self.memory.restore(MemorySnapshot::default());
@@ -233,7 +233,7 @@ impl Pair<'_> {
         }
     }
 
-    /// The state goes back to what it was: a failover, or a server that starts from an old file.
+    /// The state goes back in time: a failover, or a server started from an old file.
     fn roll_back(&mut self) {
         let Some(kept) = self.kept.clone() else { return };
         self.memory.restore(kept);
@@ -249,7 +249,7 @@ impl Pair<'_> {
         self.clock.advance(seconds * vestibule_core::MICROS_PER_SECOND);
     }
 
-    /// More join at once than one operation reaps or lets in, and may lapse together.
+    /// More sessions join than one operation removes or admits, and may expire together.
     async fn crowd(&mut self) {
         let size = self.rng.random_range(40..=180);
         for number in 0..size {
@@ -343,7 +343,7 @@ async fn run(server: &Server, seed: u64) {
 }
 
 #[tokio::test]
-async fn random_operations_give_the_answers_of_the_rules() {
+async fn random_operations_match_the_reference_rules() {
     let server = Server::start().await;
     let seeds = match std::env::var("VESTIBULE_TEST_SEED") {
         Ok(seed) => vec![seed.parse().unwrap()],

@@ -1,4 +1,4 @@
-//! What the store promises beyond the rules: one command a visit, exact names, nothing lost on the way.
+//! Guarantees of the store beyond the rules: one command per visit, exact key names, no lost data.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::server::Server;
 use super::tools::{Clocked, START, Tickets, joining, queue, session, settings};
 
 #[tokio::test]
-async fn the_first_finds_a_place_and_the_others_wait_in_order() {
+async fn first_visitor_is_admitted_and_others_wait_in_order() {
     let room = Clocked::with(&json!({ "quota": 1 })).await;
     let first = room.visit(joining(1)).await.place.unwrap();
     assert_eq!((first.admitted_at, first.position), (Some(START), 0));
@@ -26,7 +26,7 @@ async fn the_first_finds_a_place_and_the_others_wait_in_order() {
 }
 
 #[tokio::test]
-async fn a_ticket_brings_its_bearer_back_to_the_old_place() {
+async fn ticket_restores_the_original_position() {
     let (room, tickets) = (Clocked::with(&json!({ "quota": 0 })).await, Tickets::new());
     let first = tickets.of(&room.visit(joining(1)).await);
     room.visit(joining(2)).await;
@@ -39,7 +39,7 @@ async fn a_ticket_brings_its_bearer_back_to_the_old_place() {
 }
 
 #[tokio::test]
-async fn a_lost_queue_is_restored_and_its_tickets_are_taken_back_first() {
+async fn lost_queue_is_restored_and_returners_come_first() {
     let (room, tickets) = (Clocked::with(&json!({ "quota": 0, "epoch": 9 })).await, Tickets::new());
     let held = tickets.of(&room.visit(joining(1)).await);
     room.server.command("FLUSHALL");
@@ -60,7 +60,7 @@ async fn a_lost_queue_is_restored_and_its_tickets_are_taken_back_first() {
 }
 
 #[tokio::test]
-async fn a_state_that_was_lost_alone_counts_as_lost() {
+async fn lost_state_key_counts_as_a_lost_state() {
     let room = Clocked::with(&json!({ "quota": 5 })).await;
     room.server.command("DEL vestibule:{acme-tour}:state");
     let stats = room.store.stats(&queue()).await.unwrap();
@@ -72,7 +72,7 @@ async fn a_state_that_was_lost_alone_counts_as_lost() {
 }
 
 #[tokio::test]
-async fn a_key_that_was_lost_alone_begins_a_recovery() {
+async fn single_lost_key_starts_recovery() {
     for key in ["line", "active", "pool"] {
         let (room, tickets) = (Clocked::with(&json!({ "quota": 1 })).await, Tickets::new());
         let come = async |number| {
@@ -93,7 +93,7 @@ async fn a_key_that_was_lost_alone_begins_a_recovery() {
 
 /// A gate that still holds the settings restores a queue that the store does not know.
 #[tokio::test]
-async fn a_removed_queue_stays_removed_under_visits() {
+async fn removed_queue_stays_removed_under_visits() {
     let room = Clocked::with(&json!({})).await;
     for round in 0..60 {
         room.store.put_settings(&settings(&json!({})), PutMode::Always).await.unwrap();
@@ -118,7 +118,7 @@ async fn a_removed_queue_stays_removed_under_visits() {
 }
 
 #[tokio::test]
-async fn a_field_of_a_newer_version_is_ignored_and_kept() {
+async fn field_of_a_newer_version_is_ignored_and_kept() {
     let room = Clocked::with(&json!({ "quota": 1 })).await;
     let add = "redis.call('HSET',KEYS[1],'rules',cmsgpack.pack(r));return 1";
     let with = format!("EVAL \"local r=cmsgpack.unpack(redis.call('HGET',KEYS[1],'rules'));r.opens_at=17;{add}\" 1");
@@ -132,7 +132,7 @@ async fn a_field_of_a_newer_version_is_ignored_and_kept() {
 }
 
 #[tokio::test]
-async fn settings_come_back_with_the_epoch_and_revision_in_force() {
+async fn settings_return_the_current_epoch_and_revision() {
     let room = Clocked::with(&json!({ "quota": 3, "name": "Été à Nîmes", "revision": 4 })).await;
     let epoch = room.store.reset(&queue()).await.unwrap();
     let found = room.store.settings(&queue()).await.unwrap().unwrap();
@@ -147,7 +147,7 @@ async fn settings_come_back_with_the_epoch_and_revision_in_force() {
 }
 
 #[tokio::test]
-async fn the_index_passes_over_what_is_no_queue() {
+async fn queue_index_skips_invalid_entries() {
     let room = Clocked::with(&json!({})).await;
     room.server.command("HSET vestibule:queues NoQueue 1 other 7");
     let all = room.store.queues().await.unwrap();
@@ -155,7 +155,7 @@ async fn the_index_passes_over_what_is_no_queue() {
 }
 
 #[tokio::test]
-async fn tenants_come_back_by_id() {
+async fn tenants_are_listed_by_id() {
     let room = Clocked::start().await;
     let tenant = |id: &str| Tenant {
         id: id.parse().unwrap(),
@@ -186,7 +186,7 @@ async fn one_visit_is_one_command() {
 }
 
 #[tokio::test]
-async fn the_last_purge_costs_one_command_to_note_and_one_to_read() {
+async fn last_purge_takes_one_command_per_read_and_write() {
     let server = Server::start().await;
     let options = RedisOptions { timeout: Duration::from_secs(5), ..RedisOptions::default() };
     let store = RedisStore::connect(&server.url(), options).unwrap();
@@ -204,7 +204,7 @@ async fn the_last_purge_costs_one_command_to_note_and_one_to_read() {
 }
 
 #[tokio::test]
-async fn a_poll_that_changes_nothing_writes_nothing() {
+async fn poll_without_changes_writes_nothing() {
     let (room, tickets) = (Clocked::with(&json!({ "quota": 0 })).await, Tickets::new());
     let first = room.visit(joining(2)).await;
     room.pass_seconds(20);
@@ -220,7 +220,7 @@ async fn a_poll_that_changes_nothing_writes_nothing() {
 }
 
 #[tokio::test]
-async fn a_server_without_the_library_is_given_it() {
+async fn missing_library_is_loaded() {
     let room = Clocked::with(&json!({})).await;
     room.visit(joining(1)).await;
     room.server.command("FUNCTION FLUSH");
@@ -231,7 +231,7 @@ async fn a_server_without_the_library_is_given_it() {
 }
 
 #[tokio::test]
-async fn a_queue_keeps_its_sessions_as_14_bytes_under_its_own_names() {
+async fn queue_stores_sessions_as_14_bytes_under_its_keys() {
     let room = Clocked::with(&json!({ "quota": 0 })).await;
     room.visit(joining(0x6162_6364)).await;
     let tail = "\u{7}".repeat(10);
@@ -244,7 +244,7 @@ async fn a_queue_keeps_its_sessions_as_14_bytes_under_its_own_names() {
 }
 
 #[tokio::test]
-async fn a_key_of_another_kind_is_corrupt_and_no_panic() {
+async fn key_of_another_type_is_reported_as_corrupt() {
     let room = Clocked::with(&json!({})).await;
     room.server.command("SET vestibule:{acme-tour}:line nonsense");
     assert!(matches!(room.store.visit(&queue(), joining(1)).await, Err(StoreError::Corrupt(_))));

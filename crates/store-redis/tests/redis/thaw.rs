@@ -1,5 +1,5 @@
-//! A process that was frozen finds its connection dead: closed, reset, or dead without a word. That costs one connection
-//! within the operation, and no error.
+//! A frozen process finds its connection dead: closed, reset, or silent. This costs one new
+//! connection within the operation, and no error.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -57,7 +57,7 @@ pub(crate) async fn until(what: &str, mut ready: impl FnMut() -> bool) {
 }
 
 #[tokio::test]
-async fn a_store_connects_at_once_and_not_on_the_first_operation() {
+async fn store_connects_before_the_first_operation() {
     let server = Server::start().await;
     let wire = Wire::to(server.port()).await;
     let _store = store_over(&wire, PATIENCE);
@@ -65,7 +65,7 @@ async fn a_store_connects_at_once_and_not_on_the_first_operation() {
 }
 
 #[tokio::test]
-async fn a_connection_that_was_closed_or_reset_meanwhile_costs_another_and_no_error() {
+async fn closed_connection_is_replaced_without_an_error() {
     let room = Wired::start().await;
     for (number, cut) in [Wire::reset, Wire::close, Wire::reset].into_iter().enumerate() {
         cut(&room.wire);
@@ -76,7 +76,7 @@ async fn a_connection_that_was_closed_or_reset_meanwhile_costs_another_and_no_er
 }
 
 #[tokio::test]
-async fn a_connection_that_went_silent_meanwhile_costs_another_and_no_error() {
+async fn silent_connection_is_replaced_without_an_error() {
     let room = Wired::start().await;
     room.store.visit(&queue(), joining(1)).await.unwrap();
     room.wire.silence();
@@ -91,7 +91,7 @@ async fn a_connection_that_went_silent_meanwhile_costs_another_and_no_error() {
 }
 
 #[tokio::test]
-async fn what_must_not_be_sent_twice_survives_a_dead_connection_as_well() {
+async fn non_idempotent_command_survives_a_dead_connection() {
     let room = Wired::start().await;
     for number in 0..10 {
         room.store.visit(&queue(), joining(number)).await.unwrap();
@@ -104,7 +104,7 @@ async fn what_must_not_be_sent_twice_survives_a_dead_connection_as_well() {
 }
 
 #[tokio::test]
-async fn operations_at_once_share_one_new_connection() {
+async fn concurrent_operations_share_one_new_connection() {
     let room = Wired::start().await;
     room.wire.silence();
     let visits: Vec<_> = (0..500)
@@ -120,7 +120,7 @@ async fn operations_at_once_share_one_new_connection() {
 }
 
 #[tokio::test]
-async fn a_connection_that_goes_silent_amid_many_operations_fails_none() {
+async fn connection_lost_under_load_fails_no_operation() {
     const VISITORS: u32 = 100;
     const VISITS: u32 = 20;
     let room = Wired::start().await;
@@ -145,7 +145,7 @@ async fn a_connection_that_goes_silent_amid_many_operations_fails_none() {
 }
 
 #[tokio::test]
-async fn what_was_under_way_and_must_not_be_sent_twice_is_not() {
+async fn non_idempotent_command_in_flight_is_not_retried() {
     let room = Wired::start().await;
     room.store.visit(&queue(), joining(1)).await.unwrap();
     // Writes are held back, so that the release is under way for as long as it takes.
@@ -163,7 +163,7 @@ async fn what_was_under_way_and_must_not_be_sent_twice_is_not() {
 }
 
 #[tokio::test]
-async fn a_slow_answer_is_heard_and_its_connection_is_not_left_open() {
+async fn slow_reply_is_received_and_its_connection_closed() {
     let room = Wired::start().await;
     room.server.signal("-STOP");
     let (store, number) = (room.store.clone(), 1);
@@ -177,7 +177,7 @@ async fn a_slow_answer_is_heard_and_its_connection_is_not_left_open() {
 }
 
 #[tokio::test]
-async fn where_nothing_answers_at_all_operations_fail_in_time_and_few_connections_are_tried() {
+async fn unreachable_server_fails_in_time_with_few_connections() {
     const TIMEOUT: Duration = Duration::from_millis(250);
     let server = Server::start().await;
     let wire = Wire::to(server.port()).await;
@@ -207,7 +207,7 @@ async fn where_nothing_answers_at_all_operations_fail_in_time_and_few_connection
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_frozen_process_is_served_after_its_thaw_whatever_became_of_its_connection() {
+async fn thawed_process_is_served_on_any_connection_state() {
     let room = Wired::start().await;
     let wire = Wire::to(room.server.port()).await;
     let mut process = Process::start(&format!("redis://127.0.0.1:{}", wire.port()), &[]);

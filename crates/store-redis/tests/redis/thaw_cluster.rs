@@ -84,7 +84,7 @@ async fn write_all(store: &RedisStore, queues: &[QueueId]) {
 }
 
 #[tokio::test]
-async fn a_node_whose_connection_went_silent_meanwhile_costs_new_ones_and_no_error() {
+async fn silent_node_connection_is_replaced_without_an_error() {
     let cluster = Cluster::start().await;
     let (store, queues) = (cluster.store(PATIENCE), cluster.queues());
     write_all(&store, &queues).await;
@@ -105,7 +105,7 @@ async fn a_node_whose_connection_went_silent_meanwhile_costs_new_ones_and_no_err
 }
 
 #[tokio::test]
-async fn a_node_that_answers_nobody_stops_only_its_own_queues() {
+async fn unresponsive_node_affects_only_its_own_queues() {
     const TIMEOUT: Duration = Duration::from_millis(1500);
     let cluster = Cluster::start().await;
     let (store, queues) = (cluster.store(PATIENCE), cluster.queues());

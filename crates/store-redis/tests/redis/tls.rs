@@ -1,4 +1,4 @@
-//! Redis behind TLS, with a password alone and with an authority that only this test knows.
+//! Redis with TLS, a password without user name, and a private certificate authority.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ fn store_at(url: &str) -> RedisStore {
 }
 
 #[tokio::test]
-async fn a_token_without_a_name_is_enough_and_the_authority_is_the_one_that_a_variable_names() {
+async fn token_without_user_and_authority_from_variable_work() {
     let guarded = Guarded::start(&[]).await;
     guarded.guard(&guarded.server.url()).await;
     let url = format!("rediss://:{TOKEN_IN_URL}@127.0.0.1:{}", guarded.port);
@@ -86,7 +86,7 @@ async fn a_token_without_a_name_is_enough_and_the_authority_is_the_one_that_a_va
 }
 
 #[tokio::test]
-async fn an_authority_that_nobody_named_is_not_trusted() {
+async fn unnamed_authority_is_not_trusted() {
     let guarded = Guarded::start(&[]).await;
     guarded.guard(&guarded.server.url()).await;
     let url = format!("rediss://:{TOKEN_IN_URL}@127.0.0.1:{}", guarded.port);
@@ -99,7 +99,7 @@ async fn an_authority_that_nobody_named_is_not_trusted() {
 }
 
 #[tokio::test]
-async fn a_cluster_takes_a_token_without_a_name_as_well() {
+async fn cluster_accepts_a_token_without_user() {
     let bus = free_port().to_string();
     let cluster = [["--cluster-enabled", "yes"], ["--cluster-port", &bus], ["--cluster-announce-ip", "127.0.0.1"]];
     let guarded = Guarded::start(&[&cluster.concat()[..], &["--tls-cluster", "yes"]].concat()).await;

@@ -1,4 +1,4 @@
-//! Visits to one queue that come at once.
+//! Concurrent visits to one queue.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ const VISITS: u32 = 500;
 const TOGETHER: u64 = 64;
 
 #[tokio::test]
-async fn visits_that_come_at_once_share_scripts_and_stand_in_the_order_in_which_they_came() {
+async fn concurrent_visits_are_batched_in_order_of_arrival() {
     let server = Server::start().await;
     let store = patient(&server);
     write(&store).await.unwrap();
@@ -30,7 +30,7 @@ async fn visits_that_come_at_once_share_scripts_and_stand_in_the_order_in_which_
 }
 
 #[tokio::test]
-async fn whoever_goes_away_in_between_takes_nobody_along() {
+async fn canceled_visit_does_not_cancel_its_batch() {
     let server = Server::start().await;
     let store = Arc::new(patient(&server));
     write(&store).await.unwrap();

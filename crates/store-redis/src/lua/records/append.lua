@@ -1,10 +1,10 @@
--- Adds an entry to the end of a stream and drops the oldest.
+-- Appends an entry to a log and drops the oldest.
 --
--- KEYS[1]    the stream
+-- KEYS[1]    the log
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the text
--- ARGV[3]    how many entries it keeps; a few more may stay for a while
--- ARGV[4]    seconds after its last entry when the stream is dropped, or ''
+-- ARGV[3]    maximum number of entries; a few more may remain for a while
+-- ARGV[4]    seconds after its last entry until the log is dropped, or ''
 -- Returns    the id of the entry
 -- Cost       O(1)
 local now_ms = math.floor(clock / 1000)

@@ -1,8 +1,8 @@
--- Adds one to the number that a note holds; the note expires when it would have.
+-- Increments a counter; its expiry does not change.
 --
--- KEYS[1]    the note
+-- KEYS[1]    the ephemeral key
 -- ARGV[1]    now in us, or ''
--- ARGV[2]    seconds that it lasts from the first count on
+-- ARGV[2]    its TTL in seconds, from the first increment
 -- Returns    the number
 -- Cost       O(1)
 local text, expires_at = held()

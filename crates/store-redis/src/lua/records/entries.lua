@@ -1,10 +1,10 @@
--- Entries of a stream, the newest first.
+-- Returns entries of a log, newest first.
 --
--- KEYS[1]    the stream
+-- KEYS[1]    the log
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    the id before which to begin, or ''
 -- ARGV[3]    how many
--- ARGV[4]    seconds after its last entry when the stream is dropped, or ''
+-- ARGV[4]    seconds after its last entry until the log is dropped, or ''
 -- Returns    id, text, id, text, ..
 -- Cost       O(log n + entries)
 local found = {}

@@ -1,14 +1,14 @@
--- Writes or removes a record over a revision.
+-- Writes or removes a document over a revision.
 --
--- KEYS[1]    the records of one kind: id -> revision, a space, the text
+-- KEYS[1]    the documents of one kind: id -> revision, a space, the text
 -- ARGV[1]    now in us, or ''
--- ARGV[2]    id of the record
+-- ARGV[2]    id of the document
 -- ARGV[3]    the revision that it must have, 0 for none
 -- ARGV[4]    '1' followed by the text, or '' to remove the record
--- ARGV[5]    most records of one kind
--- ARGV[6]    text that another record must contain, or ''
+-- ARGV[5]    maximum number of documents of one kind
+-- ARGV[6]    text that another document must contain, or ''
 -- Returns    { STORED, revision }, { CONFLICT, revision }, { FULL, 0 } or { NO_OTHER, 0 }
--- Cost       O(1); O(records) where another record is needed
+-- Cost       O(1); O(documents) if another document is required
 local revision = tonumber(string.match(call('HGET', KEYS[1], ARGV[2]) or '0', '^%d+'))
 if revision ~= tonumber(ARGV[3]) then return { CONFLICT, revision } end
 if ARGV[6] ~= '' then

@@ -1,6 +1,6 @@
--- What a note says.
+-- Reads an ephemeral key.
 --
--- KEYS[1]    the note
+-- KEYS[1]    the ephemeral key
 -- ARGV[1]    now in us, or ''
 -- Returns    its text, or nothing
 -- Cost       O(1)

@@ -1,13 +1,14 @@
--- What the operations on documents, logs and ephemeral keys share.
--- KEYS[1] is the one key of the operation; ARGV[1] is the instant, as in every operation.
+-- Shared by the operations on documents, logs and ephemeral keys. KEYS[1] is the only key of the
+-- operation; ARGV[1] is the time, as in every operation.
 local KEY
 local function begin_record(keys, args)
   begin_clock(args)
   KEY = keys[1]
 end
 
--- The text of the ephemeral key and when it expires; nothing if there is none. It is stored as that instant in microseconds, a
--- space and the text: the server drops it then too, the instant is for a clock that a test sets. O(1).
+-- The text and expiry of the ephemeral key; nothing if it does not exist. The value is the expiry
+-- in microseconds, a space and the text. The server also expires the key; the stored expiry is for
+-- a clock set by a test. O(1).
 local function held()
   local stored = call('GET', KEY)
   if not stored then return nil end
@@ -20,8 +21,9 @@ local function hold(text, expires_at)
   call('SET', KEY, string.format('%d ', expires_at) .. text, 'PX', string.format('%d', left_ms))
 end
 
--- The milliseconds and the number of a stream's last entry; nothing where there is none, or where it is so old that the
--- stream counts as dropped. The server drops it then too; this is for a clock that a test sets. O(1).
+-- The milliseconds and sequence number of a log's last entry; nothing if there is none, or if it is
+-- so old that the log counts as dropped. The server also expires the key; this check is for a clock
+-- set by a test. O(1).
 local function last_entry(lasts)
   local last = call('XREVRANGE', KEY, '+', '-', 'COUNT', 1)[1]
   if not last then return nil end

@@ -1,8 +1,8 @@
--- Writes a note.
+-- Sets an ephemeral key.
 --
--- KEYS[1]    the note
+-- KEYS[1]    the ephemeral key
 -- ARGV[1]    now in us, or ''
--- ARGV[2]    seconds that it lasts
+-- ARGV[2]    its TTL in seconds
 -- ARGV[3]    its text
 -- Returns    1
 -- Cost       O(1)

@@ -1,8 +1,8 @@
--- Removes a note.
+-- Removes an ephemeral key and returns its value.
 --
--- KEYS[1]    the note
+-- KEYS[1]    the ephemeral key
 -- ARGV[1]    now in us, or ''
--- Returns    what it said, or nothing
+-- Returns    its text, or nothing
 -- Cost       O(1)
 local text = held()
 call('DEL', KEYS[1])

@@ -1,6 +1,6 @@
--- Takes one back from the number that a note holds, if there is one; the note expires when it would have.
+-- Decrements a counter if it exists; its expiry does not change.
 --
--- KEYS[1]    the note
+-- KEYS[1]    the ephemeral key
 -- ARGV[1]    now in us, or ''
 -- Returns    1 if there was one, else 0
 -- Cost       O(1)

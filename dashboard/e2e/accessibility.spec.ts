@@ -40,13 +40,13 @@ for (const [scheme, width] of [['light', 1280], ['dark', 1280], ['light', 390]] 
 test('dialogs and menus can be used by everybody, and by keyboard alone', async ({ page, office }) => {
   await furnish(office)
   await signIn(page, office, undefined, '/queues/acme-tour')
-  await page.getByLabel('Quota').fill('500')
+  await page.getByRole('textbox', { name: 'Quota' }).fill('500')
   await page.keyboard.press('Enter')
   await check(page, 'a control')
   await page.keyboard.press('Escape')
   await expect(page.getByRole('dialog')).toBeHidden()
   // Back where it was.
-  await expect(page.getByLabel('Quota')).toBeFocused()
+  await expect(page.getByRole('textbox', { name: 'Quota' })).toBeFocused()
 
   await page.getByRole('button', { name: 'More' }).press('Enter')
   await check(page, 'the menu')

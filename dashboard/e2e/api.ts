@@ -29,7 +29,7 @@ export class Api {
     })
     const text = await answer.text()
     if (answer.status === 428 && !headers['x-vestibule-confirm']) {
-      const { confirmation } = JSON.parse(text) as Schemas['ErrorBody']
+      const { confirmation } = JSON.parse(text) as Schemas['ProblemDetails']
       return this.call(method, path, body, { ...headers, 'x-vestibule-confirm': confirmation?.token ?? '' })
     }
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)

@@ -8,7 +8,7 @@ test('the log says who changed what, is searched, and leads to older entries', a
   await office.api.operator(OTTO, 'operator')
   const { revision } = await office.api.settings('acme-tour')
   await office.api.call('PATCH', '/queues/acme-tour', { hosts: ['acme-tour.localhost', 'new.localhost'], handover: { kind: 'redirect', origin: 'http://new.localhost' } }, { 'if-match': `"${revision}"` })
-  for (let quota = 100; quota < 160; quota += 1) await office.api.call('PATCH', '/queues/acme-tour/levers', { quota })
+  for (let quota = 100; quota < 160; quota += 1) await office.api.call('PATCH', '/queues/acme-tour/controls', { quota })
   await signIn(page, office, ADA, '/audit')
   const entries = page.getByRole('main').locator('ol > li')
 

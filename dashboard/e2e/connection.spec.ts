@@ -23,9 +23,9 @@ test('a store that is away is told apart from a server that is', async ({ page, 
   await expect(page.getByRole('heading', { name: 'Controls' })).toBeVisible()
   await office.stopRedis()
   await expect(page.getByRole('alert').filter({ hasText: 'The store is unavailable' })).toBeVisible({ timeout: 20_000 })
-  await expect(page.getByText('Not up to date')).toBeVisible()
+  await expect(page.getByText('Not up to date. Last update')).toBeVisible()
   await expect(page.getByRole('button', { name: 'Paused' })).toBeDisabled()
-  await expect(page.getByLabel('Quota')).toBeDisabled()
+  await expect(page.getByRole('textbox', { name: 'Quota' })).toBeDisabled()
 })
 
 test('numbers that are followed are not taken for new ones while the store is away', async ({ page, office }) => {

@@ -41,7 +41,7 @@ test('five hundred queues are at hand, and do not move under the pointer', async
   const first = page.getByRole('row').nth(1)
   await first.hover()
   const name = await first.getByRole('link').textContent()
-  await office.api.call('PATCH', '/queues/ember-show-499/levers', { quota: 0, mode: 'paused' })
+  await office.api.call('PATCH', '/queues/ember-show-499/controls', { quota: 0, mode: 'paused' })
   await page.waitForTimeout(3_000)
   await expect(first.getByRole('link')).toHaveText(name!)
 })

@@ -47,7 +47,7 @@ test('an operator is created, given more, and removed', async ({ page, office, b
   })
   await test.step('role and tenants are changed', async () => {
     await act(page, 'zoe', 'Edit')
-    await dialog(page).getByRole('radio', { name: 'Operator' }).check()
+    await dialog(page).getByRole('radio', { name: /^Operator/ }).check()
     await dialog(page).getByRole('checkbox', { name: 'Coral Sound' }).check()
     await dialog(page).getByRole('button', { name: 'Save' }).click()
     await expect(row(page, 'zoe')).toContainText('Acme Live, Coral Sound')

@@ -128,9 +128,9 @@ test('two operators who save at once: the second sees what the first changed, an
 test('what another operator sets shows up without a reload', async ({ page, office }) => {
   await prepare(office)
   await signIn(page, office, OTTO, '/queues/acme-tour')
-  await expect(page.getByLabel('Quota')).toHaveValue('10')
-  await office.api.call('PATCH', '/queues/acme-tour/levers', { quota: 77, mode: 'paused' })
-  await expect(page.getByLabel('Quota')).toHaveValue('77')
+  await expect(page.getByRole('textbox', { name: 'Quota' })).toHaveValue('10')
+  await office.api.call('PATCH', '/queues/acme-tour/controls', { quota: 77, mode: 'paused' })
+  await expect(page.getByRole('textbox', { name: 'Quota' })).toHaveValue('77')
   await expect(page.getByRole('button', { name: 'Paused' })).toHaveAttribute('aria-pressed', 'true')
 })
 

@@ -20,7 +20,7 @@ test('no page breaks the policy, asks anybody else, or fails', async ({ page, of
     await settled(page)
   }
   await page.goto(`${office.url}/queues/acme-tour`)
-  await page.getByLabel('Quota').fill('25')
+  await page.getByRole('textbox', { name: 'Quota' }).fill('25')
   await page.keyboard.press('Enter')
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'More' }).click()

@@ -10,13 +10,13 @@ test('who comes back from an identity provider with nothing is told why, and sig
 })
 
 test('a provider has its button, which leads there', async ({ page, office }) => {
-  await page.route('**/api/v1/sign-in/ways', (route) =>
-    route.fulfill({ json: { password: true, provider: { name: 'Acme', start: '/api/v1/sign-in/provider' } } }),
+  await page.route('**/api/v1/sign-in/methods', (route) =>
+    route.fulfill({ json: { password: true, oidc: { name: 'Acme', start: '/api/v1/sign-in/oidc' } } }),
   )
   await page.goto(office.url)
   await accessible(page, 'a sign-in with a provider')
   await page.getByRole('link', { name: 'Sign in with Acme' }).click()
   // This office has none.
-  await expect(page).toHaveURL(/\/sign-in\?problem=no_provider$/)
+  await expect(page).toHaveURL(/\/sign-in\?problem=oidc_not_configured$/)
   await expect(page.getByRole('alert')).toContainText('no longer configured')
 })

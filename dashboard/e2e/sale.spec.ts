@@ -22,7 +22,7 @@ test('a sale is run from an empty backoffice to the end', async ({ page, office 
     await page.getByLabel('Name', { exact: true }).fill('World tour')
     await page.getByLabel('Hosts').fill('acme-tour.localhost')
     await page.getByLabel('Origin').fill(office.site)
-    await page.getByLabel('Quota').fill('5')
+    await page.getByRole('textbox', { name: 'Quota' }).fill('5')
     await page.getByRole('button', { name: 'Create tenant and queue' }).click()
     await expect(page.getByLabel('ID', { exact: true })).toHaveAttribute('aria-invalid', 'true')
     // The tenant is there by now.
@@ -50,7 +50,7 @@ test('a sale is run from an empty backoffice to the end', async ({ page, office 
   })
 
   await test.step('a raised quota lets in as many as it says', async () => {
-    await page.getByLabel('Quota').fill('10')
+    await page.getByRole('textbox', { name: 'Quota' }).fill('10')
     await page.getByRole('button', { name: 'Set …' }).first().click()
     await expect(dialog(page)).toContainText('Admits 5 visitors now')
     await page.keyboard.press('Enter')

@@ -25,7 +25,7 @@ test('a token is made, works, shows what it did, and works no more once it is re
   })
   await test.step('its secret is shown once, and copied', async () => {
     await dialog(page).getByLabel('Name', { exact: true }).fill('deploy script')
-    await dialog(page).getByRole('radio', { name: 'Operator' }).check()
+    await dialog(page).getByRole('radio', { name: /^Operator/ }).check()
     await dialog(page).getByLabel('Valid for').selectOption('7 days')
     await dialog(page).getByRole('button', { name: 'Create a token' }).click()
     await expect(dialog(page)).toContainText('The token is shown only once.')
@@ -45,7 +45,7 @@ test('a token is made, works, shows what it did, and works no more once it is re
     await expect(page.getByText(secret)).toHaveCount(0)
   })
   await test.step('it works, and the log says what it did', async () => {
-    expect((await ask('PATCH', '/queues/acme-tour/levers', '{"quota":33}')).status).toBe(200)
+    expect((await ask('PATCH', '/queues/acme-tour/controls', '{"quota":33}')).status).toBe(200)
     await page.getByRole('link', { name: 'Activity of deploy script' }).click()
     await expect(page.getByText('otto by an API token changed controls of acme-tour')).toBeVisible()
     await page.goBack()

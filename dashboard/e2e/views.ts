@@ -42,7 +42,7 @@ export async function furnish(office: Office): Promise<void> {
   await crowd(office, 'acme-tour', 60)
   await crowd(office, 'northern-winter', 15)
   await crowd(office, 'northern-presale', 25)
-  await api.call('PATCH', '/queues/acme-tour/levers', { admissions_per_minute: 120 })
+  await api.call('PATCH', '/queues/acme-tour/controls', { admissions_per_minute: 120 })
 }
 
 /** Waits until a page has what it asked for. */

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use vestibule_admin::{AdminParts, NewOperator, ProviderConfig, ProviderTexts, RequireTotp, bootstrap};
 use vestibule_core::Store;
 use vestibule_core::records::RecordStore;
-use vestibule_http::Directory;
+use vestibule_runtime::Directory;
 use vestibule_themes::Publisher;
 
 use crate::{Answer, Visitor};

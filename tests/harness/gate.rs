@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use vestibule_core::settings::{Document, parse_settings_document};
 use vestibule_core::{KeyList, PassSigner, Store, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
-use vestibule_http::{Directory, STORE_TIMEOUT};
+use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_themes::Themes;
 
 use crate::{Balancer, BalancerOptions, Deployment, S3};

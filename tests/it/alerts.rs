@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use vestibule_metrics::CATALOGUE;
+use vestibule_metrics::CATALOG;
 
 const RULES: &str = "deploy/prometheus/alerts/vestibule.rules.yml";
 
@@ -53,7 +53,7 @@ fn metrics_in(query: &str) -> impl Iterator<Item = &str> {
 /// Every name under which a metric is found: a histogram's parts are metrics of their own.
 fn known() -> BTreeSet<String> {
     let parts = ["", "_bucket", "_sum", "_count"];
-    CATALOGUE.iter().flat_map(|metric| parts.map(|part| format!("{}{part}", metric.name))).collect()
+    CATALOG.iter().flat_map(|metric| parts.map(|part| format!("{}{part}", metric.name))).collect()
 }
 
 #[test]

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use vestibule_core::line::SessionLocation;
 use vestibule_core::settings::Settings;
 use vestibule_core::{Micros, PutMode, QueueId, SessionId, Store};
-use vestibule_http::Directory;
+use vestibule_runtime::Directory;
 use vestibule_store_redis::Keys;
 use vestibule_tests::{GateUnderTest, Origin, Redis, Visitor, wait_until};
 

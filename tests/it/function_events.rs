@@ -18,7 +18,8 @@ use tokio::task::JoinHandle;
 use vestibule_core::settings::parse_settings_document;
 use vestibule_core::{KeyList, PassSigner, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
-use vestibule_http::{Directory, Function, Invocation, STORE_TIMEOUT};
+use vestibule_lambda::{Function, Invocation};
+use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_tests::{Answer, GateUnderTest};
 use vestibule_themes::Themes;
 

@@ -8,7 +8,7 @@ mod store_away;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vestibule_http::Directory;
+use vestibule_runtime::Directory;
 use vestibule_tests::{Deployment, Function, Redis};
 
 use crate::scene::{document_of, over};

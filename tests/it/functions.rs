@@ -64,7 +64,7 @@ impl Site {
 
 /// The gate as it is deployed, with the store's ordinary timeout.
 fn deployment(redis: u16) -> vestibule_tests::Deployment {
-    let timeout = vestibule_http::STORE_TIMEOUT.as_millis().to_string();
+    let timeout = vestibule_runtime::STORE_TIMEOUT.as_millis().to_string();
     let gate = GateOptions::default().deployment(&format!("redis://127.0.0.1:{redis}"));
     gate.env("VESTIBULE_STORE_TIMEOUT_MS", &timeout)
 }

@@ -30,10 +30,13 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 fn allowed(package: &str) -> Option<&'static [&'static str]> {
     Some(match package {
         "vestibule-core" => &[],
-        "vestibule-store-redis" | "vestibule-themes" | "vestibule-rehearsal" => &["vestibule-core"],
-        "vestibule-http" => &["vestibule-core", "vestibule-store-redis", "vestibule-themes"],
-        "vestibule-gate" | "vestibule-admin" => &["vestibule-core", "vestibule-http", "vestibule-themes"],
-        "vestibule-metrics" | "vestibule-purge" => &["vestibule-core", "vestibule-http"],
+        "vestibule-store-redis" | "vestibule-themes" | "vestibule-workload" => &["vestibule-core"],
+        "vestibule-runtime" => &["vestibule-core", "vestibule-store-redis", "vestibule-themes"],
+        "vestibule-lambda" => &["vestibule-core", "vestibule-runtime"],
+        "vestibule-gate" | "vestibule-admin" => {
+            &["vestibule-core", "vestibule-runtime", "vestibule-lambda", "vestibule-themes"]
+        }
+        "vestibule-metrics" | "vestibule-purge" => &["vestibule-core", "vestibule-runtime", "vestibule-lambda"],
         _ => return None,
     })
 }

@@ -83,7 +83,7 @@ impl Lapsed {
         Counters::from_values(sum)
     }
 
-    async fn assert_all_lapsed(&self) {
+    async fn assert_all_expired(&self) {
         assert_eq!(self.left().await, 0);
         let counted = self.counted().await;
         assert_eq!(counted.expired_waiting + counted.expired_active, self.sessions, "each is counted once");
@@ -92,7 +92,7 @@ impl Lapsed {
 }
 
 #[tokio::test]
-async fn two_at_once_remove_each_session_once() {
+async fn concurrent_purges_remove_each_session_once() {
     let lapsed = Lapsed::fill(20, 1500, 1500).await;
     let other = RedisStore::connect(
         &lapsed.redis.url(),
@@ -101,7 +101,7 @@ async fn two_at_once_remove_each_session_once() {
     .unwrap();
     let (first, second) =
         tokio::join!(vestibule_purge::run(lapsed.store.as_ref(), PATIENCE), vestibule_purge::run(&other, PATIENCE));
-    lapsed.assert_all_lapsed().await;
+    lapsed.assert_all_expired().await;
     for round in [&first, &second] {
         assert_eq!((round.queues, round.failed, round.unfinished), (20, 0, false));
         assert!(round.expired > 0, "both had a share: {first:?} {second:?}");
@@ -110,7 +110,7 @@ async fn two_at_once_remove_each_session_once() {
 }
 
 #[tokio::test]
-async fn two_at_once_tell_the_whole_between_them() {
+async fn concurrent_purges_report_each_session_once() {
     // While a queue is paused nobody is let in on the way, and all that lapse are told by the purge itself.
     let lapsed = Lapsed::fill(20, 1500, 1500).await;
     for queue in &lapsed.queues {
@@ -127,7 +127,7 @@ async fn two_at_once_tell_the_whole_between_them() {
     let (first, second) =
         tokio::join!(vestibule_purge::run(lapsed.store.as_ref(), PATIENCE), vestibule_purge::run(&other, PATIENCE));
     assert_eq!(first.expired + second.expired, before);
-    lapsed.assert_all_lapsed().await;
+    lapsed.assert_all_expired().await;
 }
 
 #[tokio::test]
@@ -137,14 +137,14 @@ async fn a_broken_queue_does_not_stop_the_others() {
     lapsed.redis.command(&["SET", &broken.ended(), "nonsense"]).await;
     let round = vestibule_purge::run(lapsed.store.as_ref(), PATIENCE).await;
     assert_eq!((round.queues, round.failed, round.unfinished), (5, 1, false));
-    assert!(round.of[&lapsed.queues[2]].failed);
+    assert!(round.by_queue[&lapsed.queues[2]].failed);
     lapsed.redis.command(&["DEL", &broken.ended()]).await;
     vestibule_purge::run(lapsed.store.as_ref(), PATIENCE).await;
-    lapsed.assert_all_lapsed().await;
+    lapsed.assert_all_expired().await;
 }
 
 #[tokio::test]
-async fn a_store_that_is_away_ends_the_round() {
+async fn an_unavailable_store_ends_the_round() {
     let lapsed = Lapsed::fill(40, 1, 1).await;
     let store = RedisStore::connect(&lapsed.redis.url(), RedisOptions::default()).unwrap();
     assert_eq!(vestibule_purge::run(&store, PATIENCE).await.queues, 40);

@@ -83,7 +83,7 @@ fn of<'a>(lines: &'a [Value], name: &str) -> Vec<&'a str> {
 }
 
 #[tokio::test]
-async fn requests_are_not_logged_by_default() {
+async fn request_lines_are_off_by_default() {
     for levels in ["info", "debug", "info,request=off"] {
         let mut served = Served::logging(levels, "json").await;
         served.be_busy().await;
@@ -92,7 +92,7 @@ async fn requests_are_not_logged_by_default() {
 }
 
 #[tokio::test]
-async fn log_line_has_decision_and_duration() {
+async fn request_lines_have_decision_and_duration() {
     let mut served = Served::logging("info,request=info", "json").await;
     let private = served.be_busy().await;
     let lines = served.lines().await;
@@ -103,9 +103,9 @@ async fn log_line_has_decision_and_duration() {
         ("waiting", 200),
         ("waiting", 200),
         ("waiting", 429),
-        ("own", 204),
-        ("own", 204),
-        ("outside", 429),
+        ("endpoint", 204),
+        ("endpoint", 204),
+        ("not_joined", 429),
     ];
     let expected: Vec<_> = expected.map(|(decision, status)| (json!(decision), json!(status))).into();
     assert_eq!(decisions, expected.iter().map(|(decision, status)| (decision, status)).collect::<Vec<_>>());
@@ -116,7 +116,7 @@ async fn log_line_has_decision_and_duration() {
     let refused = lines.iter().find(|line| line["status"] == 404).unwrap();
     assert_eq!(
         (&refused["decision"], &refused["queue"], &refused["store_ms"]),
-        (&json!("refused"), &Value::Null, &Value::Null)
+        (&json!("not_found"), &Value::Null, &Value::Null)
     );
     let names: BTreeSet<_> = of(&lines, "request_id").into_iter().collect();
     assert_eq!(names.len(), lines.len(), "every request has a name of its own");
@@ -127,14 +127,14 @@ async fn log_line_has_decision_and_duration() {
 }
 
 #[tokio::test]
-async fn log_line_has_session_on_request() {
+async fn sessions_are_logged_at_debug_level() {
     let mut served = Served::logging("warn,request=debug", "json").await;
     let session = served.be_busy().await.pop().unwrap();
     assert!(of(&served.lines().await, "session").contains(&session.as_str()));
 }
 
 #[tokio::test]
-async fn text_log_has_one_line_per_request() {
+async fn text_logs_have_one_line_per_request() {
     let mut served = Served::logging("info,request=info", "text").await;
     served.be_busy().await;
     served.program.terminate().await;
@@ -190,14 +190,14 @@ async fn busy_function(levels: &str) -> (Function, Vec<String>) {
 }
 
 #[tokio::test]
-async fn function_log_line_has_the_invocation_id() {
+async fn log_lines_have_the_invocation_id() {
     let (gate, _) = busy_function("info,request=info").await;
     let log = gate.log();
     let lines = request_lines(&log);
-    assert_eq!(of(&lines, "decision"), ["admitted", "waiting", "own", "unavailable"]);
+    assert_eq!(of(&lines, "decision"), ["admitted", "waiting", "endpoint", "unavailable"]);
     assert_eq!(of(&lines, "queue"), ["tour", "tour", "tour"]);
     let all: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let warning = all.iter().find(|line| line["message"].as_str().unwrap_or_default().starts_with("the store failed"));
+    let warning = all.iter().find(|line| line["message"].as_str().unwrap_or_default().starts_with("store call failed"));
     let warning = warning.unwrap_or_else(|| panic!("{log}"));
     assert_eq!(warning["request_id"], lines[3]["request_id"], "what is logged within a request is found by it");
     assert_eq!(lines[3]["request_id"].as_str().unwrap().len(), 36, "the runtime's own name for the call");
@@ -216,7 +216,7 @@ async fn function_logs_contain_no_private_data() {
 }
 
 #[tokio::test]
-async fn too_large_response_is_logged_without_its_query() {
+async fn an_oversized_response_is_logged_without_its_query() {
     let (redis, origin) = (Redis::start().await, Origin::start());
     open_queue(&redis, &origin.url(), &json!({ "quota": 9 })).await;
     let gate = gate(&redis, &[]).await;

@@ -29,13 +29,13 @@ macro_rules! on_each_store {
         mod redis {
             $crate::scene::each!(crate::scene::Keeper::redis().await; $($behaviours)+);
         }
-        $crate::scene::by_either_door!($($behaviours)+);
+        $crate::scene::direct_and_lambda!($($behaviours)+);
     };
 }
 pub(crate) use on_each_store;
 
 /// As [`on_each_store`], for what the store has no part in: without the gate in the test's process over Redis.
-macro_rules! by_either_door {
+macro_rules! direct_and_lambda {
     ($($behaviours:tt)+) => {
         mod memory {
             $crate::scene::each!(crate::scene::Keeper::memory(); $($behaviours)+);
@@ -43,7 +43,7 @@ macro_rules! by_either_door {
         $crate::scene::function!($($behaviours)+);
     };
 }
-pub(crate) use by_either_door;
+pub(crate) use direct_and_lambda;
 
 /// As [`on_each_store`], for what looks at a Redis of its own: without the memory store.
 macro_rules! over_own_redis {

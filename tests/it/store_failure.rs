@@ -193,7 +193,7 @@ impl Failing {
     }
 }
 
-async fn tickets_mode_passes_admitted_and_shows_last_position(failure: Failure) {
+async fn store_failure_tickets_passes_admitted_tickets_only(failure: Failure) {
     let mut failing = Failing::open("tickets").await;
     let sessions = [0, 1, 2].map(|index| failing.waiting[index].clone());
     failing.fail(failure).await;
@@ -238,7 +238,7 @@ async fn open_mode_passes_everyone(failure: Failure) {
     assert_eq!(failing.order_of_admission().await, [0, 1, 2]);
 }
 
-async fn closed_mode_passes_nobody_new(failure: Failure) {
+async fn store_failure_closed_passes_nobody_new(failure: Failure) {
     let mut failing = Failing::open("closed").await;
     failing.fail(failure).await;
     let [mut inside, mut waiting, mut stranger] =
@@ -258,8 +258,8 @@ macro_rules! while_the_store_is {
             use super::Failure::$failure;
 
             #[tokio::test]
-            async fn tickets_mode_passes_admitted_and_shows_last_position() {
-                super::tickets_mode_passes_admitted_and_shows_last_position($failure).await;
+            async fn store_failure_tickets_passes_admitted_tickets_only() {
+                super::store_failure_tickets_passes_admitted_tickets_only($failure).await;
             }
 
             #[tokio::test]
@@ -268,8 +268,8 @@ macro_rules! while_the_store_is {
             }
 
             #[tokio::test]
-            async fn closed_mode_passes_nobody_new() {
-                super::closed_mode_passes_nobody_new($failure).await;
+            async fn store_failure_closed_passes_nobody_new() {
+                super::store_failure_closed_passes_nobody_new($failure).await;
             }
         })+
     };
@@ -282,7 +282,7 @@ while_the_store_is! {
 }
 
 #[tokio::test]
-async fn outage_refuses_tickets_of_older_epochs() {
+async fn old_epoch_tickets_do_not_pass_in_an_outage() {
     let mut failing = Failing::open("tickets").await;
     failing.gate.store().reset(&failing.queue.parse().unwrap()).await.unwrap();
     // The next request tells the gate of the reset.
@@ -293,7 +293,7 @@ async fn outage_refuses_tickets_of_older_epochs() {
 }
 
 #[tokio::test]
-async fn outage_accepts_admitted_tickets_for_active_ttl() {
+async fn admitted_tickets_pass_for_active_ttl_in_an_outage() {
     let failing = Failing::open_with("tickets", json!({ "active_ttl": 2 })).await;
     let mut inside = failing.inside.clone();
     inside.keepalive(&failing.queue).await;
@@ -305,17 +305,17 @@ async fn outage_accepts_admitted_tickets_for_active_ttl() {
 }
 
 #[tokio::test]
-async fn leave_during_an_outage_reports_failure() {
+async fn leave_fails_while_the_store_is_unavailable() {
     let failing = Failing::open("tickets").await;
     failing.fail(Failure::Stopped).await;
     let answer = failing.inside.clone().leave(&failing.queue).await;
     assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
-    assert_eq!(answer.json()["error"]["code"], "store_unavailable");
+    assert_eq!(answer.json()["code"], "store_unavailable");
     assert!(set_cookie(&answer, &format!("vestibule_{}", failing.queue)).is_none(), "the ticket is kept to try again");
 }
 
 #[tokio::test]
-async fn gate_started_during_an_outage_serves_afterwards() {
+async fn a_gate_serves_once_the_store_is_available() {
     let redis = Redis::start().await;
     redis.kill();
     let store = crate::scene::over(&redis, STORE_TIMEOUT);

@@ -2,7 +2,7 @@
 
 mod assets;
 mod changes;
-mod keys;
+mod credentials;
 mod limits;
 mod loading;
 mod outages;

@@ -13,7 +13,7 @@ use vestibule_core::records::{EphemeralKey, EphemeralKind, LogName, RecordStore}
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId};
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::merge_patch::{FieldChange, differences};
 use crate::problem::Problem;
 use crate::secret::hash;
@@ -31,66 +31,66 @@ pub(crate) const CHANGES_MAX: u64 = 10_000;
 /// Seconds within which changes are counted.
 const CHANGES_WITHIN: u64 = 86_400;
 
-/// An entry of the audit log.
+/// An event of the audit log.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub(crate) struct AuditEvent {
-    /// Its id, which grows along the log.
+    /// ID of the event; IDs increase with time.
     #[serde(default)]
     pub(crate) id: String,
-    /// When, in seconds since 1970 by the store's clock.
+    /// Time in seconds since 1970, by the clock of the store.
     #[serde(default)]
     pub(crate) at: u64,
-    /// Name of the operator; `null` for a sign-in that failed under a name that nobody has.
+    /// Name of the operator; `null` for a failed sign-in with an unknown name.
     pub(crate) operator: Option<String>,
-    /// Public half of the API token that was used.
+    /// ID of the API token.
     pub(crate) token: Option<String>,
-    /// Id of the request.
+    /// ID of the request.
     pub(crate) request: String,
-    /// What was done: `queue.update`.
+    /// The action, such as `queue.update`.
     pub(crate) action: String,
-    /// The tenant that it is about.
+    /// The affected tenant.
     #[schema(value_type = Option<String>)]
     pub(crate) tenant: Option<TenantId>,
-    /// The queue that it is about.
+    /// The affected queue.
     #[schema(value_type = Option<String>)]
     pub(crate) queue: Option<QueueId>,
-    /// What else it is about: a session, an operator's name, a token's public half, a theme.
+    /// Another affected object: a session, operator, token or theme.
     pub(crate) subject: Option<String>,
-    /// Revision of the queue's settings afterwards.
+    /// Revision of the queue settings after the change.
     pub(crate) revision: Option<u64>,
-    /// Fields with their values before and after.
+    /// Changed fields with old and new values.
     pub(crate) changes: Vec<FieldChange>,
-    /// Whether it was done.
+    /// Whether the action was completed.
     #[serde(default)]
     pub(crate) outcome: AuditOutcome,
-    /// How it was done.
+    /// How the change was made.
     #[serde(default)]
     pub(crate) via: Via,
 }
 
-/// How something was changed.
+/// How a change was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Via {
-    /// By the API: the dashboard, or a script with a token.
+    /// The API: the dashboard, or a script with a token.
     #[default]
     Api,
-    /// By a command of the program, such as `vestibule apply`.
+    /// A command of the program, such as `vestibule apply`.
     CommandLine,
-    /// By the settings file, at the start or when it was read again.
+    /// The settings file, at startup or reload.
     SettingsFile,
 }
 
-/// Whether what an audit event describes was done.
+/// Whether an action was completed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum AuditOutcome {
-    /// It was done.
+    /// Completed.
     #[default]
     Done,
-    /// A part of it was done, as far as `changes` say; the next part may have been done as well.
+    /// Partly completed, as described by `changes`; the next part may have been completed too.
     Incomplete,
-    /// The store did not respond in time: it may or may not have been done.
+    /// The store did not respond; the action may or may not have been completed.
     Unknown,
 }
 
@@ -99,13 +99,13 @@ pub(crate) struct AuditEventBuilder(AuditEvent, LogName);
 
 impl AuditEventBuilder {
     /// Somebody did this.
-    pub(crate) fn of(caller: &Caller, action: &str) -> Self {
+    pub(crate) fn of(principal: &Principal, action: &str) -> Self {
         let entry = AuditEvent {
-            operator: Some(caller.operator.to_string()),
-            token: caller.token.clone(),
-            ..blank(action, &caller.request.0)
+            operator: Some(principal.operator.to_string()),
+            token: principal.token.clone(),
+            ..blank(action, &principal.request.0)
         };
-        let by_superuser = caller.is_superuser() && !action.starts_with(OF_ACCOUNTS);
+        let by_superuser = principal.is_superuser() && !action.starts_with(OF_ACCOUNTS);
         Self(entry, if by_superuser { LogName::Audit } else { LogName::AccountAudit })
     }
 
@@ -252,10 +252,10 @@ async fn beside(
     let verb = match (before.is_null(), after.is_null()) {
         (true, _) => "create",
         (false, true) => "remove",
-        (false, false) => "change",
+        (false, false) => "update",
     };
     let changes = if after.is_null() { Vec::new() } else { differences(before, after) };
-    if verb == "change" && changes.is_empty() {
+    if verb == "update" && changes.is_empty() {
         return;
     }
     let changes = changes.into_iter().map(cut).collect();

@@ -8,7 +8,7 @@ use futures_util::{StreamExt as _, stream};
 use vestibule_core::records::{ENTRIES_MAX, Entry, EntryId, LogName};
 use vestibule_core::{StoreError, TenantId};
 
-use crate::access::{Caller, Tenants};
+use crate::access::{Principal, Tenants};
 use crate::audit::{AuditEvent, before};
 use crate::state::Admin;
 
@@ -81,7 +81,7 @@ impl Source {
     }
 }
 
-/// The streams that a caller may look into, as one.
+/// The streams that a principal may look into, as one.
 pub(crate) struct AuditReader {
     admin: Admin,
     sources: Vec<Source>,
@@ -94,12 +94,12 @@ impl AuditReader {
     /// Begins with the event before `from`, or with the newest; `tenant` leaves the streams of other tenants out.
     pub(crate) async fn new(
         admin: &Admin,
-        caller: &Caller,
+        principal: &Principal,
         tenant: Option<&TenantId>,
         from: Option<&AuditId>,
     ) -> Result<Self, StoreError> {
-        let tenants = match (&caller.tenants, tenant) {
-            (_, Some(tenant)) => Some(tenant.clone()).filter(|tenant| caller.sees(tenant)).into_iter().collect(),
+        let tenants = match (&principal.tenants, tenant) {
+            (_, Some(tenant)) => Some(tenant.clone()).filter(|tenant| principal.can_view(tenant)).into_iter().collect(),
             (Tenants::These(these), None) => these.clone(),
             (Tenants::All, None) => admin.store.tenants().await?.into_iter().map(|tenant| tenant.id).collect(),
         };
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn id_of_an_event_is_read_as_it_is_written() {
+    fn audit_event_id_round_trips() {
         for text in ["1700000000000-3", "1700000000000-3~", "1700000000000-3@acme"] {
             assert_eq!(text.parse::<AuditId>().unwrap().to_string(), text);
         }

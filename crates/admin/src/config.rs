@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tracing::{info, warn};
 use vestibule_core::StoreError;
-use vestibule_http::{
-    ConfigError, Directory, StoreConfig, TRUSTED_PROXIES_MAX, ThemesConfig, VariableError, number, open_publisher,
+use vestibule_runtime::{
+    ConfigError, Directory, EnvError, StoreConfig, TRUSTED_PROXIES_MAX, ThemesConfig, number, open_publisher,
     open_store_and_records, variable,
 };
 
@@ -48,7 +48,7 @@ pub struct AdminConfig {
 pub enum AdminConfigError {
     /// A variable is missing, or says what it doesn't take.
     #[error(transparent)]
-    Variable(#[from] VariableError),
+    Variable(#[from] EnvError),
     /// A variable names what is none.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -64,9 +64,9 @@ impl AdminConfig {
     /// A variable is missing, or says what it doesn't take. The message names it, and holds no secret.
     pub fn from_env() -> Result<Self, AdminConfigError> {
         let first = variable(BOOTSTRAP).map(|text| text.parse::<NewOperator>());
-        let first = first.transpose().map_err(|error| VariableError::new(BOOTSTRAP, error.to_string()))?;
+        let first = first.transpose().map_err(|error| EnvError::new(BOOTSTRAP, error.to_string()))?;
         let require_totp = variable(REQUIRE_TOTP).map_or(Ok(RequireTotp::default()), |text| text.parse());
-        let require_totp = require_totp.map_err(|error| VariableError::new(REQUIRE_TOTP, error.to_owned()))?;
+        let require_totp = require_totp.map_err(|error| EnvError::new(REQUIRE_TOTP, error.to_owned()))?;
         let proxies = number("VESTIBULE_TRUSTED_PROXIES", 0..=TRUSTED_PROXIES_MAX as u64, TRUSTED_PROXIES)?;
         Ok(Self {
             store: StoreConfig::from_env()?,

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use vestibule_core::Message;
 use vestibule_core::records::{EphemeralKey, EphemeralKind};
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::message::MessageView;
 use crate::problem::Problem;
 use crate::secret::{hash, new_secret};
@@ -35,12 +35,12 @@ pub(crate) struct Confirmation {
 /// identifies the action with its parameters and the revision it applies to.
 pub(crate) async fn confirmed(
     admin: &Admin,
-    caller: &Caller,
+    principal: &Principal,
     headers: &HeaderMap,
     subject: &str,
     consequence: impl FnOnce() -> Message,
 ) -> Result<(), Problem> {
-    let wanted = format!("{} {} {subject}", caller.operator, caller.token.as_deref().unwrap_or("-"));
+    let wanted = format!("{} {} {subject}", principal.operator, principal.token.as_deref().unwrap_or("-"));
     let given = headers.get(CONFIRM_HEADER).and_then(|value| value.to_str().ok()).filter(|token| !token.is_empty());
     if let Some(token) = given
         && admin.records.take_ephemeral(&note(token)).await?.as_deref() == Some(wanted.as_str())

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use serde_json::Value;
 use vestibule_core::settings::{FieldError, HostPattern, Rule, RuleAction, Settings, is_subdomain_of};
 use vestibule_core::{Message, Param};
-use vestibule_http::Queue;
+use vestibule_runtime::Queue;
 
 use crate::codes::Code;
 
 /// Most contradictions that are told.
-const TOLD_MAX: usize = 20;
+const CONFLICTS_MAX: usize = 20;
 
 /// What contradicts `candidate` among the queues that there are. `knows` says whether whoever asks may see a queue; one
 /// that they may not see is not named. Somebody whose word holds for all tenants may put queues of several before one host.
-pub(crate) fn contradictions(
+pub(crate) fn routing_conflicts(
     candidate: &Settings,
     all: &[Arc<Queue>],
     holds_for_all: bool,
@@ -37,7 +37,7 @@ pub(crate) fn contradictions(
         }
         found.extend(repeated_rules(candidate, other, &name));
     }
-    found.truncate(TOLD_MAX);
+    found.truncate(CONFLICTS_MAX);
     found
 }
 
@@ -113,11 +113,11 @@ mod tests {
     fn told(candidate: &Settings, other: Settings, holds_for_all: bool) -> Vec<String> {
         let other = Arc::new(Queue { settings: other, tenant: None, cookie_name: String::new() });
         let knows = |other: &Settings| other.tenant == candidate.tenant;
-        contradictions(candidate, &[other], holds_for_all, knows).iter().map(ToString::to_string).collect()
+        routing_conflicts(candidate, &[other], holds_for_all, knows).iter().map(ToString::to_string).collect()
     }
 
     #[test]
-    fn a_queue_that_would_never_be_asked_is_refused_whichever_comes_first() {
+    fn shadowed_queue_is_rejected_in_either_order() {
         let (none, shop) = (json!([]), json!([{ "action": "queue", "path": "/shop/**" }]));
         let late = queue("b", "acme", &["x.example"], &shop);
         let first = queue("a", "acme", &["x.example"], &none);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_another_queue_has_to_the_letter_is_refused() {
+    fn repeated_rule_of_another_queue_is_rejected() {
         let rule = |path: &str| json!([{ "action": "queue", "path": path }]);
         let (one, two) = (queue("a", "acme", &["x.example"], &rule("/shop/**")), rule("/shop/**"));
         assert_eq!(told(&queue("b", "acme", &["x.example"], &two), one.clone(), false).len(), 1);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_takes_a_host_of_another_tenant() {
+    fn host_of_another_tenant_is_rejected() {
         let none = json!([]);
         for (mine, theirs, taken) in [
             ("x.example", "x.example", true),

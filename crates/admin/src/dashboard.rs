@@ -23,7 +23,7 @@ const HASH_BYTES: usize = 16;
 const INDEX: &str = "index.html";
 /// Files below it have the hash of what is in them in their names.
 const HASHED: &str = "assets/";
-/// Scripts, styles and answers from here only. Previews of queue pages are frames of the same origin.
+/// Scripts, styles and answers from here only. PreviewCache of queue pages are frames of the same origin.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; \
      connect-src 'self'; frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Vestibule</title></head><body>\
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn hashed_files_are_kept_for_ever_and_the_page_is_asked_for_anew() {
+    fn hashed_files_are_immutable_and_the_page_is_revalidated() {
         let script = get::<Built>("/assets/index-D4bX9_aQ.js", None);
         assert_eq!(header(&script, CACHE_CONTROL), "public, max-age=31536000, immutable");
         assert_eq!(header(&script, CONTENT_TYPE), "text/javascript; charset=utf-8");
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_the_dashboard_s_own_leads_to_its_page_and_a_missing_file_to_none() {
+    fn dashboard_routes_return_the_page_and_missing_files_404() {
         for path in ["/", "/queues", "/queues/acme-tour/history", "/sign-in?problem=wrong_state"] {
             let page = get::<Built>(path, None);
             assert_eq!(header(&page, CONTENT_TYPE), "text/html; charset=utf-8", "{path}");
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_built_says_which_command_builds_it() {
+    fn missing_build_names_the_build_command() {
         for path in ["/", "/queues"] {
             assert_eq!(get::<Missing>(path, None).status(), StatusCode::NOT_FOUND);
         }

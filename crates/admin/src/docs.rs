@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_names_every_operation_and_asks_nobody_else() {
+    fn docs_page_lists_every_operation_without_scripts() {
         let json = crate::openapi::openapi_json();
         let document = serde_json::from_str(&json).unwrap();
         let page = page(&document);

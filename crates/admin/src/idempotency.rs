@@ -8,7 +8,7 @@ use vestibule_core::StoreError;
 use vestibule_core::records::{EphemeralKey, EphemeralKind};
 use vestibule_core::settings::FieldWording;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::body::wrong;
 use crate::codes::Code;
 use crate::problem::Problem;
@@ -31,14 +31,14 @@ pub(crate) struct Idempotency {
 
 impl Idempotency {
     /// Reads the key of an operator's request; `request` names all that is asked for.
-    pub(crate) fn of(headers: &HeaderMap, caller: &Caller, request: &str) -> Result<Option<Self>, Problem> {
+    pub(crate) fn of(headers: &HeaderMap, principal: &Principal, request: &str) -> Result<Option<Self>, Problem> {
         let Some(key) = headers.get(IDEMPOTENCY_HEADER) else { return Ok(None) };
         let key = key.to_str().unwrap_or_default();
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         if key.is_empty() || key.len() > LONGEST || !key.bytes().all(plain) {
             return Err(wrong("Idempotency-Key", FieldWording::Takes.with("what", Code::IdempotencyKey)));
         }
-        let id = hash(&format!("{} {key}", caller.operator));
+        let id = hash(&format!("{} {key}", principal.operator));
         Ok(Some(Self { note: EphemeralKey::new(EphemeralKind::Idempotency, id), request: hash(request) }))
     }
 

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use vestibule_admin::{AdminConfig, router};
-use vestibule_http::{function_main, init_telemetry_from_env, run_function};
+use vestibule_lambda::{function_main, run_function};
+use vestibule_runtime::init_telemetry_from_env;
 
 fn main() -> ExitCode {
     function_main(run())

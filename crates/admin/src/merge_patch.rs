@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-/// A field with its values before and after.
+/// A changed field.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub(crate) struct FieldChange {
     /// Name of the field.
     pub(crate) field: String,
-    /// What it was; `null` where there was nothing.
+    /// The old value.
     #[schema(value_type = Value, nullable)]
     pub(crate) from: Value,
-    /// What it is; `null` where there is nothing.
+    /// The new value.
     #[schema(value_type = Value, nullable)]
     pub(crate) to: Value,
 }
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_patch_is_laid_over_a_document_as_rfc_7396_says() {
+    fn merge_patch_follows_rfc_7396() {
         for (document, patch, result) in [
             (json!({"a":"b"}), json!({"a":"c"}), json!({"a":"c"})),
             (json!({"a":"b"}), json!({"b":"c"}), json!({"a":"b","b":"c"})),

@@ -1,4 +1,4 @@
-//! Phrases as the API tells them: by their code and what stands in their gaps, for those who say them in other languages.
+//! Texts as codes and parameters, which the dashboard translates.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use vestibule_core::settings::FieldWording;
 
 use crate::codes::Code;
 
-/// A phrase as a program reads it.
+/// A text as code and parameters.
 #[derive(Debug)]
 pub(crate) struct MessageView(pub(crate) Message);
 
@@ -41,12 +41,12 @@ pub(crate) fn code() -> RefOr<Schema> {
     reference("ErrorCode")
 }
 
-/// The schema of what stands in gaps.
+/// The schema of the parameters.
 pub(crate) fn params() -> RefOr<Schema> {
     reference("MessageParams")
 }
 
-/// Adds what the references above lead to.
+/// Adds the referenced schemas.
 pub(crate) fn describe(document: &mut OpenApi) {
     let schemas = &mut document.components.get_or_insert_default().schemas;
     for (name, value) in described() {
@@ -60,17 +60,17 @@ fn described() -> [(&'static str, Value); 3] {
     let english: Map<String, Value> = all().map(|(code, english)| ((*code).to_owned(), json!(english))).collect();
     let code = json!({
         "type": "string", "enum": codes, "x-english": english,
-        "description": "A word for programs; it never changes, and new ones may come. `x-english` says all of them, with gaps \
-            such as `{most}`, which `params` fill.",
+        "description": "Identifies a text; codes are stable, and new ones may be added. `x-english` contains all texts with \
+            placeholders such as `{most}`, which `params` fill.",
     });
     let phrase = json!({ "$ref": "#/components/schemas/Message" });
     let params = json!({
         "type": "object", "additionalProperties": { "anyOf": [{ "type": "integer" }, { "type": "string" }, phrase] },
-        "description": "What stands in the gaps of a sentence: numbers, texts, other phrases.",
+        "description": "Values of placeholders: numbers, texts or other messages.",
     });
     let phrase = json!({
         "type": "object", "required": ["code", "params"],
-        "description": "A sentence, or a part of one, by its code and what stands in its gaps.",
+        "description": "A text by its code and the values of its placeholders.",
         "properties": {
             "code": { "$ref": "#/components/schemas/ErrorCode" },
             "params": { "$ref": "#/components/schemas/MessageParams" },
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_phrase_has_a_code_of_its_own_that_the_document_names() {
+    fn every_text_has_a_unique_documented_code() {
         let document: Value = serde_json::from_str(&crate::openapi::openapi_json()).unwrap();
         let known = &document["components"]["schemas"]["ErrorCode"];
         let mut seen = BTreeSet::new();

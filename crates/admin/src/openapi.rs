@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_says_what_it_is_in_a_sentence() {
+    fn every_operation_has_an_id_summary_and_tag() {
         let document = operations().into_openapi();
         let mut ids = std::collections::BTreeSet::new();
         for (path, item) in &document.paths.paths {

@@ -9,11 +9,11 @@ use vestibule_core::records::{EphemeralKey, EphemeralKind};
 use vestibule_core::settings::{FieldWording, Settings};
 use vestibule_core::{PutMode, PutOutcome, QueueId, TenantId};
 
-use crate::access::{Caller, Role};
+use crate::access::{Principal, Role};
 use crate::audit::AuditEventBuilder;
 use crate::body::wrong;
 use crate::codes::Code;
-use crate::conflicts::contradictions;
+use crate::conflicts::routing_conflicts;
 use crate::merge_patch::{FieldChange, differences, merge};
 use crate::problem::Problem;
 use crate::schema::QueueSettings;
@@ -25,30 +25,30 @@ const ATTEMPTS: usize = 5;
 /// Seconds for which nobody else creates a queue of the same id.
 const CREATION: u64 = 10;
 
-/// The settings of a queue that the caller may see.
-pub(crate) async fn seen(admin: &Admin, caller: &Caller, id: &str) -> Result<Settings, Problem> {
+/// The settings of a queue that the principal may see.
+pub(crate) async fn find_visible(admin: &Admin, principal: &Principal, id: &str) -> Result<Settings, Problem> {
     let unknown = || Problem::NotFound(Code::AQueue);
     let id: QueueId = id.parse().map_err(|_| unknown())?;
-    admin.store.settings(&id).await?.filter(|settings| caller.sees(&settings.tenant)).ok_or_else(unknown)
+    admin.store.settings(&id).await?.filter(|settings| principal.can_view(&settings.tenant)).ok_or_else(unknown)
 }
 
-/// The settings of a queue that the caller may change.
-pub(crate) async fn operated(admin: &Admin, caller: &Caller, id: &str) -> Result<Settings, Problem> {
-    let settings = seen(admin, caller, id).await?;
-    caller.at_least(Role::Operator)?;
+/// The settings of a queue that the principal may change.
+pub(crate) async fn find_editable(admin: &Admin, principal: &Principal, id: &str) -> Result<Settings, Problem> {
+    let settings = find_visible(admin, principal, id).await?;
+    principal.at_least(Role::Operator)?;
     Ok(settings)
 }
 
 /// Which revision a change is meant for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Meant {
+pub(crate) enum IfMatch {
     /// Whatever is there.
     Any,
     /// This one.
     Revision(u64),
 }
 
-impl Meant {
+impl IfMatch {
     /// Reads `If-Match`, without which nothing is changed.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Self, Problem> {
         let value = headers.get(header::IF_MATCH).ok_or(Problem::RevisionRequired)?;
@@ -62,13 +62,13 @@ impl Meant {
     }
 }
 
-/// What is there instead of the revision that a change was meant for. Whoever made the change knows what it began with, and
-/// compares all three.
+/// The current settings where `If-Match` names an older revision. The client knows the revision that it started from and
+/// can compare all three.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RevisionConflict {
-    /// The revision that is there now.
+    /// The current revision.
     pub(crate) revision: u64,
-    /// The settings as they are now.
+    /// The current settings.
     #[schema(value_type = QueueSettings)]
     current: Value,
 }
@@ -85,11 +85,11 @@ pub(crate) fn etag(revision: u64) -> HeaderValue {
 }
 
 /// Refuses a queue that contradicts another.
-pub(crate) async fn consistent(admin: &Admin, caller: &Caller, candidate: &Settings) -> Result<(), Problem> {
+pub(crate) async fn consistent(admin: &Admin, principal: &Principal, candidate: &Settings) -> Result<(), Problem> {
     admin.directory.refresh().await?;
     let all = admin.directory.queues();
-    let knows = |other: &Settings| caller.sees(&other.tenant);
-    let found = contradictions(candidate, &all, caller.is_superuser(), knows);
+    let knows = |other: &Settings| principal.can_view(&other.tenant);
+    let found = routing_conflicts(candidate, &all, principal.is_superuser(), knows);
     if found.is_empty() { Ok(()) } else { Err(Problem::RoutingConflict(found)) }
 }
 
@@ -97,16 +97,16 @@ pub(crate) async fn consistent(admin: &Admin, caller: &Caller, candidate: &Setti
 /// `before` has are not asked about again.
 async fn allowed(
     admin: &Admin,
-    caller: &Caller,
+    principal: &Principal,
     settings: &Settings,
     before: Option<&Settings>,
 ) -> Result<(), Problem> {
     let tenants = admin.store.tenants().await?;
     let found = tenants.iter().find(|tenant| tenant.id == settings.tenant);
     let tenant = found.ok_or_else(|| no_tenant(&settings.tenant))?;
-    let mut refused = tenant.refusals(settings, before, caller.is_superuser());
+    let mut refused = tenant.refusals(settings, before, principal.is_superuser());
     if before.is_none_or(|before| before.theme != settings.theme) {
-        refused.extend(theme_refusal(settings, &tenants, caller.is_superuser()));
+        refused.extend(theme_refusal(settings, &tenants, principal.is_superuser()));
     }
     if refused.is_empty() { Ok(()) } else { Err(Problem::ValidationFailed(refused)) }
 }
@@ -115,27 +115,27 @@ async fn allowed(
 /// what that one has.
 pub(crate) async fn draft(
     admin: &Admin,
-    caller: &Caller,
+    principal: &Principal,
     mut body: Map<String, Value>,
     original: Option<&Settings>,
 ) -> Result<Settings, Problem> {
     body.remove("revision");
     if body.get("epoch").is_none_or(Value::is_null) {
-        // An epoch that no ticket has seen, should there have been a queue of this name before.
+        // An epoch that no ticket has find_visible, should there have been a queue of this name before.
         body.insert("epoch".to_owned(), admin.now().await?.seconds().into());
     }
     let settings = Settings::from_value(&Value::Object(body)).map_err(Problem::ValidationFailed)?;
-    caller.operates(&settings.tenant).map_err(|problem| match problem {
+    principal.can_edit(&settings.tenant).map_err(|problem| match problem {
         Problem::NotFound(_) => no_tenant(&settings.tenant),
         other => other,
     })?;
     // A clone for another tenant has nothing that is its own yet.
     let original = original.filter(|original| original.tenant == settings.tenant);
-    allowed(admin, caller, &settings, original).await?;
+    allowed(admin, principal, &settings, original).await?;
     if admin.store.settings(&settings.id).await?.is_some() {
         return Err(Problem::AlreadyExists(Code::AQueue));
     }
-    consistent(admin, caller, &settings).await?;
+    consistent(admin, principal, &settings).await?;
     Ok(settings)
 }
 
@@ -184,7 +184,7 @@ pub(crate) struct Patched {
 /// Lays a patch over settings.
 pub(crate) async fn patched(
     admin: &Admin,
-    caller: &Caller,
+    principal: &Principal,
     current: &Settings,
     patch: &Value,
 ) -> Result<Patched, Problem> {
@@ -206,36 +206,36 @@ pub(crate) async fn patched(
     let changes = differences(&before, &settings.to_value());
     let delegated = ["hosts", "handover", "cookie_domain", "theme"];
     if changes.iter().any(|change| delegated.contains(&change.field.as_str())) {
-        allowed(admin, caller, &settings, Some(current)).await?;
+        allowed(admin, principal, &settings, Some(current)).await?;
     }
     // Only these decide who meets a queue.
     if changes.iter().any(|change| ["hosts", "rules"].contains(&change.field.as_str())) {
-        consistent(admin, caller, &settings).await?;
+        consistent(admin, principal, &settings).await?;
     }
     Ok(Patched { settings, changes })
 }
 
-/// Changes a queue by a patch, over the revision that is meant.
+/// Changes a queue by a patch, over the revision that is if_match.
 pub(crate) async fn change(
     admin: &Admin,
-    caller: &Caller,
+    principal: &Principal,
     current: Settings,
-    meant: Meant,
+    if_match: IfMatch,
     patch: &Value,
     action: &str,
 ) -> Result<Settings, Problem> {
     let mut current = current;
     for _ in 0..ATTEMPTS {
-        if let Meant::Revision(known) = meant
+        if let IfMatch::Revision(known) = if_match
             && known != current.line.revision
         {
             return Err(Problem::RevisionConflict(Box::new(RevisionConflict::with(&current))));
         }
-        let Patched { settings, changes } = patched(admin, caller, &current, patch).await?;
+        let Patched { settings, changes } = patched(admin, principal, &current, patch).await?;
         if changes.is_empty() {
             return Ok(current);
         }
-        let event = AuditEventBuilder::of(caller, action).queue(&settings).changes(changes);
+        let event = AuditEventBuilder::of(principal, action).queue(&settings).changes(changes);
         match admin.store.put_settings(&settings, PutMode::IfRevision(current.line.revision)).await {
             Ok(PutOutcome::Stored(revision)) => {
                 let settings = with_revision(settings, revision);
@@ -244,7 +244,7 @@ pub(crate) async fn change(
                 return Ok(settings);
             }
             Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) => {
-                current = seen(admin, caller, current.id.as_str()).await?;
+                current = find_visible(admin, principal, current.id.as_str()).await?;
             }
             Err(error) => return Err(event.failed(admin, Problem::of_write(error)).await),
         }

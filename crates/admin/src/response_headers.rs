@@ -1,10 +1,10 @@
-//! Every request has an id: the caller's, if it sent one, or a new one. Log and audit log name it, the answer repeats it.
+//! Every request has an id: the principal's, if it sent one, or a new one. Log and audit log name it, the answer repeats it.
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use vestibule_http::request_origin;
+use vestibule_runtime::request_origin;
 
 use crate::secret::random_hex;
 use crate::state::Admin;
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_keeps_the_id_it_came_with_if_that_is_plain() {
+    fn valid_request_id_is_kept() {
         assert_eq!(id(REQUEST_ID, "a1-b2"), "a1-b2");
         assert_eq!(
             id(TRACE_ID, "Root=1-67891233-abcdef012345678912345678"),

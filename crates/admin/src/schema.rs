@@ -66,34 +66,34 @@ fn id(description: &str) -> Value {
 
 fn settings() -> Vec<Setting> {
     vec![
-        setting("id", id("Id of the queue.")).required(),
-        setting("tenant", id("Id of the tenant that it belongs to.")).required(),
-        setting("name", json!({ "type": "string", "maxLength": 120, "description": "What visitors read." })),
+        setting("id", id("ID of the queue.")).required(),
+        setting("tenant", id("ID of the tenant.")).required(),
+        setting("name", json!({ "type": "string", "maxLength": 120, "description": "Name shown to visitors." })),
         setting("hosts", hosts()).required(),
         setting("rules", rules()),
-        setting("mode", word("Whether and whom it admits.", &["open", "bypass", "paused", "closed", "draining"])),
-        setting("quota", whole("Most visitors that are let in at once.", 0, 10_000_000)).required(),
-        setting("admissions_per_minute", whole("Most admissions a minute; `null` is no limit.", 1, RATE_MAX)).nullable(),
-        setting("waiting_ttl", whole("Seconds for which a visit keeps somebody in line.", 3, 3600)),
-        setting("active_ttl", whole("Seconds for which a visit keeps a place.", 1, 86_400)),
-        setting("claim_ttl", whole("Seconds that a place waits for who was let in while away.", 1, 3600)),
-        setting("hold_ttl", whole("Seconds for which a ticket holds a place in line.", 1, 604_800)),
-        setting("max_session", whole("Seconds after which a place ends; `null` is never.", 1, 2_592_000)).nullable(),
-        setting("recheck_after", whole("Seconds for which a fresh ticket passes unasked.", 0, 60)),
+        setting("mode", word("Mode of the queue.", &["open", "bypass", "paused", "closed", "draining"])),
+        setting("quota", whole("Maximum number of active visitors.", 0, 10_000_000)).required(),
+        setting("admissions_per_minute", whole("Maximum admissions per minute; `null` for no limit.", 1, RATE_MAX)).nullable(),
+        setting("waiting_ttl", whole("Seconds after a visit until a waiting session expires.", 3, 3600)),
+        setting("active_ttl", whole("Seconds after a visit until an active session expires.", 1, 86_400)),
+        setting("claim_ttl", whole("Seconds for which an admission is held for an absent visitor.", 1, 3600)),
+        setting("hold_ttl", whole("Seconds after the last visit for which a ticket restores its position.", 1, 604_800)),
+        setting("max_session", whole("Maximum length of an active session in seconds; `null` for no limit.", 1, 2_592_000)).nullable(),
+        setting("recheck_after", whole("Seconds for which the gate accepts an admitted ticket without asking the store.", 0, 60)),
         setting("handover", handover()).required(),
-        setting("theme", id("Id of the theme; `null` is the built-in one.")).nullable(),
+        setting("theme", id("ID of the theme; `null` for `default`.")).nullable(),
         setting("queue_status", json!({ "type": "integer", "enum": [200, 202, 429, 503], "description": "Status of the queue page." })),
-        setting("store_failure", word("What holds while the store is away.", &["tickets", "open", "closed"])),
-        setting("cookie_domain", json!({ "type": "string", "maxLength": 253, "description": "Domain of the cookies; `null` is the very host." })).nullable(),
-        setting("epoch", whole("Tickets of another epoch are void.", 1, 1 << 53)),
-        setting("revision", whole("Grows with every change.", 0, 1 << 53)),
+        setting("store_failure", word("Behavior while the store is unavailable.", &["tickets", "open", "closed"])),
+        setting("cookie_domain", json!({ "type": "string", "maxLength": 253, "description": "Domain of the cookies; `null` for the exact host." })).nullable(),
+        setting("epoch", whole("Tickets of another epoch are invalid.", 1, 1 << 53)),
+        setting("revision", whole("Increases with every change.", 0, 1 << 53)),
     ]
 }
 
 fn hosts() -> Value {
     json!({
         "type": "array", "minItems": 1, "maxItems": 100, "items": { "type": "string" },
-        "description": "Hosts it stands in front of: `tickets.example.com`, `*.example.com`, `*`.",
+        "description": "Hosts of the queue, such as `tickets.example.com`, `*.example.com` or `*`.",
     })
 }
 
@@ -110,7 +110,7 @@ fn rules() -> Value {
         })
     };
     json!({
-        "type": "array", "maxItems": 100, "description": "Which requests meet it; all conditions of a rule must hold.",
+        "type": "array", "maxItems": 100, "description": "Which requests are queued; the first rule whose conditions all match decides.",
         "items": {
             "type": "object", "required": ["action"], "additionalProperties": false,
             "properties": {
@@ -124,7 +124,7 @@ fn rules() -> Value {
 fn handover() -> Value {
     json!({
         "type": "object", "required": ["kind"], "additionalProperties": false,
-        "description": "How whoever is let in reaches the site.",
+        "description": "How admitted visitors reach the site.",
         "properties": {
             "kind": { "type": "string", "enum": ["redirect", "proxy", "check"] },
             "origin": { "type": "string", "description": "Scheme, host and port; only `check` needs none." },
@@ -162,7 +162,7 @@ impl PartialSchema for QueueDraft {
     fn schema() -> RefOr<Schema> {
         let all = settings();
         let required: Vec<&str> = all.iter().filter(|it| it.required).map(|setting| setting.name).collect();
-        let description = "The settings of a new queue; what is absent has its default.";
+        let description = "The settings of a new queue; absent settings have their defaults.";
         object(description, &required, &properties(all.iter(), |setting| !setting.required))
     }
 }
@@ -170,7 +170,7 @@ impl PartialSchema for QueueDraft {
 impl PartialSchema for QueueClone {
     fn schema() -> RefOr<Schema> {
         let all = settings();
-        let description = "What is to differ from the queue that is cloned; `null` is the default.";
+        let description = "Settings that differ from the cloned queue; `null` resets a setting to its default.";
         object(description, &["id"], &properties(all.iter(), |setting| !setting.required))
     }
 }
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_document_names_every_setting_and_no_other() {
+    fn queue_schema_lists_exactly_all_settings() {
         let value = Settings::from_value(&json!({
             "id": "a", "tenant": "a", "hosts": ["x.example"], "quota": 1, "handover": { "kind": "check" },
         }))
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_document_lets_through_and_what_it_stops_is_what_the_settings_say() {
+    fn queue_schema_bounds_match_validation() {
         let base = json!({
             "id": "a", "tenant": "a", "hosts": ["x.example"], "quota": 1, "handover": { "kind": "check" },
             "claim_ttl": 1200, "waiting_ttl": 3600, "hold_ttl": 3600,

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_known_by_its_hash_only() {
+    fn secret_is_stored_as_a_hash() {
         let secret = new_secret();
         assert_eq!(secret.len(), 43);
         assert_ne!(secret, new_secret());

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use tracing::warn;
 use vestibule_core::records::RecordStore;
 use vestibule_core::{Micros, QueueId, Store, StoreError};
-use vestibule_http::Directory;
+use vestibule_runtime::Directory;
 use vestibule_themes::Publisher;
 
-use crate::access::{Passwords, RequireTotp};
+use crate::access::{PasswordHasher, RequireTotp};
 use crate::oidc::{Provider, ProviderConfig};
-use crate::stats_stream::Live;
-use crate::themes::{Drawing, Previews, Unpacking};
+use crate::stats_stream::StatsStream;
+use crate::themes::{PreviewCache, RenderLimiter, Unpacking};
 
 /// What the backoffice is made of.
 pub struct AdminParts {
@@ -42,11 +42,11 @@ pub(crate) struct Admin(Arc<Inner>);
 
 pub(crate) struct Inner {
     parts: AdminParts,
-    pub(crate) passwords: Passwords,
-    pub(crate) live: Live,
+    pub(crate) passwords: PasswordHasher,
+    pub(crate) stats_stream: StatsStream,
     pub(crate) provider: Option<Provider>,
-    pub(crate) previews: Previews,
-    pub(crate) drawing: Drawing,
+    pub(crate) preview_cache: PreviewCache,
+    pub(crate) render_limiter: RenderLimiter,
     pub(crate) unpacking: Unpacking,
 }
 
@@ -55,11 +55,11 @@ impl Admin {
         let provider = parts.provider.clone().map(Provider::new);
         Self(Arc::new(Inner {
             parts,
-            passwords: Passwords::default(),
-            live: Live::default(),
+            passwords: PasswordHasher::default(),
+            stats_stream: StatsStream::default(),
             provider,
-            previews: Previews::default(),
-            drawing: Drawing::default(),
+            preview_cache: PreviewCache::default(),
+            render_limiter: RenderLimiter::default(),
             unpacking: Unpacking::default(),
         }))
     }

@@ -13,7 +13,7 @@ use crate::state::Admin;
 /// How many queues are asked about at once: they share one connection.
 const AT_ONCE: usize = 64;
 
-/// A queue at a glance.
+/// Current statistics of a queue.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct QueueStats {
     /// The queue.
@@ -24,42 +24,42 @@ pub(crate) struct QueueStats {
     pub(crate) tenant: TenantId,
     /// Its name.
     name: String,
-    /// Whether and whom it admits.
+    /// The mode.
     #[schema(value_type = String)]
     mode: &'static str,
-    /// Revision of the settings in force.
+    /// Revision of the current settings.
     revision: u64,
-    /// When these numbers were true, in seconds since 1970 by the store's clock.
+    /// Time of the statistics in seconds since 1970, by the clock of the store.
     at: u64,
-    /// How many wait.
+    /// Waiting visitors.
     waiting: u64,
-    /// How many are let in.
+    /// Active visitors.
     active: u64,
-    /// Most that are let in.
+    /// Maximum number of active visitors.
     quota: u64,
-    /// Share of the quota that is taken, 1 for all of it; `null` for a quota of 0. More than 1 after a release.
+    /// Active visitors as a share of the quota; more than 1 after a release, `null` for a quota of 0.
     utilization: Option<f64>,
-    /// How many joined a minute, of late; `null` while that is not known.
+    /// Recent arrivals per minute; `null` if unknown.
     joined_per_minute: Option<f64>,
-    /// How many were admitted a minute, of late; `null` while that is not known.
+    /// Recent admissions per minute; `null` if unknown.
     admitted_per_minute: Option<f64>,
     /// Estimated wait for new arrivals, 0 if they are admitted at once; `null` while nobody joins or nobody is admitted.
     wait_seconds: Option<Wait>,
-    /// While the queue is draining: expected time until the last who waits is let in, 0 for nobody; `null` in every other
-    /// mode, and while nobody is admitted. Once nobody can come back to the line either, `hold_ttl` later, it closes.
+    /// While draining: estimated time until the last waiting visitor is admitted, 0 if the line is empty; `null` in other
+    /// modes and while nobody is admitted. The queue closes `hold_ttl` later.
     drained_in_seconds: Option<Wait>,
-    /// Seconds since the longest waiting joined; `null` while nobody waits.
+    /// Longest wait in seconds; `null` if the line is empty.
     oldest_wait_seconds: Option<u64>,
-    /// Whether the store lost the line, and takes tickets back before it admits anybody new.
+    /// Whether the queue recovers lost state from tickets and admits nobody new.
     recovering: bool,
 }
 
-/// An expected wait.
+/// An estimated wait.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 struct Wait {
-    /// Half of those who join now wait less, in seconds.
+    /// Median in seconds.
     p50: u64,
-    /// Nine of ten wait less, in seconds.
+    /// 90th percentile in seconds.
     p90: u64,
 }
 

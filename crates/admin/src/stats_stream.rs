@@ -1,4 +1,4 @@
-//! The numbers of all queues, asked for once for all who follow them.
+//! The stats of all queues, asked for once for all who follow them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,58 +14,58 @@ use crate::stats::{QueueStats, all_stats};
 /// Time between two looks.
 const EVERY: Duration = Duration::from_secs(2);
 /// Most who follow at once.
-const FOLLOWERS_MAX: usize = 200;
+const SUBSCRIBERS_MAX: usize = 200;
 
 /// Looks while somebody follows.
-pub(crate) struct Live {
+pub(crate) struct StatsStream {
     /// `None` while the store gives no answer.
     sender: watch::Sender<Option<Vec<QueueStats>>>,
-    looking: AtomicBool,
+    polling: AtomicBool,
     free: Arc<Semaphore>,
 }
 
-impl Default for Live {
+impl Default for StatsStream {
     fn default() -> Self {
-        let free = Arc::new(Semaphore::new(FOLLOWERS_MAX));
-        Self { sender: watch::Sender::default(), looking: AtomicBool::new(false), free }
+        let free = Arc::new(Semaphore::new(SUBSCRIBERS_MAX));
+        Self { sender: watch::Sender::default(), polling: AtomicBool::new(false), free }
     }
 }
 
 /// Somebody who follows.
-pub(crate) struct Follower {
-    pub(crate) numbers: watch::Receiver<Option<Vec<QueueStats>>>,
-    _seat: OwnedSemaphorePermit,
+pub(crate) struct Subscriber {
+    pub(crate) stats: watch::Receiver<Option<Vec<QueueStats>>>,
+    _permit: OwnedSemaphorePermit,
 }
 
-impl Live {
+impl StatsStream {
     /// Begins to follow; what is known already counts as changed.
-    pub(crate) fn subscribe(&self, admin: &Admin) -> Result<Follower, Problem> {
-        let seat = Arc::clone(&self.free).try_acquire_owned().map_err(|_| Problem::TooManyStreams)?;
-        let mut numbers = self.sender.subscribe();
-        if !self.looking.swap(true, Ordering::SeqCst) {
-            tokio::spawn(look(admin.clone()));
-        } else if numbers.borrow().is_some() {
-            numbers.mark_changed();
+    pub(crate) fn subscribe(&self, admin: &Admin) -> Result<Subscriber, Problem> {
+        let permit = Arc::clone(&self.free).try_acquire_owned().map_err(|_| Problem::TooManyStreams)?;
+        let mut stats = self.sender.subscribe();
+        if !self.polling.swap(true, Ordering::SeqCst) {
+            tokio::spawn(poll(admin.clone()));
+        } else if stats.borrow().is_some() {
+            stats.mark_changed();
         }
-        Ok(Follower { numbers, _seat: seat })
+        Ok(Subscriber { stats, _permit: permit })
     }
 }
 
-async fn look(admin: Admin) {
-    let live = &admin.live;
+async fn poll(admin: Admin) {
+    let stream = &admin.stats_stream;
     loop {
         match all_stats(&admin, |_| true).await {
-            Ok(numbers) => drop(live.sender.send(Some(numbers))),
+            Ok(stats) => drop(stream.sender.send(Some(stats))),
             Err(error) => {
-                warn!(%error, "the numbers of the queues could not be read; trying again");
-                drop(live.sender.send(None));
+                warn!(%error, "the stats of the queues could not be read; trying again");
+                drop(stream.sender.send(None));
             }
         }
         tokio::time::sleep(EVERY).await;
-        if live.sender.receiver_count() == 0 {
-            live.looking.store(false, Ordering::SeqCst);
-            // Somebody who came in between found it looking, and must not wait in vain.
-            if live.sender.receiver_count() == 0 || live.looking.swap(true, Ordering::SeqCst) {
+        if stream.sender.receiver_count() == 0 {
+            stream.polling.store(false, Ordering::SeqCst);
+            // Somebody who came in between found it polling, and must not wait in vain.
+            if stream.sender.receiver_count() == 0 || stream.polling.swap(true, Ordering::SeqCst) {
                 return;
             }
         }

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_are_written_as_people_write_them() {
+    fn settings_are_exported_as_readable_toml() {
         let document = json!({
             "tenants": [{ "id": "acme", "name": "Acme \"1\"", "logo": null }],
             "queues": [{

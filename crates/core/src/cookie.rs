@@ -1,9 +1,11 @@
-//! Reads Cookie headers as RFC 6265 section 5.4 writes them. Whatever is odd in one is passed over; nothing is an error.
+//! Parses `Cookie` headers as described in RFC 6265 section 5.4. Malformed parts are skipped;
+//! parsing never fails.
 
-/// Most bytes of Cookie headers that are read; what comes after is as good as absent.
+/// Maximum number of bytes of `Cookie` headers that are read; the rest is ignored.
 pub const COOKIE_HEADER_MAX: usize = 64 * 1024;
 
-/// The cookies of one header, as (name, value) pairs in order. Values lose a pair of double quotes around them.
+/// The cookies of one header, as (name, value) pairs in order. A pair of double quotes around a
+/// value is removed.
 pub fn cookies(header: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     header[..header.len().min(COOKIE_HEADER_MAX)].split(|byte| *byte == b';').filter_map(|pair| {
         let equals = pair.iter().position(|byte| *byte == b'=')?;
@@ -13,7 +15,7 @@ pub fn cookies(header: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// The values of every cookie of this name, over all Cookie headers.
+/// The values of all cookies with this name, over all `Cookie` headers.
 pub fn cookie_values<'a>(headers: impl Iterator<Item = &'a [u8]>, name: &'a str) -> impl Iterator<Item = &'a [u8]> {
     headers.flat_map(cookies).filter(move |(found, _)| *found == name.as_bytes()).map(|(_, value)| value)
 }

@@ -1,7 +1,8 @@
-//! What a queue's numbers were: a point every minute for a day, and every five minutes for 30 days.
+//! The history of a queue: one point per minute for a day, and one per five minutes for 30 days.
 //!
-//! A point holds the counters as they stood, not what they grew by, so that writing one needs nothing but the queue, and
-//! a minute that nobody noticed costs no event. A minute in which nobody waited and nobody was in leaves no point.
+//! A point holds the counters themselves, not their increments. Writing one needs nothing but the
+//! queue, and a missed minute loses no event. A minute without waiting or active sessions writes no
+//! point.
 
 use futures_util::{StreamExt as _, stream};
 
@@ -9,22 +10,22 @@ use crate::line::Stats;
 use crate::records::{ENTRIES_MAX, EntryId, EphemeralKey, EphemeralKind, LogName, RecordStore};
 use crate::{MICROS_PER_SECOND, Micros, QueueId, Store, StoreError};
 
-/// Seconds for which a minute counts as noticed.
+/// Seconds for which a minute stays claimed by the process that samples it.
 const SAMPLE_CLAIM_TTL: u64 = 900;
-/// How many queues are sampled at once: one connection carries them all.
+/// Number of queues sampled concurrently, over one connection.
 const AT_ONCE: usize = 64;
 
-/// How far apart points are.
+/// Distance between two points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// A minute; kept for a day.
+    /// One minute; kept for a day.
     Minute,
     /// Five minutes; kept for 30 days.
     FiveMinutes,
 }
 
 impl Step {
-    /// Both of them.
+    /// All steps.
     pub const ALL: [Self; 2] = [Self::Minute, Self::FiveMinutes];
 
     /// The length in seconds.
@@ -44,24 +45,24 @@ impl Step {
     }
 }
 
-/// A queue's numbers at one instant, and what happened since the instant before.
+/// The statistics of a queue at one instant, and the events since the previous sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample {
-    /// Begin of its step, in seconds since 1970 by the store's clock.
+    /// Start of the step, in seconds since 1970 by the store's clock.
     pub at: u64,
-    /// How many waited.
+    /// Number of waiting sessions.
     pub waiting: u64,
-    /// How many were in.
+    /// Number of active sessions.
     pub active: u64,
     /// The quota.
     pub quota: u64,
-    /// How many joined since the sample before; `None` if that is not known.
+    /// Sessions that joined since the previous sample; `None` if unknown.
     pub joined: Option<u64>,
-    /// How many were admitted or released since the sample before; `None` if that is not known.
+    /// Sessions admitted or released since the previous sample; `None` if unknown.
     pub admitted: Option<u64>,
 }
 
-/// A point as it is kept: the counters as they stood.
+/// A point as stored, with the counters at that instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Point {
     at: u64,
@@ -100,7 +101,7 @@ impl Point {
     fn since(&self, before: Option<&Self>, step: Step) -> Sample {
         let grown = |count: fn(&Self) -> u64| match before {
             Some(before) if before.state_since == self.state_since => count(self).checked_sub(count(before)),
-            // A state that began since then counted from 0.
+            // A state that began after the previous point counts from 0.
             Some(_) => Some(count(self)),
             None => (self.state_since + step.seconds() >= self.at).then(|| count(self)),
         };
@@ -115,12 +116,13 @@ impl Point {
     }
 }
 
-/// Writes the points of the running minute, unless somebody else has noticed it before. Whichever process runs beside
-/// the queues calls this a few times a minute; most calls cost one round trip. May be dropped at any time: the points that
-/// were not written are missing then. Returns how many points were written.
+/// Writes the points of the current minute, unless another process has claimed it. A background
+/// task calls this a few times per minute; most calls cost one round trip. The future may be
+/// dropped at any time; points not written by then are missing. Returns the number of points
+/// written.
 ///
 /// # Errors
-/// The store's. The points that were not written then are missing for good.
+/// Returns the store's error. Points that were not written are lost.
 pub async fn record_samples(store: &dyn Store, records: &dyn RecordStore) -> Result<usize, StoreError> {
     let now = records.now().await?.seconds();
     let mut due = Vec::new();
@@ -144,7 +146,7 @@ pub async fn record_samples(store: &dyn Store, records: &dyn RecordStore) -> Res
     Ok(written)
 }
 
-/// Writes a queue's points of these steps; returns how many.
+/// Writes the points of a queue for these steps; returns their number.
 async fn sample(
     store: &dyn Store,
     records: &dyn RecordStore,
@@ -153,7 +155,7 @@ async fn sample(
 ) -> Result<usize, StoreError> {
     let stats = match store.stats(&queue).await {
         Ok(stats) if stats.waiting + stats.active > 0 => stats,
-        // A queue that is damaged costs the others nothing.
+        // A corrupt queue does not affect the others.
         Ok(_) | Err(StoreError::UnknownQueue(_) | StoreError::Corrupt(_)) => return Ok(0),
         Err(error) => return Err(error),
     };
@@ -163,10 +165,10 @@ async fn sample(
     Ok(due.len())
 }
 
-/// The samples of a queue from `from` on, the oldest first.
+/// The samples of a queue from `from` on, oldest first.
 ///
 /// # Errors
-/// The store's.
+/// Returns the store's error.
 pub async fn samples(
     records: &dyn RecordStore,
     queue: &QueueId,
@@ -176,7 +178,7 @@ pub async fn samples(
     let stream = step.stream(queue);
     let mut points: Vec<Point> = Vec::new();
     let mut before: Option<EntryId> = None;
-    // One more than was asked for: what happened until the first is counted from there.
+    // One point more than requested, as the base for the increments of the first sample.
     while points.last().is_none_or(|oldest| oldest.at >= from.seconds()) {
         let entries = records.entries(&stream, before, ENTRIES_MAX).await?;
         before = entries.last().map(|entry| entry.id);
@@ -191,13 +193,14 @@ pub async fn samples(
     Ok(samples.filter(|sample| sample.at >= from.seconds()).collect())
 }
 
-/// Joined and admitted a minute, from the earliest point of the last [`RATES_SPAN`] seconds to `stats`; `None` without one.
+/// Arrivals and admissions per minute, from the earliest point of the last [`RATES_SPAN`] seconds
+/// to `stats`; `None` without such a point.
 ///
 /// # Errors
-/// The store's.
+/// Returns the store's error.
 pub async fn rates(records: &dyn RecordStore, queue: &QueueId, stats: &Stats) -> Result<Option<Rates>, StoreError> {
     let entries = records.entries(&LogName::Minutes(queue.clone()), None, 2).await?;
-    // A point is written some time into its minute: its entry says when.
+    // A point is written some time after its minute begins; the entry id has the exact time.
     let mut aged = entries.iter().filter_map(|entry| {
         let age_us = stats.now.since(Micros(entry.id.at_ms * 1000));
         let recent = (MICROS_PER_SECOND..=RATES_SPAN * MICROS_PER_SECOND).contains(&age_us);
@@ -210,15 +213,15 @@ pub async fn rates(records: &dyn RecordStore, queue: &QueueId, stats: &Stats) ->
     Ok(grown.map(|(joined, admitted)| Rates { joined: per_minute(joined), admitted: per_minute(admitted) }))
 }
 
-/// Seconds that a point may be old for rates to be taken from it.
+/// Maximum age, in seconds, of a point used for rates.
 pub const RATES_SPAN: u64 = 180;
 
-/// How many joined and how many were admitted a minute, of late.
+/// Recent arrivals and admissions per minute.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
-    /// Joined a minute.
+    /// Arrivals per minute.
     pub joined: f64,
-    /// Admitted and released a minute.
+    /// Admissions and releases per minute.
     pub admitted: f64,
 }
 

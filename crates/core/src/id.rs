@@ -1,4 +1,5 @@
-//! The names of things: tenants, queues, sessions. Each is checked once, where it enters the program.
+//! Identifiers of tenants, queues, themes and sessions. Each is validated once, where it enters the
+//! program.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,15 +7,16 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Most bytes of a tenant's, queue's or theme's id.
+/// Maximum length of a tenant, queue or theme id, in bytes.
 pub const ID_MAX: usize = 63;
-/// The two bytes of a random UUID that say what it is, with no random bits in them, and where they stand. RFC 9562, 5.4.
+/// The two bytes of a random UUID that hold the version and variant, and their indexes. RFC 9562,
+/// section 5.4.
 const RANDOM_VERSION: u8 = 0x40;
 const VERSION_AT: usize = 6;
 const VARIANT: u8 = 0x80;
 const VARIANT_AT: usize = 8;
 
-/// An id that is not one: says what an id looks like.
+/// The error for an invalid id. Its text describes the format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("takes 1 to {ID_MAX} characters a-z, 0-9 and -, the first and the last not a -")]
 pub struct IdError;
@@ -79,40 +81,42 @@ macro_rules! id {
 }
 
 id! {
-    /// A client brand: `acme`.
+    /// The id of a tenant (a client brand): `acme`.
     TenantId
 }
 id! {
-    /// One waiting room: `acme-tour`. Part of store keys, cookie names and addresses, so its letters are few.
+    /// The id of a queue: `acme-tour`. It is part of store keys, cookie names and URLs, so few
+    /// characters are allowed.
     QueueId
 }
 id! {
-    /// A theme's folder: `acme-summer`.
+    /// The id of a theme and the name of its folder: `acme-summer`.
     ThemeId
 }
 
-/// One visitor in one queue: a random UUID, all of whose random bits stand in 14 of its 16 bytes. It names a session and proves
-/// nothing; the signed ticket does.
+/// One visitor in one queue: a random UUID, of which 14 of the 16 bytes hold all random bits. It
+/// identifies a session and proves nothing; the signed ticket does.
 ///
-/// A store holds each id several times over, and allocators hand out memory in steps of 16 bytes, of which the server takes
-/// two for itself.
+/// A store holds each id several times. Allocators hand out memory in steps of 16 bytes, of which
+/// the server needs two.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "Uuid", into = "Uuid")]
 pub struct SessionId([u8; SessionId::SIZE]);
 
 impl SessionId {
-    /// Bytes of an id, as stores keep it. 112 random bits: among a billion sessions, two are the same once in 10^16 times.
+    /// Size of an id in stores, in bytes. It has 112 random bits: among a billion sessions, the
+    /// probability of a collision is about 1 in 10^16.
     pub const SIZE: usize = 14;
 
-    /// A new session. The one place that draws a random id.
+    /// A new random session id. No other code generates one.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the one place that draws a random id")]
     pub fn random() -> Self {
         Uuid::new_v4().into()
     }
 
-    /// The session that follows this one for the bearer of a ticket that is good no more. The same for every
-    /// request that carries that ticket, so that a hundred open tabs become one new session.
+    /// The session id that replaces this one when a ticket is no longer valid. Every request with
+    /// the same ticket gets the same id, so a hundred open tabs become one new session.
     #[must_use]
     pub fn successor(self, signed_at_us: u64) -> Self {
         Uuid::new_v5(&self.into(), &signed_at_us.to_be_bytes()).into()
@@ -131,7 +135,8 @@ impl SessionId {
     }
 }
 
-/// What a UUID says of its version and variant, and the random bits that stand in the same two bytes, are no part of the id.
+/// Drops the version and variant bits; the random bits of those two bytes are kept elsewhere in the
+/// id.
 impl From<Uuid> for SessionId {
     fn from(uuid: Uuid) -> Self {
         let bytes = uuid.as_bytes();

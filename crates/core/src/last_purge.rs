@@ -1,28 +1,28 @@
-//! What the last round of the purge left behind for whoever watches over it.
+//! The result of the last purge run, for monitoring.
 
 use serde::{Deserialize, Serialize};
 
 use crate::time::Micros;
 
-/// The last round of the purge over all queues. A store keeps one for all of them, so that it is seen from every process
-/// when the purge stopped running, and what it did when it ran.
+/// The last purge run over all queues. A store keeps one record, so every process can see whether
+/// the purge still runs and what it did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LastPurge {
-    /// When the round ended, by the store's clock.
+    /// End of the run, by the store's clock.
     pub at: Micros,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub took_ms: u64,
-    /// Queues looked at.
+    /// Number of queues visited.
     pub queues: u64,
-    /// Queues that could not be purged.
+    /// Number of queues that could not be purged.
     pub failed: u64,
-    /// Lapsed sessions removed.
+    /// Number of expired sessions removed.
     pub expired: u64,
-    /// Old tombstones removed.
+    /// Number of old tombstones removed.
     pub tombstones: u64,
-    /// Sessions admitted into the places that became free.
+    /// Number of sessions admitted to the freed slots.
     pub admitted: u64,
-    /// Whether the round's time ended before its work did.
+    /// Whether the time limit ended the run before its work was done.
     pub unfinished: bool,
 }

@@ -1,11 +1,12 @@
-//! The heart of Vestibule, without I/O: ids, settings, the rules of a line, tickets, passes, the wait estimate, and the
-//! interface of a store.
+//! The core of Vestibule, without I/O: ids, settings, the rules of a line, tickets, passes, the
+//! wait estimate, and the store interface.
 //!
-//! Its one idea: the store knows who is *present*, the signed ticket knows who has *which place*. So a place survives a
-//! phone that slept, a store that was flushed and a deploy, while those who went away block nobody and cost no memory.
+//! The store knows which sessions are *present*; the signed ticket proves the *position*. So a
+//! position survives a sleeping phone, a flushed store and a deployment, while absent visitors
+//! block no one and use no memory.
 //!
-//! The rules ([`mod@line`]) are plain functions of (state, now, operation). The [`MemoryStore`] is these rules plus a lock;
-//! every other store keeps the very same ones.
+//! The rules ([`mod@line`]) are plain functions of (state, now, operation). The [`MemoryStore`] is
+//! these rules plus a lock; every other store implements the same rules.
 //!
 //! ```
 //! use vestibule_core::line::{Line, Visit};
@@ -20,8 +21,8 @@
 //! let now = Micros(1_700_000_000_000_000);
 //! let mut line = Line::new(settings.line, now, false);
 //! let mut visit = || line.visit(now, &Visit::joining(SessionId::random()));
-//! assert!(visit().place.unwrap().admitted_at.is_some(), "the first finds a free place");
-//! assert_eq!(visit().place.unwrap().position, 1, "the second waits at the head of the line");
+//! assert!(visit().place.unwrap().admitted_at.is_some(), "the first visitor gets the free slot");
+//! assert_eq!(visit().place.unwrap().position, 1, "the second visitor waits at the head of the line");
 //! ```
 
 pub mod cookie;

@@ -1,5 +1,5 @@
-//! The memory store: the rules plus a lock. The embedded default of the stand-alone program and the reference for the
-//! other stores.
+//! The memory store: the rules plus a lock. It is the default store of the stand-alone program and
+//! the reference for other stores.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -21,7 +21,7 @@ struct Entry {
     line: Line,
 }
 
-/// Keeps everything in this process.
+/// A store that keeps everything in this process.
 pub struct MemoryStore {
     clock: Box<dyn Clock>,
     queues: RwLock<HashMap<QueueId, Arc<Mutex<Entry>>>>,
@@ -30,7 +30,8 @@ pub struct MemoryStore {
     last_purge: Mutex<Option<LastPurge>>,
 }
 
-/// All that a memory store holds at an instant, self-describing, so that a process can keep it on disk.
+/// The whole content of a memory store at one instant, self-describing, so that a process can save
+/// it to disk.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemorySnapshot {
@@ -46,13 +47,14 @@ struct QueueSnapshot {
     line: LineSnapshot,
 }
 
-/// A panic while a lock was held leaves whole values behind: every operation here is plain code over one value.
+/// Locks a mutex and ignores poisoning: each operation changes one value with plain code, so a
+/// panic leaves no partial state.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl MemoryStore {
-    /// An empty store that goes by this clock.
+    /// An empty store that uses this clock.
     #[must_use]
     pub fn new(clock: impl Clock + 'static) -> Self {
         Self {
@@ -64,7 +66,7 @@ impl MemoryStore {
         }
     }
 
-    /// All that the store holds now. Queues are read one after the other, each as a whole.
+    /// The current content of the store. Queues are read one after another, each atomically.
     #[must_use]
     pub fn snapshot(&self) -> MemorySnapshot {
         let entries: Vec<_> = {
@@ -83,8 +85,8 @@ impl MemoryStore {
         }
     }
 
-    /// Puts a snapshot in the place of all that the store holds. Returns the queues whose settings can't be read, which are left
-    /// out.
+    /// Replaces the content of the store with a snapshot. Returns the queues whose settings can't
+    /// be read; they are skipped.
     pub fn restore(&self, snapshot: MemorySnapshot) -> Vec<Value> {
         let (mut queues, mut unreadable) = (HashMap::new(), Vec::new());
         for QueueSnapshot { settings: document, line } in snapshot.queues {
@@ -111,11 +113,12 @@ impl MemoryStore {
     fn on<T>(&self, queue: &QueueId, operation: impl FnOnce(&mut Line, Micros) -> T) -> Result<T, StoreError> {
         let entry = self.entry(queue).ok_or_else(|| StoreError::UnknownQueue(queue.clone()))?;
         let mut entry = lock(&entry);
-        // Read under the lock, so that operations of one queue see time in the order in which they happen.
+        // Read under the lock, so that the operations of one queue see time in their order of
+        // execution.
         let now = self.clock.now();
         let Entry { settings, line } = &mut *entry;
         let answer = operation(line, now);
-        // A ticket may show that a later epoch was in force.
+        // A ticket may prove that a later epoch was in force.
         if settings.line.revision != line.rules().revision {
             settings.line = line.rules().clone();
         }
@@ -226,7 +229,7 @@ impl Store for MemoryStore {
             (Some(entry), _) => Ok(self.change(&entry, settings, mode)),
             (None, PutMode::IfRevision(_)) => Err(StoreError::UnknownQueue(settings.id.clone())),
             (None, _) => match self.create(settings, mode) {
-                // Somebody else created it in between.
+                // Another task created it in the meantime.
                 PutOutcome::Conflict(_) if mode == PutMode::Always => self.put_settings(settings, mode).await,
                 outcome => Ok(outcome),
             },

@@ -1,4 +1,4 @@
-//! RecordStore in the memory of this process: the reference for the other stores.
+//! The in-memory `RecordStore`: the reference for other stores.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,10 +12,10 @@ use crate::records::{
 };
 use crate::time::{Clock, MICROS_PER_SECOND, Micros};
 
-/// Most lapsed notes that writing one removes.
+/// Maximum number of expired ephemeral keys removed by one write.
 const NOTES_REAPED: usize = 32;
 
-/// Keeps records, streams and notes in this process.
+/// A record store that keeps documents, logs and ephemeral keys in this process.
 pub struct MemoryRecords {
     clock: Box<dyn Clock>,
     kept: Mutex<Kept>,
@@ -30,13 +30,14 @@ struct Kept {
 }
 
 impl MemoryRecords {
-    /// Nothing kept yet; time as this clock has it.
+    /// An empty store that uses this clock.
     #[must_use]
     pub fn new(clock: impl Clock + 'static) -> Self {
         Self { clock: Box::new(clock), kept: Mutex::default() }
     }
 
-    /// What is kept, and the time, which is read under the lock so that it follows the order of the operations.
+    /// The content and the current time, which is read under the lock so that it follows the order
+    /// of operations.
     fn kept(&self) -> (MutexGuard<'_, Kept>, Micros) {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.clock.now();

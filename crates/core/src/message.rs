@@ -1,11 +1,11 @@
-//! What is said to people: a sentence by its code, and what stands in its placeholders. So it is written once, in English and where
-//! it belongs, and whoever shows it may say it in another language.
+//! Translatable messages: a code, an English text and its parameters. Each text is written once, in
+//! English, next to the code that produces it; a client can translate it by its code.
 
 use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-/// A sentence, or a part of one, with its placeholders filled. It displays in English.
+/// A message or a part of one, with its placeholders filled. `Display` writes it in English.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     code: &'static str,
@@ -13,25 +13,25 @@ pub struct Message {
     params: Vec<(&'static str, Param)>,
 }
 
-/// What stands in a gap.
+/// The value of a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Param {
-    /// A number, which every language writes in its own way.
+    /// A number, formatted by the client's locale.
     Number(u64),
-    /// What is the same in every language: a name, a value, words of the API.
+    /// Text that is the same in every language: a name, a value or an API identifier.
     Text(String),
-    /// Another phrase.
+    /// Another message.
     Message(Message),
 }
 
 impl Message {
-    /// A phrase with this code, and with placeholders such as `{most}`.
+    /// A message with this code and text; placeholders are written as `{most}`.
     #[must_use]
     pub const fn new(code: &'static str, english: &'static str) -> Self {
         Self { code, english, params: Vec::new() }
     }
 
-    /// Fills the gap `name`.
+    /// Sets the placeholder `name`.
     #[must_use]
     pub fn with(mut self, name: &'static str, param: impl Into<Param>) -> Self {
         debug_assert!(placeholders(self.english).any(|gap| gap == name), "{} has no gap {name}", self.code);
@@ -39,13 +39,14 @@ impl Message {
         self
     }
 
-    /// Its code, which never changes.
+    /// The code, which is stable.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         self.code
     }
 
-    /// What stands in the placeholders, as the API tells it: a number, a text, or another phrase with its `code` and `params`.
+    /// The parameters in their JSON form: a number, a string, or another message with its `code`
+    /// and `params`.
     #[must_use]
     pub fn params(&self) -> Map<String, Value> {
         let value = |param: &Param| match param {
@@ -76,7 +77,8 @@ impl fmt::Display for Message {
     }
 }
 
-/// The placeholders of a text: names in braces, of small letters and `_`. Other braces are a part of the text.
+/// The placeholders of a text: names in braces, of lowercase letters and `_`. Other braces are
+/// plain text.
 pub fn placeholders(text: &'static str) -> impl Iterator<Item = &'static str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -124,7 +126,7 @@ impl From<Message> for Param {
     }
 }
 
-/// An enum of sentences: `Variant("code", "English, with {placeholders}")`.
+/// Defines an enum of messages: `Variant("code", "English text with {placeholders}")`.
 #[macro_export]
 macro_rules! wordings {
     ($(#[$meta:meta])* $visibility:vis enum $name:ident { $($variant:ident($code:literal, $english:expr),)+ }) => {
@@ -133,10 +135,10 @@ macro_rules! wordings {
         $visibility enum $name { $(#[doc = concat!("The phrase `", $code, "`.")] $variant,)+ }
 
         impl $name {
-            /// All of them, each with its code and its English words.
+            /// All messages, each with its code and English text.
             $visibility const ALL: &'static [(&'static str, &'static str)] = &[$(($code, $english),)+];
 
-            /// The phrase with its first gap filled.
+            /// The message with its first placeholder set.
             #[must_use]
             $visibility fn with(self, name: &'static str, param: impl Into<$crate::Param>) -> $crate::Message {
                 $crate::Message::from(self).with(name, param)

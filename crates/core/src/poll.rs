@@ -1,17 +1,17 @@
-//! When a visitor asks again.
+//! Poll intervals of visitors.
 
 use crate::time::Micros;
 
-/// Seconds between polls near the front.
+/// Poll interval near the head of the line, in seconds.
 const POLL_NEAR: u64 = 2;
-/// Positions that count as near the front, however slow the line.
+/// Positions that count as near the head, however slow the line moves.
 const NEAR_FRONT: u64 = 10;
-/// Polls that fit into the expected wait: who waits an hour need not ask each two seconds.
+/// Polls per expected wait: a visitor with an hour to wait need not poll every two seconds.
 const POLLS_PER_WAIT: u64 = 20;
 
-/// Seconds until the visitor should ask again: 2 near the front, more the farther away, jittered so that not everyone
-/// comes at the same second, and at most a third of the time that a visit keeps the visitor present (`full`), or two
-/// thirds of what is left of it.
+/// Seconds until the visitor should poll again: 2 near the head, more further back. The interval is
+/// jittered to spread the load, and is at most a third of the presence TTL (`full`), or two thirds
+/// of what is left of it.
 #[must_use]
 pub fn poll_after(rank: Option<u64>, wait: Option<u64>, full: u64, left: Option<u64>, now: Micros) -> u64 {
     let most = (full / 3).min(left.map_or(u64::MAX, |left| left * 2 / 3)).max(1);
@@ -21,13 +21,14 @@ pub fn poll_after(rank: Option<u64>, wait: Option<u64>, full: u64, left: Option<
         _ => most,
     };
     let longest = wanted.min(most);
-    // The last digits of the store's clock are as good as random, and cost nothing.
+    // The last digits of the store's clock are random enough for jitter, and free.
     let spread = longest.saturating_sub(POLL_NEAR).min(longest / 4) + 1;
     longest - now.0 % spread
 }
 
-/// Seconds until a client that has not returned a ticket yet should do so: soon, as its position holds for `claim_ttl` only
-/// until then and a phone may be put away at any moment; 2 to 4, so that not everyone comes at the same second.
+/// Seconds until a client that has not returned its ticket should do so: 2 to 4, jittered to spread
+/// the load. It is short because an unconfirmed position is held for `claim_ttl` only, and a phone
+/// may be put away at any moment.
 #[must_use]
 pub const fn confirm_after(now: Micros) -> u64 {
     POLL_NEAR + now.0 % 3

@@ -1,8 +1,9 @@
-//! The interface behind the backoffice: what operators made and did, kept beside the lines.
+//! The store interface for the administration: operators' data and audit logs, kept next to the
+//! lines.
 //!
-//! Three shapes are enough for all of it. A *record* is a document that stays until it is removed, guarded by a revision.
-//! A *stream* takes entries at its end and drops the oldest, so that it never grows past its bound. A *note* is a short
-//! text that lapses by itself.
+//! It has three shapes. A *document* stays until it is removed and is guarded by a revision. A
+//! *log* is an append-only stream that drops its oldest entries, so its size is bounded. An
+//! *ephemeral key* is a short text with a TTL.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,28 +13,28 @@ use async_trait::async_trait;
 use crate::time::Micros;
 use crate::{QueueId, StoreError, TenantId};
 
-/// Most records of one kind.
+/// Maximum number of documents per kind.
 pub const DOCUMENTS_MAX: usize = 1000;
-/// Most entries that one reading of a stream returns.
+/// Maximum number of entries returned by one read of a log.
 pub const ENTRIES_MAX: usize = 1000;
-/// Longest life of a note, in seconds: 90 days.
+/// Maximum TTL of an ephemeral key, in seconds: 90 days.
 pub const EPHEMERAL_TTL_MAX: u64 = 90 * 86_400;
 
-/// What records there are.
+/// The kinds of documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DocumentKind {
-    /// The people who may sign in, by name.
+    /// Operators, by name.
     Operators,
-    /// The API tokens, by their public half.
+    /// API tokens, by their public part.
     Tokens,
-    /// The queues of a settings file as it was last written to the store, by their ids.
+    /// The queues of a settings file as last written to the store, by id.
     FileQueues,
-    /// The tenants of that file, by their ids.
+    /// The tenants of that file, by id.
     FileTenants,
 }
 
 impl DocumentKind {
-    /// The name in keys.
+    /// The name used in keys.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -45,56 +46,56 @@ impl DocumentKind {
     }
 }
 
-/// A record as the store holds it.
+/// A stored document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// Grows by one with every change, from 1.
+    /// Revision, from 1; each change increments it.
     pub revision: u64,
-    /// The document.
+    /// The text of the document.
     pub text: String,
 }
 
-/// A change of a record, made as one atomic step.
+/// A change of a document, applied atomically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DocumentChange<'a> {
-    /// The new text; `None` removes the record.
+    /// The new text; `None` removes the document.
     pub text: Option<&'a str>,
-    /// The revision that the record must have, 0 for none.
+    /// The revision that the document must have; 0 if it must not exist.
     pub over: u64,
-    /// Text that another record of the kind must contain, or else nothing is changed.
+    /// Text that another document of the kind must contain; otherwise nothing is changed.
     pub needs_other: Option<&'a str>,
 }
 
-/// What became of a record's change.
+/// The outcome of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DocumentOutcome {
-    /// Written; the record now has this revision, 0 if it was removed.
+    /// Written; the document now has this revision, 0 if it was removed.
     Stored(u64),
-    /// Not written: no other record contains the text that one must contain.
+    /// Not written: no other document contains the required text.
     NoOther,
-    /// Not written; the store holds this revision, 0 for none.
+    /// Not written: the store holds this revision, 0 for none.
     Conflict(u64),
-    /// Not written: there are [`DOCUMENTS_MAX`] of this kind.
+    /// Not written: there are already [`DOCUMENTS_MAX`] documents of this kind.
     Full,
 }
 
-/// A stream of entries, the oldest of which are dropped.
+/// The name of a log. Logs drop their oldest entries.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogName {
-    /// What superusers did, and what was changed beside the API.
+    /// Audit events of superusers, and changes made outside the API.
     Audit,
-    /// What operators did with what is a tenant's. Whoever fills it with changes displaces events of that tenant only.
+    /// Audit events of one tenant. A tenant with many events displaces only its own.
     TenantAudit(TenantId),
-    /// Who signed in or tried to, and what they did with their own account.
+    /// Sign-ins, failed sign-ins and changes of an operator's own account.
     AccountAudit,
-    /// A queue's numbers of every minute, for a day.
+    /// Statistics of a queue, one entry per minute, for a day.
     Minutes(QueueId),
-    /// A queue's numbers of every fifth minute, for 30 days.
+    /// Statistics of a queue, one entry per five minutes, for 30 days.
     FiveMinutes(QueueId),
 }
 
 impl LogName {
-    /// Most entries that are kept. A little more may be there for a while.
+    /// Maximum number of entries kept. Slightly more may exist for a while.
     #[must_use]
     pub const fn keeps(&self) -> usize {
         match self {
@@ -106,7 +107,7 @@ impl LogName {
         }
     }
 
-    /// Seconds after its last entry when the whole stream is dropped; `None` if it stays.
+    /// Seconds after its last entry until the whole log is dropped; `None` if it is kept.
     #[must_use]
     pub const fn lasts(&self) -> Option<u64> {
         match self {
@@ -117,12 +118,13 @@ impl LogName {
     }
 }
 
-/// Names an entry of a stream; grows along the stream. As text: `<milliseconds since 1970>-<number within them>`.
+/// The id of a log entry; increases along the log. As text: `<milliseconds since 1970>-<number
+/// within them>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryId {
-    /// When the entry was made, in milliseconds since 1970 by the store's clock.
+    /// Time of the entry, in milliseconds since 1970 by the store's clock.
     pub at_ms: u64,
-    /// Its number among those of that millisecond.
+    /// Sequence number within that millisecond.
     pub number: u64,
 }
 
@@ -132,7 +134,7 @@ impl fmt::Display for EntryId {
     }
 }
 
-/// A text that names no entry.
+/// The error for a text that is not an entry id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("takes the id of an entry, such as \"1700000000000-0\"")]
 pub struct EntryIdError;
@@ -147,48 +149,48 @@ impl FromStr for EntryId {
     }
 }
 
-/// An entry of a stream.
+/// An entry of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its id.
+    /// The id.
     pub id: EntryId,
-    /// Its text.
+    /// The text.
     pub text: String,
 }
 
-/// What notes there are.
+/// The kinds of ephemeral keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EphemeralKind {
-    /// An operator who signed in, by the hash of what their browser was given.
+    /// An operator's session, by the hash of the browser's secret.
     SignIn,
-    /// A sign-in under way at an identity provider, by the hash of what the browser was given.
+    /// A sign-in in progress at an identity provider, by the hash of the browser's secret.
     SignInAttempt,
-    /// A preview of a theme, by the hash of what its files are asked for with.
+    /// A preview of a theme, by the hash of the secret in its file URLs.
     Preview,
-    /// An address from which a name has signed in before.
+    /// A network address from which an operator has signed in before.
     KnownAddress,
-    /// How often a sign-in failed.
+    /// Number of failed sign-ins.
     Failures,
-    /// Until when no sign-in is tried.
+    /// Time until which sign-ins are rejected.
     Slowed,
-    /// An action that waits for its confirmation.
+    /// An action that awaits confirmation.
     Confirmation,
-    /// A minute whose numbers somebody writes.
+    /// A minute of history claimed by the process that writes it.
     Minute,
-    /// A queue that somebody creates at this moment.
+    /// A queue that is being created.
     Creation,
-    /// What a request with an idempotency key was answered.
+    /// The stored response to a request with an idempotency key.
     Idempotency,
-    /// How many changes of an operator were audited of late.
+    /// Number of recent audited changes of an operator.
     Changes,
-    /// How many sign-ins under a name failed of late.
+    /// Number of recent failed sign-ins under a name.
     FailedSignIns,
     /// The TOTP secret of an operator who has not confirmed it yet.
     TotpSetup,
 }
 
 impl EphemeralKind {
-    /// The name in keys.
+    /// The name used in keys.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -209,38 +211,41 @@ impl EphemeralKind {
     }
 }
 
-/// Names a note. The id is made of letters, digits and `-` by whoever keeps it, never taken from a request as it came.
+/// The key of an ephemeral value. The id consists of letters, digits and `-` and is never taken
+/// from a request unchecked.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EphemeralKey {
-    /// What it is about.
+    /// The kind.
     pub kind: EphemeralKind,
-    /// Which one.
+    /// The id within the kind.
     pub id: String,
 }
 
 impl EphemeralKey {
-    /// The note of this id.
+    /// The key with this kind and id.
     #[must_use]
     pub fn new(kind: EphemeralKind, id: impl Into<String>) -> Self {
         Self { kind, id: id.into() }
     }
 }
 
-/// Keeps records, streams and notes. Every operation is one atomic step at the store's own clock. How long a text may be
-/// is the caller's to say; a note lasts at most [`EPHEMERAL_TTL_MAX`] seconds.
+/// Stores documents, logs and ephemeral keys. Every operation is atomic and uses the store's own
+/// clock. Callers limit the length of texts; the TTL of an ephemeral key is at most
+/// [`EPHEMERAL_TTL_MAX`] seconds.
 ///
 /// # Errors
-/// Every operation fails with [`StoreError::Unavailable`] within the store's bounded timeout if it can't be done.
+/// Every operation fails with [`StoreError::Unavailable`] within the store's timeout if it can't be
+/// completed.
 #[async_trait]
 pub trait RecordStore: Send + Sync {
-    /// The store's clock.
+    /// The current time of the store's clock.
     async fn now(&self) -> Result<Micros, StoreError>;
 
-    /// A record.
+    /// Reads a document.
     async fn record(&self, kind: DocumentKind, id: &str) -> Result<Option<Document>, StoreError>;
-    /// All records of a kind, by id.
+    /// Reads all documents of a kind, ordered by id.
     async fn records(&self, kind: DocumentKind) -> Result<Vec<(String, Document)>, StoreError>;
-    /// Writes a record over the revision `over`; with 0 only where there is none.
+    /// Writes a document over the revision `over`; with 0, only if none exists.
     async fn put_document(
         &self,
         kind: DocumentKind,
@@ -250,34 +255,35 @@ pub trait RecordStore: Send + Sync {
     ) -> Result<DocumentOutcome, StoreError> {
         self.change_document(kind, id, DocumentChange { text: Some(text), over, needs_other: None }).await
     }
-    /// Changes or removes a record.
+    /// Changes or removes a document.
     async fn change_document(
         &self,
         kind: DocumentKind,
         id: &str,
         change: DocumentChange<'_>,
     ) -> Result<DocumentOutcome, StoreError>;
-    /// Removes a record. Whether there was one.
+    /// Removes a document. Returns whether it existed.
     async fn remove_document(&self, kind: DocumentKind, id: &str) -> Result<bool, StoreError>;
 
-    /// Adds an entry to the end of a stream.
+    /// Appends an entry to a log.
     async fn append(&self, stream: &LogName, text: &str) -> Result<EntryId, StoreError>;
-    /// Drops the entries of a stream that were made before an instant. Some of them may stay for a while.
+    /// Drops the entries made before an instant. Some of them may remain for a while.
     async fn trim(&self, stream: &LogName, before: Micros) -> Result<(), StoreError>;
-    /// Up to `limit` (at most [`ENTRIES_MAX`]) entries, the newest first, from the one before `before` on.
+    /// Up to `limit` (at most [`ENTRIES_MAX`]) entries older than `before`, newest first.
     async fn entries(&self, stream: &LogName, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError>;
 
-    /// Writes a note that lapses after `seconds`.
+    /// Sets an ephemeral key with a TTL of `seconds`.
     async fn set_ephemeral(&self, note: &EphemeralKey, text: &str, seconds: u64) -> Result<(), StoreError>;
-    /// Writes a note unless there is one. Whether it was written.
+    /// Sets an ephemeral key if it is absent. Returns whether it was set.
     async fn claim(&self, note: &EphemeralKey, text: &str, seconds: u64) -> Result<bool, StoreError>;
-    /// Adds one to the number that a note holds, `seconds` after which at the first it lapses. Returns the number.
+    /// Increments a counter and returns it. The TTL of `seconds` starts with the first increment.
     async fn count(&self, note: &EphemeralKey, seconds: u64) -> Result<u64, StoreError>;
-    /// Takes one back from the number that a note holds, if there is one.
+    /// Decrements a counter, if it exists.
     async fn uncount(&self, note: &EphemeralKey) -> Result<(), StoreError>;
-    /// What a note says.
+    /// Reads an ephemeral key.
     async fn note(&self, note: &EphemeralKey) -> Result<Option<String>, StoreError>;
-    /// Removes a note and returns what it said: only one of many who ask at once gets it.
+    /// Removes an ephemeral key and returns its value: only one of several concurrent callers
+    /// receives it.
     async fn take_ephemeral(&self, note: &EphemeralKey) -> Result<Option<String>, StoreError>;
 }
 

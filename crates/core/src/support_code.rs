@@ -1,20 +1,21 @@
-//! The code that a visitor reads out, and that leads an operator to their session.
+//! Support codes: a visitor reads one out, and an operator finds the session by it.
 
 use crate::SessionId;
 
-/// Digits of Crockford's base 32: none that is taken for another. <https://www.crockford.com/base32.html>
+/// Digits of Crockford's base 32, which has no ambiguous characters.
+/// <https://www.crockford.com/base32.html>
 const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/// Bits of a session.
+/// Bits of a session id.
 const BITS: usize = 8 * SessionId::SIZE;
-/// Digits that they take.
+/// Digits needed for these bits.
 const LENGTH: usize = BITS.div_ceil(5);
-/// Digits of a group; the last one has one less.
+/// Digits per group; the last group has one less.
 const GROUP: usize = 6;
 
 impl SessionId {
-    /// The code of this session: `0NPWV1-MDQB2X-KF3Y0T-5DWZQ`. It is the whole id in other digits, so it finds the
-    /// session without a search, and like the id it proves nothing. A shorter one would have to be searched for in the
-    /// line, which takes longest when most people ask.
+    /// The support code of this session: `0NPWV1-MDQB2X-KF3Y0T-5DWZQ`. It encodes the whole id, so
+    /// it finds the session without a search, and like the id it proves nothing. A shorter code
+    /// would require a search of the line, which is slowest when most visitors ask.
     #[must_use]
     pub fn support_code(&self) -> String {
         let number = self.as_bytes().iter().fold(0, |number, byte| number << 8 | u128::from(*byte));
@@ -29,7 +30,8 @@ impl SessionId {
         code
     }
 
-    /// The session of a code, however it was written: small letters, other gaps, `O` for 0, `I` and `L` for 1.
+    /// The session id of a support code. Case, separators and look-alikes (`O` for 0, `I` and `L`
+    /// for 1) are accepted.
     #[must_use]
     pub fn from_support_code(code: &str) -> Option<Self> {
         let mut number: u128 = 0;
@@ -41,7 +43,7 @@ impl SessionId {
                 other => DIGITS.iter().position(|digit| char::from(*digit) == other)?,
             };
             digits += 1;
-            // The first digit has two bits of the id only.
+            // The first digit holds only two bits of the id.
             if digits > LENGTH || number >> (BITS - 5) != 0 {
                 return None;
             }

@@ -1,4 +1,4 @@
-//! Time as the store counts it: whole microseconds since 1970.
+//! Time in whole microseconds since 1970.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 /// Microseconds in a second.
 pub const MICROS_PER_SECOND: u64 = 1_000_000;
 
-/// An instant by the store's clock, in microseconds since 1970. StayCounts below 2^53, so that it is exact as a double too.
+/// An instant by the store's clock, in microseconds since 1970. Counts stay below 2^53, so a double
+/// represents them exactly.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Micros(pub u64);
@@ -20,7 +21,7 @@ impl Micros {
         Self(self.0.saturating_add(seconds.saturating_mul(MICROS_PER_SECOND)))
     }
 
-    /// Microseconds since `earlier`; 0 if that lies ahead.
+    /// Microseconds since `earlier`; 0 if `earlier` is later than this.
     #[must_use]
     pub const fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
@@ -39,13 +40,14 @@ impl fmt::Debug for Micros {
     }
 }
 
-/// Where a memory store takes its time from.
+/// The time source of a memory store.
 pub trait Clock: Send + Sync {
-    /// The present instant. One that is earlier than an instant it gave before stops nothing: rule 7.
+    /// The current time. A clock that steps back is tolerated: rule 7.
     fn now(&self) -> Micros;
 }
 
-/// The machine's clock, read once at the start and carried on by its monotonic one, so that it never goes back.
+/// The system clock, read once at the start and advanced by the monotonic clock, so that it never
+/// goes back.
 #[derive(Debug)]
 pub struct SystemClock {
     base: Micros,
@@ -53,7 +55,7 @@ pub struct SystemClock {
 }
 
 impl SystemClock {
-    /// A clock that starts at the machine's wall-clock time.
+    /// A clock that starts at the system time.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's clock")]
     pub fn new() -> Self {
@@ -74,23 +76,23 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands until it is moved: for tests and simulations.
+/// A clock that changes only when it is moved: for tests and simulations.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicU64);
 
 impl ManualClock {
-    /// A clock that stands at `now`.
+    /// A clock set to `now`.
     #[must_use]
     pub const fn at(now: Micros) -> Self {
         Self(AtomicU64::new(now.0))
     }
 
-    /// Moves the clock ahead.
+    /// Moves the clock forward.
     pub fn advance(&self, micros: u64) {
         self.0.fetch_add(micros, Ordering::SeqCst);
     }
 
-    /// Moves the clock back, as a machine's clock that is set.
+    /// Moves the clock back, like a system clock that is corrected.
     pub fn step_back(&self, micros: u64) {
         self.0.fetch_sub(micros, Ordering::SeqCst);
     }

@@ -1,4 +1,4 @@
-//! What a visitor is told: where they stand.
+//! The visitor status: what a visitor is shown about their session.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,20 +8,20 @@ use crate::{QueueId, SessionId};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VisitorState {
-    /// In the line, or nowhere yet while the line is open.
+    /// In line, or about to join an open line.
     Waiting,
-    /// Let in.
+    /// Admitted.
     Admitted,
-    /// In the line of a queue that admits nobody for now.
+    /// In the line of a queue that is paused.
     Paused,
-    /// The queue takes nobody.
+    /// The queue accepts no visitors.
     Closed,
-    /// The store can't be asked; the place is in the ticket, so nothing is lost.
+    /// The store is unavailable. The ticket holds the position, so it is not lost.
     Unavailable,
 }
 
 impl VisitorState {
-    /// The name as JSON and templates have it.
+    /// The name used in JSON and templates.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -34,13 +34,13 @@ impl VisitorState {
     }
 }
 
-/// Why a visitor's earlier session is not theirs any more, although they came with its ticket.
+/// Why a visitor's ticket no longer restores their earlier session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndReason {
-    /// The session ended: the visitor left, an operator removed them, or `max_session` was over.
+    /// The session ended: the visitor left, an operator ended it, or `max_session` was reached.
     Ended,
-    /// The visitor was away for longer than their ticket holds the position, or the admission.
+    /// The visitor was away for longer than the ticket holds the position or the admission.
     Expired,
     /// The line was reset.
     Reset,
@@ -49,39 +49,40 @@ pub enum EndReason {
 /// The expected wait in whole seconds, as two points of its predictive distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitSeconds {
-    /// Half of those at this position wait less.
+    /// Median wait at this position.
     pub p50: u64,
-    /// Nine of ten at this position wait less.
+    /// 0.9-quantile of the wait at this position.
     pub p90: u64,
 }
 
-/// A visitor's visitor status: the JSON of every own endpoint, and what a theme shows. `None` is `null`.
+/// A visitor status: the JSON response of all visitor endpoints and the data of a theme. `None` is
+/// `null`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VisitorStatus {
-    /// The queue this is about.
+    /// The queue.
     pub queue: QueueId,
     /// The visitor's session; `None` if they are not in the queue.
     pub session: Option<SessionId>,
-    /// What the visitor may expect.
+    /// The state to display.
     pub state: VisitorState,
-    /// Why the session that the visitor came with is not theirs any more; `None` if it is, or if they came with none.
+    /// Why the visitor's earlier session ended; `None` if it did not, or if there was none.
     pub reason: Option<EndReason>,
-    /// Rank in the line from 1; never rises while the visitor stays. `None` unless in line.
+    /// Position in line, from 1; never increases while the visitor stays. `None` unless waiting.
     pub position: Option<u64>,
-    /// How many wait.
+    /// Number of waiting sessions.
     pub waiting: Option<u64>,
-    /// How many are let in.
+    /// Number of active sessions.
     pub active: Option<u64>,
-    /// The expected wait; `None` while nobody is admitted.
+    /// The expected wait; `None` while no visitor is admitted.
     pub wait_seconds: Option<WaitSeconds>,
     /// When the visitor joined, in seconds since 1970 by the store's clock.
     pub joined_at: Option<u64>,
-    /// Seconds until the session lapses if nothing more is heard of the visitor.
+    /// Seconds until the session expires without another visit.
     pub expires_in: Option<u64>,
-    /// Seconds after which to ask again.
+    /// Seconds until the next poll.
     pub poll_after: u64,
-    /// Where an admitted visitor goes.
+    /// The URL for an admitted visitor.
     pub enter_url: Option<String>,
-    /// Revision of the queue's settings that ruled this answer.
+    /// Revision of the settings that applied to this response.
     pub revision: Option<u64>,
 }

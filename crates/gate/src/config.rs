@@ -1,23 +1,22 @@
-//! What the gate's function reads from its environment. The stand-alone program has a flag for each of these.
+//! The environment of the gate's function. The stand-alone program has a flag for each variable.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use vestibule_core::{KeyList, PassSigner, Store, TicketSigner};
-use vestibule_http::{
-    ConfigError, Directory, StoreConfig, TRUSTED_PROXIES_MAX, ThemesConfig, VariableError, number, open_store,
-    open_themes, parse_keys, required,
+use vestibule_runtime::{
+    ConfigError, Directory, EnvError, StoreConfig, TRUSTED_PROXIES_MAX, ThemesConfig, number, open_store, open_themes,
+    parse_keys, required,
 };
 
 use crate::proxy::ProxyLimits;
 use crate::state::{Gate, GateParts};
 
-/// Proxies in front of a function unless `VESTIBULE_TRUSTED_PROXIES` says otherwise: the load balancer, the API gateway
-/// or the function URL, without which no request gets here.
+/// Default of `VESTIBULE_TRUSTED_PROXIES`: the load balancer, the API gateway or the function URL in front of the function.
 const TRUSTED_PROXIES: u64 = 1;
 /// Bounds of `VESTIBULE_CONNECT_TIMEOUT`, in seconds.
 const CONNECT_TIMEOUT: std::ops::RangeInclusive<u64> = 1..=60;
-/// Bounds of `VESTIBULE_READ_TIMEOUT`, in seconds. A function answers before its own time is over, whatever this says.
+/// Bounds of `VESTIBULE_READ_TIMEOUT`, in seconds. A function responds before its timeout in any case.
 const READ_TIMEOUT: std::ops::RangeInclusive<u64> = 1..=900;
 
 const STORE: &str = "VESTIBULE_REDIS_URL";
@@ -25,13 +24,13 @@ const TICKET_KEYS: &str = "VESTIBULE_TICKET_KEYS";
 const PASS_KEYS: &str = "VESTIBULE_PASS_KEYS";
 const THEMES: &str = "VESTIBULE_THEMES";
 
-/// A gate as a function's environment describes it.
+/// The configuration of a function.
 pub struct GateConfig {
     /// `VESTIBULE_REDIS_URL`, `VESTIBULE_STORE_TIMEOUT_MS`.
     pub store: StoreConfig,
-    /// `VESTIBULE_TICKET_KEYS`. A function has no state folder to keep keys of its own in, so they must be given.
+    /// `VESTIBULE_TICKET_KEYS`. Required, because a function has no state folder for generated keys.
     pub ticket_keys: KeyList,
-    /// `VESTIBULE_PASS_KEYS`, likewise.
+    /// `VESTIBULE_PASS_KEYS`. Required.
     pub pass_keys: KeyList,
     /// `VESTIBULE_THEMES`, `VESTIBULE_THEMES_RECHECK`.
     pub themes: ThemesConfig,
@@ -41,16 +40,16 @@ pub struct GateConfig {
     pub proxy: ProxyLimits,
 }
 
-/// Why a gate does not start.
+/// Why a gate cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum GateConfigError {
-    /// A variable is missing, or says what it doesn't take.
+    /// A variable is missing or invalid.
     #[error(transparent)]
-    Variable(#[from] VariableError),
-    /// A variable names what is none.
+    Variable(#[from] EnvError),
+    /// The value of a variable cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Keys that sign nothing.
+    /// The keys are invalid.
     #[error("{0}: {1}")]
     Keys(&'static str, vestibule_core::KeyError),
 }
@@ -59,7 +58,7 @@ impl GateConfig {
     /// Reads the variables.
     ///
     /// # Errors
-    /// A variable is missing, or says what it doesn't take. The message names it, and holds no secret.
+    /// A variable is missing or invalid. The message names the variable and contains no secret.
     pub fn from_env() -> Result<Self, GateConfigError> {
         let defaults = ProxyLimits::default();
         let seconds = |name, range, default: Duration| number(name, range, default.as_secs()).map(Duration::from_secs);
@@ -78,11 +77,10 @@ impl GateConfig {
         })
     }
 
-    /// Makes the gate. The store is connected to in the background from here on, so this must be called within the
-    /// program's runtime.
+    /// Opens the gate. The store is connected in the background, so this must be called within a Tokio runtime.
     ///
     /// # Errors
-    /// The store's address, a key or the themes are none.
+    /// The store address, a key or the themes are invalid.
     pub fn open(self) -> Result<Gate, GateConfigError> {
         let store: Arc<dyn Store> = open_store(STORE, &self.store.url, self.store.timeout)?;
         Ok(Gate::new(GateParts {

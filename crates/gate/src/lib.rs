@@ -1,10 +1,10 @@
-//! The gate: what meets every request and decides whether it goes through or waits.
+//! The gate receives every request and decides whether the visitor continues or waits.
 //!
-//! Its one idea: one request, one atomic step of the store. The gate reads the ticket, asks the store once, signs the
-//! answer into a new ticket and hands the visitor over or shows them where they stand. It keeps nothing of a visitor.
+//! A request costs one atomic call of the store. The gate verifies the ticket, calls the store once, signs a new ticket
+//! and hands the visitor over to the site or shows the queue page. It keeps no state of a visitor.
 //!
-//! Own endpoints live under `/_vestibule/`; every other path is judged. The same [`router`] runs in the stand-alone
-//! program and in a Lambda:
+//! Endpoints are under `/_vestibule/`; all other paths go through admission control. The same [`router`] runs in the
+//! stand-alone program and in a Lambda function:
 //!
 //! ```no_run
 //! # async fn example(gate: vestibule_gate::Gate) -> std::io::Result<()> {
@@ -13,24 +13,25 @@
 //! # }
 //! ```
 //!
-//! The parts, in the order in which a request meets them: `request` reads it, `visit` asks the store, `visitor status`
-//! puts the answer in words for the visitor, `handover` and `page` answer; `own` has one file an own endpoint.
+//! The path of a request: `request` reads it, `decide` finds its queue, `visit` calls the store, `handover` forwards it,
+//! and `respond` writes the response, with `page` for pages. `endpoints` has one file per endpoint.
 
-mod answer;
-mod carry;
-mod compress;
+mod compression;
 mod config;
 mod cors;
+mod decide;
+mod end_reason;
+mod endpoints;
+mod error;
 mod handover;
-mod judge;
-mod own;
+mod log_rate_limiter;
 mod page;
 mod pass;
 mod proxy;
-mod reason;
 mod request;
+mod respond;
+mod response_buffer;
 mod state;
-mod throttle;
 mod tunnel;
 mod visit;
 mod visitor_status;
@@ -45,24 +46,24 @@ use axum::Router;
 use axum::middleware::map_response;
 use axum::routing::{any, get, post};
 
-/// The gate's router: own endpoints, and the judge for every other path. Every response carries a
-/// [`Decision`](vestibule_http::Decision) among its extensions.
+/// The router of the gate: endpoints, and admission control for all other paths. Every response has a
+/// [`Decision`](vestibule_runtime::Decision) as an extension.
 pub fn router(gate: Gate) -> Router {
     Router::new()
-        .route("/_vestibule/status", get(own::status::status).options(own::preflight))
-        .route("/_vestibule/keepalive", post(own::keepalive::keepalive).options(own::preflight))
-        .route("/_vestibule/away", post(own::away::away).options(own::preflight))
-        .route("/_vestibule/leave", post(own::leave::leave).options(own::preflight))
-        .route("/_vestibule/check", any(own::check::check))
-        .route("/_vestibule/queue.js", get(own::scripts::queue_js))
-        .route("/_vestibule/keepalive.js", get(own::scripts::keepalive_js))
-        .route("/_vestibule/theme/{queue}/{*path}", get(own::theme::asset))
-        .route("/_vestibule/jwks.json", get(own::jwks::jwks))
-        .route("/_vestibule/health", get(own::health::health))
-        .route("/_vestibule", any(own::not_found))
-        .route("/_vestibule/", any(own::not_found))
-        .route("/_vestibule/{*rest}", any(own::not_found))
-        .fallback(judge::judge)
-        .layer(map_response(answer::decided_or_own))
+        .route("/_vestibule/status", get(endpoints::status::status).options(endpoints::preflight))
+        .route("/_vestibule/keepalive", post(endpoints::keepalive::keepalive).options(endpoints::preflight))
+        .route("/_vestibule/away", post(endpoints::away::away).options(endpoints::preflight))
+        .route("/_vestibule/leave", post(endpoints::leave::leave).options(endpoints::preflight))
+        .route("/_vestibule/check", any(endpoints::check::check))
+        .route("/_vestibule/queue.js", get(endpoints::scripts::queue_js))
+        .route("/_vestibule/keepalive.js", get(endpoints::scripts::keepalive_js))
+        .route("/_vestibule/theme/{queue}/{*path}", get(endpoints::theme::asset))
+        .route("/_vestibule/jwks.json", get(endpoints::jwks::jwks))
+        .route("/_vestibule/health", get(endpoints::health::health))
+        .route("/_vestibule", any(endpoints::not_found))
+        .route("/_vestibule/", any(endpoints::not_found))
+        .route("/_vestibule/{*rest}", any(endpoints::not_found))
+        .fallback(decide::handle)
+        .layer(map_response(respond::ensure_decision))
         .with_state(gate)
 }

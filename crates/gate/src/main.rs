@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use vestibule_gate::{GateConfig, router};
-use vestibule_http::{function_main, init_telemetry_from_env, log_requests, run_function};
+use vestibule_lambda::{function_main, run_function};
+use vestibule_runtime::{init_telemetry_from_env, log_requests};
 
 fn main() -> ExitCode {
     function_main(run())
@@ -12,6 +13,6 @@ fn main() -> ExitCode {
 async fn run() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     init_telemetry_from_env()?;
     let gate = GateConfig::from_env()?.open()?;
-    gate.look_around().await;
+    gate.warm_up().await;
     run_function(log_requests(router(gate))).await
 }

@@ -1,20 +1,19 @@
-//! Passes, signed once and used again while most of their time is left: a signature costs more than all else of an
-//! admitted request.
+//! A cache of passes: the signature of a pass costs more than the rest of an admitted request.
 
 use http::HeaderValue;
 use quick_cache::sync::Cache;
 use vestibule_core::{MICROS_PER_SECOND, Micros, PASS_TTL, PassSigner, QueueId, SessionId};
 
-/// Most passes kept for use again.
+/// Maximum number of cached passes.
 const PASSES_KEPT: usize = 10_000;
-/// A pass is handed out again while so many seconds of it are left.
+/// A cached pass is reused while it is valid for at least this many seconds.
 const REUSE: u64 = PASS_TTL / 2;
 
-/// The slot of an active session: what a pass stands for.
+/// The slot of an active session, which a pass stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slot {
     pub(crate) session: SessionId,
-    /// When the slot becomes free unless the session is heard of. No pass is good for longer.
+    /// When the slot expires without a visit. No pass is valid for longer.
     pub(crate) expires_at: Micros,
 }
 
@@ -26,13 +25,13 @@ pub(crate) struct Pass {
 }
 
 impl Pass {
-    /// For how many more seconds it is good.
+    /// Seconds until it expires.
     pub(crate) fn seconds_left(&self, now: Micros) -> u64 {
         self.expires_at.since(now) / MICROS_PER_SECOND
     }
 }
 
-/// Signs passes and keeps the fresh ones.
+/// Signs passes and caches them.
 pub(crate) struct PassCache {
     signer: PassSigner,
     fresh: Cache<(QueueId, SessionId), Pass>,
@@ -43,7 +42,7 @@ impl PassCache {
         Self { signer, fresh: Cache::new(PASSES_KEPT) }
     }
 
-    /// A pass of [`PASS_TTL`] seconds at most, which ends no later than the slot; `None` for a slot that ends now.
+    /// A pass of at most [`PASS_TTL`] seconds that expires no later than the slot; `None` if the slot expires now.
     pub(crate) fn of(&self, queue: &QueueId, slot: Slot, now: Micros) -> Option<Pass> {
         let key = (queue.clone(), slot.session);
         if let Some(pass) = self.fresh.get(&key)

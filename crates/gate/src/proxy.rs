@@ -4,14 +4,14 @@
 //! connections, and whoever reads slowly slows down whoever sends. Messages are framed anew on either side, so that
 //! an ambiguous one is never passed on. What a connection says about itself stays on that connection.
 
-mod answer;
 mod connector;
 mod cookies;
 mod error;
 mod headers;
 mod pool;
+mod request_body;
+mod response_body;
 mod upgrade;
-mod upload;
 
 #[cfg(test)]
 mod tests;
@@ -26,14 +26,14 @@ use tokio::time::timeout_at;
 use vestibule_core::settings::Reach;
 
 use self::{
-    answer::AnswerBody,
     connector::ConnectTimeout,
     error::{Failure, causes},
     pool::Pools,
+    request_body::{RequestBody, UploadProgress},
+    response_body::ResponseBody,
     upgrade::Upgrade,
-    upload::{Upload, UploadBody},
 };
-pub(crate) use self::{answer::cut_short, error::ProxyError, upgrade::asks_for_upgrade};
+pub(crate) use self::{error::ProxyError, response_body::error_of_truncated, upgrade::asks_for_upgrade};
 
 /// How long the proxy waits for an origin, and how much it keeps.
 #[derive(Clone, Debug)]
@@ -123,7 +123,7 @@ impl Proxy {
         request: Request<Body>,
         context: Forwarded<'_>,
     ) -> Result<Response<Body>, ProxyError> {
-        let exchange = Exchange { origin: authority_of(origin), reach, upload: Upload::start() };
+        let exchange = Exchange { origin: authority_of(origin), reach, upload: UploadProgress::start() };
         let outcome = self.exchange(&exchange, origin, request, context).await;
         outcome.map_err(|failure| exchange.log(failure))
     }
@@ -152,7 +152,7 @@ impl Proxy {
         request: Request<Body>,
         context: Forwarded<'_>,
         upgrade: Option<&Upgrade>,
-    ) -> Result<Request<UploadBody>, Failure> {
+    ) -> Result<Request<RequestBody>, Failure> {
         let (mut head, body) = request.into_parts();
         if head.method == Method::CONNECT {
             return Err(Failure::new(ProxyError::BadRequest, "CONNECT"));
@@ -162,13 +162,17 @@ impl Proxy {
         head.extensions.clear();
         headers::prepare_request(&mut head.headers, context, upgrade)?;
         headers::frame_request(&mut head.headers, &body.size_hint());
-        let body = UploadBody::new(body, exchange.upload.clone(), self.limits.upload_bytes)?;
+        let body = RequestBody::new(body, exchange.upload.clone(), self.limits.upload_bytes)?;
         Ok(Request::from_parts(head, body))
     }
 
     /// Waits for the head of the answer. The clock starts when the request has a connection, and anew with every
     /// chunk of its body.
-    async fn head(&self, exchange: &Exchange, mut request: Request<UploadBody>) -> Result<Response<Incoming>, Failure> {
+    async fn head(
+        &self,
+        exchange: &Exchange,
+        mut request: Request<RequestBody>,
+    ) -> Result<Response<Incoming>, Failure> {
         let mut connection = capture_connection(&mut request);
         let mut answer = pin!(self.pools.client(exchange.reach).request(request));
         tokio::select! {
@@ -191,7 +195,7 @@ impl Proxy {
         head.version = Version::HTTP_11;
         headers::prepare_answer(&mut head.headers);
         headers::frame_answer(&mut head.headers, &body.size_hint());
-        let body = AnswerBody::new(body, exchange.upload.clone(), self.limits.read_timeout, exchange.origin.clone());
+        let body = ResponseBody::new(body, exchange.upload.clone(), self.limits.read_timeout, exchange.origin.clone());
         Response::from_parts(head, Body::new(body))
     }
 }
@@ -200,7 +204,7 @@ impl Proxy {
 struct Exchange {
     origin: Arc<str>,
     reach: Reach,
-    upload: Arc<Upload>,
+    upload: Arc<UploadProgress>,
 }
 
 impl Exchange {

@@ -1,4 +1,4 @@
-//! Reads a request: its host, who sent it, whether a person is waiting for the page, and the tickets it carries.
+//! Reads a request: host, client address, whether it is a page view, and tickets.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -10,36 +10,36 @@ use http::{Extensions, HeaderMap, HeaderName, Method, Uri, header};
 use vestibule_core::cookie::{cookie_values, cookies};
 use vestibule_core::settings::{RequestAttributes, normalise_host};
 use vestibule_core::{QueueId, Ticket, TicketSigner};
-use vestibule_http::{Queue, RequestOrigin, request_origin};
+use vestibule_runtime::{Queue, RequestOrigin, request_origin};
 
-use crate::answer::ticket_cookies;
+use crate::respond::ticket_cookies;
 use crate::state::Gate;
 
-/// Header in which an app without a cookie jar sends its ticket and finds the new one.
+/// Header for the ticket of apps without a cookie jar, in both directions.
 pub(crate) const TICKET_HEADER: HeaderName = HeaderName::from_static("x-vestibule-ticket");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_DESTINATION: HeaderName = HeaderName::from_static("sec-fetch-dest");
-/// In these browsers say that they fetch a page ahead.
+/// Headers of prefetch requests.
 const PURPOSES: [HeaderName; 4] = [
     HeaderName::from_static("sec-purpose"),
     HeaderName::from_static("purpose"),
     HeaderName::from_static("x-purpose"),
     HeaderName::from_static("x-moz"),
 ];
-/// Most tickets of one request that are verified. Another host of the site can set as many cookies of that name as a
-/// browser keeps; each costs a few microseconds.
+/// Maximum number of tickets of one request that are verified. Another host of the site can set many cookies of that name,
+/// and each costs a few microseconds.
 const TICKETS_VERIFIED_MAX: usize = 64;
 
-/// The other end of the connection, as the server that accepted it says; `None` for a socket file.
+/// The address of the client or proxy that opened the connection; `None` for a Unix socket.
 #[derive(Debug, Clone, Copy)]
 pub struct PeerAddress(pub Option<IpAddr>);
 
-/// What the gate knows of a request, or of the one that a forward-auth proxy asks about.
-pub(crate) struct Seen {
-    /// The host, normalised; `None` if it is none.
+/// A request, or the original request that a forward-auth proxy describes.
+pub(crate) struct RequestInfo {
+    /// The normalized host; `None` if it is invalid.
     pub(crate) host: Option<String>,
-    /// The host as it was written, with its port.
+    /// The host as sent, with its port.
     pub(crate) authority: String,
     pub(crate) method: Method,
     /// Path as the visitor sent it.
@@ -51,8 +51,8 @@ pub(crate) struct Seen {
     pub(crate) headers: HeaderMap,
 }
 
-/// Takes the headers out of the request: most answers need no more of it, and the one that forwards it puts them back.
-impl FromRequestParts<Gate> for Seen {
+/// Takes the headers out of the request; a forwarded request gets them back.
+impl FromRequestParts<Gate> for RequestInfo {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, gate: &Gate) -> Result<Self, Infallible> {
@@ -61,7 +61,7 @@ impl FromRequestParts<Gate> for Seen {
     }
 }
 
-impl Seen {
+impl RequestInfo {
     pub(crate) fn of(
         method: &Method,
         uri: &Uri,
@@ -100,10 +100,10 @@ impl Seen {
         }
     }
 
-    /// Whether a person waits for this page: only that joins the line. Browsers say so in `Sec-Fetch-Mode`; of those
-    /// that don't, a GET that would like HTML.
+    /// Whether this is a page view, which may join the line. Browsers say so in `Sec-Fetch-Mode`; without it, a GET that
+    /// accepts HTML counts.
     pub(crate) fn is_navigation(&self) -> bool {
-        if self.method != Method::GET || self.is_speculative() || self.is_embedded_elsewhere() {
+        if self.method != Method::GET || self.is_prefetch() || self.is_embedded_elsewhere() {
             return false;
         }
         match self.header(FETCH_MODE) {
@@ -112,8 +112,7 @@ impl Seen {
         }
     }
 
-    /// What the page of another site loads or embeds, whose reader asked for nothing. A link that was followed from there
-    /// is none of that.
+    /// Whether the page of another site loads or embeds this. Following a link from there does not count.
     pub(crate) fn is_embedded_elsewhere(&self) -> bool {
         let is_elsewhere = |site: &str| !matches!(site, "same-origin" | "same-site" | "none");
         let is_followed =
@@ -121,22 +120,21 @@ impl Seen {
         self.header(FETCH_SITE).is_some_and(is_elsewhere) && !is_followed()
     }
 
-    /// A page fetched ahead of a click that may never come.
-    pub(crate) fn is_speculative(&self) -> bool {
+    /// Whether a browser prefetches this page.
+    pub(crate) fn is_prefetch(&self) -> bool {
         let ahead =
             |value: &str| value.contains("prefetch") || value.contains("prerender") || value.contains("preview");
         PURPOSES.into_iter().any(|name| self.header(name).is_some_and(ahead))
     }
 
-    /// A browser's question whether a request of another origin may be sent. It carries no cookies, ever, so it can't
-    /// show a ticket.
+    /// Whether this is a CORS preflight. Preflights carry no cookies, so they have no ticket.
     pub(crate) fn is_preflight(&self) -> bool {
         self.method == Method::OPTIONS
             && self.headers.contains_key(header::ORIGIN)
             && self.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
     }
 
-    /// Whether it carries what no browser sends with a preflight, so that it would be more than a question to the origin.
+    /// Whether it has a body or headers that browsers never send with a preflight.
     pub(crate) fn exceeds_preflight(&self) -> bool {
         let has_body = |length: &str| length.trim() != "0" && !length.is_empty();
         self.headers.contains_key(header::COOKIE)
@@ -146,7 +144,7 @@ impl Seen {
             || self.headers.keys().any(|name| name.as_str().replace('_', "-").contains("method-override"))
     }
 
-    /// Drops every header but those that a browser sends with a preflight, and what proxies say of the visitor.
+    /// Keeps only headers that browsers send with a preflight and those of proxies.
     pub(crate) fn keep_of_preflight(&mut self) {
         let is_kept = |name: &str| {
             matches!(name, "origin" | "user-agent" | "accept" | "accept-encoding" | "accept-language" | "referer")
@@ -160,7 +158,7 @@ impl Seen {
         }
     }
 
-    /// What the rules may ask.
+    /// The attributes that rules match.
     pub(crate) fn facts<T>(&self, use_facts: impl FnOnce(&RequestAttributes<'_>) -> T) -> T {
         use_facts(&RequestAttributes {
             path: &self.path,
@@ -180,15 +178,15 @@ impl Seen {
         String::from_utf8(value.to_vec()).ok()
     }
 
-    /// Whether the client wants its ticket in a header. It says so by sending that header, empty at first. Never where a
-    /// cookie holds a ticket: a header would show scripts what `HttpOnly` keeps from them.
+    /// Whether the client uses the ticket header. It says so by sending the header, empty at first. Never with a ticket
+    /// cookie: a header would expose to scripts what `HttpOnly` hides.
     pub(crate) fn wants_ticket_header(&self, queue: &Queue) -> bool {
         let has_cookie = |name: &String| cookie_values(self.cookie_headers(), name).next().is_some();
         self.headers.contains_key(TICKET_HEADER) && !ticket_cookies(queue).iter().any(has_cookie)
     }
 
-    /// The ticket of this queue that the request carries. Of several that verify: one of this epoch, which no other host
-    /// of the site can have set, and of these the one signed last.
+    /// The ticket of this queue in the request. Of several valid tickets, prefers the current epoch, then one that no other
+    /// host of the site can have set, then the latest.
     pub(crate) fn ticket(&self, queue: &Queue, signer: &TicketSigner) -> Option<Ticket> {
         let id: &QueueId = &queue.settings.id;
         let [host_only, plain] = ticket_cookies(queue);
@@ -199,7 +197,7 @@ impl Seen {
         let verified = verified.filter_map(|(is_own, token)| match signer.verify(id, token) {
             Ok(ticket) => Some((is_own, ticket)),
             Err(reason) => {
-                tracing::debug!(queue = %id, %reason, "a ticket that is none");
+                tracing::debug!(queue = %id, %reason, "ticket rejected");
                 None
             }
         });
@@ -228,23 +226,23 @@ fn text(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn seen(method: &Method, headers: &[(&str, &str)]) -> Seen {
+    fn info(method: &Method, headers: &[(&str, &str)]) -> RequestInfo {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
         }
-        Seen::of(method, &Uri::from_static("/a?b"), map, &Extensions::new(), 0)
+        RequestInfo::of(method, &Uri::from_static("/a?b"), map, &Extensions::new(), 0)
     }
 
     #[test]
-    fn only_a_page_that_a_person_waits_for_is_a_navigation() {
+    fn only_page_views_are_navigations() {
         let html = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
         let navigate = [("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
-        assert!(seen(&Method::GET, &navigate).is_navigation());
-        assert!(seen(&Method::GET, &[html]).is_navigation(), "a browser that does not say");
+        assert!(info(&Method::GET, &navigate).is_navigation());
+        assert!(info(&Method::GET, &[html]).is_navigation(), "a browser that does not say");
         for site in ["none", "same-origin", "same-site", "cross-site"] {
             let followed = [navigate[0], navigate[1], ("sec-fetch-site", site)];
-            assert!(seen(&Method::GET, &followed).is_navigation(), "a link from {site}");
+            assert!(info(&Method::GET, &followed).is_navigation(), "a link from {site}");
         }
         for (method, headers) in [
             (Method::GET, vec![("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")]),
@@ -262,7 +260,7 @@ mod tests {
             (Method::POST, navigate.to_vec()),
             (Method::OPTIONS, vec![html]),
         ] {
-            assert!(!seen(&method, &headers).is_navigation(), "{method} {headers:?}");
+            assert!(!info(&method, &headers).is_navigation(), "{method} {headers:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What all requests share.
+//! The state that all requests share.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,44 +6,44 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 use vestibule_core::{PassSigner, Store, TicketSigner};
-use vestibule_http::{Directory, StoreClock};
+use vestibule_runtime::{Directory, StoreClock};
 use vestibule_themes::Themes;
 
+use crate::log_rate_limiter::LogRateLimiter;
 use crate::pass::PassCache;
 use crate::proxy::{Proxy, ProxyLimits};
-use crate::throttle::Throttle;
 use crate::witness::Witnesses;
 
-/// How long a process that begins waits for its store at most. A connection over TLS takes some hundred milliseconds.
-const LOOK_AROUND: Duration = Duration::from_millis(1500);
-/// Pause between two such looks.
-const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(20);
+/// Maximum time that a starting process waits for the store. A TLS connection takes some hundred milliseconds.
+const WARM_UP_TIMEOUT: Duration = Duration::from_millis(1500);
+/// Pause between two attempts.
+const WARM_UP_RETRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// What a gate is made of.
+/// The parts of a gate.
 pub struct GateParts {
-    /// Keeps the lines.
+    /// The store of all lines.
     pub store: Arc<dyn Store>,
     /// Finds queues by host.
     pub directory: Arc<Directory>,
-    /// Draws the pages.
+    /// Renders the pages.
     pub themes: Themes,
     /// Signs tickets.
     pub tickets: TicketSigner,
     /// Signs passes.
     pub passes: PassSigner,
-    /// Time that all questions of one request to the store may take together.
+    /// Time limit of all store calls of a request together.
     pub store_timeout: Duration,
-    /// How many proxies in front of the gate are believed on who the visitor is; 0 to 16.
+    /// Number of trusted proxies in front of the gate; 0 to 16.
     pub trusted_proxies: usize,
     /// Limits of the `proxy` handover.
     pub proxy: ProxyLimits,
 }
 
-/// A gate; clones are the same one.
+/// A gate; clones share its state.
 #[derive(Clone)]
 pub struct Gate(Arc<GateState>);
 
-/// What the requests of one gate share.
+/// The shared state of a gate.
 pub struct GateState {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) directory: Arc<Directory>,
@@ -55,12 +55,12 @@ pub struct GateState {
     pub(crate) proxy: Proxy,
     pub(crate) clock: StoreClock,
     pub(crate) witnesses: Witnesses,
-    pub(crate) store_failures: Throttle,
-    pub(crate) unknown_hosts: Throttle,
+    pub(crate) store_failures: LogRateLimiter,
+    pub(crate) unknown_hosts: LogRateLimiter,
 }
 
 impl Gate {
-    /// Puts a gate together.
+    /// Creates a gate.
     #[must_use]
     pub fn new(parts: GateParts) -> Self {
         Self(Arc::new(GateState {
@@ -74,28 +74,28 @@ impl Gate {
             proxy: Proxy::new(parts.proxy),
             clock: StoreClock::default(),
             witnesses: Witnesses::new(),
-            store_failures: Throttle::new(),
-            unknown_hosts: Throttle::new(),
+            store_failures: LogRateLimiter::new(),
+            unknown_hosts: LogRateLimiter::new(),
         }))
     }
 
-    /// For ever: says that this process serves all the time, other than a function, and notices when it was frozen. So the
-    /// store hears of it if visitors could not be served (rule 7, recovery).
+    /// Never returns. Marks this process as one that serves continuously, unlike a function, and detects when it was frozen,
+    /// so that the store learns of interruptions (rule 7, recovery).
     pub async fn serve_all_the_time(&self) {
         self.witnesses.watch().await;
     }
 
-    /// Waits until it is known which queues there are, for a while: the first visitors of a process should not meet it
-    /// without knowing them. Without a store that answers it goes on, and looks again with every request.
-    pub async fn look_around(&self) {
+    /// Waits for the queue index, up to a limit, so that the first requests of a process find their queues. If the store is
+    /// unavailable, later requests load the index.
+    pub async fn warm_up(&self) {
         let looked = async {
             while let Err(error) = self.directory.refresh().await {
-                debug!(%error, "the index of queues could not be read yet");
-                sleep(LOOK_AGAIN_AFTER).await;
+                debug!(%error, "queue index not available yet");
+                sleep(WARM_UP_RETRY_PAUSE).await;
             }
         };
-        if timeout(LOOK_AROUND, looked).await.is_err() {
-            warn!("the store gives no answer; going on without knowing the queues");
+        if timeout(WARM_UP_TIMEOUT, looked).await.is_err() {
+            warn!("store unavailable at startup; continuing without the queue index");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tunnels, such as a WebSocket's, end with the session that they were opened in.
+//! Closes tunnels, such as those of a web socket, when their session ends.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use tokio::time::sleep;
 use tracing::debug;
 use vestibule_core::line::SessionLocation;
 use vestibule_core::{Micros, QueueId, SessionId, Store};
-use vestibule_http::Queue;
+use vestibule_runtime::Queue;
 
 use crate::state::Gate;
 
-/// How often it is looked whether the session is still active.
-const LOOK_EVERY: Duration = Duration::from_mins(1);
+/// How often the session of a tunnel is checked.
+const CHECK_INTERVAL: Duration = Duration::from_mins(1);
 
-/// The session that a request was admitted in.
+/// The session of a tunnel.
 #[derive(Clone)]
-pub(crate) struct Held {
+pub(crate) struct TunnelSession {
     gate: Gate,
     queue: QueueId,
     session: SessionId,
 }
 
-impl Held {
+impl TunnelSession {
     pub(crate) fn new(gate: &Gate, queue: &Queue, session: SessionId) -> Self {
         Self { gate: gate.clone(), queue: queue.settings.id.clone(), session }
     }
@@ -33,14 +33,14 @@ impl Held {
     }
 }
 
-/// Resolves once the session is no longer active. While the store is away nothing is known, so nothing ends.
+/// Resolves once the session is no longer active. While the store is unavailable, tunnels stay open.
 async fn end_of(store: &dyn Store, now: impl Fn() -> Micros, queue: &QueueId, session: SessionId) {
     loop {
-        sleep(LOOK_EVERY).await;
+        sleep(CHECK_INTERVAL).await;
         let Ok(found) = store.find(queue, session).await else { continue };
         let active = found.filter(|found| matches!(found.state, SessionLocation::Active { .. }));
         if active.is_none_or(|found| found.expires_at <= now()) {
-            debug!(%queue, %session, "a tunnel ends with its session");
+            debug!(%queue, %session, "tunnel closed with its session");
             return;
         }
     }
@@ -76,8 +76,8 @@ mod tests {
         let end = |session| end_of(&store, || clock.now(), &settings.id, session);
         assert!(timeout(A_WHILE, end(sessions[0])).await.is_err(), "the session is active");
         store.end(&settings.id, sessions[0]).await.unwrap();
-        assert!(timeout(LOOK_EVERY, end(sessions[0])).await.is_ok(), "an operator ended it");
+        assert!(timeout(CHECK_INTERVAL, end(sessions[0])).await.is_ok(), "an operator ended it");
         clock.advance(600_000_000);
-        assert!(timeout(LOOK_EVERY, end(sessions[1])).await.is_ok(), "its slot expired");
+        assert!(timeout(CHECK_INTERVAL, end(sessions[1])).await.is_ok(), "its slot expired");
     }
 }

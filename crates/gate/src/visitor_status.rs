@@ -1,4 +1,4 @@
-//! Puts a store's answer in words for the visitor.
+//! The visitor status from an answer of the store.
 
 use vestibule_core::line::{LineRules, Mode, VisitAnswer};
 use vestibule_core::settings::{HandoverKind, Settings};
@@ -6,31 +6,29 @@ use vestibule_core::{
     Micros, PASS_TTL, Ticket, VisitorState, VisitorStatus, WaitRange, confirm_after, expected_wait, poll_after,
 };
 
-/// The position that the visitor is shown. It never rises while they stay: who comes back to an older place may raise
-/// the rank, but the visitor has been told, and those few leave the line before it matters. While a lost state is being
-/// taken back ranks mean nothing yet, so the last known position is shown, and none to who has none.
+/// The position that the visitor sees. It never rises, although a restored session ahead raises the rank: those few are
+/// admitted before it matters. During recovery ranks are incomplete, so the last known position is shown, if any.
 fn shown_position(answer: &VisitAnswer, ticket: Option<&Ticket>) -> Option<u64> {
     let place = answer.place.filter(|place| place.admitted_at.is_none())?;
     let known = ticket.filter(|ticket| waits_on(ticket, answer)).and_then(Ticket::position);
     if answer.recovering { known } else { Some(known.map_or(place.position, |known| known.min(place.position))) }
 }
 
-/// Whether the ticket tells what this very visitor was shown while they waited.
+/// Whether the ticket states what this session was shown while it waited.
 fn waits_on(ticket: &Ticket, answer: &VisitAnswer) -> bool {
     answer.place.is_some_and(|place| place.session == ticket.session()) && ticket.admitted_at().is_none()
 }
 
-/// Admissions after which a shown wait follows at once what is seen.
+/// Admissions after which the shown wait follows the measured pace.
 const ADMISSIONS_MIN: f64 = 10.0;
 
-/// The wait that is expected at this rank.
+/// The estimated wait at this position.
 fn expected(settings: &Settings, answer: &VisitAnswer, position: Option<u64>) -> Option<WaitRange> {
     let rules = LineRules { mode: answer.mode, quota: answer.quota, ..settings.line.clone() };
     expected_wait(&rules, &answer.flow(), answer.now, position?)
 }
 
-/// The wait that the visitor is shown where this is expected: it goes on from what the ticket says that they were shown
-/// before.
+/// The wait that the visitor sees: a smooth continuation of the wait that the ticket says they saw before.
 fn shown_wait(expected: WaitRange, answer: &VisitAnswer, ticket: Option<&Ticket>) -> WaitRange {
     let before = ticket.filter(|ticket| waits_on(ticket, answer));
     let Some((before, before_ms)) = before.and_then(|ticket| Some((ticket, ticket.wait_ms()?))) else {
@@ -38,13 +36,13 @@ fn shown_wait(expected: WaitRange, answer: &VisitAnswer, ticket: Option<&Ticket>
     };
     let passed = answer.now.since(before.signed_at()) as f64 / vestibule_core::MICROS_PER_SECOND as f64;
     let seen = answer.pace.observed(answer.now);
-    // A few admissions say little of the pace: what was shown does not jump for them.
+    // The first admissions say little about the pace, so the shown wait does not jump.
     let known_for = if seen.admissions < ADMISSIONS_MIN { 0.0 } else { seen.age };
     expected.after(before_ms, passed, known_for)
 }
 
-/// The visitor status after an answer of the store, and the wait that it shows. `enter_url` is where an admitted visitor goes.
-pub(crate) fn standing_of(
+/// The visitor status after an answer of the store, and the wait that it shows. `enter_url` is for admitted visitors.
+pub(crate) fn visitor_status(
     settings: &Settings,
     answer: &VisitAnswer,
     ticket: Option<&Ticket>,
@@ -61,12 +59,12 @@ pub(crate) fn standing_of(
         Mode::Paused => VisitorState::Paused,
         Mode::Open | Mode::Draining => VisitorState::Waiting,
     };
-    let position = if answer.recovering { position } else { place.map(|place| place.position) };
-    let position = position.filter(|_| !admitted);
-    let expected = expected(settings, answer, position);
+    let rank = if answer.recovering { position } else { place.map(|place| place.position) };
+    let rank = rank.filter(|_| !admitted);
+    let expected = expected(settings, answer, rank);
     let wait = expected.map(|expected| shown_wait(expected, answer, ticket));
     let wait_seconds = wait.map(WaitRange::seconds);
-    // A line that turns out to be quicker than it was said to be is told of slowly, and must be asked about soon.
+    // A line that moves faster than shown is corrected slowly, and needs frequent polls.
     let soonest = expected.map(WaitRange::seconds).into_iter().chain(wait_seconds).map(|wait| wait.p50).min();
     let left = place.map(|place| place.expires_at.since(answer.now) / vestibule_core::MICROS_PER_SECOND);
     let full = match (admitted, settings.handover.kind) {
@@ -75,7 +73,7 @@ pub(crate) fn standing_of(
         (true, HandoverKind::Redirect) => settings.line.active_ttl.min(PASS_TTL * 3 / 2),
         (true, HandoverKind::Proxy | HandoverKind::Check) => settings.line.active_ttl,
     };
-    let mut ask_after = poll_after(position, soonest, full, left, answer.now);
+    let mut ask_after = poll_after(rank, soonest, full, left, answer.now);
     if place.is_some_and(|place| !place.confirmed) {
         ask_after = ask_after.min(confirm_after(answer.now));
     }
@@ -97,7 +95,7 @@ pub(crate) fn standing_of(
     (visitor_status, wait)
 }
 
-/// The visitor status while the store can't be asked: the last known position, and the assurance that it holds.
+/// The visitor status while the store is unavailable, with the last known position.
 pub(crate) fn unavailable(settings: &Settings, ticket: Option<&Ticket>, now: Micros) -> VisitorStatus {
     let waiting = ticket.filter(|ticket| ticket.admitted_at().is_none());
     let full = settings.line.waiting_ttl;
@@ -135,7 +133,7 @@ mod tests {
         .unwrap()
     }
 
-    /// The answer to somebody at this rank of a line that moves at one a second.
+    /// The answer for this position in a line that admits one visitor per second.
     fn answer(position: u64) -> VisitAnswer {
         let since = Micros(NOW.0 - 600_000_000);
         let window = Micros(NOW.0 - 300_000_000);
@@ -160,7 +158,7 @@ mod tests {
         }
     }
 
-    /// The ticket of one who was told this, this many seconds ago.
+    /// A ticket that was signed this many seconds ago with this estimate.
     fn ticket_signed(seconds: u64, shown: ShownEstimate) -> Ticket {
         let signer = TicketSigner::new(&KeyList::of_bytes("k1", [1; 32])).unwrap();
         let (queue, signed_at) = ("tour".parse().unwrap(), Micros(NOW.0 - seconds * 1_000_000));
@@ -169,9 +167,9 @@ mod tests {
     }
 
     #[test]
-    fn the_shown_position_never_rises_and_the_shown_wait_does_not_jump() {
+    fn the_shown_position_never_rises() {
         let shown = |ticket: Option<&Ticket>| {
-            let (visitor_status, wait) = standing_of(&settings(), &answer(600), ticket, None);
+            let (visitor_status, wait) = visitor_status(&settings(), &answer(600), ticket, None);
             let seconds = visitor_status.wait_seconds.unwrap();
             assert_eq!(wait.unwrap().seconds(), seconds, "the ticket keeps what is shown");
             (visitor_status.position.unwrap(), seconds.p50)
@@ -188,13 +186,13 @@ mod tests {
     }
 
     #[test]
-    fn a_shown_wait_does_not_jump_for_the_first_admissions() {
+    fn the_shown_wait_ignores_the_first_admissions() {
         let before = ticket_signed(3, ShownEstimate { position: Some(600), wait_ms: Some(900_000), census: None });
         let shown = |admissions: u64, ticket: Option<&Ticket>| {
             let mut answer = answer(600);
             let since = Micros(NOW.0 - 6_000_000);
             answer.pace = Pace { since, window: since, current: admissions, previous: 0, ..answer.pace };
-            standing_of(&settings(), &answer, ticket, None).0.wait_seconds.unwrap().p50
+            visitor_status(&settings(), &answer, ticket, None).0.wait_seconds.unwrap().p50
         };
         let after_three = shown(3, Some(&before));
         assert!(after_three.abs_diff(897) < 250, "{after_three}");
@@ -203,9 +201,9 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_quicker_than_it_was_said_to_be_is_asked_about_soon() {
+    fn fast_lines_are_polled_often() {
         let ask_after = |ticket: Option<&Ticket>| {
-            let (visitor_status, _) = standing_of(&settings(), &answer(60), ticket, None);
+            let (visitor_status, _) = visitor_status(&settings(), &answer(60), ticket, None);
             (visitor_status.wait_seconds.unwrap().p50, visitor_status.poll_after)
         };
         let (known, soon) = ask_after(None);
@@ -220,7 +218,7 @@ mod tests {
         let asks_after = |confirmed| {
             let mut answer = answer(900);
             answer.place = answer.place.map(|place| SessionState { confirmed, ..place });
-            standing_of(&settings(), &answer, None, None).0.poll_after
+            visitor_status(&settings(), &answer, None, None).0.poll_after
         };
         assert!((2..=4).contains(&asks_after(false)) && asks_after(true) > 4);
     }

@@ -1,5 +1,5 @@
-//! What this process knows of its queues from before, in case the store loses it (rule 7, recovery): when it could not serve
-//! their visitors, and how many sessions were active.
+//! What this process knows about its queues if the store loses them (rule 7, recovery): interruptions of the service and
+//! the number of active sessions.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,33 +9,33 @@ use tokio::time::{Instant, sleep};
 use vestibule_core::QueueId;
 use vestibule_core::line::{Census, VisitAnswer, Witness};
 
-/// How often a process that serves all the time looks whether it was frozen.
+/// How often a continuous process checks whether it was frozen.
 const BEAT: Duration = Duration::from_secs(1);
-/// A beat that comes so late shows that nobody was served meanwhile.
+/// A check that is this late shows that the process was frozen.
 const LATE: Duration = Duration::from_secs(3);
 
-/// What is known of all queues.
+/// What is known about all queues.
 pub(crate) struct Witnesses(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
     queues: HashMap<QueueId, Queue>,
-    /// When a process that serves all the time began to. A function is started for a request, and others of it may have
-    /// served all the time, so its start says nothing.
+    /// The start of a continuous process. The start of a function means no interruption, because other instances may have
+    /// served meanwhile.
     began: Option<Instant>,
 }
 
 #[derive(Default)]
 struct Queue {
-    /// `None` once the queue's visitors are served.
+    /// `None` after a successful visit.
     outage: Option<Outage>,
     census: Option<Census>,
 }
 
-/// A time in which visitors could not be served.
+/// A time in which visits failed.
 #[derive(Clone, Copy)]
 struct Outage {
-    /// `None` where it began before this process.
+    /// `None` if it began before this process.
     from: Option<Instant>,
     until: Instant,
 }
@@ -51,13 +51,13 @@ impl Witnesses {
         Self(Mutex::default())
     }
 
-    /// A panic while the lock was held leaves whole values behind.
+    /// A panic while the lock is held leaves complete values.
     fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What to say with a visit to this queue. An outage matters until the visitors have had the time to ask again, which
-    /// is `waiting_ttl`, in seconds: if none has by then, it was not for the outage.
+    /// What to tell the store with a visit to this queue. An outage counts for `waiting_ttl` seconds, the time in which
+    /// all visitors poll again.
     pub(crate) fn of(&self, queue: &QueueId, waiting_ttl: u64) -> Witness {
         let known = self.known();
         let start = known.began.map(|until| Outage { from: None, until });
@@ -66,7 +66,7 @@ impl Witnesses {
         Witness { unserved: recent.map_or(0, Outage::micros), census }
     }
 
-    /// A visit to the queue was served.
+    /// Records a successful visit.
     pub(crate) fn served(&self, queue: &QueueId, answer: &VisitAnswer) {
         let mut known = self.known();
         match known.queues.get_mut(queue) {
@@ -77,7 +77,7 @@ impl Witnesses {
         }
     }
 
-    /// A visit to the queue could not be served.
+    /// Records a failed visit.
     pub(crate) fn failed(&self, queue: &QueueId) {
         let mut known = self.known();
         let now = Instant::now();
@@ -88,7 +88,7 @@ impl Witnesses {
         queue.outage = Some(Outage { from: before.map_or(Some(now), |before| before.from), until: now });
     }
 
-    /// Nobody was served for so long, until now.
+    /// Records that the process was frozen until now.
     fn frozen_for(&self, pause: Duration) {
         let mut known = self.known();
         let now = Instant::now();
@@ -100,7 +100,7 @@ impl Witnesses {
         known.began = Some(now);
     }
 
-    /// For ever: notices when the process was frozen. For a process that serves all the time.
+    /// Never returns. Detects when the process was frozen; for continuous processes.
     pub(crate) async fn watch(&self) {
         let mut last = Instant::now();
         self.known().began = Some(last);
@@ -108,7 +108,7 @@ impl Witnesses {
             sleep(BEAT).await;
             let pause = last.elapsed();
             if pause > LATE {
-                tracing::warn!(seconds = pause.as_secs(), "this process was frozen and served nobody meanwhile");
+                tracing::warn!(seconds = pause.as_secs(), "the process was frozen");
                 self.frozen_for(pause);
             }
             last = Instant::now();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_outage_is_as_long_as_its_failures_and_ends_with_the_first_visit_served() {
+    async fn an_outage_ends_with_the_first_successful_visit() {
         let (witnesses, queue) = (Witnesses::new(), "tour".parse().unwrap());
         let unserved = || witnesses.of(&queue, 60).unserved / 1_000_000;
         witnesses.served(&queue, &answer());
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_a_process_that_serves_all_the_time_says_that_it_just_started() {
+    async fn only_continuous_processes_report_their_start() {
         let (witnesses, queue) = (Witnesses::new(), "tour".parse().unwrap());
         assert_eq!(witnesses.of(&queue, 60).unserved, 0);
         tokio::select! {

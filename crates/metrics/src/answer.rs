@@ -2,30 +2,30 @@
 
 use std::io::Write as _;
 
-use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use prometheus::TextEncoder;
-use serde_json::json;
 use tracing::error;
+use vestibule_runtime::Problem;
 
-use crate::Endpoint;
+use crate::MetricsState;
 
 /// The text format of Prometheus.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-pub(crate) async fn metrics(State(endpoint): State<Endpoint>, headers: HeaderMap) -> Response {
-    if !endpoint.token.is_in(&headers) {
+pub(crate) async fn metrics(State(state): State<MetricsState>, headers: HeaderMap) -> Response {
+    if !state.token.is_in(&headers) {
         return unauthorized();
     }
-    match TextEncoder::new().encode_to_string(&endpoint.metrics.families().await) {
+    match TextEncoder::new().encode_to_string(&state.metrics.families().await) {
         Ok(text) => found(&headers, text),
         Err(error) => {
-            error!(%error, "the metrics can't be written");
-            refusal(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the metrics can't be written")
+            error!(%error, "the metrics could not be encoded");
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "The metrics could not be encoded.")
+                .into_response()
         }
     }
 }
@@ -60,14 +60,9 @@ fn gzip(body: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn unauthorized() -> Response {
-    let message = "the metrics take the bearer token that the process was given: Authorization: Bearer <token>";
-    let mut answer = refusal(StatusCode::UNAUTHORIZED, "unauthorized", message);
+    let message = "Authentication required. Send the metrics token as \"Authorization: Bearer {token}\".";
+    let mut answer = Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", message).into_response();
     let challenge = HeaderValue::from_static("Bearer realm=\"vestibule metrics\"");
     answer.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
     answer
-}
-
-fn refusal(status: StatusCode, code: &str, message: &str) -> Response {
-    let body = json!({ "error": { "code": code, "message": message, "field": null } });
-    (status, [(header::CACHE_CONTROL, "no-store")], Json(body)).into_response()
 }

@@ -1,25 +1,25 @@
-//! Samples of a metric, as the encoder takes them.
+//! Builds metric families for the Prometheus encoder.
 
 use prometheus::proto::{Bucket, Counter, Gauge, Histogram, LabelPair, Metric as Sample, MetricFamily, MetricType};
 use vestibule_core::MICROS_PER_SECOND;
 use vestibule_core::line::{WAIT_BUCKETS, Waits};
 
-use crate::catalogue::Metric;
+use crate::catalog::Metric;
 
-/// A metric with its samples.
-pub(crate) struct Family {
+/// A metric and its samples.
+pub(crate) struct MetricFamilyBuilder {
     metric: &'static Metric,
     samples: Vec<Sample>,
 }
 
-impl Family {
-    pub(crate) const fn of(metric: &'static Metric) -> Self {
+impl MetricFamilyBuilder {
+    pub(crate) const fn new(metric: &'static Metric) -> Self {
         Self { metric, samples: Vec::new() }
     }
 
-    /// Adds a sample of a counter or a gauge; `labels` are the values, in the order of the metric's names.
+    /// Adds a sample of a counter or a gauge. `labels` are the label values, in the order of the metric's label names.
     pub(crate) fn add(&mut self, labels: &[&str], value: f64) {
-        let mut sample = Sample::from_label(self.named(labels));
+        let mut sample = Sample::from_label(self.label_pairs(labels));
         if self.metric.kind == MetricType::COUNTER {
             let mut counter = Counter::default();
             counter.set_value(value);
@@ -34,12 +34,12 @@ impl Family {
 
     /// Adds a sample of a histogram.
     pub(crate) fn add_histogram(&mut self, labels: &[&str], histogram: Histogram) {
-        let mut sample = Sample::from_label(self.named(labels));
+        let mut sample = Sample::from_label(self.label_pairs(labels));
         sample.set_histogram(histogram);
         self.samples.push(sample);
     }
 
-    fn named(&self, values: &[&str]) -> Vec<LabelPair> {
+    fn label_pairs(&self, values: &[&str]) -> Vec<LabelPair> {
         debug_assert_eq!(values.len(), self.metric.labels.len(), "{}", self.metric.name);
         let pair = |(name, value): (&&str, &&str)| {
             let mut pair = LabelPair::default();
@@ -50,7 +50,7 @@ impl Family {
         self.metric.labels.iter().zip(values).map(pair).collect()
     }
 
-    /// The family; `None` without a sample, as the encoder has no words for a metric without one.
+    /// The family; `None` without samples, because the encoder rejects empty families.
     pub(crate) fn finish(self) -> Option<MetricFamily> {
         if self.samples.is_empty() {
             return None;
@@ -69,7 +69,7 @@ pub(crate) fn flag(value: bool) -> f64 {
     f64::from(u8::from(value))
 }
 
-/// The store's waits, whose buckets each count for themselves, as a histogram whose buckets count all up to theirs.
+/// Converts the store's waits, whose buckets are not cumulative, to a Prometheus histogram.
 pub(crate) fn histogram_of(waits: &Waits) -> Histogram {
     let mut histogram = Histogram::default();
     let mut counted = 0;
@@ -91,24 +91,24 @@ mod tests {
     use prometheus::TextEncoder;
 
     use super::*;
-    use crate::catalogue::{EXPIRED, WAIT};
+    use crate::catalog::{EXPIRED, WAIT};
 
-    fn text(family: Family) -> String {
+    fn text(family: MetricFamilyBuilder) -> String {
         TextEncoder::new().encode_to_string(&[family.finish().unwrap()]).unwrap()
     }
 
     #[test]
-    fn a_sample_has_the_metric_s_labels() {
-        let mut family = Family::of(&EXPIRED);
-        family.add(&["acme", "tour", "line"], 3.0);
-        assert!(text(family).ends_with("{tenant=\"acme\",queue=\"tour\",state=\"line\"} 3\n"));
+    fn samples_have_the_labels_of_their_metric() {
+        let mut family = MetricFamilyBuilder::new(&EXPIRED);
+        family.add(&["acme", "tour", "waiting"], 3.0);
+        assert!(text(family).ends_with("{tenant=\"acme\",queue=\"tour\",state=\"waiting\"} 3\n"));
     }
 
     #[test]
-    fn the_buckets_of_a_histogram_count_all_up_to_theirs() {
+    fn histogram_buckets_are_cumulative() {
         let mut waits = Waits { sum_us: 7_201_500_000, ..Waits::default() };
         (waits.buckets[0], waits.buckets[1], waits.buckets[WAIT_BUCKETS.len()]) = (2, 3, 1);
-        let mut family = Family::of(&WAIT);
+        let mut family = MetricFamilyBuilder::new(&WAIT);
         family.add_histogram(&["acme", "tour"], histogram_of(&waits));
         let text = text(family);
         for line in [

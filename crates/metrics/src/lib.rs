@@ -1,11 +1,11 @@
-//! The metrics: every queue as Prometheus reads it.
+//! Prometheus metrics of every queue, the store and the last purge.
 //!
-//! Its one idea: whatever is counted of a queue, the store counts, so that any process can answer a scrape and none has
-//! to remember anything. One scrape is one pass over the store: all queues are asked at once over one connection. A
-//! queue that can't be read, or a store that is away, lowers `vestibule_up` and is no error of the scrape.
+//! The store counts everything that happens in a queue, so any process can answer a scrape and none keeps counters of
+//! its own. A scrape reads all queues concurrently over one connection. A queue that cannot be read, or a store that is
+//! unavailable, lowers `vestibule_up` and is no error of the scrape.
 //!
-//! The same [`router`] runs in a Lambda and in the stand-alone program, which adds what it counts of its own requests
-//! ([`RequestMetrics`]). What every metric means stands in `docs/metrics.md`.
+//! The same [`router`] runs in a Lambda function and in the stand-alone program, which adds metrics of its own requests
+//! ([`RequestMetrics`]). `docs/metrics.md` explains every metric.
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -22,7 +22,7 @@
 //! Try it: `cargo test -p vestibule-metrics`; `curl -H "Authorization: Bearer $TOKEN" localhost:9090/metrics`.
 
 mod answer;
-mod catalogue;
+mod catalog;
 mod family;
 mod render;
 mod requests;
@@ -36,14 +36,14 @@ use axum::routing::get;
 use prometheus::proto::MetricFamily;
 use vestibule_core::Store;
 
-pub use catalogue::{CATALOGUE, Metric};
+pub use catalog::{CATALOG, Metric};
 pub use requests::{LATENCY_BUCKETS, RequestMetrics};
 pub use scrape::SCRAPE_PARALLEL;
 pub use token::{MetricsToken, TOKEN_MAX, TOKEN_MIN, TokenError};
 
 use crate::scrape::Scraper;
 
-/// What a scrape is answered from.
+/// The sources of a scrape.
 pub struct Metrics {
     scraper: Scraper,
     requests: Option<RequestMetrics>,
@@ -56,7 +56,7 @@ impl Metrics {
         Self { scraper: Scraper::new(store), requests: None }
     }
 
-    /// And what this process counts of its own requests.
+    /// Adds the metrics of this process' own requests.
     #[must_use]
     pub fn with_requests(self, requests: RequestMetrics) -> Self {
         Self { requests: Some(requests), ..self }
@@ -70,16 +70,16 @@ impl Metrics {
 }
 
 #[derive(Clone)]
-struct Endpoint {
+struct MetricsState {
     metrics: Arc<Metrics>,
     token: MetricsToken,
 }
 
-/// Where the metrics are behind a load balancer that a site shares with the gate: `/metrics` may be a path of the site.
+/// Path of the metrics behind a load balancer that a site shares with the gate: `/metrics` may be a path of the site.
 pub const METRICS_PATH: &str = "/_vestibule/metrics";
 
-/// `GET /metrics` and [`METRICS_PATH`], for whoever sends the token.
+/// `GET /metrics` and [`METRICS_PATH`]; both require the token.
 pub fn router(metrics: Metrics, token: MetricsToken) -> Router {
-    let endpoint = Endpoint { metrics: Arc::new(metrics), token };
-    Router::new().route("/metrics", get(answer::metrics)).route(METRICS_PATH, get(answer::metrics)).with_state(endpoint)
+    let state = MetricsState { metrics: Arc::new(metrics), token };
+    Router::new().route("/metrics", get(answer::metrics)).route(METRICS_PATH, get(answer::metrics)).with_state(state)
 }

@@ -1,9 +1,10 @@
-//! The metrics as a Lambda: `GET /metrics` behind a load balancer, an HTTP API or a function URL.
+//! The metrics as a Lambda function: `GET /metrics` behind a load balancer, an HTTP API or a function URL.
 
 use std::process::ExitCode;
 
-use vestibule_http::{StoreConfig, function_main, init_telemetry_from_env, open_store, run_function};
+use vestibule_lambda::{function_main, run_function};
 use vestibule_metrics::{Metrics, MetricsToken, router};
+use vestibule_runtime::{StoreConfig, init_telemetry_from_env, open_store};
 
 fn main() -> ExitCode {
     function_main(run())

@@ -1,13 +1,13 @@
-//! A pass over the store as metrics.
+//! Renders a scrape of the store as metric families.
 
 use prometheus::proto::MetricFamily;
 use vestibule_core::LastPurge;
 use vestibule_core::line::{Counters, Mode, Stats};
 
-use crate::catalogue as all;
-use crate::catalogue::Metric;
-use crate::family::{Family, flag, histogram_of};
-use crate::scrape::{Reading, Scrape};
+use crate::catalog as all;
+use crate::catalog::Metric;
+use crate::family::{MetricFamilyBuilder, flag, histogram_of};
+use crate::scrape::{Scrape, ScrapedQueue};
 
 const MICROS_PER_SECOND: f64 = vestibule_core::MICROS_PER_SECOND as f64;
 const MODES: [(Mode, &str); 5] = [
@@ -18,7 +18,7 @@ const MODES: [(Mode, &str); 5] = [
     (Mode::Draining, "draining"),
 ];
 
-/// What is read off a queue; `None` where it has no value.
+/// A gauge of a queue; `None` where it has no value.
 type Gauge = (&'static Metric, fn(&Stats) -> Option<f64>);
 const GAUGES: [Gauge; 7] = [
     (&all::WAITING, |stats| Some(stats.waiting as f64)),
@@ -39,7 +39,7 @@ const COUNTERS: [Counter; 8] = [
     (&all::RELEASED, |counters| counters.released),
     (&all::LEFT, |counters| counters.left),
     (&all::ENDED, |counters| counters.ended),
-    (&all::WENT_AWAY, |counters| counters.away),
+    (&all::AWAY, |counters| counters.away),
 ];
 
 type Field = (&'static Metric, fn(&LastPurge) -> f64);
@@ -54,18 +54,18 @@ const PURGE: [Field; 8] = [
     (&all::PURGE_UNFINISHED, |purge| flag(purge.unfinished)),
 ];
 
-/// All that one pass says, in the order of the catalogue.
+/// All metrics of one scrape, in the order of the catalog.
 pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
     let queues = scrape.queues.as_deref().unwrap_or_default();
-    let read = |reading: &Reading| reading.stats.is_some();
-    let complete = scrape.queues.is_some() && queues.iter().all(read);
+    let was_read = |queue: &ScrapedQueue| queue.stats.is_some();
+    let complete = scrape.queues.is_some() && queues.iter().all(was_read);
     let mut families = vec![
         single(&all::UP, &[], Some(flag(complete))),
-        single(&all::STORE_UP, &[], Some(flag(scrape.ping.is_some()))),
-        single(&all::STORE_PING, &[], scrape.ping.map(|ping| ping.as_secs_f64())),
+        single(&all::STORE_UP, &[], Some(flag(scrape.round_trip.is_some()))),
+        single(&all::STORE_ROUND_TRIP, &[], scrape.round_trip.map(|time| time.as_secs_f64())),
         single(&all::BUILD_INFO, &[env!("CARGO_PKG_VERSION"), std::env::consts::ARCH], Some(1.0)),
         single(&all::QUEUES, &[], scrape.queues.as_ref().map(|queues| queues.len() as f64)),
-        ups(queues),
+        queue_up(queues),
     ];
     families.extend(GAUGES.iter().map(|(metric, value)| gauges(metric, queues, *value)));
     families.push(modes(queues));
@@ -74,48 +74,52 @@ pub(crate) fn families(scrape: &Scrape) -> Vec<MetricFamily> {
     );
     families.extend([expired(queues), waits(queues)]);
     families.extend(PURGE.iter().map(|(metric, value)| single(metric, &[], scrape.purge.as_ref().map(value))));
-    families.into_iter().filter_map(Family::finish).collect()
+    families.into_iter().filter_map(MetricFamilyBuilder::finish).collect()
 }
 
-/// Whom the head of the line has waited for.
+/// Seconds that the first session in line has waited.
 fn oldest_wait(stats: &Stats) -> f64 {
     stats.oldest_arrival.map_or(0.0, |arrival| stats.now.since(arrival) as f64 / MICROS_PER_SECOND)
 }
 
-/// What was admitted out of the line, over the time since it formed. Within the first second that is no rate yet.
+/// Admissions out of the line per second since the line formed. Less than a second counts as one.
 fn admissions_per_second(stats: &Stats) -> f64 {
     let seen = stats.pace.observed(stats.now);
     seen.admissions / seen.seconds.max(1.0)
 }
 
-fn single(metric: &'static Metric, labels: &[&str], value: Option<f64>) -> Family {
-    let mut family = Family::of(metric);
+fn single(metric: &'static Metric, labels: &[&str], value: Option<f64>) -> MetricFamilyBuilder {
+    let mut family = MetricFamilyBuilder::new(metric);
     if let Some(value) = value {
         family.add(labels, value);
     }
     family
 }
 
-/// The queues that could be read, with the values of their labels.
-fn readable(queues: &[Reading]) -> impl Iterator<Item = (&str, &str, &Stats)> {
-    queues.iter().filter_map(|reading| Some((tenant(reading), reading.queue.as_str(), reading.stats.as_ref()?)))
+/// The queues that could be read, with their label values.
+fn readable(queues: &[ScrapedQueue]) -> impl Iterator<Item = (&str, &str, &Stats)> {
+    queues.iter().filter_map(|queue| Some((tenant(queue), queue.id.as_str(), queue.stats.as_ref()?)))
 }
 
-/// Empty for a queue of which nothing could ever be read.
-fn tenant(reading: &Reading) -> &str {
-    reading.tenant.as_ref().map_or("", |tenant| tenant.as_str())
+/// Empty for a queue that could never be read.
+fn tenant(queue: &ScrapedQueue) -> &str {
+    queue.tenant.as_ref().map_or("", |tenant| tenant.as_str())
 }
 
-fn ups(queues: &[Reading]) -> Family {
-    let mut family = Family::of(&all::QUEUE_UP);
-    for reading in queues {
-        family.add(&[tenant(reading), reading.queue.as_str()], flag(reading.stats.is_some()));
+fn queue_up(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
+    let mut family = MetricFamilyBuilder::new(&all::QUEUE_UP);
+    for queue in queues {
+        family.add(&[tenant(queue), queue.id.as_str()], flag(queue.stats.is_some()));
     }
     family
 }
 
-fn gauges(metric: &'static Metric, queues: &[Reading], value: impl Fn(&Stats) -> Option<f64>) -> Family {
-    let mut family = Family::of(metric);
+fn gauges(
+    metric: &'static Metric,
+    queues: &[ScrapedQueue],
+    value: impl Fn(&Stats) -> Option<f64>,
+) -> MetricFamilyBuilder {
+    let mut family = MetricFamilyBuilder::new(metric);
     for (tenant, queue, stats) in readable(queues) {
         if let Some(value) = value(stats) {
             family.add(&[tenant, queue], value);
@@ -124,8 +128,8 @@ fn gauges(metric: &'static Metric, queues: &[Reading], value: impl Fn(&Stats) ->
     family
 }
 
-fn modes(queues: &[Reading]) -> Family {
-    let mut family = Family::of(&all::MODE);
+fn modes(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
+    let mut family = MetricFamilyBuilder::new(&all::MODE);
     for (tenant, queue, stats) in readable(queues) {
         for (mode, name) in MODES {
             family.add(&[tenant, queue, name], flag(stats.rules.mode == mode));
@@ -134,17 +138,17 @@ fn modes(queues: &[Reading]) -> Family {
     family
 }
 
-fn expired(queues: &[Reading]) -> Family {
-    let mut family = Family::of(&all::EXPIRED);
+fn expired(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
+    let mut family = MetricFamilyBuilder::new(&all::EXPIRED);
     for (tenant, queue, stats) in readable(queues) {
-        family.add(&[tenant, queue, "line"], stats.counters.expired_waiting as f64);
-        family.add(&[tenant, queue, "places"], stats.counters.expired_active as f64);
+        family.add(&[tenant, queue, "waiting"], stats.counters.expired_waiting as f64);
+        family.add(&[tenant, queue, "active"], stats.counters.expired_active as f64);
     }
     family
 }
 
-fn waits(queues: &[Reading]) -> Family {
-    let mut family = Family::of(&all::WAIT);
+fn waits(queues: &[ScrapedQueue]) -> MetricFamilyBuilder {
+    let mut family = MetricFamilyBuilder::new(&all::WAIT);
     for (tenant, queue, stats) in readable(queues) {
         family.add_histogram(&[tenant, queue], histogram_of(&stats.waits));
     }

@@ -1,4 +1,4 @@
-//! One pass over the store: whether it answers, every queue at a glance, the last purge.
+//! Scrapes the store: its round-trip time, the stats of every queue and the last purge.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,43 +11,43 @@ use tracing::{debug, warn};
 use vestibule_core::line::Stats;
 use vestibule_core::{LastPurge, Micros, QueueId, Store, StoreError, TenantId};
 
-/// Most questions under way at once. They share one connection, so a pass over a thousand queues takes a few round
-/// trips, and no visitor's question waits behind more than these.
+/// Maximum number of concurrent store calls. They share one connection, so a scrape of a thousand queues takes a few
+/// round trips, and no visitor's call waits behind more than these.
 pub const SCRAPE_PARALLEL: usize = 256;
 
-/// What one pass found.
+/// The result of one scrape.
 pub(crate) struct Scrape {
-    /// How long the store took to answer the least question; `None` if it did not answer.
-    pub(crate) ping: Option<Duration>,
-    /// Every queue that the store lists; `None` if the list could not be read.
-    pub(crate) queues: Option<Vec<Reading>>,
-    /// The last purge, if there ever was one.
+    /// Round-trip time of a minimal store command; `None` if the store is unavailable.
+    pub(crate) round_trip: Option<Duration>,
+    /// Every queue in the index; `None` if the index could not be read.
+    pub(crate) queues: Option<Vec<ScrapedQueue>>,
+    /// The last purge, if there was one.
     pub(crate) purge: Option<LastPurge>,
 }
 
-/// What was read of one queue.
-pub(crate) struct Reading {
-    pub(crate) queue: QueueId,
-    /// `None` only for a queue that can't be read and never could.
+/// One queue of a scrape.
+pub(crate) struct ScrapedQueue {
+    pub(crate) id: QueueId,
+    /// `None` for a queue that could never be read.
     pub(crate) tenant: Option<TenantId>,
-    /// `None` if the queue can't be read.
+    /// `None` if the queue cannot be read.
     pub(crate) stats: Option<Stats>,
 }
 
-/// A queue's tenant, as long as these two are the same: another tenant would be another revision, and a queue that was
-/// removed and made anew has begun anew.
+/// The tenant of a queue. Valid while `revision` and `state_since` are unchanged: a new tenant is a new revision, and a
+/// queue that was removed and created again has a new state.
 #[derive(Clone, PartialEq, Eq)]
-struct Known {
+struct LastKnownQueue {
     revision: u64,
-    began: Micros,
+    state_since: Micros,
     tenant: TenantId,
 }
 
-/// Reads the store, again and again.
+/// Scrapes the store.
 pub(crate) struct Scraper {
     store: Arc<dyn Store>,
-    /// So that a queue's settings are only read once for its tenant. Holds the queues of the last pass, no others.
-    tenants: Mutex<HashMap<QueueId, Known>>,
+    /// Tenants by queue, so that a queue's settings are read once. Holds the queues of the last scrape only.
+    tenants: Mutex<HashMap<QueueId, LastKnownQueue>>,
 }
 
 impl Scraper {
@@ -56,69 +56,75 @@ impl Scraper {
     }
 
     pub(crate) async fn scrape(&self) -> Scrape {
-        let Some(ping) = self.ping().await else { return Scrape { ping: None, queues: None, purge: None } };
+        let Some(round_trip) = self.round_trip().await else {
+            return Scrape { round_trip: None, queues: None, purge: None };
+        };
         let (index, purge) = join(self.store.queues(), self.store.last_purge()).await;
-        let purge = purge.inspect_err(|error| warn!(%error, "the last purge can't be read")).ok().flatten();
+        let purge = purge.inspect_err(|error| warn!(%error, "the last purge cannot be read")).ok().flatten();
         let queues = match index {
             Ok(index) => {
                 let listed = index.into_iter().filter(|(_, revision)| *revision > 0).map(|(queue, _)| queue);
                 Some(self.read_all(listed.collect()).await)
             }
             Err(error) => {
-                warn!(%error, "the index of queues can't be read");
+                warn!(%error, "the queue index cannot be read");
                 None
             }
         };
-        Scrape { ping: Some(ping), queues, purge }
+        Scrape { round_trip: Some(round_trip), queues, purge }
     }
 
-    async fn ping(&self) -> Option<Duration> {
-        let began = Instant::now();
+    async fn round_trip(&self) -> Option<Duration> {
+        let started = Instant::now();
         let answer = self.store.ping().await;
-        answer.inspect_err(|error| warn!(%error, "the store gives no answer")).ok().map(|()| began.elapsed())
+        answer.inspect_err(|error| warn!(%error, "the store is unavailable")).ok().map(|()| started.elapsed())
     }
 
-    async fn read_all(&self, queues: Vec<QueueId>) -> Vec<Reading> {
+    async fn read_all(&self, queues: Vec<QueueId>) -> Vec<ScrapedQueue> {
         let held = std::mem::take(&mut *self.tenants.lock().unwrap_or_else(PoisonError::into_inner));
-        let passes = queues.into_iter().map(|queue| {
+        let reads = queues.into_iter().map(|queue| {
             let known = held.get(&queue).cloned();
             self.read(queue, known)
         });
-        let all: Vec<_> = stream::iter(passes).buffered(SCRAPE_PARALLEL).collect().await;
-        let (readings, known): (Vec<_>, Vec<_>) = all.into_iter().unzip();
-        let queues = readings.iter().map(|reading: &Reading| reading.queue.clone());
+        let all: Vec<_> = stream::iter(reads).buffered(SCRAPE_PARALLEL).collect().await;
+        let (scraped, known): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+        let queues = scraped.iter().map(|queue: &ScrapedQueue| queue.id.clone());
         let known = queues.zip(known).filter_map(|(queue, known)| Some((queue, known?))).collect();
         *self.tenants.lock().unwrap_or_else(PoisonError::into_inner) = known;
-        let failed = readings.iter().filter(|reading| reading.stats.is_none()).count();
+        let failed = scraped.iter().filter(|queue| queue.stats.is_none()).count();
         if failed > 0 {
-            warn!(failed, of = readings.len(), "there are queues that can't be read; vestibule_queue_up names them");
+            warn!(failed, of = scraped.len(), "some queues cannot be read; see vestibule_queue_up");
         }
-        readings
+        scraped
     }
 
-    async fn read(&self, queue: QueueId, known: Option<Known>) -> (Reading, Option<Known>) {
+    async fn read(&self, queue: QueueId, known: Option<LastKnownQueue>) -> (ScrapedQueue, Option<LastKnownQueue>) {
         match self.read_with_tenant(&queue, known.clone()).await {
             Ok((stats, known)) => {
                 let tenant = Some(known.tenant.clone());
-                (Reading { queue, tenant, stats: Some(stats) }, Some(known))
+                (ScrapedQueue { id: queue, tenant, stats: Some(stats) }, Some(known))
             }
             Err(error) => {
-                debug!(%queue, %error, "this queue can't be read");
+                debug!(%queue, %error, "queue cannot be read");
                 let tenant = match &known {
                     Some(known) => Some(known.tenant.clone()),
                     None => self.tenant_of(&queue).await.ok(),
                 };
-                (Reading { queue, tenant, stats: None }, known)
+                (ScrapedQueue { id: queue, tenant, stats: None }, known)
             }
         }
     }
 
-    async fn read_with_tenant(&self, queue: &QueueId, known: Option<Known>) -> Result<(Stats, Known), StoreError> {
+    async fn read_with_tenant(
+        &self,
+        queue: &QueueId,
+        known: Option<LastKnownQueue>,
+    ) -> Result<(Stats, LastKnownQueue), StoreError> {
         let stats = self.store.stats(queue).await?;
-        let (revision, began) = (stats.rules.revision, stats.state_since);
-        let known = match known.filter(|known| known.revision == revision && known.began == began) {
+        let (revision, state_since) = (stats.rules.revision, stats.state_since);
+        let known = match known.filter(|known| known.revision == revision && known.state_since == state_since) {
             Some(known) => known,
-            None => Known { revision, began, tenant: self.tenant_of(queue).await? },
+            None => LastKnownQueue { revision, state_since, tenant: self.tenant_of(queue).await? },
         };
         Ok((stats, known))
     }

@@ -1,36 +1,38 @@
-//! The secret that a scrape must know.
+//! The bearer token of a scrape.
 
 use http::{HeaderMap, header};
 use subtle::ConstantTimeEq as _;
-use vestibule_http::{VariableError, required};
+use vestibule_runtime::{EnvError, required};
 
-/// Fewest characters of a token: shorter ones are guessed.
+/// Minimum length of a token in characters.
 pub const TOKEN_MIN: usize = 16;
-/// Most characters of a token: it comes in one header.
+/// Maximum length of a token in characters.
 pub const TOKEN_MAX: usize = 1024;
 
 const VARIABLE: &str = "VESTIBULE_METRICS_TOKEN";
 
-/// Text that is no token; says what one takes, and not what was given.
+/// An invalid token. The message does not repeat it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("takes {TOKEN_MIN} to {TOKEN_MAX} characters that a header may hold, without spaces: openssl rand -hex 32")]
+#[error(
+    "must be {TOKEN_MIN} to {TOKEN_MAX} printable ASCII characters without spaces, for example from openssl rand -hex 32"
+)]
 pub struct TokenError;
 
-/// The bearer token of the metrics. It is never shown.
+/// The bearer token of the metrics. `Debug` does not print it.
 #[derive(Clone)]
 pub struct MetricsToken(String);
 
 impl MetricsToken {
-    /// Reads `VESTIBULE_METRICS_TOKEN`, which there must be.
+    /// Reads `VESTIBULE_METRICS_TOKEN`, which is required.
     ///
     /// # Errors
-    /// It is missing, or no token.
-    pub fn from_env() -> Result<Self, VariableError> {
-        let text = required(VARIABLE, "the bearer token that a scrape must send: openssl rand -hex 32")?;
-        text.parse().map_err(|error: TokenError| VariableError::new(VARIABLE, error.to_string()))
+    /// The variable is missing or invalid.
+    pub fn from_env() -> Result<Self, EnvError> {
+        let text = required(VARIABLE, "the bearer token of a scrape, for example from openssl rand -hex 32")?;
+        text.parse().map_err(|error: TokenError| EnvError::new(VARIABLE, error.to_string()))
     }
 
-    /// Whether a request carries this very token. Takes as long for one that is nearly right as for one that is not.
+    /// Whether a request carries this token, compared in constant time.
     pub(crate) fn is_in(&self, headers: &HeaderMap) -> bool {
         let sent = headers.get(header::AUTHORIZATION).map(http::HeaderValue::as_bytes);
         let bearer = sent.and_then(|sent| sent.split_at_checked(7));
@@ -43,7 +45,7 @@ impl MetricsToken {
 impl std::str::FromStr for MetricsToken {
     type Err = TokenError;
 
-    /// Takes what stands between spaces and newlines, as a file that holds a secret often ends with one.
+    /// Trims whitespace, because a file with a secret often ends with a newline.
     fn from_str(text: &str) -> Result<Self, TokenError> {
         let token = text.trim();
         let fits = (TOKEN_MIN..=TOKEN_MAX).contains(&token.len()) && token.bytes().all(|byte| byte.is_ascii_graphic());
@@ -68,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_very_token_is_the_token() {
+    fn only_the_exact_token_is_accepted() {
         let token: MetricsToken = SECRET.parse().unwrap();
         for good in ["Bearer 0123456789abcdef", "bearer 0123456789abcdef", "BEARER  0123456789abcdef "] {
             assert!(token.is_in(&sent(good)), "{good}");
@@ -90,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_refused_and_not_repeated() {
+    fn invalid_tokens_are_rejected_and_not_echoed() {
         for bad in ["", "short", "0123456789abcde", "0123456789 abcdef", "0123456789abcdé", &"x".repeat(TOKEN_MAX + 1)]
         {
             let error = bad.parse::<MetricsToken>().unwrap_err().to_string();

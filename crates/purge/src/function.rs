@@ -1,4 +1,4 @@
-//! The purge as a function that a schedule calls.
+//! The purge as a scheduled Lambda function.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +10,13 @@ use tracing::{debug, info, warn};
 use vestibule_core::history::record_samples;
 use vestibule_core::records::RecordStore;
 use vestibule_core::{Clock, Store};
-use vestibule_http::{VariableError, number, variable};
+use vestibule_runtime::{EnvError, number, variable};
 
-use crate::{Round, queue_metrics, run};
+use crate::{PurgeRound, queue_metrics, run};
 
-/// What is kept back of a function's time, for the last batch under way, the record and the answer.
+/// The part of a call's time that is reserved for the last batch, the record and the response.
 pub const RESERVE: Duration = Duration::from_secs(2);
-/// Which part of a call's time is kept for the history: one in four.
+/// The divisor of a call's time for the history: a quarter.
 const HISTORY_SHARE: u32 = 4;
 /// Bounds of `VESTIBULE_PURGE_BUDGET_MS`.
 pub const BUDGET_MS: std::ops::RangeInclusive<u64> = 100..=890_000;
@@ -24,18 +24,18 @@ pub const BUDGET_MS: std::ops::RangeInclusive<u64> = 100..=890_000;
 const VARIABLE: &str = "VESTIBULE_PURGE_BUDGET_MS";
 const QUEUE_METRICS: &str = "VESTIBULE_QUEUE_METRICS";
 
-/// A call that could do nothing at all: the caller should hear of it, and whoever counts errors.
+/// A call that could not purge anything, so that the invocation counts as an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("nothing was purged: the index of queues could not be read; VESTIBULE_REDIS_URL says where it is looked for")]
-pub struct NothingPurged;
+#[error("nothing was purged: the queue index could not be read from VESTIBULE_REDIS_URL")]
+pub struct QueueIndexUnavailable;
 
-impl From<NothingPurged> for Diagnostic {
-    fn from(error: NothingPurged) -> Self {
-        Self { error_type: "NothingPurged".to_owned(), error_message: error.to_string() }
+impl From<QueueIndexUnavailable> for Diagnostic {
+    fn from(error: QueueIndexUnavailable) -> Self {
+        Self { error_type: "QueueIndexUnavailable".to_owned(), error_message: error.to_string() }
     }
 }
 
-/// The purge between two calls. Whatever event it is called with, it does one round.
+/// The state of the function between calls. Every call does one round, whatever its event.
 pub struct Function {
     store: Arc<dyn Store>,
     records: Arc<dyn RecordStore>,
@@ -45,17 +45,16 @@ pub struct Function {
 }
 
 impl Function {
-    /// Over this store, and what the backoffice keeps beside it; `clock` is this machine's, by which the time of a call
-    /// ends.
+    /// A function over this store and these records. `clock` is the machine's clock, in which Lambda gives deadlines.
     pub fn new(store: Arc<dyn Store>, records: Arc<dyn RecordStore>, clock: impl Clock + 'static) -> Self {
         Self { store, records, clock: Box::new(clock), most: None, queue_metrics: false }
     }
 
-    /// Takes at most `VESTIBULE_PURGE_BUDGET_MS` for a round; all of a call's time but [`RESERVE`] if it is not set.
+    /// Limits a round to `VESTIBULE_PURGE_BUDGET_MS`. Without it, a round has the time of the call except [`RESERVE`].
     ///
     /// # Errors
-    /// No number, or one outside [`BUDGET_MS`].
-    pub fn with_budget_from_env(self) -> Result<Self, VariableError> {
+    /// The value is not a number within [`BUDGET_MS`].
+    pub fn with_budget_from_env(self) -> Result<Self, EnvError> {
         let most = match variable(VARIABLE) {
             Some(_) => Some(Duration::from_millis(number(VARIABLE, BUDGET_MS, *BUDGET_MS.end())?)),
             None => None,
@@ -63,48 +62,49 @@ impl Function {
         Ok(Self { most, ..self })
     }
 
-    /// Writes the numbers of every queue for `CloudWatch` after a round if `VESTIBULE_QUEUE_METRICS` is `on`.
+    /// Writes metrics of every queue for `CloudWatch` after each round if `VESTIBULE_QUEUE_METRICS` is `on`.
     ///
     /// # Errors
-    /// Neither `on` nor `off`.
-    pub fn with_queue_metrics_from_env(self) -> Result<Self, VariableError> {
+    /// The value is neither `on` nor `off`.
+    pub fn with_queue_metrics_from_env(self) -> Result<Self, EnvError> {
         let queue_metrics = match variable(QUEUE_METRICS).as_deref() {
             Some("on") => true,
             Some("off") | None => false,
-            Some(_) => return Err(VariableError::new(QUEUE_METRICS, "takes on or off")),
+            Some(_) => return Err(EnvError::new(QUEUE_METRICS, "must be on or off")),
         };
         Ok(Self { queue_metrics, ..self })
     }
 
-    /// One round, and the numbers of this minute for the history, within what is left until `deadline_ms` since 1970; returns it as JSON ([`Round::to_value`]).
+    /// Does one round and records the history samples of this minute, before `deadline_ms` (milliseconds since 1970).
+    /// Returns the round as JSON ([`PurgeRound::to_json`]).
     ///
     /// # Errors
-    /// The store did not say which queues there are. One that could not be purged is no error: the round counts it.
-    pub async fn call(&self, deadline_ms: u64) -> Result<Value, NothingPurged> {
-        let (began, budget) = (Instant::now(), self.budget(deadline_ms));
+    /// The queue index could not be read. A queue that fails is no error; the round counts it.
+    pub async fn call(&self, deadline_ms: u64) -> Result<Value, QueueIndexUnavailable> {
+        let (started, budget) = (Instant::now(), self.budget(deadline_ms));
         let round = run(self.store.as_ref(), budget.saturating_sub(budget / HISTORY_SHARE)).await;
         if round.queues == 0 && round.failed > 0 {
-            return Err(NothingPurged);
+            return Err(QueueIndexUnavailable);
         }
         if let Err(error) = self.store.set_last_purge(&round.record()).await {
-            warn!(%error, "the purge is done, but could not be recorded");
+            warn!(%error, "the purge could not be recorded");
         }
-        tell(&round);
-        self.note_minute(budget.saturating_sub(began.elapsed())).await;
+        log_round(&round);
+        self.record_history(budget.saturating_sub(started.elapsed())).await;
         if self.queue_metrics {
             let written = queue_metrics::write(&*self.store, self.clock.now());
             if timeout(self.left(deadline_ms), written).await.is_err() {
-                warn!("no time was left for the numbers of all queues");
+                warn!("no time was left to write the metrics of all queues");
             }
         }
-        Ok(round.to_value())
+        Ok(round.to_json())
     }
 
-    async fn note_minute(&self, budget: Duration) {
+    async fn record_history(&self, budget: Duration) {
         match timeout(budget, record_samples(&*self.store, &*self.records)).await {
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => warn!(%error, "this minute's numbers could not be noted"),
-            Err(_) => warn!("this minute's numbers were not noted for every queue: the time was over"),
+            Ok(Err(error)) => warn!(%error, "history samples could not be recorded"),
+            Err(_) => warn!("no time was left to record the history samples of all queues"),
         }
     }
 
@@ -118,11 +118,11 @@ impl Function {
     }
 }
 
-fn tell(round: &Round) {
-    for (queue, share) in &round.of {
-        debug!(%queue, share.expired, share.tombstones, share.admitted, share.failed, "purged");
+fn log_round(round: &PurgeRound) {
+    for (queue, queue_purge) in &round.by_queue {
+        debug!(%queue, queue_purge.expired, queue_purge.tombstones, queue_purge.admitted, queue_purge.failed, "purged");
     }
-    let Round { queues, failed, expired, tombstones, admitted, unfinished, .. } = round;
+    let PurgeRound { queues, failed, expired, tombstones, admitted, unfinished, .. } = round;
     let took_ms = round.took.as_millis() as u64;
     info!(queues, failed, expired, tombstones, admitted, unfinished, took_ms, "purged");
 }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_ends_short_of_the_call_s_time() {
+    fn the_budget_leaves_a_reserve() {
         let at = |left_ms: u64| 1_700_000_000_000 + left_ms;
         assert_eq!(function(None).budget(at(60_000)), Duration::from_secs(58));
         assert_eq!(function(Some(5_000)).budget(at(60_000)), Duration::from_secs(5));
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_records_its_round_and_returns_it() {
+    async fn a_call_records_and_returns_its_round() {
         let function = function(None);
         let round = function.call(1_700_000_060_000).await.unwrap();
         assert_eq!(round["queues"], 0);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_numbers_of_the_minute_are_those_after_the_purge() {
+    async fn history_samples_are_taken_after_the_purge() {
         let clock = Arc::new(ManualClock::at(Micros(1_700_000_000_000_000)));
         let store = Arc::new(MemoryStore::new(Arc::clone(&clock)));
         let records = Arc::new(MemoryRecords::new(Arc::clone(&clock)));

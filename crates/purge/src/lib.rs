@@ -1,10 +1,9 @@
-//! The purge: removes what has lapsed from every queue, in bounded batches.
+//! The purge removes expired sessions from every queue, in bounded batches.
 //!
-//! Its one idea: every operation of a queue reaps a little on its way, so the purge only matters where nobody comes by:
-//! it frees the places of a queue whose visitors have all gone, and lets in who still waits there. [`run`] does one
-//! round over all queues; it is safe to run twice at once and to be killed at any instant, and one broken queue does
-//! not stop the others. Queues take turns, a batch each, and every round begins with another one, so that a budget that
-//! never suffices starves nobody.
+//! Every operation of a queue removes a few expired sessions, so the purge matters for idle queues only: it frees the
+//! slots of visitors who are gone and admits those who still wait. [`run`] does one round over all queues. Rounds may
+//! overlap and may be killed at any time, and a broken queue does not stop the others. Queues take turns, one batch
+//! each, in a random order, so that no queue starves even if the time never suffices.
 //!
 //! ```
 //! # use vestibule_core::{MemoryStore, SystemClock};
@@ -15,7 +14,7 @@
 //! # }
 //! ```
 //!
-//! As a Lambda it is called by a schedule, with any event: [`Function`].
+//! The Lambda function runs on a schedule and ignores the event: [`Function`].
 
 mod function;
 mod queue_metrics;
@@ -32,36 +31,41 @@ use tracing::{debug, info, warn};
 use vestibule_core::line::PURGE_BATCH;
 use vestibule_core::{Clock as _, QueueId, Store, StoreError, SystemClock};
 
-pub use function::{BUDGET_MS, Function, NothingPurged, RESERVE};
-pub use round::{Round, Share, TOLD_MAX};
+pub use function::{BUDGET_MS, Function, QueueIndexUnavailable, RESERVE};
+pub use round::{PurgeRound, QueuePurge, REPORTED_QUEUES_MAX};
 
-/// A round ends when the store gave no answer this often in a row: it is away, and the next round finds it or not.
+/// A round ends after this many consecutive calls that the store did not answer.
 pub const UNANSWERED_MAX: u32 = 16;
 
-/// Purges every queue in batches, until nothing is left to do or `budget` has passed; one batch is always done.
-pub async fn run(store: &dyn Store, budget: Duration) -> Round {
-    let began = Instant::now();
-    let mut round = Round::default();
+/// Purges every queue in batches until nothing is left or `budget` is used up. At least one batch is done.
+pub async fn run(store: &dyn Store, budget: Duration) -> PurgeRound {
+    let started = Instant::now();
+    let mut round = PurgeRound::default();
     match store.queues().await {
         Ok(index) => {
             let mut queues: Vec<_> =
                 index.into_iter().filter(|(_, revision)| *revision > 0).map(|(id, _)| id).collect();
-            // Who is last today is not last tomorrow. For that, the time is random enough.
+            // A random order lets every queue be first at times. The time is random enough for that.
             queues.shuffle(&mut SmallRng::seed_from_u64(SystemClock::new().now().0));
-            purge_in_turns(store, queues.into(), || began.elapsed() < budget, &mut round).await;
+            purge_round_robin(store, queues.into(), || started.elapsed() < budget, &mut round).await;
         }
         Err(error) => {
-            warn!(%error, "the index of queues could not be read, so nothing was purged");
+            warn!(%error, "the queue index could not be read; nothing was purged");
             round.failed = 1;
         }
     }
-    round.took = began.elapsed();
+    round.took = started.elapsed();
     round
 }
 
-/// One batch of each queue, and then of each that has more, over and over: a queue with a million lapsed sessions does
-/// not keep the others waiting.
-async fn purge_in_turns(store: &dyn Store, mut turns: VecDeque<QueueId>, go_on: impl Fn() -> bool, round: &mut Round) {
+/// Purges one batch of each queue in turn, until no queue has more: a queue with a million expired sessions does not
+/// delay the others.
+async fn purge_round_robin(
+    store: &dyn Store,
+    mut turns: VecDeque<QueueId>,
+    go_on: impl Fn() -> bool,
+    round: &mut PurgeRound,
+) {
     let mut seen = HashSet::new();
     let mut unanswered = 0;
     while let Some(queue) = turns.pop_front() {
@@ -71,16 +75,16 @@ async fn purge_in_turns(store: &dyn Store, mut turns: VecDeque<QueueId>, go_on: 
         match report {
             Ok(report) => {
                 if let Some(revision) = report.closed {
-                    info!(%queue, revision, "drained, and closed by itself");
+                    info!(%queue, revision, "draining is complete; queue closed");
                 }
                 round.add(&queue, report);
                 if report.more {
                     turns.push_back(queue);
                 }
             }
-            Err(StoreError::UnknownQueue(_)) => debug!(%queue, "listed, but gone"),
+            Err(StoreError::UnknownQueue(_)) => debug!(%queue, "queue is in the index but does not exist"),
             Err(error) => {
-                warn!(%queue, %error, "this queue could not be purged");
+                warn!(%queue, %error, "queue could not be purged");
                 round.add_failure(&queue);
             }
         }
@@ -102,8 +106,8 @@ mod tests {
 
     use super::*;
 
-    /// Queues of these names in which this many have lapsed.
-    async fn lapsed(names: &[String], sessions: usize) -> MemoryStore {
+    /// A store with these queues, each with this many expired sessions.
+    async fn expired(names: &[String], sessions: usize) -> MemoryStore {
         let clock = Arc::new(ManualClock::at(Micros(1_700_000_000_000_000)));
         let store = MemoryStore::new(clock.clone());
         for name in names {
@@ -126,11 +130,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_round_empties_every_queue_however_much_has_lapsed() {
-        let store = lapsed(&["a".to_owned(), "b".to_owned()], 1200).await;
+    async fn a_round_empties_every_queue() {
+        let store = expired(&["a".to_owned(), "b".to_owned()], 1200).await;
         let round = run(&store, Duration::from_secs(30)).await;
         assert_eq!((round.queues, round.failed, round.unfinished), (2, 0, false));
-        assert_eq!(round.of.values().map(|share| share.expired).sum::<u64>(), round.expired);
+        assert_eq!(round.by_queue.values().map(|queue_purge| queue_purge.expired).sum::<u64>(), round.expired);
         for name in ["a", "b"] {
             assert_eq!(present(&store, name).await, 0);
             let counters = store.stats(&name.parse().unwrap()).await.unwrap().counters;
@@ -141,39 +145,39 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_round_without_time_does_one_batch_and_says_that_more_is_left() {
-        let store = lapsed(&["a".to_owned(), "b".to_owned()], 1200).await;
+    async fn a_round_without_budget_does_one_batch() {
+        let store = expired(&["a".to_owned(), "b".to_owned()], 1200).await;
         let round = run(&store, Duration::ZERO).await;
         assert_eq!((round.queues, round.unfinished), (1, true));
-        // A batch, and those who lapsed at the head of the line before somebody could be let in.
+        // One batch, and the expired sessions at the head of the line that an admission skips.
         assert!(round.expired >= PURGE_BATCH as u64 && round.expired < 1200, "{}", round.expired);
         let left = present(&store, "a").await + present(&store, "b").await;
-        assert_eq!(round.record().expired, 2400 - left, "each that is gone is told");
+        assert_eq!(round.record().expired, 2400 - left, "every removed session is counted");
     }
 
     #[tokio::test]
-    async fn a_budget_that_never_suffices_starves_no_queue() {
+    async fn a_small_budget_starves_no_queue() {
         let names: Vec<String> = (0..20).map(|number| format!("q-{number}")).collect();
-        let store = lapsed(&names, 3).await;
+        let store = expired(&names, 3).await;
         let mut rounds = 0;
         for name in &names {
             while present(&store, name).await > 0 {
                 run(&store, Duration::ZERO).await;
                 rounds += 1;
-                assert!(rounds < 20_000, "{name} had no turn");
+                assert!(rounds < 20_000, "{name} starved");
             }
         }
     }
 
     #[tokio::test]
-    async fn a_long_queue_does_not_keep_the_others_waiting() {
-        let store = lapsed(&["a".to_owned(), "b".to_owned()], 2600).await;
+    async fn a_long_queue_does_not_delay_the_others() {
+        let store = expired(&["a".to_owned(), "b".to_owned()], 2600).await;
         let batches = AtomicU64::new(0);
         let two_batches = || batches.fetch_add(1, Ordering::Relaxed) + 1 < 2;
         let index: VecDeque<QueueId> = ["a", "b"].iter().map(|name| name.parse().unwrap()).collect();
-        let mut round = Round::default();
-        purge_in_turns(&store, index, two_batches, &mut round).await;
-        assert_eq!(round.of.keys().map(QueueId::as_str).collect::<Vec<_>>(), ["a", "b"]);
-        assert!(round.unfinished, "more is left of both");
+        let mut round = PurgeRound::default();
+        purge_round_robin(&store, index, two_batches, &mut round).await;
+        assert_eq!(round.by_queue.keys().map(QueueId::as_str).collect::<Vec<_>>(), ["a", "b"]);
+        assert!(round.unfinished, "both have more to do");
     }
 }

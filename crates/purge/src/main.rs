@@ -1,20 +1,19 @@
-//! The purge as a Lambda, called by a schedule. What the event says does not matter.
+//! The purge as a Lambda function that runs on a schedule. The event is ignored.
 
 use std::process::ExitCode;
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use serde_json::Value;
 use vestibule_core::SystemClock;
-use vestibule_http::{
-    StoreConfig, VariableError, function_main, init_telemetry_from_env, open_store_and_records, variable,
-};
+use vestibule_lambda::function_main;
 use vestibule_purge::Function;
+use vestibule_runtime::{EnvError, StoreConfig, init_telemetry_from_env, open_store_and_records, variable};
 
 fn main() -> ExitCode {
     function_main(run())
 }
 
-/// Where the runtime finds its calls; Lambda sets it.
+/// The address of the Lambda runtime API; set by Lambda.
 const RUNTIME_API: &str = "AWS_LAMBDA_RUNTIME_API";
 
 async fn run() -> Result<(), Error> {
@@ -24,8 +23,8 @@ async fn run() -> Result<(), Error> {
     let function =
         &Function::new(store, records, SystemClock::new()).with_budget_from_env()?.with_queue_metrics_from_env()?;
     if variable(RUNTIME_API).is_none() {
-        let reason = "is not set: this program is started by AWS Lambda; vestibule serve purges by itself";
-        return Err(VariableError::new(RUNTIME_API, reason).into());
+        let reason = "is not set: this program runs in AWS Lambda; vestibule serve has its own purge";
+        return Err(EnvError::new(RUNTIME_API, reason).into());
     }
     let handler = async |event: LambdaEvent<Value>| function.call(event.context.deadline).await;
     lambda_runtime::run(service_fn(handler)).await

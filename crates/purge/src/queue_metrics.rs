@@ -1,5 +1,5 @@
-//! Numbers of every queue for `CloudWatch`: a line a queue in its embedded metric format, on the standard output, which a
-//! function's log takes in. A metric of its own is paid for by the month, so this is off unless asked for.
+//! Metrics of every queue for `CloudWatch` in the embedded metric format: one line per queue on standard output. Each
+//! custom metric has a monthly price, so this is off by default.
 
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
@@ -7,16 +7,16 @@ use tracing::warn;
 use vestibule_core::line::Stats;
 use vestibule_core::{Micros, QueueId, Store};
 
-/// Queues that are asked at once.
+/// Queues that are read concurrently.
 const PARALLEL: usize = 64;
-/// What the metrics are listed under.
+/// The namespace of the metrics.
 const NAMESPACE: &str = "Vestibule";
 
-/// Writes a line for every queue. One that can't be read is left out.
+/// Writes a line for every queue. Queues that cannot be read are left out.
 pub(crate) async fn write(store: &dyn Store, now: Micros) {
     let queues = match store.queues().await {
         Ok(index) => index.into_iter().filter(|(_, revision)| *revision > 0).map(|(id, _)| id),
-        Err(error) => return warn!(%error, "the numbers of queues could not be written"),
+        Err(error) => return warn!(%error, "queue metrics could not be written"),
     };
     let lines =
         stream::iter(queues).map(async |queue| store.stats(&queue).await.map(|stats| line(&queue, &stats, now)));
@@ -24,7 +24,7 @@ pub(crate) async fn write(store: &dyn Store, now: Micros) {
         .buffer_unordered(PARALLEL)
         .for_each(async |line| match line {
             Ok(line) => println!("{line}"),
-            Err(error) => warn!(%error, "the numbers of a queue could not be written"),
+            Err(error) => warn!(%error, "metrics of a queue could not be written"),
         })
         .await;
 }

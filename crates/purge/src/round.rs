@@ -1,4 +1,4 @@
-//! What one round of the purge did.
+//! The result of one purge round.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,68 +7,68 @@ use serde_json::{Value, json};
 use vestibule_core::line::PurgeReport;
 use vestibule_core::{LastPurge, Micros, QueueId};
 
-/// Most queues that a round's JSON tells of one by one: those with the most work.
-pub const TOLD_MAX: usize = 100;
+/// Maximum number of queues that are listed in the JSON of a round: those with the most work.
+pub const REPORTED_QUEUES_MAX: usize = 100;
 
-/// What one round did.
+/// The result of one round.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Round {
-    /// Queues looked at.
+pub struct PurgeRound {
+    /// Queues visited.
     pub queues: u64,
-    /// Queues that could not be purged.
+    /// Queues that failed.
     pub failed: u64,
-    /// Lapsed sessions removed.
+    /// Expired sessions removed.
     pub expired: u64,
     /// Old tombstones removed.
     pub tombstones: u64,
-    /// Sessions admitted into the places that became free.
+    /// Sessions admitted to the slots that became free.
     pub admitted: u64,
-    /// Whether the budget ended before the work did.
+    /// Whether the round ran out of time.
     pub unfinished: bool,
     /// How long it took.
     pub took: Duration,
-    /// The queues in which there was something to do, or that could not be purged.
-    pub of: BTreeMap<QueueId, Share>,
+    /// The queues in which something was removed or admitted, or that failed.
+    pub by_queue: BTreeMap<QueueId, QueuePurge>,
 }
 
-/// What a round did in one queue.
+/// The result of one round in one queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Share {
-    /// Lapsed sessions removed.
+pub struct QueuePurge {
+    /// Expired sessions removed.
     pub expired: u64,
     /// Old tombstones removed.
     pub tombstones: u64,
-    /// Sessions admitted into the places that became free.
+    /// Sessions admitted to the slots that became free.
     pub admitted: u64,
-    /// Whether the queue could not be purged.
+    /// Whether the queue failed.
     pub failed: bool,
 }
 
-impl Round {
+impl PurgeRound {
     pub(crate) fn add(&mut self, queue: &QueueId, report: PurgeReport) {
         self.expired += report.expired;
         self.tombstones += report.tombstones;
         self.admitted += report.admitted;
         if report.expired + report.tombstones + report.admitted > 0 {
-            let share = self.of.entry(queue.clone()).or_default();
-            share.expired += report.expired;
-            share.tombstones += report.tombstones;
-            share.admitted += report.admitted;
+            let queue_purge = self.by_queue.entry(queue.clone()).or_default();
+            queue_purge.expired += report.expired;
+            queue_purge.tombstones += report.tombstones;
+            queue_purge.admitted += report.admitted;
         }
     }
 
     pub(crate) fn add_failure(&mut self, queue: &QueueId) {
         self.failed += 1;
-        self.of.entry(queue.clone()).or_default().failed = true;
+        self.by_queue.entry(queue.clone()).or_default().failed = true;
     }
 
-    /// Whether there was nothing to do, and nothing went wrong.
+    /// Whether nothing was removed or admitted and nothing failed.
     #[must_use]
     pub fn was_idle(&self) -> bool {
-        self.of.is_empty() && self.failed == 0 && !self.unfinished
+        self.by_queue.is_empty() && self.failed == 0 && !self.unfinished
     }
 
-    /// The round as the store keeps it.
+    /// The round as it is recorded in the store.
     #[must_use]
     pub fn record(&self) -> LastPurge {
         LastPurge {
@@ -83,26 +83,30 @@ impl Round {
         }
     }
 
-    /// The round as JSON: the sums, and the [`TOLD_MAX`] queues with the most work; `untold` is how many more there
-    /// are.
+    /// The round as JSON: the totals and, as `by_queue`, the [`REPORTED_QUEUES_MAX`] queues with the most work; `omitted`
+    /// is the number of further queues.
     #[must_use]
-    pub fn to_value(&self) -> Value {
-        let mut of: Vec<_> = self.of.iter().collect();
-        of.sort_by_key(|(_, share)| {
-            std::cmp::Reverse((share.failed, share.expired + share.tombstones + share.admitted))
+    pub fn to_json(&self) -> Value {
+        let mut queues: Vec<_> = self.by_queue.iter().collect();
+        queues.sort_by_key(|(_, queue_purge)| {
+            std::cmp::Reverse((queue_purge.failed, queue_purge.expired + queue_purge.tombstones + queue_purge.admitted))
         });
-        let untold = of.len().saturating_sub(TOLD_MAX);
-        let told: Vec<Value> = of.into_iter().take(TOLD_MAX).map(|(queue, share)| share.to_value(queue)).collect();
+        let omitted = queues.len().saturating_sub(REPORTED_QUEUES_MAX);
+        let reported: Vec<Value> = queues
+            .into_iter()
+            .take(REPORTED_QUEUES_MAX)
+            .map(|(queue, queue_purge)| queue_purge.to_json(queue))
+            .collect();
         json!({
             "queues": self.queues, "failed": self.failed, "expired": self.expired, "tombstones": self.tombstones,
             "admitted": self.admitted, "unfinished": self.unfinished, "took_ms": self.took.as_millis() as u64,
-            "of": told, "untold": untold,
+            "by_queue": reported, "omitted": omitted,
         })
     }
 }
 
-impl Share {
-    fn to_value(self, queue: &QueueId) -> Value {
+impl QueuePurge {
+    fn to_json(self, queue: &QueueId) -> Value {
         json!({
             "queue": queue, "expired": self.expired, "tombstones": self.tombstones, "admitted": self.admitted,
             "failed": self.failed,
@@ -115,18 +119,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_json_of_a_round_tells_of_the_queues_with_the_most_work_and_of_no_more_than_a_bound() {
-        let mut round = Round { took: Duration::from_millis(1500), ..Round::default() };
+    fn round_json_lists_the_busiest_queues_up_to_a_limit() {
+        let mut round = PurgeRound { took: Duration::from_millis(1500), ..PurgeRound::default() };
         for number in 0..150_u64 {
             let queue: QueueId = format!("q-{number}").parse().unwrap();
             round.add(&queue, PurgeReport { expired: number, ..PurgeReport::default() });
         }
         round.add_failure(&"broken".parse().unwrap());
-        let value = round.to_value();
+        let value = round.to_json();
         assert_eq!((&value["took_ms"], &value["expired"], &value["failed"]), (&json!(1500), &json!(11_175), &json!(1)));
-        let told = value["of"].as_array().unwrap();
-        assert_eq!((told.len(), &value["untold"]), (TOLD_MAX, &json!(50)), "the one without work is none of them");
-        assert_eq!((&told[0]["queue"], &told[0]["failed"]), (&json!("broken"), &json!(true)));
-        assert_eq!((&told[1]["queue"], &told[1]["expired"]), (&json!("q-149"), &json!(149)));
+        let reported = value["by_queue"].as_array().unwrap();
+        assert_eq!(
+            (reported.len(), &value["omitted"]),
+            (REPORTED_QUEUES_MAX, &json!(50)),
+            "the queue without work is not listed"
+        );
+        assert_eq!((&reported[0]["queue"], &reported[0]["failed"]), (&json!("broken"), &json!(true)));
+        assert_eq!((&reported[1]["queue"], &reported[1]["expired"]), (&json!("q-149"), &json!(149)));
     }
 }

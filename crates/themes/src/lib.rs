@@ -41,13 +41,14 @@
 mod address;
 mod asset;
 mod assets;
-mod awake;
 mod bounds;
+#[cfg(feature = "s3")]
 mod bucket;
 mod color;
 mod context;
 mod error;
 mod folder;
+mod freeze_safe;
 mod language;
 mod loaded;
 mod look;
@@ -64,11 +65,12 @@ mod trial;
 mod view;
 mod wait;
 
-pub use address::{BucketAddress, ThemesAddress, ThemesAddressError};
+pub use address::{ThemesAddress, ThemesAddressError};
 pub use asset::{ASSET_MAX, Asset};
 pub use assets::{ASSET_WAIT_MAX, ASSETS_KEPT_MAX, ThemesAway};
 pub use bounds::{FUEL, RENDER_TIME_MAX};
-pub use bucket::{FILES_MAX, S3Server};
+#[cfg(feature = "s3")]
+pub use bucket::{BucketAddress, S3Server};
 pub use color::{Color, ColorError};
 pub use error::ThemeError;
 pub use language::{Language, negotiate};
@@ -80,6 +82,7 @@ pub use publish::{
 pub use script::{keepalive_script, queue_script};
 pub use shelf::THEMES_KEPT_MAX;
 pub use slot::FIRST_LOAD_MAX;
+pub use source::FILES_MAX;
 pub use templates::PAGE_MAX;
 pub use themes::{BUCKET_RECHECK, FOLDER_RECHECK, Themes};
 pub use view::{ErrorPage, PageView};

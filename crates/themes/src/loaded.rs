@@ -11,9 +11,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use crate::ThemeError;
-use crate::awake::within;
 use crate::bounds;
 use crate::context::Context;
+use crate::freeze_safe;
 use crate::source::{Files, Stamp};
 use crate::templates;
 
@@ -103,13 +103,13 @@ impl Loaded {
         if self.is_slow() {
             return None;
         }
-        let permits = within(RENDER_WAIT_MAX, self.permits()).await??;
+        let permits = freeze_safe::timeout(RENDER_WAIT_MAX, self.permits()).await??;
         let (loaded, told) = (Arc::clone(self), Arc::clone(context));
         let render = move || {
             let _permits = permits;
             templates::render(&loaded.environment, name, &told)
         };
-        match within(RENDER_WAIT_MAX, tokio::task::spawn_blocking(render)).await {
+        match freeze_safe::timeout(RENDER_WAIT_MAX, tokio::task::spawn_blocking(render)).await {
             Some(Ok(Ok(page))) => Some(page),
             Some(Ok(Err(error))) => {
                 if bounds::was_slow(&error) {

@@ -7,9 +7,8 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use vestibule_core::QueueId;
 
 use crate::ThemeError;
-use crate::bucket::FILES_MAX;
 use crate::loaded::{Loaded, TEMPLATE_MAX, TEMPLATES_MAX};
-use crate::source::{Files, Listing, Source, SourceError, Stamp, is_template};
+use crate::source::{FILES_MAX, Files, Listing, Source, SourceError, Stamp, is_template};
 use crate::trial::try_out;
 
 /// Templates that are fetched at the same time.

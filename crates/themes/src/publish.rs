@@ -40,9 +40,10 @@ pub use self::stage::KnownTheme;
 use self::version::Manifest;
 pub use self::version::{ThemeVersion, VersionId, VersionIdError};
 use crate::ThemeError;
-use crate::address::{BucketAddress, ThemesAddress};
-use crate::bucket::{FILES_MAX, S3Server};
-use crate::source::SourceError;
+use crate::address::ThemesAddress;
+#[cfg(feature = "s3")]
+use crate::bucket::{BucketAddress, S3Server};
+use crate::source::{FILES_MAX, SourceError};
 
 /// Most versions of a theme that are kept; the oldest go first, the live one never.
 pub const VERSIONS_KEPT_MAX: usize = 50;
@@ -88,11 +89,13 @@ impl Publisher {
     pub fn at(address: ThemesAddress) -> Self {
         match address {
             ThemesAddress::Folder(folder) => Self { depot: Depot::folder(folder) },
+            #[cfg(feature = "s3")]
             ThemesAddress::Bucket(address) => Self { depot: Depot::bucket(address, None) },
         }
     }
 
     /// The themes of a bucket on a server that the environment doesn't name.
+    #[cfg(feature = "s3")]
     #[must_use]
     pub fn on_server(server: S3Server, address: BucketAddress) -> Self {
         Self { depot: Depot::bucket(address, Some(server)) }

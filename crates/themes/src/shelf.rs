@@ -11,7 +11,7 @@ use vestibule_core::ThemeId;
 use crate::ThemeError;
 use crate::asset::{ASSET_MAX, Asset, content_type, is_safe_path};
 use crate::assets::{AssetKey, Assets, ThemesAway};
-use crate::awake::within;
+use crate::freeze_safe;
 use crate::loaded::Loaded;
 use crate::look::{Before, Found, look};
 use crate::slot::{FIRST_LOAD_MAX, Known, Slot, UnderWay};
@@ -43,6 +43,7 @@ impl Shelf {
     }
 
     /// Begins to connect, and to read the theme that stands behind all others.
+    #[cfg(feature = "s3")]
     pub(crate) fn warm_up(self: &Arc<Self>) {
         self.begin(DEFAULT_THEME);
     }
@@ -154,7 +155,7 @@ impl Shelf {
     }
 
     async fn look_at(&self, name: &str, before: &Before) -> Result<Found, SourceError> {
-        let found = within(LOOK_MAX, look(&self.source, name, before)).await;
+        let found = freeze_safe::timeout(LOOK_MAX, look(&self.source, name, before)).await;
         found.unwrap_or_else(|| Err(SourceError::Away("no answer in time".to_owned())))
     }
 }

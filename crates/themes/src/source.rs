@@ -7,8 +7,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::ThemeError;
+#[cfg(feature = "s3")]
 use crate::bucket::Bucket;
 use crate::folder::Folder;
+
+/// Most files of a theme in a bucket, templates and assets together.
+pub const FILES_MAX: usize = 1000;
 
 /// What tells one version of a file from the next.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -48,6 +52,7 @@ pub(crate) enum SourceError {
 /// A place with themes in it.
 pub(crate) enum Source {
     Folder(Folder),
+    #[cfg(feature = "s3")]
     Bucket(Box<Bucket>),
 }
 
@@ -61,6 +66,7 @@ impl Source {
     pub(crate) async fn list(&self, theme: &str) -> Result<Option<Listing>, SourceError> {
         match self {
             Self::Folder(folder) => folder.list(theme).await,
+            #[cfg(feature = "s3")]
             Self::Bucket(bucket) => bucket.list(theme).await,
         }
     }
@@ -75,6 +81,7 @@ impl Source {
     ) -> Result<Bytes, SourceError> {
         match self {
             Self::Folder(folder) => folder.read(theme, name, Some(stamp), max).await,
+            #[cfg(feature = "s3")]
             Self::Bucket(bucket) => bucket.read(theme, name, Some(stamp), max).await,
         }
     }
@@ -83,14 +90,17 @@ impl Source {
     pub(crate) async fn asset(&self, theme: &str, path: &str, max: u64) -> Result<Bytes, SourceError> {
         match self {
             Self::Folder(folder) => folder.read(theme, path, None, max).await,
+            #[cfg(feature = "s3")]
             Self::Bucket(bucket) => bucket.read(theme, path, None, max).await,
         }
     }
 
     /// The version of an asset; `None` if there is no such file.
+    #[cfg_attr(not(feature = "s3"), expect(unused_variables, reason = "only a bucket needs it"))]
     pub(crate) async fn stamp(&self, theme: &str, path: &str, listed: &Files) -> Option<Stamp> {
         match self {
             Self::Folder(folder) => folder.stamp(theme, path).await,
+            #[cfg(feature = "s3")]
             Self::Bucket(_) => listed.get(path).cloned(),
         }
     }
@@ -99,6 +109,7 @@ impl Source {
     pub(crate) fn place(&self, theme: &str) -> PathBuf {
         match self {
             Self::Folder(folder) => folder.place(theme),
+            #[cfg(feature = "s3")]
             Self::Bucket(bucket) => bucket.place(theme),
         }
     }

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use vestibule_core::{ThemeId, VisitorState, VisitorStatus};
 
-use crate::address::{BucketAddress, ThemesAddress};
+use crate::address::ThemesAddress;
 use crate::asset::Asset;
 use crate::assets::ThemesAway;
-use crate::bucket::{Bucket, S3Server};
+#[cfg(feature = "s3")]
+use crate::bucket::{Bucket, BucketAddress, S3Server};
 use crate::context::Context;
 use crate::error::ThemeError;
 use crate::folder::Folder;
@@ -51,6 +52,7 @@ impl Themes {
             ThemesAddress::Folder(folder) => {
                 Self::of(Source::Folder(Folder::new(&folder)), recheck.unwrap_or(FOLDER_RECHECK))
             }
+            #[cfg(feature = "s3")]
             ThemesAddress::Bucket(address) => Self::bucket(address, None, recheck),
         }
     }
@@ -65,11 +67,13 @@ impl Themes {
     ///
     /// # Panics
     /// Outside a Tokio runtime.
+    #[cfg(feature = "s3")]
     #[must_use]
     pub fn on_server(server: S3Server, address: BucketAddress, recheck: Option<Duration>) -> Self {
         Self::bucket(address, Some(server), recheck)
     }
 
+    #[cfg(feature = "s3")]
     fn bucket(address: BucketAddress, server: Option<S3Server>, recheck: Option<Duration>) -> Self {
         let themes =
             Self::of(Source::Bucket(Box::new(Bucket::new(address, server))), recheck.unwrap_or(BUCKET_RECHECK));

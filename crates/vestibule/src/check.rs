@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use vestibule_core::settings::{HostPattern, Mode, RuleAction, Settings};
-use vestibule_http::{ThemesConfig, open_themes};
+use vestibule_runtime::{ThemesConfig, open_themes};
 
 use crate::cli::CheckOptions;
 use crate::settings_file::read_settings;

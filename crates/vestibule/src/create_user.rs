@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use vestibule_admin::{NewOperator, create_operator, replace_operator};
-use vestibule_http::open_store_and_records;
+use vestibule_runtime::open_store_and_records;
 
 use crate::cli::CreateUserOptions;
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use tracing::info;
 use vestibule_core::KeyList;
-use vestibule_http::parse_keys;
+use vestibule_runtime::parse_keys;
 
 /// The default state folder: `$XDG_STATE_HOME/vestibule`, or `~/.local/state/vestibule`.
 pub(crate) fn state_folder(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {

@@ -5,14 +5,15 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use vestibule::cost;
 use vestibule_core::line::{LineRules, Mode};
 use vestibule_core::settings::Origin;
-use vestibule_rehearsal::plan::plan as play;
-use vestibule_rehearsal::report::{Report, Scene, Sweep};
-use vestibule_rehearsal::{Crowd, Observation, account_of};
+use vestibule_workload::report::{Comparison, Report, RunDescription};
+use vestibule_workload::simulation::simulate;
+use vestibule_workload::{Observation, Workload, summarize};
 
 use crate::cli::whole;
-use crate::rehearse::{CrowdOptions, OutputOptions, exit_code, finish, write};
+use crate::rehearse::{OutputOptions, WorkloadOptions, exit_code, finish, write};
 use crate::settings_file::read_settings;
 
 /// Maximum number of quotas in a comparison.
@@ -49,7 +50,7 @@ pub(crate) struct PlanOptions {
     claim_ttl: u64,
 
     #[command(flatten)]
-    crowd: CrowdOptions,
+    workload: WorkloadOptions,
 
     #[command(flatten)]
     output: OutputOptions,
@@ -61,7 +62,7 @@ pub(crate) fn plan(options: &PlanOptions) -> ExitCode {
 }
 
 fn run(options: &PlanOptions) -> anyhow::Result<bool> {
-    let crowd = options.crowd.crowd()?;
+    let workload = options.workload.workload()?;
     let rules = rules(options)?;
     let quotas = if options.quota.is_empty() { vec![rules.quota] } else { options.quota.clone() };
     if quotas.len() > QUOTAS_MAX {
@@ -69,32 +70,35 @@ fn run(options: &PlanOptions) -> anyhow::Result<bool> {
     }
     let mut reports = Vec::new();
     for quota in quotas {
-        reports.push(report(options, &crowd, &LineRules { quota, ..rules.clone() }));
+        reports.push(report(options, &workload, &LineRules { quota, ..rules.clone() }));
     }
     if let [report] = &reports[..] {
         return finish(report, &options.output);
     }
-    let sweep = Sweep::new(reports);
-    print!("{}", sweep.to_text());
+    let comparison = Comparison::new(reports);
+    print!("{}", comparison.to_text());
     if let Some(path) = &options.output.json {
-        write(path, &sweep.to_json())?;
+        write(path, &comparison.to_json())?;
     }
     if let Some(path) = &options.output.html {
-        write(path, &sweep.to_html())?;
+        write(path, &comparison.to_html())?;
     }
-    Ok(sweep.holds())
+    Ok(comparison.passed())
 }
 
-fn report(options: &PlanOptions, crowd: &Crowd, rules: &LineRules) -> Report {
-    let planned = play(crowd.clone(), rules);
-    let (stories, tally) = (&planned.stories, &planned.tally);
+fn report(options: &PlanOptions, workload: &Workload, rules: &LineRules) -> Report {
+    let mut result = simulate(workload.clone(), rules);
+    cost::add_assumed_traffic(&mut result.request_stats, &result.traces);
+    let (traces, request_stats, duration) = (&result.traces, &result.request_stats, result.duration);
     let quota = Some(rules.quota);
-    let account = account_of(stories, tally, quota, planned.lasted, planned.over, &Observation::default());
-    let ended = if planned.over { "all visitors have left" } else { "the limit of two days was reached" };
+    let mut summary = summarize(traces, request_stats, quota, duration, result.completed, &Observation::default());
+    let cost = cost::estimate(&mut summary, request_stats, duration);
+    let ended = if result.completed { "all visitors have left" } else { "the limit of two days was reached" };
     let target = format!("simulation with quota {}", rules.quota);
-    let scene = Scene::of("plan", target, crowd, quota, planned.lasted, ended);
-    let mut report = Report::new(scene, &account, stories, tally, &options.output.fail_if);
-    report.remark();
+    let run = RunDescription::new("plan", target, workload, quota, duration, ended);
+    let mut report = Report::new(run, &summary, traces, request_stats, &options.output.fail_if);
+    report.cost = Some(cost);
+    report.add_notes();
     report
 }
 

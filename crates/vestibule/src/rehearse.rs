@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use vestibule_rehearsal::report::{Report, Scene};
-use vestibule_rehearsal::verdict::FailIf;
-use vestibule_rehearsal::{
-    ARRIVALS_TAKE, Arrivals, Crowd, Curve, Ended, Habits, MetricsAddress, Observer, Played, Progress, RedisAddress,
-    Rehearsal, Shopping, Target, VISITORS_MAX, account_of, parse_faults, read_origin_log,
+use vestibule_workload::checks::FailCondition;
+use vestibule_workload::report::{Report, RunDescription};
+use vestibule_workload::{
+    ARRIVALS_EXPECTED, Arrivals, Behavior, Curve, EndReason, LoadTest, MetricsAddress, Observer, Progress,
+    RedisAddress, RunResult, Shopping, Target, VISITORS_MAX, Workload, parse_faults, read_origin_log, summarize,
 };
+
+use vestibule::cost;
 
 use crate::cli::whole;
 use crate::serve::stop_signal;
@@ -45,7 +47,7 @@ pub(crate) struct RehearseOptions {
     quota: Option<u64>,
 
     #[command(flatten)]
-    crowd: CrowdOptions,
+    workload: WorkloadOptions,
 
     /// Maximum duration, in seconds
     #[arg(long, default_value_t = 3600, value_parser = whole::<u32>(1..=4_000_000), value_name = "SECONDS")]
@@ -97,12 +99,12 @@ pub(crate) struct OutputOptions {
     /// Exit with status 1 under this condition, such as `over_admission>0` or `utilization<0.9`; a comma-separated list. Replaces
     /// the default condition of a figure
     #[arg(long, value_delimiter = ',', value_name = "LIMIT")]
-    pub(crate) fail_if: Vec<FailIf>,
+    pub(crate) fail_if: Vec<FailCondition>,
 }
 
 /// The virtual visitors.
 #[derive(Args)]
-pub(crate) struct CrowdOptions {
+pub(crate) struct WorkloadOptions {
     /// Number of virtual visitors (1 to 5000000); ignored with csv: arrivals
     #[arg(long, default_value_t = 1000, value_parser = whole::<u32>(1..=u64::from(VISITORS_MAX)), value_name = "N")]
     visitors: u32,
@@ -202,9 +204,9 @@ fn seconds(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| "must be a number of seconds from 0.01 to 86400".to_owned())
 }
 
-impl CrowdOptions {
-    /// The crowd, its curve read from the file that it names.
-    pub(crate) fn crowd(&self) -> anyhow::Result<Crowd> {
+impl WorkloadOptions {
+    /// The workload, with the curve of its file.
+    pub(crate) fn workload(&self) -> anyhow::Result<Workload> {
         let (arrivals, visitors) = if let Some(path) = self.arrivals.strip_prefix("csv:") {
             curve(Path::new(path))?
         } else {
@@ -215,7 +217,7 @@ impl CrowdOptions {
         if self.bots + self.flood > 1.0 {
             bail!("--bots and --flood must sum to 1 at most");
         }
-        let habits = Habits {
+        let behavior = Behavior {
             shopping: self.shopping.clone(),
             pages: self.pages,
             keepalive: !self.no_keepalive,
@@ -236,21 +238,18 @@ impl CrowdOptions {
             flood: self.flood,
             flood_every: self.flood_every,
         };
-        Ok(Crowd { visitors, arrivals, habits, seed: self.seed })
+        Ok(Workload { visitors, arrivals, behavior, seed: self.seed, repeat: None })
     }
 }
 
 fn curve(path: &Path) -> anyhow::Result<(Arrivals, u32)> {
     if path.as_os_str().is_empty() {
-        bail!("--arrivals {ARRIVALS_TAKE}");
+        bail!("--arrivals {ARRIVALS_EXPECTED}");
     }
     let text = read("--arrivals", path)?;
     let (curve, all) = Curve::parse(&text).with_context(|| format!("--arrivals {}", path.display()))?;
     if all > VISITORS_MAX {
-        bail!(
-            "--arrivals {}: {all} visitors are more than the {VISITORS_MAX} that a crowd has at most",
-            path.display()
-        );
+        bail!("--arrivals {}: {all} visitors; the maximum is {VISITORS_MAX}", path.display());
     }
     Ok((Arrivals::Curve(curve), all))
 }
@@ -277,7 +276,7 @@ pub(crate) fn exit_code(passed: anyhow::Result<bool>) -> ExitCode {
 }
 
 async fn run(options: &RehearseOptions) -> anyhow::Result<bool> {
-    let crowd = options.crowd.crowd()?;
+    let workload = options.workload.workload()?;
     let target = Target::new(&options.url, options.host.as_deref(), options.queue.as_deref(), options.allow_remote)?;
     let faults = match &options.faults {
         Some(path) => parse_faults(&read("--faults", path)?).with_context(|| format!("--faults {}", path.display()))?,
@@ -291,67 +290,70 @@ async fn run(options: &RehearseOptions) -> anyhow::Result<bool> {
         Some(path) => read("--origin-log", path)?.len(),
         None => 0,
     };
-    let (planned, shown) = (faults.len(), target.shown().to_owned());
-    let rehearsal = Rehearsal {
-        crowd: crowd.clone(),
+    let (planned_faults, url) = (faults.len(), target.url().to_owned());
+    let test = LoadTest {
+        workload: workload.clone(),
         target,
         connections: options.connections as usize,
-        limit: Duration::from_secs(options.duration.into()),
-        most_requests: options.max_requests,
+        max_duration: Duration::from_secs(options.duration.into()),
+        max_requests: options.max_requests,
         faults,
         observer,
     };
-    let mut teller = Teller::new();
-    let played = rehearsal.play(stop_signal()?, |progress| teller.tell(progress)).await?;
-    teller.end();
-    let report = report(options, &crowd, shown, &played, planned, log_began)?;
+    let mut printer = ProgressPrinter::new();
+    let result = test.run(stop_signal()?, |progress| printer.print(progress)).await?;
+    printer.end();
+    let report = report(options, &workload, url, &result, planned_faults, log_began)?;
     finish(&report, &options.output)
 }
 
 fn report(
     options: &RehearseOptions,
-    crowd: &Crowd,
+    workload: &Workload,
     target: String,
-    played: &Played,
-    planned: usize,
+    result: &RunResult,
+    planned_faults: usize,
     log_began: usize,
 ) -> anyhow::Result<Report> {
-    let quota = options.quota.or(played.observed.quota);
-    let over = played.ended == Ended::Over;
-    let mut account = account_of(&played.stories, &played.tally, quota, played.lasted, over, &played.observed);
-    for name in ["overshoot", "tau", "failed_share"] {
-        account.figures.require(name);
+    let quota = options.quota.or(result.observed.quota);
+    let completed = result.ended == EndReason::Completed;
+    let RunResult { traces, request_stats, duration, observed, .. } = result;
+    let mut summary = summarize(traces, request_stats, quota, *duration, completed, observed);
+    let cost = cost::estimate(&mut summary, request_stats, *duration);
+    for name in ["over_admission", "tau", "failed_share"] {
+        summary.figures.require(name);
     }
     let origin = match &options.origin_log {
         Some(path) => {
             let log = read("--origin-log", path)?;
-            Some(read_origin_log(log.get(log_began..).unwrap_or(&log), &played.stories))
+            Some(read_origin_log(log.get(log_began..).unwrap_or(&log), traces))
         }
         None => None,
     };
     if let Some(origin) = &origin {
-        let overshoot = quota.map(|quota| origin.most_at_once.saturating_sub(quota) as f64);
-        account.figures.note("origin_overshoot", overshoot);
-        account.figures.note("origin_uninvited", Some(origin.uninvited as f64));
+        let over_admission = quota.map(|quota| origin.peak_concurrent.saturating_sub(quota) as f64);
+        summary.figures.add("origin_over_admission", over_admission);
+        summary.figures.add("origin_unadmitted", Some(origin.unadmitted as f64));
     }
-    if planned > 0 {
-        let failed = played.struck.iter().filter(|struck| !struck.done).count() + planned - played.struck.len();
-        account.figures.note("drill_failures", Some(failed as f64));
+    if planned_faults > 0 {
+        let succeeded = result.faults.iter().filter(|fault| fault.succeeded).count();
+        summary.figures.add("fault_failures", Some((planned_faults - succeeded) as f64));
     }
-    let scene = Scene::of("rehearse", target, crowd, quota, played.lasted, played.ended.says());
-    let mut report = Report::new(scene, &account, &played.stories, &played.tally, &options.output.fail_if);
-    report.drill.clone_from(&played.struck);
-    report.observed = played.observed.clone();
+    let run = RunDescription::new("rehearse", target, workload, quota, *duration, result.ended.description());
+    let mut report = Report::new(run, &summary, traces, request_stats, &options.output.fail_if);
+    report.faults.clone_from(&result.faults);
+    report.observed = observed.clone();
     report.origin = origin;
-    report.remark();
+    report.cost = Some(cost);
+    report.add_notes();
     Ok(report)
 }
 
 /// Prints and writes the report. Returns whether all checks passed.
 pub(crate) fn finish(report: &Report, output: &OutputOptions) -> anyhow::Result<bool> {
     print!("{}", report.to_text());
-    for remark in &report.remarks {
-        println!("note: {remark}");
+    for note in &report.notes {
+        println!("note: {note}");
     }
     if let Some(path) = &output.json {
         write(path, &report.to_json())?;
@@ -359,7 +361,7 @@ pub(crate) fn finish(report: &Report, output: &OutputOptions) -> anyhow::Result<
     if let Some(path) = &output.html {
         write(path, &report.to_html())?;
     }
-    Ok(report.holds())
+    Ok(report.passed())
 }
 
 pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
@@ -369,25 +371,25 @@ pub(crate) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
 }
 
 /// Prints the progress: one line that is updated on a terminal, a line every few seconds otherwise.
-struct Teller {
+struct ProgressPrinter {
     terminal: bool,
-    told: usize,
+    printed: usize,
 }
 
-impl Teller {
+impl ProgressPrinter {
     fn new() -> Self {
-        Self { terminal: std::io::stderr().is_terminal(), told: 0 }
+        Self { terminal: std::io::stderr().is_terminal(), printed: 0 }
     }
 
-    fn tell(&mut self, progress: &Progress) {
-        let Progress { now, waiting, inside, admitted, requests, failures, cause } = progress;
-        if !self.terminal && now.second() < self.told + PROGRESS_INTERVAL {
+    fn print(&mut self, progress: &Progress) {
+        let Progress { now, waiting, active, admitted, requests, failures, cause } = progress;
+        if !self.terminal && now.second() < self.printed + PROGRESS_INTERVAL {
             return;
         }
-        self.told = now.second();
+        self.printed = now.second();
         let why = cause.as_ref().map(|cause| format!(" ({cause})")).unwrap_or_default();
         let line = format!(
-            "{:>6} s   {waiting:>7} waiting   {inside:>6} active   {admitted:>7} admitted   {requests:>9} requests   {failures:>6} failed{why}",
+            "{:>6} s   {waiting:>7} waiting   {active:>6} active   {admitted:>7} admitted   {requests:>9} requests   {failures:>6} failed{why}",
             now.second()
         );
         // Errors are ignored: progress is not worth failing a run.

@@ -22,7 +22,7 @@ export const confirmTotpSetup = (password: string, code: string) => body(client.
 /** Turns two-factor authentication off. */
 export const removeOwnTotp = () => body(client.DELETE('/api/v1/sign-in/totp'))
 
-export const listSignInMethods = () => body(client.GET('/api/v1/sign-in/ways'))
+export const listSignInMethods = () => body(client.GET('/api/v1/sign-in/methods'))
 
 export const changePassword = (current: string, next: string) =>
   body(client.PUT('/api/v1/sign-in/password', { body: { current, new: next } }))

@@ -44,18 +44,18 @@ test('a change carries the revision that it is meant for, and a confirmation its
 })
 
 test('what is no number never becomes null, which would mean no limit', async () => {
-  const asked = mockApi({ 'PATCH /api/v1/queues/a/levers': {} })
+  const asked = mockApi({ 'PATCH /api/v1/queues/a/controls': {} })
   await updateControls('a', { admissions_per_minute: NaN, max_session: null } as never)
   expect(asked[0]?.body).toEqual({ admissions_per_minute: 'not a number', max_session: null })
 })
 
 test('a problemResponse tells its fields, and how long to wait', async () => {
-  const errors = [{ code: 'takes', field: 'rules[1].path[0]', message: 'takes a path' }]
-  mockApi({ 'POST /api/v1/tenants': problemResponse(422, 'wrong_fields', { errors }) })
+  const errors = [{ code: 'takes', field: 'rules[1].path[0]', detail: 'takes a path' }]
+  mockApi({ 'POST /api/v1/tenants': problemResponse(422, 'validation_failed', { errors }) })
   const wrong = await problem(body(client.POST('/api/v1/tenants', { body: { id: 'a', name: 'A' } })))
-  expect([wrong.status, wrong.code, wrong.errorOf('rules')?.code, wrong.errorOf('rule')]).toEqual([422, 'wrong_fields', 'takes', undefined])
+  expect([wrong.status, wrong.code, wrong.errorOf('rules')?.code, wrong.errorOf('rule')]).toEqual([422, 'validation_failed', 'takes', undefined])
 
-  const slowed = problemResponse(429, 'slowed')
+  const slowed = problemResponse(429, 'rate_limited')
   slowed.headers.set('retry-after', '30')
   mockApi({ 'POST /api/v1/sign-in': slowed })
   expect((await problem(body(client.POST('/api/v1/sign-in', { body: { name: 'a', password: 'b' } })))).retryAfter).toBe(30)
@@ -63,7 +63,7 @@ test('a problemResponse tells its fields, and how long to wait', async () => {
 
 test('an ended sign-in is received, a wrong password is not taken for one', async () => {
   observeRequests(received)
-  mockApi({ 'GET /api/v1/tenants': problemResponse(401, 'good_no_more'), 'POST /api/v1/sign-in': problemResponse(401, 'wrong_password') })
+  mockApi({ 'GET /api/v1/tenants': problemResponse(401, 'credential_invalid'), 'POST /api/v1/sign-in': problemResponse(401, 'wrong_password') })
   await problem(body(client.POST('/api/v1/sign-in', { body: { name: 'a', password: 'b' } })))
   expect(received.expired).not.toHaveBeenCalled()
   await problem(body(client.GET('/api/v1/tenants')))

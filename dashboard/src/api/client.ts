@@ -6,7 +6,7 @@ import type { paths } from './schema'
 /** Time after which a request is aborted, in milliseconds. */
 const TIMEOUT_MS = 20_000
 /** The stream of stats has no timeout. */
-const STREAM = '/api/v1/events'
+const STREAM = '/api/v1/stats/stream'
 
 /** Observes all requests. */
 export interface Listener {
@@ -75,7 +75,7 @@ export function apiUrl<P extends GetPath>(path: P, params: UrlParams<P>): string
 
 async function problemFrom(response: Response): Promise<Problem> {
   const content = (await response.json().catch(() => undefined)) as ProblemBody | undefined
-  if (!content?.error && response.status >= 500) {
+  if (!content?.code && response.status >= 500) {
     // The response of a proxy that cannot reach the server.
     listener?.failed()
     return unreachable()

@@ -1,8 +1,8 @@
 import type { components } from './schema'
 
-export type ProblemBody = components['schemas']['ErrorBody']
-export type FieldError = components['schemas']['ErrorDetail']
-export type Conflict = components['schemas']['Conflict']
+export type ProblemBody = components['schemas']['ProblemDetails']
+export type FieldError = components['schemas']['FieldProblem']
+export type Conflict = components['schemas']['RevisionConflict']
 export type Confirmation = components['schemas']['Confirmation']
 
 /** A request that was not successful. */
@@ -25,11 +25,11 @@ export class Problem extends Error {
     /** Seconds after which to try again. */
     readonly retryAfter?: number,
   ) {
-    super(body?.error.message ?? '')
+    super(body?.detail ?? '')
     this.name = 'Problem'
-    this.code = body?.error.code ?? (status === 0 ? 'unreachable' : 'unexpected')
-    this.params = body?.error.params
-    this.errors = body?.errors ?? (body?.error.field ? [body.error] : [])
+    this.code = body?.code ?? (status === 0 ? 'unreachable' : 'unexpected')
+    this.params = body?.params
+    this.errors = body?.errors ?? []
     this.conflict = body?.conflict
     this.confirmation = body?.confirmation
   }
@@ -53,18 +53,18 @@ export class Problem extends Error {
 /** The codes of the API that the dashboard reacts to. */
 export const CODES = {
   notSignedIn: 'not_signed_in',
-  credentialInvalid: 'good_no_more',
+  credentialInvalid: 'credential_invalid',
   codeRequired: 'code_required',
   passwordRequired: 'password_required',
   totpSetupRequired: 'totp_setup_required',
   outcomeUnknown: 'outcome_unknown',
   storeUnavailable: 'store_unavailable',
-  notFound: 'unknown',
-  alreadyExists: 'taken',
-  streamingUnavailable: 'no_streams',
-  tooManyStreams: 'crowded',
-  themeInvalid: 'broken_theme',
-  themeStorageNotConfigured: 'no_themes',
+  notFound: 'not_found',
+  alreadyExists: 'already_exists',
+  streamingUnavailable: 'streaming_unavailable',
+  tooManyStreams: 'too_many_streams',
+  themeInvalid: 'theme_invalid',
+  themeStorageNotConfigured: 'theme_storage_not_configured',
 } as const
 
 /** The problem of a request without a response. */

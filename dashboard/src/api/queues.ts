@@ -37,7 +37,7 @@ export const removeQueue = (queue: string, token?: string) =>
   body(client.DELETE('/api/v1/queues/{queue}', { params: { path: { queue }, header: confirmation(token) } }))
 
 export const updateControls = (queue: string, controls: Controls) =>
-  body(client.PATCH('/api/v1/queues/{queue}/levers', { params: { path: { queue } }, body: controls }))
+  body(client.PATCH('/api/v1/queues/{queue}/controls', { params: { path: { queue } }, body: controls }))
 
 /** Admits the waiting visitors and nobody new, then closes the queue. */
 export const drainQueue = (queue: string) => body(client.POST('/api/v1/queues/{queue}/drain', { params: { path: { queue } } }))
@@ -60,4 +60,4 @@ export const resetQueue = (queue: string, token?: string) =>
   body(client.POST('/api/v1/queues/{queue}/reset', { params: { path: { queue }, header: confirmation(token) } }))
 
 /** The queue that a request goes to, and why. */
-export const testUrl = (test: UrlTest) => body(client.POST('/api/v1/url-test', { body: test }))
+export const testUrl = (test: UrlTest) => body(client.POST('/api/v1/url-tests', { body: test }))

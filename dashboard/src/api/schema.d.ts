@@ -9,7 +9,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Searches the audit log
+         * Search the audit log
          * @description Who changed what, the newest first: the caller's own deeds and what was done with their tenants; a superuser sees all.
          */
         get: operations["search_audit"];
@@ -29,33 +29,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Exports the audit log
+         * Export the audit log
          * @description All entries that a search finds, as a line each: JSON or CSV.
          */
         get: operations["export_audit"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/events": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Follows the numbers
-         * @description Server-sent events `stats`, every two seconds, with the numbers of every queue that the caller may see. A stream ends
-         *     after five minutes, and when the store gives no answer, so that nobody takes old numbers for new ones: whoever asks for
-         *     the next one is told why there is none. Where answers can't be streamed there is none: poll
-         *     `/stats` there.
-         */
-        get: operations["follow"];
         put?: never;
         post?: never;
         delete?: never;
@@ -71,11 +48,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists operators */
+        /** List operators */
         get: operations["list_operators"];
         put?: never;
         /**
-         * Creates an operator
+         * Create an operator
          * @description Takes a superuser who signed in and gave their password within the last five minutes (`POST /sign-in/proof`); API tokens
          *     can't do this.
          */
@@ -93,12 +70,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Reads an operator */
-        get: operations["read_operator"];
+        /** Get an operator */
+        get: operations["get_operator"];
         put?: never;
         post?: never;
         /**
-         * Removes an operator
+         * Remove an operator
          * @description With their API tokens; their sign-ins end at once. Asks for a confirmation. Takes a superuser who signed in and gave their
          *     password within the last five minutes (`POST /sign-in/proof`); API tokens can't do this.
          */
@@ -106,11 +83,11 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Changes an operator
+         * Update an operator
          * @description In force on their next request. A new password ends all their sign-ins. Takes a superuser who signed in and gave their
          *     password within the last five minutes (`POST /sign-in/proof`); API tokens can't do this.
          */
-        patch: operations["change_operator"];
+        patch: operations["update_operator"];
         trace?: never;
     };
     "/api/v1/operators/{operator}/totp": {
@@ -124,7 +101,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Removes an operator's TOTP
+         * Remove an operator's TOTP
          * @description For an operator who lost their phone and their recovery codes: their next sign-in takes the password alone. Takes a
          *     superuser who signed in and gave their password within the last five minutes (`POST /sign-in/proof`); API tokens can't do
          *     this.
@@ -143,13 +120,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists queues
+         * List queues
          * @description Those that the caller may see, with all their settings, by id.
          */
         get: operations["list_queues"];
         put?: never;
         /**
-         * Creates a queue
+         * Create a queue
          * @description In force on the next request to its hosts. With `validate=true` nothing is written.
          */
         post: operations["create_queue"];
@@ -167,25 +144,25 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Reads a queue
+         * Get a queue
          * @description All its settings; their revision is the `ETag`.
          */
-        get: operations["read_queue"];
+        get: operations["get_queue"];
         put?: never;
         post?: never;
         /**
-         * Removes a queue
+         * Remove a queue
          * @description With its line: whoever waits there or is in gets no more answer of it. Asks for a confirmation.
          */
         delete: operations["remove_queue"];
         options?: never;
         head?: never;
         /**
-         * Changes a queue
+         * Update a queue
          * @description By a JSON merge patch over the revision that `If-Match` names; in force on the next request. If it was
          *     changed meanwhile, nothing is written and the answer has the settings as they are now, to be compared. With `validate=true` nothing is written.
          */
-        patch: operations["change_queue"];
+        patch: operations["update_queue"];
         trace?: never;
     };
     "/api/v1/queues/{queue}/clone": {
@@ -198,7 +175,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Clones a queue
+         * Clone a queue
          * @description The body is laid over the settings of the queue; it names at least an `id`, and hosts where both can't have the same.
          *     The line is not cloned. With `validate=true` nothing is written.
          */
@@ -207,6 +184,27 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queues/{queue}/controls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Update controls
+         * @description Sets mode, quota, rate and times to what the body says, whatever they were: no `If-Match` is needed. Lowering the
+         *     quota sends nobody away.
+         */
+        patch: operations["update_controls"];
         trace?: never;
     };
     "/api/v1/queues/{queue}/drain": {
@@ -219,7 +217,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Drains a queue
+         * Drain a queue
          * @description Ends a sale in good order: nobody joins any more, everybody who waits is let in, first come, first served, and then the
          *     queue closes by itself. The mode `draining`; any other mode ends it. How long it takes stands in the queue's numbers.
          */
@@ -238,37 +236,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How it went
+         * Get queue history
          * @description A point for every minute of the last day, or for every five minutes of the last 30 days; as JSON or CSV.
          */
-        get: operations["read_history"];
+        get: operations["get_queue_history"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
-        trace?: never;
-    };
-    "/api/v1/queues/{queue}/levers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /**
-         * Pulls levers
-         * @description Sets mode, quota, rate and times to what the body says, whatever they were: no `If-Match` is needed. Lowering the
-         *     quota sends nobody away.
-         */
-        patch: operations["set_levers"];
         trace?: never;
     };
     "/api/v1/queues/{queue}/release": {
@@ -281,7 +258,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Admits the next visitors
+         * Admit the next visitors
          * @description Admits the next `count` visitors of the line now, whatever quota, rate or pause say. More than 100 are to be confirmed:
          *     they can't be sent back. With an `Idempotency-Key` a request that is repeated within a day admits nobody again, and is
          *     answered as the first one.
@@ -303,7 +280,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Resets a queue
+         * Reset a queue
          * @description Begins a new epoch: the line is empty, nobody is in, and all tickets are void. Asks for a confirmation.
          */
         post: operations["reset_queue"];
@@ -321,7 +298,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists those who wait
+         * List waiting visitors
          * @description A page of the line in the order of arrival.
          */
         get: operations["list_sessions"];
@@ -341,7 +318,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Finds a session
+         * Find a session
          * @description By its id, or by the support code that its visitor reads out from the queue page. A session that is away is not
          *     found: its place is in the visitor's own ticket.
          */
@@ -364,7 +341,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Admits a session
+         * Admit a session
          * @description Lets one session in now, before its turn, whatever quota, rate or pause say. Those who wait stand as before.
          */
         post: operations["admit_session"];
@@ -384,7 +361,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ends a session
+         * End a session
          * @description Its place is free at once, and its ticket can't return. Asks for a confirmation.
          */
         post: operations["end_session"];
@@ -401,8 +378,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A queue now */
-        get: operations["read_stats"];
+        /** Get queue stats */
+        get: operations["get_queue_stats"];
         put?: never;
         post?: never;
         delete?: never;
@@ -419,14 +396,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Exports all settings
+         * Export all settings
          * @description Every tenant and queue that the caller may see as one document, as `POST /settings` and `vestibule serve --settings`
          *     take it; as JSON or TOML.
          */
         get: operations["export_settings"];
         put?: never;
         /**
-         * Imports settings
+         * Import settings
          * @description Makes tenants and queues what the document says. With `validate=true` the answer is the plan, and nothing is written;
          *     without, it is to be confirmed. With `remove=true` queues that the document does not name are removed.
          */
@@ -445,22 +422,83 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who am I
+         * Get the current principal
          * @description Says who asks and what they may; `null` for nobody, or by a sign-in that has ended.
          */
-        get: operations["who_am_i"];
+        get: operations["get_current_principal"];
         put?: never;
         /**
-         * Signs in
+         * Sign in
          * @description Answers with a cookie that a browser keeps. Whoever fails too often is slowed down. An operator with TOTP gets 401 with
          *     `code_required` after the password; send the same again with a `code`. Every code is accepted once.
          */
         post: operations["sign_in"];
         /**
-         * Signs out
+         * Sign out
          * @description Ends the sign-in of the cookie. With an API token nothing happens.
          */
         delete: operations["sign_out"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/methods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List sign-in methods
+         * @description What a sign-in page is to offer.
+         */
+        get: operations["list_sign_in_methods"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/oidc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Start single sign-on
+         * @description For browsers: leads to the identity provider, or to `/sign-in?problem=<code>` of the dashboard.
+         */
+        get: operations["start_oidc"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/oidc/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Complete single sign-on
+         * @description For browsers that the identity provider sends back: signs in and leads to `/`, or to `/sign-in?problem=<code>` of the
+         *     dashboard.
+         */
+        get: operations["complete_oidc"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -475,7 +513,7 @@ export interface paths {
         };
         get?: never;
         /**
-         * Changes the own password
+         * Change your password
          * @description Ends all other sign-ins of this operator. API tokens can't do this.
          */
         put: operations["change_password"];
@@ -496,51 +534,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Gives the password again
+         * Confirm your password
          * @description For five minutes the sign-in of the cookie may manage operators. API tokens can't do this.
          */
-        post: operations["prove_password"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/sign-in/provider": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Begins at the provider
-         * @description For browsers: leads to the identity provider, or to `/sign-in?problem=<code>` of the dashboard.
-         */
-        get: operations["begin_at_provider"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/sign-in/provider/callback": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Ends at the provider
-         * @description For browsers that the identity provider sends back: signs in and leads to `/`, or to `/sign-in?problem=<code>` of the
-         *     dashboard.
-         */
-        get: operations["end_at_provider"];
-        put?: never;
-        post?: never;
+        post: operations["confirm_password"];
         delete?: never;
         options?: never;
         head?: never;
@@ -556,43 +553,23 @@ export interface paths {
         };
         get?: never;
         /**
-         * Confirms TOTP
+         * Confirm TOTP setup
          * @description Takes the password and a first code. From now on a sign-in with the password needs a code as well. Ends all other sign-ins
          *     with the password alone, and answers with recovery codes that are shown this once.
          */
         put: operations["confirm_totp_setup"];
         /**
-         * Starts to set up TOTP
+         * Start TOTP setup
          * @description Makes a secret for an authenticator app. It is active once `PUT /sign-in/totp` confirms it, within ten minutes. API tokens
          *     can't do this.
          */
-        post: operations["begin_totp_setup"];
+        post: operations["start_totp_setup"];
         /**
-         * Turns TOTP off
+         * Turn off TOTP
          * @description Takes an operator who signed in or gave their password within the last five minutes (`POST /sign-in/proof`); API tokens
          *     can't do this.
          */
         delete: operations["remove_own_totp"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/sign-in/ways": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Ways to sign in
-         * @description What a sign-in page is to offer.
-         */
-        get: operations["list_sign_in_ways"];
-        put?: never;
-        post?: never;
-        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -606,10 +583,33 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All queues now
+         * List queue stats
          * @description The numbers of every queue that the caller may see.
          */
-        get: operations["read_overview"];
+        get: operations["list_queue_stats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stats/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream stats
+         * @description Server-sent events `stats`, every two seconds, with the numbers of every queue that the caller may see. A stream ends
+         *     after five minutes, and when the store gives no answer, so that nobody takes old numbers for new ones: whoever asks for
+         *     the next one is told why there is none. Where answers can't be streamed there is none: poll
+         *     `/stats` there.
+         */
+        get: operations["stream_stats"];
         put?: never;
         post?: never;
         delete?: never;
@@ -626,12 +626,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists tenants
+         * List tenants
          * @description Those that the caller may see, by id.
          */
         get: operations["list_tenants"];
         put?: never;
-        /** Creates a tenant */
+        /** Create a tenant */
         post: operations["create_tenant"];
         delete?: never;
         options?: never;
@@ -646,23 +646,23 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Reads a tenant */
-        get: operations["read_tenant"];
+        /** Get a tenant */
+        get: operations["get_tenant"];
         put?: never;
         post?: never;
         /**
-         * Removes a tenant
+         * Remove a tenant
          * @description Only one without queues; asks for a confirmation.
          */
         delete: operations["remove_tenant"];
         options?: never;
         head?: never;
         /**
-         * Changes a tenant
+         * Update a tenant
          * @description By a JSON merge patch. Pages show it within seconds. Only superusers change `domains` and `origins`, and to lists that
          *     all queues of the tenant are within.
          */
-        patch: operations["change_tenant"];
+        patch: operations["update_tenant"];
         trace?: never;
     };
     "/api/v1/themes": {
@@ -673,7 +673,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists themes
+         * List themes
          * @description The themes that there are and that the caller may see, by id. `default` is for queues without one.
          */
         get: operations["list_themes"];
@@ -696,7 +696,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Removes a theme
+         * Remove a theme
          * @description For good, with all its versions. Refused while a queue has it; asks for a confirmation.
          */
         delete: operations["remove_theme"];
@@ -705,7 +705,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/themes/{theme}/archive": {
+    "/api/v1/themes/{theme}/deactivate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deactivate a theme
+         * @description Visitors of its queues see the theme `default`, or the built-in page, within seconds. Its versions stay, what was put there
+         *     by hand becomes one, and publishing any of them undoes this: so it asks for no confirmation. Of a theme that is not live it
+         *     changes nothing.
+         */
+        post: operations["deactivate_theme"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/themes/{theme}/download": {
         parameters: {
             query?: never;
             header?: never;
@@ -713,7 +735,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Downloads what is live
+         * Download the active theme
          * @description The files of a theme as gates find them now, published here or put there by hand, as a ZIP archive that can be uploaded.
          */
         get: operations["download_live_theme"];
@@ -733,41 +755,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Previews a theme
+         * Preview a theme
          * @description The page that visitors would see, with sample data, for a frame: it runs no script and reaches nothing of the
          *     backoffice. Of a theme that is not there it is the built-in page in the tenant's colours.
          */
         get: operations["preview_theme"];
         put?: never;
         /**
-         * Previews files that are not kept
+         * Preview a theme draft
          * @description Draws the pages of templates as they are sent, with sample data. Nothing of them is kept, and no visitor sees them. Only
          *     templates are sent: whoever shows the pages has the theme's other files, and puts them where `asset_base` stands. Ask
          *     again when something changed, not more often than once a second on end: drawing takes a moment of a core. At most 1 MB.
          */
-        post: operations["preview_sketch"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/themes/{theme}/unpublish": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Unpublishes a theme
-         * @description Visitors of its queues see the theme `default`, or the built-in page, within seconds. Its versions stay, what was put there
-         *     by hand becomes one, and publishing any of them undoes this: so it asks for no confirmation. Of a theme that is not live it
-         *     changes nothing.
-         */
-        post: operations["unpublish_theme"];
+        post: operations["preview_theme_draft"];
         delete?: never;
         options?: never;
         head?: never;
@@ -782,13 +782,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists a theme's versions
+         * List theme versions
          * @description The newest first; the last 50 are kept, and the live one. What was put there by hand becomes one with the first upload.
          */
         get: operations["list_theme_versions"];
         put?: never;
         /**
-         * Uploads a theme
+         * Upload a theme version
          * @description Keeps the files as the theme's newest version, once every page of it was drawn in all states and languages. Visitors see
          *     it when it is published. A theme that is broken is refused, each fault by file and line. At most 16 MB as a ZIP
          *     archive or base64 (1 MB through a load balancer that calls a function), 64 MB unpacked in 1000 files, 2 MB a file,
@@ -801,27 +801,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/themes/{theme}/versions/{version}/archive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Downloads a version
-         * @description Its files as a ZIP archive, as they can be uploaded again.
-         */
-        get: operations["download_theme"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/themes/{theme}/versions/{version}/publish": {
+    "/api/v1/themes/{theme}/versions/{version}/activate": {
         parameters: {
             query?: never;
             header?: never;
@@ -831,11 +811,31 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Publishes a version
+         * Activate a theme version
          * @description Makes a version what visitors see, the newest or an older one, once it was checked anew. Gates notice it within
          *     seconds. It is undone by publishing the one before, so it asks for no confirmation.
          */
-        post: operations["publish_theme"];
+        post: operations["activate_theme_version"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/themes/{theme}/versions/{version}/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a theme version
+         * @description Its files as a ZIP archive, as they can be uploaded again.
+         */
+        get: operations["download_theme_version"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -850,13 +850,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists API tokens
+         * List API tokens
          * @description The caller's own; a superuser sees all.
          */
         get: operations["list_tokens"];
         put?: never;
         /**
-         * Creates an API token
+         * Create an API token
          * @description For scripts of the operator who signed in: a token can't make others, which would outlive it.
          */
         post: operations["create_token"];
@@ -877,7 +877,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Revokes an API token
+         * Revoke an API token
          * @description One of the caller's own; a superuser any. It is good no more at once.
          */
         delete: operations["revoke_token"];
@@ -886,7 +886,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/url-test": {
+    "/api/v1/url-tests": {
         parameters: {
             query?: never;
             header?: never;
@@ -896,7 +896,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Tests an address
+         * Test a URL
          * @description Which queue would this request meet, and why.
          */
         post: operations["test_url"];
@@ -910,45 +910,14 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description Who asks, and what they may. */
-        Account: {
-            /**
-             * Format: int64
-             * @description When the sign-in ends at the latest, in seconds since 1970; `null` with a token.
-             */
-            ends_at?: number | null;
-            /** @description Name of the operator. */
-            operator: string;
-            /** @description What they may; a token may less than its owner. */
-            role: components["schemas"]["Role"];
-            /** @description The tenants that the role holds for; `null` for all. */
-            tenants?: string[] | null;
-            /** @description Public half of the API token that was used. */
-            token?: string | null;
-            /** @description Whether they have TOTP, the second factor of a sign-in with a password. */
-            totp: components["schemas"]["TotpStatus"];
-        };
         /** @description Whether a session was let in. */
-        Admitted: {
+        AdmitResult: {
             /** @description Whether it waited and is in now; `false` if it was in already, or ended. */
             admitted: boolean;
         };
-        /** @description A queue that was asked. */
-        Asked: {
-            /** @description Its host that fits. */
-            host?: string | null;
-            /** @description The same, for those who say it in another language. */
-            phrase: components["schemas"]["Phrase"];
-            /** @description The queue; `null` for one that is not the caller's to see. */
-            queue?: string | null;
-            /** @description Why, as a sentence. */
-            reason: string;
-            /** @description Number of the rule that decides, from 0; `null` where none does. */
-            rule?: number | null;
-        };
         /** @description An entry of the audit log. */
-        AuditEntry: {
-            /** @description What was done: `queue.change`. */
+        AuditEvent: {
+            /** @description What was done: `queue.update`. */
             action: string;
             /**
              * Format: int64
@@ -989,7 +958,7 @@ export interface components {
         /** @description A page of the audit log. */
         AuditPage: {
             /** @description The entries, the newest first. */
-            entries: components["schemas"]["AuditEntry"][];
+            events: components["schemas"]["AuditEvent"][];
             /**
              * @description What the next page comes `before`; `null` at the end. There may be a next page though this one has few entries:
              *     a search looks through a part of the log at a time.
@@ -998,141 +967,25 @@ export interface components {
         };
         /** @description The settings, or with `validate=true` what would be written. */
         Changed: components["schemas"]["QueueSettings"] | components["schemas"]["Validated"];
-        /** @description What was checked, and not kept. */
-        CheckedTheme: {
-            /** @description How many bytes they have together. */
-            bytes: number;
-            /** @description How many files it has. */
-            files: number;
-        };
-        /** @description What is to be confirmed. */
+        /** @description What to confirm. */
         Confirmation: {
-            /** @description What will happen, as a sentence. */
-            effect: string;
+            /** @description What will happen, in English. */
+            consequence: string;
             /**
              * Format: int64
-             * @description Seconds for which the token is good.
+             * @description Seconds until the token expires.
              */
             expires_in: number;
-            /** @description The same, for those who say it in another language. */
-            phrase: components["schemas"]["Phrase"];
-            /** @description Goes into the header `X-Vestibule-Confirm`; good for one request. */
+            /** @description The code and parameters of `consequence`, for other languages. */
+            message: components["schemas"]["Message"];
+            /** @description Send it in the header `X-Vestibule-Confirm`; valid for one request. */
             token: string;
-        };
-        /**
-         * @description What is there instead of the revision that a change was meant for. Whoever made the change knows what it began with, and
-         *     compares all three.
-         */
-        Conflict: {
-            /** @description The settings as they are now. */
-            current: components["schemas"]["QueueSettings"];
-            /**
-             * Format: int64
-             * @description The revision that is there now.
-             */
-            revision: number;
-        };
-        /** @description A new token with its secret, which is shown this once. */
-        CreatedToken: {
-            /** @description What to send as `Authorization: Bearer <secret>`. It is kept nowhere: who loses it makes another. */
-            secret: string;
-            /** @description The token. */
-            token: components["schemas"]["TokenView"];
-        };
-        /** @description Name and password. */
-        Credentials: {
-            /** @description The code of their authenticator app or a recovery code, for an operator with TOTP. */
-            code?: string | null;
-            /** @description Name of the operator. */
-            name: string;
-            /**
-             * Format: password
-             * @description Their password.
-             */
-            password: string;
-        };
-        /** @description One page. */
-        DrawnPage: {
-            /** @description The page. It holds what the theme's author wrote: show it only where nothing of it runs. */
-            html: string;
-            /** @description The state of the visitor who would see it. */
-            state: string;
-        };
-        /** @description Pages that were drawn of files which are not kept. */
-        DrawnTheme: {
-            /**
-             * @description What the addresses of the theme's other files begin with in the pages. Nothing is to be had there: whoever shows a
-             *     page puts the files in their places.
-             */
-            asset_base: string;
-            /** @description The nonce of the pages' styles. */
-            nonce: string;
-            /** @description A page for each state that was asked for. */
-            pages: components["schemas"]["DrawnPage"][];
-        };
-        /** @description What a session was before it was ended. */
-        Ended: {
-            /** @description What it was. */
-            was: components["schemas"]["Was"];
-        };
-        /** @description The body of every answer that is none of the wanted. */
-        ErrorBody: {
-            /** @description What is to be confirmed, for the code `confirmation_required`. */
-            confirmation?: components["schemas"]["Confirmation"];
-            /** @description What changed meanwhile, for the code `changed_meanwhile`. */
-            conflict?: components["schemas"]["Conflict"];
-            /** @description What went wrong. */
-            error: components["schemas"]["ErrorDetail"];
-            /** @description Every wrong field, where fields are wrong. */
-            errors?: components["schemas"]["ErrorDetail"][];
-        };
-        /** @description One error. */
-        ErrorDetail: {
-            code: components["schemas"]["PhraseCode"];
-            /** @description Path of the field that is wrong, if it is one. */
-            field?: string | null;
-            /** @description A sentence for people. */
-            message: string;
-            params?: components["schemas"]["PhraseParams"];
-        };
-        /** @description A field with its values before and after. */
-        FieldChange: {
-            /** @description Name of the field. */
-            field: string;
-            /** @description What it was; `null` where there was nothing. */
-            from: unknown;
-            /** @description What it is; `null` where there is nothing. */
-            to: unknown;
-        };
-        /** @description A queue's numbers over time. */
-        History: {
-            /**
-             * @description What the numbers of a point are: `at` in seconds since 1970, how many were `waiting` and `active` then, the
-             *     `quota`, and how many `joined` and were `admitted` since the point before.
-             */
-            columns: string[];
-            /** @description The points, the oldest first. A step without a point had nobody in it; `null` is not known. */
-            points: (number | null)[][];
-            /**
-             * Format: int64
-             * @description Seconds between two points.
-             */
-            step_seconds: number;
-        };
-        /** @description What was done with a document. */
-        Imported: {
-            /** @description Whether it was done. */
-            applied: boolean;
-            /** @description Queues that somebody else changed meanwhile, and that were left as they are. */
-            left: string[];
-            /** @description What there was to do. */
-            plan: components["schemas"]["Plan"];
         };
         /**
          * @description The levers of a queue. What is absent stays; `null` is the default again, for `admissions_per_minute` and
          *     `max_session` no limit.
          */
-        Levers: {
+        Controls: {
             /**
              * Format: int64
              * @description Seconds for which a visit keeps a place.
@@ -1171,18 +1024,115 @@ export interface components {
              */
             waiting_ttl?: number | null;
         };
-        /** @description The old password and the new one. */
-        NewPassword: {
+        /** @description A new token with its secret, which is shown this once. */
+        CreatedToken: {
+            /** @description What to send as `Authorization: Bearer <secret>`. It is kept nowhere: who loses it makes another. */
+            secret: string;
+            /** @description The token. */
+            token: components["schemas"]["TokenView"];
+        };
+        /** @description Name and password. */
+        Credentials: {
+            /** @description The code of their authenticator app or a recovery code, for an operator with TOTP. */
+            code?: string | null;
+            /** @description Name of the operator. */
+            name: string;
             /**
              * Format: password
-             * @description The password until now.
+             * @description Their password.
              */
-            current: string;
+            password: string;
+        };
+        /** @description Who asks, and what they may. */
+        CurrentPrincipal: {
             /**
-             * Format: password
-             * @description The password from now on.
+             * Format: int64
+             * @description When the sign-in ends at the latest, in seconds since 1970; `null` with a token.
              */
-            new: string;
+            ends_at?: number | null;
+            /** @description Name of the operator. */
+            operator: string;
+            /** @description What they may; a token may less than its owner. */
+            role: components["schemas"]["Role"];
+            /** @description The tenants that the role holds for; `null` for all. */
+            tenants?: string[] | null;
+            /** @description Public half of the API token that was used. */
+            token?: string | null;
+            /** @description Whether they have TOTP, the second factor of a sign-in with a password. */
+            totp: components["schemas"]["TotpStatus"];
+        };
+        /** @description A template as it was written so far. */
+        DraftTemplate: {
+            /** @description Its path within the theme: `queue.html`. */
+            path: string;
+            /** @description Its text. */
+            text: string;
+        };
+        /** @description What a session was before it was ended. */
+        EndedSession: {
+            /** @description What it was. */
+            previous_state: components["schemas"]["PreviousState"];
+        };
+        /**
+         * @description A word for programs; it never changes, and new ones may come. `x-english` says all of them, with gaps such as `{most}`, which `params` fill.
+         * @enum {string}
+         */
+        ErrorCode: "takes_not" | "takes" | "empty" | "missing" | "no_field" | "id_taken" | "no_such_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "too_many_paths" | "whole_number" | "whole_number_or_nothing" | "one_of" | "id" | "name" | "hosts" | "origin" | "handover" | "cookie_domain" | "document" | "table" | "tables" | "rules" | "rule" | "paths" | "methods" | "named_value" | "networks" | "colour" | "domains" | "origins" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "routing_conflict" | "already_exists" | "not_empty" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "text" | "text_at_most" | "characters" | "seconds" | "tenant_ids" | "url" | "method" | "pairs" | "address" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "draft_templates" | "draft_assets" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_reset" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
+        /** @description A queue that was asked. */
+        EvaluatedQueue: {
+            /** @description Its host that fits. */
+            host?: string | null;
+            /** @description The same, for those who say it in another language. */
+            message: components["schemas"]["Message"];
+            /** @description The queue; `null` for one that is not the caller's to see. */
+            queue?: string | null;
+            /** @description Why, as a sentence. */
+            reason: string;
+            /** @description Number of the rule that decides, from 0; `null` where none does. */
+            rule?: number | null;
+        };
+        /** @description A field with its values before and after. */
+        FieldChange: {
+            /** @description Name of the field. */
+            field: string;
+            /** @description What it was; `null` where there was nothing. */
+            from: unknown;
+            /** @description What it is; `null` where there is nothing. */
+            to: unknown;
+        };
+        /** @description An invalid field. */
+        FieldProblem: {
+            code: components["schemas"]["ErrorCode"];
+            /** @description What is wrong, as the rest of a sentence that begins with the field. */
+            detail: string;
+            /** @description Path of the field, such as `rules[1].path`, a query parameter, a header, or file and line of a theme. */
+            field: string;
+            params?: components["schemas"]["MessageParams"];
+        };
+        /** @description What was done with a document. */
+        ImportResult: {
+            /** @description Whether it was done. */
+            applied: boolean;
+            /** @description What there was to do. */
+            plan: components["schemas"]["Plan"];
+            /** @description Queues that somebody else changed meanwhile, and that were skipped as they are. */
+            skipped: string[];
+        };
+        /** @description A sentence, or a part of one, by its code and what stands in its gaps. */
+        Message: {
+            code: components["schemas"]["ErrorCode"];
+            params: components["schemas"]["MessageParams"];
+        };
+        /** @description What stands in the gaps of a sentence: numbers, texts, other phrases. */
+        MessageParams: {
+            [key: string]: number | string | components["schemas"]["Message"];
+        };
+        /** @description Signing in through an identity provider. */
+        OidcMethod: {
+            /** @description What a button says. */
+            name: string;
+            /** @description Where a browser is to go. */
+            start: string;
         };
         /** @description A new operator. */
         OperatorDraft: {
@@ -1244,40 +1194,26 @@ export interface components {
          * @enum {string}
          */
         Outcome: "queue" | "bypass" | "pass" | "unknown_host";
-        /** @description All queues at a glance. */
-        Overview: {
-            /** @description The queues by id. */
-            queues: components["schemas"]["OverviewQueue"][];
-        };
-        /** @description A queue at a glance, with how many waited of late. */
-        OverviewQueue: components["schemas"]["QueueStats"] & {
+        /** @description The old password and the new one. */
+        PasswordChange: {
             /**
-             * @description Points of the last minutes, the oldest first: seconds since 1970, and how many waited. A minute without a point
-             *     had nobody in it.
+             * Format: password
+             * @description The password until now.
              */
-            recent: number[][];
+            current: string;
+            /**
+             * Format: password
+             * @description The password from now on.
+             */
+            new: string;
         };
         /** @description The password of the operator who signed in. */
-        PasswordProof: {
+        PasswordConfirmation: {
             /**
              * Format: password
              * @description The password.
              */
             password: string;
-        };
-        /** @description A sentence, or a part of one, by its code and what stands in its gaps. */
-        Phrase: {
-            code: components["schemas"]["PhraseCode"];
-            params: components["schemas"]["PhraseParams"];
-        };
-        /**
-         * @description A word for programs; it never changes, and new ones may come. `x-english` says all of them, with gaps such as `{most}`, which `params` fill.
-         * @enum {string}
-         */
-        PhraseCode: "takes_not" | "takes" | "empty" | "missing" | "no_field" | "id_taken" | "no_such_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "too_many_paths" | "whole_number" | "whole_number_or_nothing" | "one_of" | "id" | "name" | "hosts" | "origin" | "handover" | "cookie_domain" | "document" | "table" | "tables" | "rules" | "rule" | "paths" | "methods" | "named_value" | "networks" | "colour" | "domains" | "origins" | "logo" | "not_signed_in" | "good_no_more" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "slowed" | "too_many_changes" | "not_allowed" | "no_request_header" | "unknown" | "not_found" | "method_not_allowed" | "bad_body" | "too_large" | "wrong_content_type" | "wrong_fields" | "queues_outside" | "contradiction" | "taken" | "not_empty" | "theme_in_use" | "last_superuser" | "full" | "busy" | "changed_meanwhile" | "revision_required" | "confirmation_required" | "no_streams" | "crowded" | "no_themes" | "broken_theme" | "themes_unavailable" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "no_object" | "no_json" | "no_archive" | "not_understood" | "no_lever" | "clone_needs_id" | "not_the_password" | "not_the_code" | "fixed" | "fixed_by_clone" | "fixed_by_reset" | "superuser_sets" | "foreign_theme" | "no_logo_file" | "unreadable" | "once" | "twice" | "no_base64" | "role_above" | "tenant_not_yours" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "text" | "text_at_most" | "characters" | "seconds" | "tenant_ids" | "url" | "method" | "pairs" | "address" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "sketched_templates" | "sketched_assets" | "host_taken" | "never_asked" | "hides_other" | "rule_repeated" | "foreign_queue" | "rule_takes" | "takes_all" | "no_exception" | "rule_passes" | "too_many_readings" | "takes_nothing" | "will_release" | "will_reset" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_theme_by_hand" | "will_end_session" | "will_import" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "no_theme_file" | "template_fault" | "no_script_tags";
-        /** @description What stands in the gaps of a sentence: numbers, texts, other phrases. */
-        PhraseParams: {
-            [key: string]: number | string | components["schemas"]["Phrase"];
         };
         /** @description What would be written and removed. */
         Plan: {
@@ -1299,15 +1235,47 @@ export interface components {
             /** @description Its id. */
             id: string;
         };
-        /** @description Signing in through an identity provider. */
-        ProviderWay: {
-            /** @description What a button says. */
-            name: string;
-            /** @description Where a browser is to go. */
-            start: string;
+        /** @description One page. */
+        PreviewPage: {
+            /** @description The page. It holds what the theme's author wrote: show it only where nothing of it runs. */
+            html: string;
+            /** @description The state of the visitor who would see it. */
+            state: string;
+        };
+        /**
+         * @description A state that a page is shown in.
+         * @enum {string}
+         */
+        PreviewState: "waiting" | "admitted" | "paused" | "closed" | "unavailable";
+        /**
+         * @description What a session was.
+         * @enum {string}
+         */
+        PreviousState: "waiting" | "active" | "absent";
+        /** @description The body of every error response: problem details (RFC 9457). */
+        ProblemDetails: {
+            code: components["schemas"]["ErrorCode"];
+            /** @description What to confirm, for the code `confirmation_required`. */
+            confirmation?: components["schemas"]["Confirmation"];
+            /** @description The current settings, for the code `revision_conflict`. */
+            conflict?: components["schemas"]["RevisionConflict"];
+            /** @description What happened and what to do, in English. */
+            detail: string;
+            /** @description All invalid fields. */
+            errors?: components["schemas"]["FieldProblem"][];
+            params?: components["schemas"]["MessageParams"];
+            /**
+             * Format: int32
+             * @description The HTTP status code.
+             */
+            status: number;
+            /** @description The name of the HTTP status. */
+            title: string;
+            /** @description Always `about:blank`; `code` identifies the problem. */
+            type: string;
         };
         /** @description A QR code, to be drawn dark on light with a margin of four modules. */
-        QrImage: {
+        QrCodeImage: {
             /** @description The dark modules as an SVG path in units of one module. */
             path: string;
             /** @description Modules on each side. */
@@ -1528,6 +1496,21 @@ export interface components {
              * @description Seconds for which a visit keeps somebody in line.
              */
             waiting_ttl?: number | null;
+        };
+        /** @description A queue's numbers over time. */
+        QueueHistory: {
+            /**
+             * @description What the numbers of a point are: `at` in seconds since 1970, how many were `waiting` and `active` then, the
+             *     `quota`, and how many `joined` and were `admitted` since the point before.
+             */
+            columns: string[];
+            /** @description The points, the oldest first. A step without a point had nobody in it; `null` is not known. */
+            points: (number | null)[][];
+            /**
+             * Format: int64
+             * @description Seconds between two points.
+             */
+            step_seconds: number;
         };
         /** @description A page of queues. */
         QueuePage: {
@@ -1770,11 +1753,6 @@ export interface components {
              * @description Seconds since the longest waiting joined; `null` while nobody waits.
              */
             oldest_wait_seconds?: number | null;
-            /**
-             * Format: double
-             * @description Share of the quota that is taken, 1 for all of it; `null` for a quota of 0. More than 1 after a release.
-             */
-            places_used?: number | null;
             /** @description The queue. */
             queue: string;
             /**
@@ -1791,12 +1769,30 @@ export interface components {
             revision: number;
             /** @description Its tenant. */
             tenant: string;
+            /**
+             * Format: double
+             * @description Share of the quota that is taken, 1 for all of it; `null` for a quota of 0. More than 1 after a release.
+             */
+            utilization?: number | null;
             wait_seconds?: components["schemas"]["Wait"] | null;
             /**
              * Format: int64
              * @description How many wait.
              */
             waiting: number;
+        };
+        /** @description A queue at a glance, with how many waited of late. */
+        QueueStatsEntry: components["schemas"]["QueueStats"] & {
+            /**
+             * @description Points of the last minutes, the oldest first: seconds since 1970, and how many waited. A minute without a point
+             *     had nobody in it.
+             */
+            recent: number[][];
+        };
+        /** @description All queues at a glance. */
+        QueueStatsList: {
+            /** @description The queues by id. */
+            queues: components["schemas"]["QueueStatsEntry"][];
         };
         /** @description One reading of the path. */
         Reading: {
@@ -1811,7 +1807,7 @@ export interface components {
             recovery_codes: string[];
         };
         /** @description How many are to be released. */
-        Release: {
+        ReleaseRequest: {
             /**
              * Format: int64
              * @description How many.
@@ -1819,7 +1815,7 @@ export interface components {
             count: number;
         };
         /** @description How many were released. */
-        Released: {
+        ReleaseResult: {
             /** @description Whether that is all. `false` if the store stopped responding on the way; up to 500 more may have been admitted then. */
             complete: boolean;
             /**
@@ -1827,6 +1823,19 @@ export interface components {
              * @description How many were admitted: fewer than asked for if fewer waited.
              */
             released: number;
+        };
+        /**
+         * @description What is there instead of the revision that a change was meant for. Whoever made the change knows what it began with, and
+         *     compares all three.
+         */
+        RevisionConflict: {
+            /** @description The settings as they are now. */
+            current: components["schemas"]["QueueSettings"];
+            /**
+             * Format: int64
+             * @description The revision that is there now.
+             */
+            revision: number;
         };
         /**
          * @description What somebody may do; each may all that the one before may.
@@ -1844,7 +1853,7 @@ export interface components {
          * @description Where a session is.
          * @enum {string}
          */
-        SessionState: "waiting" | "admitted" | "ended";
+        SessionState: "waiting" | "active" | "ended";
         /** @description Where a session is. */
         SessionView: {
             /**
@@ -1895,22 +1904,10 @@ export interface components {
             tenants?: components["schemas"]["TenantDraft"][];
         };
         /** @description The ways to sign in that there are. */
-        SignInWays: {
+        SignInMethods: {
+            oidc?: components["schemas"]["OidcMethod"] | null;
             /** @description By name and password: `POST /sign-in`. */
             password: boolean;
-            provider?: components["schemas"]["ProviderWay"] | null;
-        };
-        /**
-         * @description A state that a page is shown in.
-         * @enum {string}
-         */
-        SketchedState: "waiting" | "admitted" | "paused" | "closed" | "unavailable";
-        /** @description A template as it was written so far. */
-        SketchedTemplate: {
-            /** @description Its path within the theme: `queue.html`. */
-            path: string;
-            /** @description Its text. */
-            text: string;
         };
         /** @description A new tenant. */
         TenantDraft: {
@@ -1966,6 +1963,36 @@ export interface components {
             /** @description The tenants by id. */
             tenants: components["schemas"]["TenantView"][];
         };
+        /** @description What was checked, and not kept. */
+        ThemeCheck: {
+            /** @description How many bytes they have together. */
+            bytes: number;
+            /** @description How many files it has. */
+            files: number;
+        };
+        /** @description A theme that somebody is at work on. */
+        ThemeDraft: {
+            /** @description Paths of its other files, which are not sent: the tenant's logo is shown if it is one of them. */
+            assets?: string[];
+            /** @description Language of the visitor, `en` without it. */
+            language?: string;
+            /** @description The states to draw, all of them without it. */
+            states?: components["schemas"]["PreviewState"][];
+            /** @description Its templates; without any, the pages are the built-in ones. */
+            templates: components["schemas"]["DraftTemplate"][];
+        };
+        /** @description Pages that were drawn of files which are not kept. */
+        ThemeDraftPreview: {
+            /**
+             * @description What the addresses of the theme's other files begin with in the pages. Nothing is to be had there: whoever shows a
+             *     page puts the files in their places.
+             */
+            asset_base: string;
+            /** @description The nonce of the pages' styles. */
+            nonce: string;
+            /** @description A page for each state that was asked for. */
+            pages: components["schemas"]["PreviewPage"][];
+        };
         /** @description The themes that the caller may see. */
         ThemeList: {
             /** @description The languages in which a page can be looked at. */
@@ -1974,17 +2001,6 @@ export interface components {
             states: string[];
             /** @description The themes by id. */
             themes: components["schemas"]["ThemeView"][];
-        };
-        /** @description A theme that somebody is at work on. */
-        ThemeSketch: {
-            /** @description Paths of its other files, which are not sent: the tenant's logo is shown if it is one of them. */
-            assets?: string[];
-            /** @description Language of the visitor, `en` without it. */
-            language?: string;
-            /** @description The states to draw, all of them without it. */
-            states?: components["schemas"]["SketchedState"][];
-            /** @description Its templates; without any, the pages are the built-in ones. */
-            templates: components["schemas"]["SketchedTemplate"][];
         };
         /** @description The files of a theme. */
         ThemeUpload: {
@@ -2098,7 +2114,7 @@ export interface components {
         /** @description A secret for an authenticator app. It is not active yet. */
         TotpSetup: {
             /** @description The URI as a QR code. */
-            qr_code: components["schemas"]["QrImage"];
+            qr_code: components["schemas"]["QrCodeImage"];
             /** @description The secret in base32, to type into an app. */
             secret: string;
             /** @description The same as an `otpauth://` URI. */
@@ -2115,24 +2131,6 @@ export interface components {
             base64: string;
             /** @description Its path within the theme: `queue.html`, `img/logo.svg`. */
             path: string;
-        };
-        /** @description What a request would meet. */
-        UrlMet: {
-            /** @description Every queue that is asked, in that order, with its reason. */
-            asked: components["schemas"]["Asked"][];
-            /** @description The host, as rules see it. */
-            host: string;
-            /** @description What would happen. */
-            outcome: components["schemas"]["Outcome"];
-            /** @description The reading of the path that decides. */
-            path: string;
-            /** @description The queue that decides; `null` for none, or for one that is not the caller's to see. */
-            queue?: string | null;
-            /**
-             * @description Every way in which an origin may read the path; the first is the path as it was sent. The request passes only if
-             *     it passes in all of them.
-             */
-            readings: components["schemas"]["Reading"][];
         };
         /** @description A request that is to be tested. */
         UrlTest: {
@@ -2157,6 +2155,24 @@ export interface components {
              * @example https://tickets.example.com/shop/seats
              */
             url: string;
+        };
+        /** @description What a request would meet. */
+        UrlTestResult: {
+            /** @description Every queue that is asked, in that order, with its reason. */
+            evaluated: components["schemas"]["EvaluatedQueue"][];
+            /** @description The host, as rules see it. */
+            host: string;
+            /** @description What would happen. */
+            outcome: components["schemas"]["Outcome"];
+            /** @description The reading of the path that decides. */
+            path: string;
+            /** @description The queue that decides; `null` for none, or for one that is not the caller's to see. */
+            queue?: string | null;
+            /**
+             * @description Every way in which an origin may read the path; the first is the path as it was sent. The request passes only if
+             *     it passes in all of them.
+             */
+            readings: components["schemas"]["Reading"][];
         };
         /** @description What would be written, if it were meant. */
         Validated: {
@@ -2201,17 +2217,94 @@ export interface components {
             support_code: string;
         };
         /**
-         * @description What a session was.
-         * @enum {string}
-         */
-        Was: "waiting" | "admitted" | "absent";
-        /**
          * Format: binary
          * @description The files of a theme as a ZIP archive; a folder around all of them is left out.
          */
         ZipArchive: string;
     };
-    responses: never;
+    responses: {
+        /** @description The body is too large */
+        BodyTooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
+        /** @description The body is not a JSON object */
+        InvalidBody: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
+        /** @description Not authenticated */
+        NotAuthenticated: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
+        /** @description Not found, or no access to it */
+        NotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
+        /** @description The store did not respond; the change may or may not have been applied */
+        OutcomeUnknown: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
+        /** @description Permission denied */
+        PermissionDenied: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
+        /** @description The store is unavailable; try again */
+        StoreUnavailable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
+        /** @description A parameter or field is invalid; `errors` lists all of them */
+        ValidationFailed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
+        /** @description The body does not have an accepted content type */
+        WrongContentType: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
+    };
     parameters: never;
     requestBodies: never;
     headers: never;
@@ -2256,42 +2349,10 @@ export interface operations {
                     "application/json": components["schemas"]["AuditPage"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     export_audit: {
@@ -2332,107 +2393,10 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    follow: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Events `stats`; their data is a `LiveStats` */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/event-stream": string;
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Answers are not streamed here */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     list_operators: {
@@ -2453,42 +2417,10 @@ export interface operations {
                     "application/json": components["schemas"]["Operators"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     create_operator: {
@@ -2513,90 +2445,26 @@ export interface operations {
                     "application/json": components["schemas"]["OperatorView"];
                 };
             };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
             /** @description There is an operator of this name already */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
-    read_operator: {
+    get_operator: {
         parameters: {
             query?: never;
             header?: never;
@@ -2617,58 +2485,18 @@ export interface operations {
                     "application/json": components["schemas"]["OperatorView"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     remove_operator: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The token that the first answer carried */
+                /** @description The confirmation token of the first response */
                 "X-Vestibule-Confirm"?: string | null;
             };
             path: {
@@ -2686,81 +2514,33 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
             /** @description It is the last superuser */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Is to be confirmed */
+            422: components["responses"]["ValidationFailed"];
+            /** @description Confirmation required */
             428: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
-    change_operator: {
+    update_operator: {
         parameters: {
             query?: never;
             header?: never;
@@ -2785,96 +2565,24 @@ export interface operations {
                     "application/json": components["schemas"]["OperatorView"];
                 };
             };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
             /** @description It is the last superuser, or is changed by somebody else right now */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
     remove_operator_totp: {
@@ -2896,69 +2604,21 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody else changed this operator at the same moment */
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            /** @description Someone else changed this operator at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
     list_queues: {
@@ -2988,48 +2648,16 @@ export interface operations {
                     "application/json": components["schemas"]["QueuePage"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     create_queue: {
         parameters: {
             query?: {
-                /** @description Only say what would be written */
+                /** @description Validate only; nothing is written */
                 validate?: boolean;
             };
             header?: never;
@@ -3061,95 +2689,31 @@ export interface operations {
                     "application/json": components["schemas"]["QueueSettings"];
                 };
             };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
             /** @description There is one of this id, or another queue is in the way */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
-    read_queue: {
+    get_queue: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the queue */
+                /** @description ID of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -3166,62 +2730,22 @@ export interface operations {
                     "application/json": components["schemas"]["QueueSettings"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     remove_queue: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The token that the first answer carried */
+                /** @description The confirmation token of the first response */
                 "X-Vestibule-Confirm"?: string | null;
             };
             path: {
-                /** @description Id of the queue */
+                /** @description ID of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -3235,75 +2759,27 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Is to be confirmed */
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            /** @description Confirmation required */
             428: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
-    change_queue: {
+    update_queue: {
         parameters: {
             query?: {
-                /** @description Only say what would be written */
+                /** @description Validate only; nothing is written */
                 validate?: boolean;
             };
             header: {
@@ -3311,7 +2787,7 @@ export interface operations {
                 "If-Match": string;
             };
             path: {
-                /** @description Id of the queue */
+                /** @description ID of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -3332,49 +2808,17 @@ export interface operations {
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
             /** @description Another queue is in the way */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description Somebody else changed it meanwhile */
@@ -3383,74 +2827,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
+            422: components["responses"]["ValidationFailed"];
             /** @description `If-Match` is missing */
             428: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
     clone_queue: {
         parameters: {
             query?: {
-                /** @description Only say what would be written */
+                /** @description Validate only; nothing is written */
                 validate?: boolean;
             };
             header?: never;
             path: {
-                /** @description Id of the queue */
+                /** @description ID of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -3480,111 +2884,43 @@ export interface operations {
                     "application/json": components["schemas"]["QueueSettings"];
                 };
             };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
             /** @description There is one of this id, or another queue is in the way */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
-    drain_queue: {
+    update_controls: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the queue */
+                /** @description ID of the queue */
                 queue: string;
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Controls"];
+            };
+        };
         responses: {
-            /** @description The settings as they are now */
+            /** @description The current settings */
             200: {
                 headers: {
                     ETag?: string;
@@ -3594,72 +2930,66 @@ export interface operations {
                     "application/json": components["schemas"]["QueueSettings"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Others change it at this very moment */
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            /** @description Someone else is changing it */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
-    read_history: {
+    drain_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the queue */
+                queue: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The current settings */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueSettings"];
+                };
+            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            /** @description Someone else is changing it */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
+        };
+    };
+    get_queue_history: {
         parameters: {
             query?: {
                 /** @description `minute` or `five_minutes` */
@@ -3671,7 +3001,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Id of the queue */
+                /** @description ID of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -3684,193 +3014,35 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["History"];
+                    "application/json": components["schemas"]["QueueHistory"];
                     "text/csv": string;
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    set_levers: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the queue */
-                queue: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["Levers"];
-            };
-        };
-        responses: {
-            /** @description The settings as they are now */
-            200: {
-                headers: {
-                    ETag?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["QueueSettings"];
-                };
-            };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Others change it at this very moment */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     release: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The token that the first answer carried */
+                /** @description The confirmation token of the first response */
                 "X-Vestibule-Confirm"?: string | null;
                 /** @description Names the request, so that it can be repeated safely */
                 "Idempotency-Key"?: string | null;
             };
             path: {
-                /** @description Id of the queue */
+                /** @description ID of the queue */
                 queue: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Release"];
+                "application/json": components["schemas"]["ReleaseRequest"];
             };
         };
         responses: {
@@ -3880,97 +3052,33 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Released"];
+                    "application/json": components["schemas"]["ReleaseResult"];
                 };
             };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Is to be confirmed */
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
+            422: components["responses"]["ValidationFailed"];
+            /** @description Confirmation required */
             428: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            503: components["responses"]["StoreUnavailable"];
             /** @description The store did not respond in time: visitors may or may not have been admitted */
             504: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
         };
@@ -3979,18 +3087,18 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The token that the first answer carried */
+                /** @description The confirmation token of the first response */
                 "X-Vestibule-Confirm"?: string | null;
             };
             path: {
-                /** @description Id of the queue */
+                /** @description ID of the queue */
                 queue: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The settings as they are now */
+            /** @description The current settings */
             200: {
                 headers: {
                     ETag?: string;
@@ -4000,69 +3108,21 @@ export interface operations {
                     "application/json": components["schemas"]["QueueSettings"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Is to be confirmed */
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            /** @description Confirmation required */
             428: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
     list_sessions: {
@@ -4075,7 +3135,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Id of the queue */
+                /** @description ID of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -4091,51 +3151,11 @@ export interface operations {
                     "application/json": components["schemas"]["SessionPage"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     find_session: {
@@ -4143,7 +3163,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the queue */
+                /** @description ID of the queue */
                 queue: string;
                 /** @description Id or support code of the session */
                 session: string;
@@ -4161,51 +3181,11 @@ export interface operations {
                     "application/json": components["schemas"]["SessionView"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     admit_session: {
@@ -4213,7 +3193,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the queue */
+                /** @description ID of the queue */
                 queue: string;
                 /** @description Id or support code of the session */
                 session: string;
@@ -4228,74 +3208,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Admitted"];
+                    "application/json": components["schemas"]["AdmitResult"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
     end_session: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The token that the first answer carried */
+                /** @description The confirmation token of the first response */
                 "X-Vestibule-Confirm"?: string | null;
             };
             path: {
-                /** @description Id of the queue */
+                /** @description ID of the queue */
                 queue: string;
                 /** @description Id or support code of the session */
                 session: string;
@@ -4310,80 +3242,32 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Ended"];
+                    "application/json": components["schemas"]["EndedSession"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Is to be confirmed */
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            /** @description Confirmation required */
             428: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
-    read_stats: {
+    get_queue_stats: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the queue */
+                /** @description ID of the queue */
                 queue: string;
             };
             cookie?: never;
@@ -4399,51 +3283,11 @@ export interface operations {
                     "application/json": components["schemas"]["QueueStats"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     export_settings: {
@@ -4468,42 +3312,10 @@ export interface operations {
                     "application/toml": string;
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     import_settings: {
@@ -4515,7 +3327,7 @@ export interface operations {
                 remove?: boolean;
             };
             header?: {
-                /** @description The token that the first answer carried */
+                /** @description The confirmation token of the first response */
                 "X-Vestibule-Confirm"?: string | null;
             };
             path?: never;
@@ -4533,102 +3345,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Imported"];
+                    "application/json": components["schemas"]["ImportResult"];
                 };
             };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
             /** @description Queues would be in each other's way */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Is to be confirmed */
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
+            422: components["responses"]["ValidationFailed"];
+            /** @description Confirmation required */
             428: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
-    who_am_i: {
+    get_current_principal: {
         parameters: {
             query?: never;
             header?: never;
@@ -4643,7 +3391,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Account"] | null;
+                    "application/json": components["schemas"]["CurrentPrincipal"] | null;
                 };
             };
             /** @description By a token that is good no more */
@@ -4652,7 +3400,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description By a token that is limited to something else */
@@ -4661,27 +3409,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     sign_in: {
@@ -4704,90 +3436,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Account"];
+                    "application/json": components["schemas"]["CurrentPrincipal"];
                 };
             };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidBody"];
             /** @description Name, password or code are wrong, or a code is missing */
             401: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Somebody else changed this operator at the same moment */
+            /** @description Someone else changed this operator at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Failed too often; `Retry-After` says when to try again */
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
+            422: components["responses"]["ValidationFailed"];
+            /** @description Too many attempts; `Retry-After` says when to try again */
             429: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
     sign_out: {
@@ -4807,270 +3491,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
-    change_password: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewPassword"];
-            };
-        };
-        responses: {
-            /** @description Changed */
-            204: {
-                headers: {
-                    "Set-Cookie"?: string;
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody else changed this operator at the same moment */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Failed too often; `Retry-After` says when to try again */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    prove_password: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PasswordProof"];
-            };
-        };
-        responses: {
-            /** @description The password is right */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Failed too often; `Retry-After` says when to try again */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    begin_at_provider: {
+    list_sign_in_methods: {
         parameters: {
             query?: never;
             header?: never;
@@ -5079,7 +3507,29 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description `Location` is the provider's page, or `/sign-in?problem=<code>`: `no_provider`, `provider_unavailable`, `slowed`, `store_unavailable` */
+            /** @description The ways */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInMethods"];
+                };
+            };
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    start_oidc: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description `Location` is the provider's page, or `/sign-in?problem=<code>`: `oidc_not_configured`, `provider_unavailable`, `rate_limited`, `store_unavailable` */
             303: {
                 headers: {
                     Location?: string;
@@ -5088,27 +3538,11 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
-    end_at_provider: {
+    complete_oidc: {
         parameters: {
             query?: {
                 /** @description What the provider gave */
@@ -5124,7 +3558,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description `Location` is `/`, or `/sign-in?problem=<code>`: `no_provider`, `attempt_lapsed`, `wrong_state`, `provider_refused`, `provider_unavailable`, `not_proven`, `nameless`, `unknown_operator`, `store_unavailable` */
+            /** @description `Location` is `/`, or `/sign-in?problem=<code>`: `oidc_not_configured`, `attempt_expired`, `wrong_state`, `provider_refused`, `provider_unavailable`, `invalid_id_token`, `missing_claim`, `unknown_operator`, `store_unavailable` */
             303: {
                 headers: {
                     Location?: string;
@@ -5133,24 +3567,96 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    change_password: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordChange"];
+            };
+        };
+        responses: {
+            /** @description Changed */
+            204: {
+                headers: {
+                    "Set-Cookie"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            /** @description Someone else changed this operator at the same time */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store does not respond; try again */
-            503: {
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
+            422: components["responses"]["ValidationFailed"];
+            /** @description Too many attempts; `Retry-After` says when to try again */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
+        };
+    };
+    confirm_password: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasswordConfirmation"];
+            };
+        };
+        responses: {
+            /** @description The password is right */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
+            422: components["responses"]["ValidationFailed"];
+            /** @description Too many attempts; `Retry-After` says when to try again */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
     confirm_totp_setup: {
@@ -5176,99 +3682,35 @@ export interface operations {
                     "application/json": components["schemas"]["RecoveryCodes"];
                 };
             };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
             /** @description TOTP is set up already, or no set-up is waiting for a code */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Failed too often; `Retry-After` says when to try again */
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
+            422: components["responses"]["ValidationFailed"];
+            /** @description Too many attempts; `Retry-After` says when to try again */
             429: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
-    begin_totp_setup: {
+    start_totp_setup: {
         parameters: {
             query?: never;
             header?: never;
@@ -5286,60 +3728,20 @@ export interface operations {
                     "application/json": components["schemas"]["TotpSetup"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
             /** @description TOTP is set up already */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
     remove_own_totp: {
@@ -5358,101 +3760,23 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody else changed this operator at the same moment */
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            /** @description Someone else changed this operator at the same time */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
-    list_sign_in_ways: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The ways */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SignInWays"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    read_overview: {
+    list_queue_stats: {
         parameters: {
             query?: {
                 /** @description Minutes for which to tell how many waited */
@@ -5470,45 +3794,46 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Overview"];
+                    "application/json": components["schemas"]["QueueStatsList"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+        };
+    };
+    stream_stats: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events `stats`; their data is a `StatsEvent` */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "text/event-stream": string;
                 };
             };
-            /** @description Somebody who may not do that */
-            403: {
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            /** @description Answers are not streamed here */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     list_tenants: {
@@ -5529,42 +3854,10 @@ export interface operations {
                     "application/json": components["schemas"]["Tenants"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     create_tenant: {
@@ -5589,95 +3882,31 @@ export interface operations {
                     "application/json": components["schemas"]["TenantView"];
                 };
             };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
             /** @description There is a tenant of this id already */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
-    read_tenant: {
+    get_tenant: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the tenant */
+                /** @description ID of the tenant */
                 tenant: string;
             };
             cookie?: never;
@@ -5693,62 +3922,22 @@ export interface operations {
                     "application/json": components["schemas"]["TenantView"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     remove_tenant: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The token that the first answer carried */
+                /** @description The confirmation token of the first response */
                 "X-Vestibule-Confirm"?: string | null;
             };
             path: {
-                /** @description Id of the tenant */
+                /** @description ID of the tenant */
                 tenant: string;
             };
             cookie?: never;
@@ -5762,86 +3951,38 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
             /** @description It has queues */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Is to be confirmed */
+            422: components["responses"]["ValidationFailed"];
+            /** @description Confirmation required */
             428: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
-    change_tenant: {
+    update_tenant: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the tenant */
+                /** @description ID of the tenant */
                 tenant: string;
             };
             cookie?: never;
@@ -5861,96 +4002,24 @@ export interface operations {
                     "application/json": components["schemas"]["TenantView"];
                 };
             };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
             /** @description Queues of the tenant are outside of the lists */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
     list_themes: {
@@ -5971,62 +4040,30 @@ export interface operations {
                     "application/json": components["schemas"]["ThemeList"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Themes are kept nowhere */
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            /** @description Theme storage is not configured */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     remove_theme: {
         parameters: {
             query?: never;
             header?: {
-                /** @description The token that the first answer carried */
+                /** @description The confirmation token of the first response */
                 "X-Vestibule-Confirm"?: string | null;
             };
             path: {
-                /** @description Id of the theme */
+                /** @description ID of the theme */
                 theme: string;
             };
             cookie?: never;
@@ -6040,78 +4077,74 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
             /** @description Queues have it, somebody publishes it at this moment, or themes are kept nowhere */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Is to be confirmed */
+            422: components["responses"]["ValidationFailed"];
+            /** @description Confirmation required */
             428: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store does not respond; try again */
-            503: {
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
+        };
+    };
+    deactivate_theme: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the theme */
+                theme: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Visitors see nothing of it */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            /** @description Somebody else publishes at this moment, or themes are kept nowhere */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
+            /** @description What was put there by hand can't be kept as a version; `errors` names all that is wrong */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
     download_live_theme: {
@@ -6119,7 +4152,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the theme */
+                /** @description ID of the theme */
                 theme: string;
             };
             cookie?: never;
@@ -6135,66 +4168,26 @@ export interface operations {
                     "application/zip": components["schemas"]["ZipArchive"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Themes are kept nowhere */
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            /** @description Theme storage is not configured */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     preview_theme: {
         parameters: {
             query?: {
-                /** @description Id of the version; what is live without it */
+                /** @description ID of the version; what is live without it */
                 version?: string;
                 /** @description State of the visitor, `waiting` without it */
                 state?: string;
@@ -6203,7 +4196,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Id of the theme */
+                /** @description ID of the theme */
                 theme: string;
             };
             cookie?: never;
@@ -6219,40 +4212,16 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Themes are kept nowhere */
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            /** @description Theme storage is not configured */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description A parameter is wrong, or the theme is broken; `errors` names all of it */
@@ -6261,33 +4230,25 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            503: components["responses"]["StoreUnavailable"];
         };
     };
-    preview_sketch: {
+    preview_theme_draft: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the theme, whether there is one yet or not */
+                /** @description ID of the theme, whether there is one yet or not */
                 theme: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ThemeSketch"];
+                "application/json": components["schemas"]["ThemeDraft"];
             };
         };
         responses: {
@@ -6297,174 +4258,26 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DrawnTheme"];
+                    "application/json": components["schemas"]["ThemeDraftPreview"];
                 };
             };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
             /** @description A field is wrong, or it is broken; `errors` names all that is, `field` as file and line */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    unpublish_theme: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the theme */
-                theme: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Visitors see nothing of it */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody else publishes at this moment, or themes are kept nowhere */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description What was put there by hand can't be kept as a version; `errors` names all that is wrong */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
     list_theme_versions: {
@@ -6472,7 +4285,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the theme */
+                /** @description ID of the theme */
                 theme: string;
             };
             cookie?: never;
@@ -6488,60 +4301,20 @@ export interface operations {
                     "application/json": components["schemas"]["ThemeVersions"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Themes are kept nowhere */
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            /** @description Theme storage is not configured */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     upload_theme: {
@@ -6552,7 +4325,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Id of the theme: a tenant's id, alone or with `-` and more behind it */
+                /** @description ID of the theme: a tenant's id, alone or with `-` and more behind it */
                 theme: string;
             };
             cookie?: never;
@@ -6570,7 +4343,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CheckedTheme"];
+                    "application/json": components["schemas"]["ThemeCheck"];
                 };
             };
             /** @description The new version */
@@ -6582,185 +4355,42 @@ export interface operations {
                     "application/json": components["schemas"]["ThemeVersionView"];
                 };
             };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
             /** @description Somebody else does the same at this moment, or themes are kept nowhere */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
             /** @description It is broken; `errors` names all that is, `field` as file and line */
             422: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
-    download_theme: {
+    activate_theme_version: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                /** @description Id of the theme */
+                /** @description ID of the theme */
                 theme: string;
-                /** @description Id of the version */
-                version: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The archive */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/zip": components["schemas"]["ZipArchive"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Themes are kept nowhere */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-        };
-    };
-    publish_theme: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Id of the theme */
-                theme: string;
-                /** @description Id of the version */
+                /** @description ID of the version */
                 version: string;
             };
             cookie?: never;
@@ -6776,40 +4406,16 @@ export interface operations {
                     "application/json": components["schemas"]["ThemeVersionView"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
             /** @description Somebody else does the same at this moment, or themes are kept nowhere */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
             /** @description It does not work any more; `errors` names all that is wrong */
@@ -6818,27 +4424,50 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The store does not respond; try again */
-            503: {
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
+        };
+    };
+    download_theme_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description ID of the theme */
+                theme: string;
+                /** @description ID of the version */
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The archive */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/zip": components["schemas"]["ZipArchive"];
                 };
             };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            /** @description Theme storage is not configured */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     list_tokens: {
@@ -6859,42 +4488,10 @@ export interface operations {
                     "application/json": components["schemas"]["Tokens"];
                 };
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
         };
     };
     create_token: {
@@ -6919,87 +4516,23 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedToken"];
                 };
             };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
             /** @description There are as many tokens as there may be */
             409: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ErrorBody"];
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
     revoke_token: {
@@ -7021,60 +4554,12 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description There is none of this name that the caller may see */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
     test_url: {
@@ -7096,81 +4581,17 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UrlMet"];
+                    "application/json": components["schemas"]["UrlTestResult"];
                 };
             };
-            /** @description The body is no JSON object */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Nobody, or by what is good no more */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description Somebody who may not do that */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The body is not declared as JSON */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description A parameter or a field is wrong; `errors` names all of them */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store does not respond; try again */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
-            /** @description The store did not respond in time: the change may or may not have been applied */
-            504: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorBody"];
-                };
-            };
+            400: components["responses"]["InvalidBody"];
+            401: components["responses"]["NotAuthenticated"];
+            403: components["responses"]["PermissionDenied"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["WrongContentType"];
+            422: components["responses"]["ValidationFailed"];
+            503: components["responses"]["StoreUnavailable"];
+            504: components["responses"]["OutcomeUnknown"];
         };
     };
 }

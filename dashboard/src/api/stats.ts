@@ -1,7 +1,7 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 
 import { apiUrl, body, client } from './client'
-import type { History, QueueStats } from './types'
+import type { QueueHistory, QueueStats } from './types'
 
 export type Step = 'minute' | 'five_minutes'
 
@@ -13,7 +13,7 @@ export const getQueueStats = (queue: string, signal?: AbortSignal) =>
   body(client.GET('/api/v1/queues/{queue}/stats', { params: { path: { queue } }, signal }))
 
 export const getQueueHistory = (queue: string, step: Step, from: number, signal?: AbortSignal) =>
-  body(client.GET('/api/v1/queues/{queue}/history', { params: { path: { queue }, query: { step, from } }, signal })) as Promise<History>
+  body(client.GET('/api/v1/queues/{queue}/history', { params: { path: { queue }, query: { step, from } }, signal })) as Promise<QueueHistory>
 
 /** The URL of a queue's history as CSV. */
 export const historyCsvUrl = (queue: string, step: Step, from: number) =>
@@ -24,7 +24,7 @@ export const historyCsvUrl = (queue: string, step: Step, from: number) =>
  * why a stream was refused.
  */
 export async function streamStats(signal: AbortSignal, onStats: (queues: QueueStats[]) => void): Promise<void> {
-  const stream = (await body(client.GET('/api/v1/events', { parseAs: 'stream', signal }))) as unknown as ReadableStream<Uint8Array<ArrayBuffer>>
+  const stream = (await body(client.GET('/api/v1/stats/stream', { parseAs: 'stream', signal }))) as unknown as ReadableStream<Uint8Array<ArrayBuffer>>
   const reader = stream.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader()
   for (let next = await reader.read(); !next.done; next = await reader.read()) {
     if (next.value.event === 'stats') onStats((JSON.parse(next.value.data) as { queues: QueueStats[] }).queues)

@@ -1,19 +1,10 @@
 import { apiUrl, body, client, confirmation } from './client'
-import type { ThemeState, ThemeVersionView } from './types'
+import type { ThemeDraft, ThemeVersionView } from './types'
 
 /** A file of a theme in an upload. */
 export interface ThemeFile {
   path: string
   base64: string
-}
-
-/** Files of a theme that are rendered without being stored. */
-export interface ThemeDraftPreview {
-  templates: { path: string; text: string }[]
-  /** Paths of the other files. */
-  assets: string[]
-  states: ThemeState[]
-  language: string
 }
 
 export const listThemes = () => body(client.GET('/api/v1/themes'))
@@ -23,14 +14,14 @@ export const listVersions = (theme: string) => body(client.GET('/api/v1/themes/{
 
 /** A version as a ZIP archive. */
 export const downloadVersion = (theme: string, version: string) =>
-  body(client.GET('/api/v1/themes/{theme}/versions/{version}/archive', { params: { path: { theme, version } }, parseAs: 'arrayBuffer' }))
+  body(client.GET('/api/v1/themes/{theme}/versions/{version}/download', { params: { path: { theme, version } }, parseAs: 'arrayBuffer' }))
 
 /** The live files as a ZIP archive. */
-export const downloadLive = (theme: string) => body(client.GET('/api/v1/themes/{theme}/archive', { params: { path: { theme } }, parseAs: 'arrayBuffer' }))
+export const downloadLive = (theme: string) => body(client.GET('/api/v1/themes/{theme}/download', { params: { path: { theme } }, parseAs: 'arrayBuffer' }))
 
-export const liveUrl = (theme: string) => apiUrl('/api/v1/themes/{theme}/archive', { path: { theme } })
+export const liveUrl = (theme: string) => apiUrl('/api/v1/themes/{theme}/download', { path: { theme } })
 
-export const versionUrl = (theme: string, version: string) => apiUrl('/api/v1/themes/{theme}/versions/{version}/archive', { path: { theme, version } })
+export const versionUrl = (theme: string, version: string) => apiUrl('/api/v1/themes/{theme}/versions/{version}/download', { path: { theme, version } })
 
 /** Validates files without storing them. */
 export const validateTheme = (theme: string, files: ThemeFile[]) =>
@@ -41,16 +32,16 @@ export const createVersion = (theme: string, files: ThemeFile[]) =>
   body(client.POST('/api/v1/themes/{theme}/versions', { params: { path: { theme } }, body: { files } })) as Promise<ThemeVersionView>
 
 export const activateVersion = (theme: string, version: string) =>
-  body(client.POST('/api/v1/themes/{theme}/versions/{version}/publish', { params: { path: { theme, version } } }))
+  body(client.POST('/api/v1/themes/{theme}/versions/{version}/activate', { params: { path: { theme, version } } }))
 
-export const deactivateTheme = (theme: string) => body(client.POST('/api/v1/themes/{theme}/unpublish', { params: { path: { theme } } }))
+export const deactivateTheme = (theme: string) => body(client.POST('/api/v1/themes/{theme}/deactivate', { params: { path: { theme } } }))
 
 /** Removes a theme with all its versions. */
 export const removeTheme = (theme: string, token?: string) =>
   body(client.DELETE('/api/v1/themes/{theme}', { params: { path: { theme }, header: confirmation(token) } }))
 
 /** Renders the pages of a draft. */
-export const previewDraft = (theme: string, draft: ThemeDraftPreview, signal: AbortSignal) =>
+export const previewDraft = (theme: string, draft: ThemeDraft, signal: AbortSignal) =>
   body(client.POST('/api/v1/themes/{theme}/preview', { params: { path: { theme } }, body: draft, signal }))
 
 /** The page that shows previews in a frame. It is not part of the API document. */

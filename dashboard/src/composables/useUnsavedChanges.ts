@@ -9,7 +9,7 @@ import type { ThemeDraft } from '@/views/themes/draft'
 
 /** Asks before changes are left behind. */
 export function useUnsavedChanges(work: ThemeDraft): void {
-    const confirmation = useConfirmationStore()
+  const confirmation = useConfirmationStore()
   const principal = usePrincipalStore()
 
   function mayLeave(): boolean | Promise<boolean> {

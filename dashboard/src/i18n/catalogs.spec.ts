@@ -7,7 +7,7 @@ import { locale, te } from '.'
 import de from './locales/de.json'
 import en from './locales/en.json'
 
-const { PhraseCode: codes } = JSON.parse(readFileSync('../openapi.json', 'utf8')).components.schemas
+const { ErrorCode: codes } = JSON.parse(readFileSync('../openapi.json', 'utf8')).components.schemas
 const english = codes['x-english'] as Record<string, string>
 const source = (name: string) => JSON.parse(readFileSync(`src/i18n/locales/${name}.json`, 'utf8'))
 

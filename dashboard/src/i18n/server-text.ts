@@ -29,7 +29,7 @@ export function problemText(problem: Problem): string {
 /** What is wrong with a field, or with a part of it. */
 export function fieldError(problem: Problem | undefined, field: string): string | undefined {
   const found = problem?.errorOf(field)
-  return found && serverSentence(found, found.message)
+  return found && serverSentence(found, found.detail)
 }
 
 function translate({ code, params = {} }: ServerMessage): string | undefined {

@@ -4,10 +4,12 @@ import { Problem } from '@/api/problem'
 
 import { useConfirmationStore } from './confirmation'
 
+const PROBLEM = { type: 'about:blank', title: '', status: 400 }
+
 const question = { title: 'Remove?', action: 'Remove' }
 const wanted = (token: string, effect: string) => {
   const phrase = { code: 'will_remove_tenant' as const, params: {} }
-  return new Problem(428, { error: { code: 'confirmation_required', message: '' }, confirmation: { token, effect, phrase, expires_in: 120 } })
+  return new Problem(428, { ...PROBLEM, code: 'confirmation_required', detail: '', confirmation: { token, consequence: effect, message: phrase, expires_in: 120 } })
 }
 
 test('the call is made again with the token once the operator said yes', async () => {

@@ -51,8 +51,8 @@ export const useConfirmationStore = defineStore('confirmation', () => {
         return { answer: await call(token) }
       } catch (error) {
         if (!(error instanceof Problem) || !error.confirmation) throw error
-        const { phrase, effect, token: given } = error.confirmation
-        if (!(await ask({ ...question, effect: serverSentence(phrase, effect) }))) return undefined
+        const { consequence, message, token: given } = error.confirmation
+        if (!(await ask({ ...question, effect: serverSentence(message, consequence) }))) return undefined
         token = given
       }
     }

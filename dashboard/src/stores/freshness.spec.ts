@@ -7,6 +7,8 @@ import { useConnectionStore } from './connection'
 import { useFreshnessStore } from './freshness'
 import { useStatsStore } from './stats'
 
+const PROBLEM = { type: 'about:blank', title: '', status: 400 }
+
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
@@ -14,7 +16,7 @@ test('numbers are stale while the store or the server does not respond', () => {
   const [freshness, connection] = [useFreshnessStore(), useConnectionStore()]
   useStatsStore().setQueue(stats())
   expect(freshness.isStale).toBe(false)
-  connection.answered(new Problem(503, { error: { code: 'store_unavailable', message: '', field: null } }))
+  connection.answered(new Problem(503, { ...PROBLEM, code: 'store_unavailable', detail: '' }))
   expect(freshness.isStale).toBe(true)
   connection.answered()
   expect(freshness.isStale).toBe(false)

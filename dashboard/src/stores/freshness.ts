@@ -4,10 +4,10 @@ import { defineStore } from 'pinia'
 import { useConnectionStore } from './connection'
 import { useStatsStore } from './stats'
 
-/** Milliseconds without new statsStore after which those on the page are old. They come every two or three seconds. */
+/** Milliseconds without new stats after which those on the page are old. They come every two or three seconds. */
 const SILENCE = 15_000
 
-/** Whether the statsStore on the page are those of this moment. While they are not, nothing is to be decided by them. */
+/** Whether the stats on the page are those of this moment. While they are not, nothing is to be decided by them. */
 export const useFreshnessStore = defineStore('freshness', () => {
   const connection = useConnectionStore()
   const statsStore = useStatsStore()

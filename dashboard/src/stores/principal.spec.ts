@@ -19,7 +19,7 @@ test('an operator changes what is their tenants’, a viewer nothing, a superuse
 })
 
 test('who opens the page without a sign-in is nobody, and nothing lapsed', async () => {
-  for (const nobody of [() => Response.json(null), () => problemResponse(401, 'good_no_more')]) {
+  for (const nobody of [() => Response.json(null), () => problemResponse(401, 'credential_invalid')]) {
     mockApi({ 'GET /api/v1/sign-in': nobody })
     const principal = usePrincipalStore()
     await principal.load()

@@ -4,7 +4,9 @@ import { Problem } from '@/api/problem'
 
 import { useReauthStore } from './reauth'
 
-const wanted = () => new Problem(403, { error: { code: 'password_required', message: '', field: null } })
+const PROBLEM = { type: 'about:blank', title: '', status: 400 }
+
+const wanted = () => new Problem(403, { ...PROBLEM, code: 'password_required', detail: '' })
 
 test('the call is made again once the password was given', async () => {
   const store = useReauthStore()

@@ -9,7 +9,7 @@ const signal = new AbortController().signal
 const event = (...queues: object[]) => `event: stats\ndata: ${JSON.stringify({ queues })}\n\n`
 
 test('what streams is taken as it comes', async () => {
-  mockApi({ 'GET /api/v1/events': () => new Response(event(stats({ waiting: 1 })) + event(stats({ waiting: 2, at: 1_790_000_002 }))) })
+  mockApi({ 'GET /api/v1/stats/stream': () => new Response(event(stats({ waiting: 1 })) + event(stats({ waiting: 2, at: 1_790_000_002 }))) })
   const statsStore = useStatsStore()
   await statsStore.follow(signal)
   expect(statsStore.byId.get('acme-tour')?.waiting).toBe(2)
@@ -18,27 +18,27 @@ test('what streams is taken as it comes', async () => {
 
 test('where nothing streams the statsStore are asked for, and no stream is tried again', async () => {
   const asked = mockApi({
-    'GET /api/v1/events': () => problemResponse(404, 'no_streams'),
+    'GET /api/v1/stats/stream': () => problemResponse(404, 'streaming_unavailable'),
     'GET /api/v1/stats': { queues: [{ ...stats(), recent: [] }] },
   })
   const statsStore = useStatsStore()
   await statsStore.follow(signal)
   await statsStore.follow(signal)
-  expect(asked.map(({ line }) => line)).toEqual(['GET /api/v1/events', 'GET /api/v1/stats?recent=0', 'GET /api/v1/stats?recent=0'])
+  expect(asked.map(({ line }) => line)).toEqual(['GET /api/v1/stats/stream', 'GET /api/v1/stats?recent=0', 'GET /api/v1/stats?recent=0'])
   expect(statsStore.queues).toHaveLength(1)
 })
 
 test('where too many follow, the stream is tried again the next time', async () => {
-  const asked = mockApi({ 'GET /api/v1/events': () => problemResponse(503, 'crowded'), 'GET /api/v1/stats': { queues: [] } })
+  const asked = mockApi({ 'GET /api/v1/stats/stream': () => problemResponse(503, 'too_many_streams'), 'GET /api/v1/stats': { queues: [] } })
   const statsStore = useStatsStore()
   await statsStore.follow(signal)
   await statsStore.follow(signal)
-  expect(asked.filter(({ line }) => line === 'GET /api/v1/events')).toHaveLength(2)
+  expect(asked.filter(({ line }) => line === 'GET /api/v1/stats/stream')).toHaveLength(2)
 })
 
 test('a queue whose statsStore are the same stays the same object', async () => {
   const received = [event(stats(), stats({ queue: 'other' })), event(stats({ at: 1_790_000_002 }), stats({ queue: 'other', waiting: 3 }))]
-  mockApi({ 'GET /api/v1/events': () => new Response(received.shift()) })
+  mockApi({ 'GET /api/v1/stats/stream': () => new Response(received.shift()) })
   const statsStore = useStatsStore()
   await statsStore.follow(signal)
   const [before, other] = statsStore.queues
@@ -48,7 +48,7 @@ test('a queue whose statsStore are the same stays the same object', async () => 
 })
 
 test('an ended sign-in is no reason to ask another way', async () => {
-  const asked = mockApi({ 'GET /api/v1/events': () => problemResponse(401, 'good_no_more') })
-  await expect(useStatsStore().follow(signal)).rejects.toMatchObject({ code: 'good_no_more' })
+  const asked = mockApi({ 'GET /api/v1/stats/stream': () => problemResponse(401, 'credential_invalid') })
+  await expect(useStatsStore().follow(signal)).rejects.toMatchObject({ code: 'credential_invalid' })
   expect(asked).toHaveLength(1)
 })

@@ -3,7 +3,7 @@ import { defineStore } from 'pinia'
 
 import { streamStats, listQueueStats } from '@/api/stats'
 import { CODES, Problem } from '@/api/problem'
-import type { QueueStatsWithRecent, QueueStats } from '@/api/types'
+import type { QueueStatsEntry, QueueStats } from '@/api/types'
 
 /** Minutes that sparklines show. */
 export const RECENT_MINUTES = 30
@@ -74,8 +74,8 @@ export const useStatsStore = defineStore('numbers', () => {
   return { queues, recent, at, receivedAt, isLoaded, byId, loadRecent, follow, setQueue, forget, clear }
 })
 
-function withoutRecent(queue: QueueStatsWithRecent): QueueStats {
-  const stats: Partial<QueueStatsWithRecent> = { ...queue }
+function withoutRecent(queue: QueueStatsEntry): QueueStats {
+  const stats: Partial<QueueStatsEntry> = { ...queue }
   delete stats.recent
   return stats as QueueStats
 }

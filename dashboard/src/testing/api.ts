@@ -32,7 +32,7 @@ export function mockApi(answers: Answers): ApiRequest[] {
 
 /** The response of a request that was refused. */
 export function problemResponse(status: number, code: string, more: object = {}): Response {
-  return Response.json({ error: { code, message: code, field: null }, ...more }, { status })
+  return Response.json({ type: 'about:blank', title: '', status, code, detail: code, ...more }, { status })
 }
 
 function response(answer: Answer): Response {

@@ -12,7 +12,7 @@ export function stats(changes: Partial<QueueStats> = {}): QueueStats {
     waiting: 0,
     active: 40,
     quota: 100,
-    places_used: 0.4,
+    utilization: 0.4,
     joined_per_minute: 12,
     admitted_per_minute: 12,
     wait_seconds: { p50: 60, p90: 120 },

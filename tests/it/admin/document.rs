@@ -6,7 +6,7 @@ use super::office::Office;
 
 /// The document in the repository is what the code says. `VESTIBULE_WRITE_OPENAPI=1` writes it anew.
 #[test]
-fn the_document_in_the_repository_is_the_code_s() {
+fn the_document_in_the_repository_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../openapi.json");
     let made = vestibule_admin::openapi_json();
     if std::env::var("VESTIBULE_WRITE_OPENAPI").is_ok() {
@@ -20,7 +20,7 @@ fn the_document_in_the_repository_is_the_code_s() {
 }
 
 #[tokio::test]
-async fn the_document_is_served_and_readable_without_a_script() {
+async fn openapi_document_is_served_as_json_and_html() {
     let office = Office::memory().await;
     let mut desk = office.admin.desk();
     assert_eq!(desk.get("/openapi.json").await.json()["openapi"], "3.1.0");
@@ -37,7 +37,7 @@ async fn the_document_is_served_and_readable_without_a_script() {
 }
 
 #[tokio::test]
-async fn every_answer_has_an_id_and_is_kept_by_nobody() {
+async fn responses_have_a_request_id_and_no_store() {
     let office = Office::memory().await;
     let mut desk = office.admin.desk().with_header("x-request-id", "call-7");
     for path in ["/queues", "/nothing", "/openapi.json"] {

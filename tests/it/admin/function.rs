@@ -30,7 +30,7 @@ async fn open(function: Function) -> (Balancer, Desk) {
 }
 
 #[tokio::test]
-async fn operators_sign_in_and_work_through_the_function() {
+async fn operators_use_the_api_through_lambda() {
     let redis = Redis::start().await;
     let (balancer, mut root) = open(deployed(&redis).emulated().await).await;
     let mut again = Desk::at(balancer.address());
@@ -56,7 +56,7 @@ async fn operators_sign_in_and_work_through_the_function() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_refused_by_whoever_meets_it_first() {
+async fn oversized_body_is_rejected() {
     let redis = Redis::start().await;
     let (balancer, mut root) = open(deployed(&redis).instances(1).await).await;
     let long = |bytes: usize| Some(json!({ "id": "acme", "name": "x".repeat(bytes) }));
@@ -69,7 +69,7 @@ async fn a_body_that_is_too_large_is_refused_by_whoever_meets_it_first() {
 }
 
 #[tokio::test]
-async fn the_dashboard_comes_from_the_function_as_well() {
+async fn lambda_serves_the_dashboard() {
     let redis = Redis::start().await;
     let (balancer, _) = open(deployed(&redis).instances(1).await).await;
     let mut browser = Visitor::new(balancer.address(), "admin.example.com").with_header("accept-encoding", "gzip, br");
@@ -87,7 +87,7 @@ async fn the_dashboard_comes_from_the_function_as_well() {
 }
 
 #[tokio::test]
-async fn a_function_starts_while_the_store_is_away_and_says_so() {
+async fn lambda_starts_while_the_store_is_unavailable() {
     let redis = Redis::start().await;
     let (balancer, mut root) = open(deployed(&redis).env("VESTIBULE_STORE_TIMEOUT_MS", "500").instances(1).await).await;
     redis.kill();
@@ -98,7 +98,7 @@ async fn a_function_starts_while_the_store_is_away_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_variable_that_is_wrong_is_named_without_its_secret() {
+async fn invalid_variable_is_named_without_its_secret() {
     for (name, value, says) in [
         ("VESTIBULE_ADMIN_BOOTSTRAP", "root:s3cret", "VESTIBULE_ADMIN_BOOTSTRAP takes name:password"),
         ("VESTIBULE_REDIS_URL", "http://:s3cret@x", "VESTIBULE_REDIS_URL takes"),
@@ -134,7 +134,7 @@ async fn drawn(url: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_browser_draws_the_dashboard_that_the_function_serves() {
+async fn browser_renders_the_dashboard_from_lambda() {
     let redis = Redis::start().await;
     let (balancer, _) = open(deployed(&redis).instances(2).await).await;
     let page = drawn(&format!("http://{}/", balancer.address())).await;

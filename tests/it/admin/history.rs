@@ -88,14 +88,14 @@ macro_rules! suite {
 }
 
 suite! {
-    a_minute_is_written_once_whoever_notices_it,
-    samples_say_what_happened_in_between,
-    a_minute_without_anybody_leaves_no_sample,
-    a_day_of_minutes_and_a_month_of_five_minutes_are_kept,
-    rates_are_those_of_the_last_minutes,
+    concurrent_writers_record_a_minute_once,
+    samples_contain_differences,
+    empty_minute_leaves_no_sample,
+    history_keeps_minutes_a_day_and_five_minutes_a_month,
+    rates_cover_the_last_minutes,
 }
 
-async fn a_minute_is_written_once_whoever_notices_it(bench: &Bench) {
+async fn concurrent_writers_record_a_minute_once(bench: &Bench) {
     bench.join(3).await;
     let written = futures_util::future::join_all((0..8).map(|_| bench.notice())).await;
     assert_eq!(written.iter().sum::<usize>(), 2, "a minute and five minutes, by one of the eight: {written:?}");
@@ -108,7 +108,7 @@ async fn a_minute_is_written_once_whoever_notices_it(bench: &Bench) {
     assert_eq!(bench.samples(Step::FiveMinutes, START).await.len(), 1);
 }
 
-async fn samples_say_what_happened_in_between(bench: &Bench) {
+async fn samples_contain_differences(bench: &Bench) {
     bench.join(5).await;
     bench.notice().await;
     bench.pass(20);
@@ -123,12 +123,12 @@ async fn samples_say_what_happened_in_between(bench: &Bench) {
     assert_eq!(later, samples[1..], "what is left out is still what the next is counted from");
 }
 
-async fn a_minute_without_anybody_leaves_no_sample(bench: &Bench) {
+async fn empty_minute_leaves_no_sample(bench: &Bench) {
     assert_eq!(bench.notice().await, 0);
     assert_eq!(bench.samples(Step::Minute, START).await, []);
 }
 
-async fn a_day_of_minutes_and_a_month_of_five_minutes_are_kept(bench: &Bench) {
+async fn history_keeps_minutes_a_day_and_five_minutes_a_month(bench: &Bench) {
     for _ in 0..1600 {
         bench.join(1).await;
         bench.notice().await;
@@ -143,7 +143,7 @@ async fn a_day_of_minutes_and_a_month_of_five_minutes_are_kept(bench: &Bench) {
     assert!(fives[1..].iter().all(|sample| sample.joined == Some(5)));
 }
 
-async fn rates_are_those_of_the_last_minutes(bench: &Bench) {
+async fn rates_cover_the_last_minutes(bench: &Bench) {
     let now = async || bench.store.stats(&bench.queue).await.unwrap();
     bench.join(1).await;
     assert_eq!(rates(&*bench.records, &bench.queue, &now().await).await.unwrap(), None, "nothing to compare with");

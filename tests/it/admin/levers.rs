@@ -4,18 +4,18 @@ use http::Method;
 use serde_json::json;
 use vestibule_tests::{GateUnderTest, Visitor};
 
-use super::office::{Office, over_both_stores, redis_store};
+use super::office::{Office, memory_and_redis, redis_store};
 
-over_both_stores! {
-    a_lever_is_in_force_on_the_next_visit,
-    only_levers_are_levers,
-    a_release_admits_and_a_large_one_says_first_what_it_does,
-    a_reset_is_confirmed_and_begins_anew,
-    levers_pulled_at_once_all_hold,
-    a_sale_that_is_drained_lets_everybody_in_and_then_closes,
+memory_and_redis! {
+    control_applies_to_the_next_visit,
+    settings_other_than_controls_are_rejected,
+    large_release_needs_a_confirmation,
+    reset_needs_a_confirmation_and_starts_an_epoch,
+    concurrent_control_updates_all_apply,
+    draining_queue_admits_everyone_then_closes,
 }
 
-async fn a_lever_is_in_force_on_the_next_visit(office: Office) {
+async fn control_applies_to_the_next_visit(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({ "quota": 0 })).await;
     office.join("tour", 3).await;
@@ -36,12 +36,12 @@ async fn a_lever_is_in_force_on_the_next_visit(office: Office) {
     assert_eq!(root.get("/queues/tour").await.json()["admissions_per_minute"], json!(null));
 }
 
-async fn only_levers_are_levers(office: Office) {
+async fn settings_other_than_controls_are_rejected(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({})).await;
     let refused = office.root().patch("/queues/tour/controls", json!({ "hosts": ["x.example"] })).await;
     assert!(
-        refused.wrong_fields()[0].starts_with("hosts: is not a lever; they are mode, quota,"),
+        refused.wrong_fields()[0].starts_with("hosts: is not a control; controls are mode, quota,"),
         "{}",
         refused.text()
     );
@@ -49,7 +49,7 @@ async fn only_levers_are_levers(office: Office) {
     assert_eq!(refused.wrong_fields().len(), 2, "{}", refused.text());
 }
 
-async fn a_release_admits_and_a_large_one_says_first_what_it_does(office: Office) {
+async fn large_release_needs_a_confirmation(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({ "quota": 1, "mode": "paused" })).await;
     office.join("tour", 150).await;
@@ -60,7 +60,7 @@ async fn a_release_admits_and_a_large_one_says_first_what_it_does(office: Office
     );
     let asked = root.post("/queues/tour/release", json!({ "count": 200 })).await;
     let effect = asked.json()["confirmation"]["consequence"].as_str().unwrap().to_owned();
-    assert_eq!(effect, "145 people will be let in now; the site will carry 150, and the quota is 1");
+    assert_eq!(effect, "145 visitors will be admitted now, 150 active in total with a quota of 1.");
     let token = asked.confirmation();
     let with = [("x-vestibule-confirm", token.as_str())];
     let body = |count: u64| Some(json!({ "count": count }));
@@ -72,21 +72,21 @@ async fn a_release_admits_and_a_large_one_says_first_what_it_does(office: Office
     }
 }
 
-async fn a_reset_is_confirmed_and_begins_anew(office: Office) {
+async fn reset_needs_a_confirmation_and_starts_an_epoch(office: Office) {
     office.tenant("acme").await;
     let before = office.queue("tour", "acme", json!({ "quota": 1 })).await;
     office.join("tour", 3).await;
     office.pass(10);
     let mut root = office.root();
     let asked = root.send(Method::POST, "/queues/tour/reset", &[], None).await;
-    assert!(asked.text().contains("2 who wait will lose their place, 1 who are in"), "{}", asked.text());
+    assert!(asked.text().contains("2 waiting and 1 active visitors lose their position"), "{}", asked.text());
     let reset = root.confirmed(Method::POST, "/queues/tour/reset", None).await.json();
     assert!(reset["epoch"].as_u64() > before["epoch"].as_u64() && reset["revision"] == 2, "{reset}");
     let stats = office.store.stats(&"tour".parse().unwrap()).await.unwrap();
     assert_eq!((stats.waiting, stats.active), (0, 0));
 }
 
-async fn levers_pulled_at_once_all_hold(office: Office) {
+async fn concurrent_control_updates_all_apply(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({})).await;
     let pulls = [("quota", 11), ("waiting_ttl", 21), ("active_ttl", 31), ("hold_ttl", 701)];
@@ -104,7 +104,7 @@ async fn levers_pulled_at_once_all_hold(office: Office) {
     }
 }
 
-async fn a_sale_that_is_drained_lets_everybody_in_and_then_closes(office: Office) {
+async fn draining_queue_admits_everyone_then_closes(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({ "quota": 1 })).await;
     office.join("tour", 3).await;
@@ -134,7 +134,7 @@ async fn a_sale_that_is_drained_lets_everybody_in_and_then_closes(office: Office
 }
 
 #[tokio::test]
-async fn a_quota_changed_in_the_api_rules_the_very_next_request_to_a_gate_of_another_process() {
+async fn quota_change_reaches_a_gate_in_another_process() {
     let office = Office::redis().await;
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({ "quota": 0, "hosts": ["tickets.example.com"] })).await;

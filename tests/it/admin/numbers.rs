@@ -8,13 +8,13 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use vestibule_core::history::record_samples;
 
-use super::office::{Office, over_both_stores};
+use super::office::{Office, memory_and_redis};
 
-over_both_stores! {
+memory_and_redis! {
     a_queue_is_told_at_a_glance,
-    all_queues_are_told_at_once_with_what_they_were,
-    the_history_is_told_as_json_and_csv,
-    numbers_are_followed_as_they_change,
+    stats_of_all_queues_include_recent_samples,
+    history_is_available_as_json_and_csv,
+    stats_stream_sends_changes,
 }
 
 async fn notice(office: &Office) {
@@ -44,7 +44,7 @@ async fn a_queue_is_told_at_a_glance(office: Office) {
     assert_eq!(stats, expected);
 }
 
-async fn all_queues_are_told_at_once_with_what_they_were(office: Office) {
+async fn stats_of_all_queues_include_recent_samples(office: Office) {
     office.tenant("acme").await;
     for id in ["a", "b"] {
         office.queue(id, "acme", json!({ "quota": 0 })).await;
@@ -61,7 +61,7 @@ async fn all_queues_are_told_at_once_with_what_they_were(office: Office) {
     assert_eq!(root.get("/stats?recent=61").await.status, 422);
 }
 
-async fn the_history_is_told_as_json_and_csv(office: Office) {
+async fn history_is_available_as_json_and_csv(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({ "quota": 1 })).await;
     let began = office.now();
@@ -89,7 +89,7 @@ async fn the_history_is_told_as_json_and_csv(office: Office) {
     assert_eq!(root.get("/queues/tour/history?step=hour").await.status, 422);
 }
 
-async fn numbers_are_followed_as_they_change(office: Office) {
+async fn stats_stream_sends_changes(office: Office) {
     office.tenant("acme").await;
     office.tenant("blue").await;
     office.queue("tour", "acme", json!({ "quota": 0 })).await;

@@ -132,7 +132,7 @@ pub(crate) fn queue(id: &str, tenant: &str, settings: Value) -> Value {
 }
 
 /// Runs every behaviour of a module over the memory store and over Redis.
-macro_rules! over_both_stores {
+macro_rules! memory_and_redis {
     ($($behaviour:ident,)+) => {
         mod memory {
             $(
@@ -154,4 +154,4 @@ macro_rules! over_both_stores {
     };
 }
 
-pub(crate) use over_both_stores;
+pub(crate) use memory_and_redis;

@@ -11,9 +11,9 @@ use vestibule_core::{Clock, ManualClock, MemoryRecords, Micros, SessionId, Store
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{AdminUnderTest, Answer, Desk, Redis};
 
-use super::office::{Office, START, over_both_stores, queue};
+use super::office::{Office, START, memory_and_redis, queue};
 
-over_both_stores! {
+memory_and_redis! {
     repeated_release_with_same_key_admits_once,
     idempotency_key_is_not_reused_for_another_release,
 }
@@ -88,7 +88,7 @@ fn assert_unknown(answer: &Answer) {
 }
 
 #[tokio::test]
-async fn release_that_breaks_off_is_audited() {
+async fn interrupted_release_is_audited() {
     let mut breaking = Breaking::start().await;
     breaking.join(1100).await;
     let body = || Some(json!({ "count": 1100 }));
@@ -167,6 +167,6 @@ async fn idempotency_key_is_not_reused_for_another_release(office: Office) {
         root.send(Method::POST, "/queues/tour/release", &key, Some(json!({ "count": count }))).await
     };
     assert_eq!(release("k", 2).await.status, 200);
-    assert_eq!(release("k", 3).await.wrong_fields(), ["Idempotency-Key: was used for another request"]);
+    assert_eq!(release("k", 3).await.wrong_fields(), ["Idempotency-Key: was used for a different request"]);
     assert_eq!(release("k k", 3).await.status, 422);
 }

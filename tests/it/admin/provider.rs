@@ -115,17 +115,17 @@ async fn signs_in(front: Front) {
 }
 
 #[tokio::test]
-async fn whom_the_provider_proves_is_signed_in_as_the_operator_of_that_name() {
+async fn oidc_identity_signs_in_as_the_operator() {
     signs_in(Front::memory().await).await;
 }
 
 #[tokio::test]
-async fn whom_the_provider_proves_is_signed_in_over_redis_as_well() {
+async fn oidc_sign_in_works_over_redis() {
     signs_in(Front::redis().await).await;
 }
 
 #[tokio::test]
-async fn the_cookie_of_an_attempt_is_out_of_reach_and_goes_to_one_place() {
+async fn auth_request_cookie_is_http_only_with_a_narrow_path() {
     let front = Front::memory().await;
     let mut desk = front.admin.desk();
     let plain = desk.get("/sign-in/oidc").await;
@@ -143,7 +143,7 @@ async fn the_cookie_of_an_attempt_is_out_of_reach_and_goes_to_one_place() {
 }
 
 #[tokio::test]
-async fn who_is_no_operator_or_not_proven_stays_out() {
+async fn unknown_or_unverified_identity_is_rejected() {
     let front = Front::memory().await;
     let mut desk = front.admin.desk();
     for (sub, problem) in [("2", "unknown_operator"), ("3", "missing_claim")] {
@@ -161,7 +161,7 @@ async fn who_is_no_operator_or_not_proven_stays_out() {
 }
 
 #[tokio::test]
-async fn an_answer_that_belongs_to_another_attempt_signs_nobody_in() {
+async fn callback_with_another_state_is_rejected() {
     let front = Front::memory().await;
     let mut desk = front.admin.desk();
     let callback = front.proven(&mut desk, "1").await;
@@ -200,7 +200,7 @@ async fn recording() -> (String, Arc<Mutex<String>>) {
 }
 
 #[tokio::test]
-async fn a_code_is_redeemed_by_whoever_asked_for_it() {
+async fn code_exchange_needs_the_pkce_verifier() {
     let (issuer, asked) = recording().await;
     let clock = Arc::new(ManualClock::at(SystemClock::new().now()));
     let (store, records) = (Arc::new(MemoryStore::new(clock.clone())), Arc::new(MemoryRecords::new(clock)));
@@ -226,7 +226,7 @@ async fn a_code_is_redeemed_by_whoever_asked_for_it() {
 }
 
 #[tokio::test]
-async fn what_lapsed_signs_nobody_in() {
+async fn expired_auth_request_is_rejected() {
     let front = Front::memory().await;
     let mut desk = front.admin.desk();
     let callback = front.proven(&mut desk, "1").await;
@@ -238,7 +238,7 @@ async fn what_lapsed_signs_nobody_in() {
 }
 
 #[tokio::test]
-async fn while_the_provider_is_away_passwords_do() {
+async fn password_sign_in_works_while_oidc_is_unavailable() {
     let mut front = Front::memory().await;
     let mut desk = front.admin.desk();
     let callback = front.proven(&mut desk, "1").await;
@@ -253,7 +253,7 @@ async fn while_the_provider_is_away_passwords_do() {
 }
 
 #[tokio::test]
-async fn one_address_starts_hundreds_of_sign_ins_and_then_slowly() {
+async fn sign_on_starts_of_one_address_are_limited() {
     let mut front = Front::memory().await;
     front.provider.kill();
     let mut desk = front.admin.desk().with_header("x-forwarded-for", "192.0.2.1");
@@ -266,7 +266,7 @@ async fn one_address_starts_hundreds_of_sign_ins_and_then_slowly() {
 }
 
 #[tokio::test]
-async fn without_a_provider_there_is_no_such_way() {
+async fn unconfigured_oidc_is_not_offered() {
     let office = super::office::Office::memory().await;
     let mut desk = office.admin.desk();
     assert_eq!(desk.get("/sign-in/methods").await.json(), json!({ "password": true, "oidc": Value::Null }));
@@ -278,7 +278,7 @@ async fn without_a_provider_there_is_no_such_way() {
 }
 
 #[tokio::test]
-async fn required_totp_does_not_concern_the_provider() {
+async fn required_totp_does_not_apply_to_single_sign_on() {
     let front = Front::memory().await;
     let mut root = front.root.clone();
     assert_eq!(root.patch("/operators/zoe@example.com", json!({ "password": PASSWORD })).await.status, 200);

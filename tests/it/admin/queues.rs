@@ -4,25 +4,25 @@ use http::Method;
 use serde_json::{Value, json};
 use vestibule_core::settings::Settings;
 
-use super::office::{Office, over_both_stores, queue};
+use super::office::{Office, memory_and_redis, queue};
 
-over_both_stores! {
-    a_queue_is_created_with_every_setting_and_read_back,
-    a_queue_is_changed_by_a_merge_patch_over_its_revision,
-    a_removed_queue_is_gone_once_that_is_confirmed,
-    validating_writes_nothing_and_says_what_would_be_written,
-    a_clone_takes_over_what_the_body_does_not_say,
-    all_wrong_fields_are_named_with_their_path,
-    queues_in_each_other_s_way_are_refused_and_named,
-    change_of_an_older_revision_answers_with_the_current_settings,
-    of_many_who_save_at_the_same_moment_one_is_first,
-    of_two_who_create_the_same_at_once_one_wins,
+memory_and_redis! {
+    created_queue_returns_every_setting,
+    queue_is_updated_by_a_merge_patch_with_if_match,
+    queue_removal_needs_a_confirmation,
+    validate_writes_nothing_and_returns_the_changes,
+    clone_copies_settings_absent_from_the_body,
+    all_invalid_fields_are_listed_with_their_path,
+    conflicting_queues_are_rejected_by_name,
+    stale_if_match_returns_the_current_settings,
+    one_concurrent_update_wins,
+    one_concurrent_create_wins,
     queues_are_listed_by_page_and_searched,
-    an_address_says_which_queue_it_meets_and_why,
-    bodies_are_bounded_and_must_be_json,
+    url_test_returns_the_queue_and_the_reason,
+    body_must_be_json_of_limited_size,
 }
 
-async fn a_queue_is_created_with_every_setting_and_read_back(office: Office) {
+async fn created_queue_returns_every_setting(office: Office) {
     office.tenant("acme").await;
     let every = json!({
         "id": "tour", "tenant": "acme", "name": "The tour", "hosts": ["a.example.com", "*.b.example.com"],
@@ -48,7 +48,7 @@ async fn a_queue_is_created_with_every_setting_and_read_back(office: Office) {
     assert_eq!((&plain["epoch"], &plain["name"]), (&json!(office.now()), &json!("plain")), "it begins now");
 }
 
-async fn a_queue_is_changed_by_a_merge_patch_over_its_revision(office: Office) {
+async fn queue_is_updated_by_a_merge_patch_with_if_match(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({ "max_session": 60, "handover": { "kind": "check" } })).await;
     let mut root = office.root();
@@ -70,19 +70,19 @@ async fn a_queue_is_changed_by_a_merge_patch_over_its_revision(office: Office) {
     for (field, value) in [("id", json!("other")), ("tenant", json!("blue")), ("epoch", json!(1))] {
         let refused = root.patch("/queues/tour", json!({ field: value })).await;
         assert_eq!(refused.status, 422);
-        assert!(refused.wrong_fields()[0].starts_with(&format!("{field}: can't be changed")), "{}", refused.text());
+        assert!(refused.wrong_fields()[0].starts_with(&format!("{field}: cannot be changed")), "{}", refused.text());
     }
     assert_eq!(root.patch("/queues/none", json!({ "quota": 1 })).await.status, 404);
 }
 
-async fn a_removed_queue_is_gone_once_that_is_confirmed(office: Office) {
+async fn queue_removal_needs_a_confirmation(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({ "quota": 1 })).await;
     office.join("tour", 3).await;
     let mut root = office.root();
     let asked = root.send(Method::DELETE, "/queues/tour", &[], None).await;
     let effect = asked.json()["confirmation"]["consequence"].as_str().unwrap().to_owned();
-    assert!(effect.contains("2 who wait and 1 who are in"), "{effect}");
+    assert!(effect.contains("2 waiting and 1 active visitors"), "{effect}");
     let token = asked.confirmation();
     root.patch("/queues/tour", json!({ "quota": 2 })).await;
     let with = [("x-vestibule-confirm", token.as_str())];
@@ -94,7 +94,7 @@ async fn a_removed_queue_is_gone_once_that_is_confirmed(office: Office) {
     assert_eq!(office.queue("tour", "acme", json!({})).await["revision"], 1, "the name is free again");
 }
 
-async fn validating_writes_nothing_and_says_what_would_be_written(office: Office) {
+async fn validate_writes_nothing_and_returns_the_changes(office: Office) {
     office.tenant("acme").await;
     let mut root = office.root();
     let validated = root.post("/queues?validate=true", queue("tour", "acme", json!({}))).await;
@@ -109,7 +109,7 @@ async fn validating_writes_nothing_and_says_what_would_be_written(office: Office
     assert_eq!(root.get("/queues/tour").await.json()["quota"], 2);
 }
 
-async fn a_clone_takes_over_what_the_body_does_not_say(office: Office) {
+async fn clone_copies_settings_absent_from_the_body(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({ "waiting_ttl": 45, "name": "The tour" })).await;
     office.pass(60);
@@ -129,7 +129,7 @@ async fn a_clone_takes_over_what_the_body_does_not_say(office: Office) {
     assert_eq!((&cloned["epoch"], &cloned["revision"]), (&json!(office.now()), &json!(1)));
 }
 
-async fn all_wrong_fields_are_named_with_their_path(office: Office) {
+async fn all_invalid_fields_are_listed_with_their_path(office: Office) {
     office.tenant("acme").await;
     let wrong = json!({
         "hosts": ["https://x"], "quota": -1, "mode": "ajar", "qouta": 3, "tenant": "acme",
@@ -142,16 +142,16 @@ async fn all_wrong_fields_are_named_with_their_path(office: Office) {
     }
     assert_eq!(fields.len(), 6, "{fields:?}");
     let unknown = office.root().post("/queues", queue("tour", "nobody", json!({}))).await;
-    assert_eq!(unknown.wrong_fields(), ["tenant: names no tenant that you may use: \"nobody\""]);
+    assert_eq!(unknown.wrong_fields(), ["tenant: is not a tenant that you have access to: \"nobody\""]);
 }
 
-async fn queues_in_each_other_s_way_are_refused_and_named(office: Office) {
+async fn conflicting_queues_are_rejected_by_name(office: Office) {
     office.tenant("acme").await;
     office.queue("a", "acme", json!({ "hosts": ["x.example.com"] })).await;
     let mut root = office.root();
     let late = root.post("/queues", queue("b", "acme", json!({ "hosts": ["y.example.com", "x.example.com"] }))).await;
     assert_eq!((late.status.as_u16(), late.code()), (409, "routing_conflict".to_owned()));
-    let expected = "hosts[1]: is never asked on \"x.example.com\": \"a\" takes every request there first";
+    let expected = "hosts[1]: never applies on \"x.example.com\": \"a\" matches all requests first";
     assert_eq!(late.wrong_fields(), [expected]);
     office.queue("b", "acme", json!({ "hosts": ["y.example.com"] })).await;
     let moved = root.patch("/queues/b", json!({ "hosts": ["x.example.com"] })).await;
@@ -165,7 +165,7 @@ async fn queues_in_each_other_s_way_are_refused_and_named(office: Office) {
     );
 }
 
-async fn change_of_an_older_revision_answers_with_the_current_settings(office: Office) {
+async fn stale_if_match_returns_the_current_settings(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({ "name": "Tour" })).await;
     let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
@@ -182,7 +182,7 @@ async fn change_of_an_older_revision_answers_with_the_current_settings(office: O
     assert_eq!(root.patch_revision("/queues/tour", 3, json!({ "name": "The tour" })).await.status, 200);
 }
 
-async fn of_many_who_save_at_the_same_moment_one_is_first(office: Office) {
+async fn one_concurrent_update_wins(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({})).await;
     let mut desks: Vec<_> = (0..8).map(|_| office.root()).collect();
@@ -201,7 +201,7 @@ async fn of_many_who_save_at_the_same_moment_one_is_first(office: Office) {
     }
 }
 
-async fn of_two_who_create_the_same_at_once_one_wins(office: Office) {
+async fn one_concurrent_create_wins(office: Office) {
     office.tenant("acme").await;
     let mut desks: Vec<_> = (0..8).map(|_| office.root()).collect();
     let creations = desks
@@ -240,7 +240,7 @@ async fn queues_are_listed_by_page_and_searched(office: Office) {
     }
 }
 
-async fn an_address_says_which_queue_it_meets_and_why(office: Office) {
+async fn url_test_returns_the_queue_and_the_reason(office: Office) {
     for tenant in ["acme", "blue"] {
         office.tenant(tenant).await;
     }
@@ -258,7 +258,7 @@ async fn an_address_says_which_queue_it_meets_and_why(office: Office) {
     assert_eq!(
         shop["evaluated"][0],
         json!({
-            "queue": "a", "host": "x.example.com", "rule": 1, "reason": "rule 1 takes it",
+            "queue": "a", "host": "x.example.com", "rule": 1, "reason": "Rule 1 matched; the request is queued.",
             "message": { "code": "rule_queued", "params": { "rule": 1 } },
         })
     );
@@ -270,7 +270,7 @@ async fn an_address_says_which_queue_it_meets_and_why(office: Office) {
     let mut blue = office.operator("zoe", "viewer", &["blue"]).await;
     let foreign = blue.post("/url-tests", json!({ "url": "x.example.com" })).await.json();
     assert_eq!((&foreign["outcome"], &foreign["queue"]), (&json!("queue"), &Value::Null), "not theirs to see");
-    assert!(!foreign.to_string().contains("\"a\"") && !foreign.to_string().contains("rule 1"), "{foreign}");
+    assert!(!foreign.to_string().contains("\"a\"") && !foreign.to_string().contains("Rule 1"), "{foreign}");
     assert_eq!(root.post("/url-tests", json!({ "url": "/shop", "host": "x" })).await.wrong_fields().len(), 2);
 
     let rules = json!([{ "action": "queue", "path": "/**" }]);
@@ -285,7 +285,7 @@ async fn an_address_says_which_queue_it_meets_and_why(office: Office) {
     assert_eq!(blue.post("/url-tests", theirs).await.status.as_u16(), 404);
 }
 
-async fn bodies_are_bounded_and_must_be_json(office: Office) {
+async fn body_must_be_json_of_limited_size(office: Office) {
     let mut root = office.root();
     let big = root.post("/tenants", json!({ "id": "acme", "name": "x".repeat(300_000) })).await;
     assert_eq!((big.status.as_u16(), big.code()), (413, "too_large".to_owned()));

@@ -86,27 +86,27 @@ macro_rules! suite {
 }
 
 suite! {
-    a_record_comes_back_as_it_was_written,
-    a_revision_guards_a_record_against_lost_updates,
-    of_many_who_write_at_once_one_wins,
+    document_is_read_as_written,
+    revision_prevents_lost_updates,
+    one_concurrent_write_wins,
     records_are_listed_by_id_and_kind,
-    there_are_no_more_records_than_the_bound,
-    last_record_of_its_kind_is_kept_where_another_is_needed,
+    number_of_documents_is_limited,
+    last_required_document_is_kept,
     count_is_taken_back,
     a_stream_is_read_from_its_end,
-    a_stream_drops_its_oldest_entries,
-    a_stream_that_nobody_writes_is_dropped_after_its_time,
-    entries_of_one_instant_have_ids_of_their_own,
+    capped_log_drops_its_oldest_entries,
+    unused_log_expires,
+    log_entries_of_one_instant_have_unique_ids,
     old_entries_are_dropped,
-    a_note_lapses,
-    a_claim_is_given_to_one_of_many,
-    a_count_lapses_as_its_first_said,
+    ephemeral_key_expires,
+    one_concurrent_set_if_absent_succeeds,
+    counter_expires_with_its_first_ttl,
     a_note_is_taken_once,
 }
 
 const OPERATORS: DocumentKind = DocumentKind::Operators;
 
-async fn a_record_comes_back_as_it_was_written(bench: &Bench) {
+async fn document_is_read_as_written(bench: &Bench) {
     let text = "{\"name\": \"Zo\u{eb}\"}\n 1 2  ";
     assert_eq!(bench.records.record(OPERATORS, "zoe").await.unwrap(), None);
     assert_eq!(bench.records.put_document(OPERATORS, "zoe", text, 0).await.unwrap(), DocumentOutcome::Stored(1));
@@ -117,7 +117,7 @@ async fn a_record_comes_back_as_it_was_written(bench: &Bench) {
     assert_eq!(bench.records.record(OPERATORS, "zoe").await.unwrap(), None);
 }
 
-async fn a_revision_guards_a_record_against_lost_updates(bench: &Bench) {
+async fn revision_prevents_lost_updates(bench: &Bench) {
     let put = async |over| bench.records.put_document(OPERATORS, "zoe", "x", over).await.unwrap();
     assert_eq!(put(1).await, DocumentOutcome::Conflict(0), "there is none to write over");
     assert_eq!(put(0).await, DocumentOutcome::Stored(1));
@@ -126,7 +126,7 @@ async fn a_revision_guards_a_record_against_lost_updates(bench: &Bench) {
     assert_eq!(put(1).await, DocumentOutcome::Conflict(2));
 }
 
-async fn of_many_who_write_at_once_one_wins(bench: &Bench) {
+async fn one_concurrent_write_wins(bench: &Bench) {
     let writers = (0..20).map(|_| bench.records.put_document(OPERATORS, "zoe", "x", 0));
     let outcomes = futures_util::future::join_all(writers).await;
     let won = outcomes.iter().filter(|outcome| matches!(outcome, Ok(DocumentOutcome::Stored(1)))).count();
@@ -144,7 +144,7 @@ async fn records_are_listed_by_id_and_kind(bench: &Bench) {
     assert_eq!(bench.records.records(DocumentKind::Tokens).await.unwrap().len(), 1);
 }
 
-async fn there_are_no_more_records_than_the_bound(bench: &Bench) {
+async fn number_of_documents_is_limited(bench: &Bench) {
     for id in 0..DOCUMENTS_MAX {
         bench.records.put_document(OPERATORS, &id.to_string(), "x", 0).await.unwrap();
     }
@@ -156,7 +156,7 @@ async fn there_are_no_more_records_than_the_bound(bench: &Bench) {
     );
 }
 
-async fn last_record_of_its_kind_is_kept_where_another_is_needed(bench: &Bench) {
+async fn last_required_document_is_kept(bench: &Bench) {
     for (id, text) in [("a", "root"), ("b", "root"), ("c", "user")] {
         bench.records.put_document(OPERATORS, id, text, 0).await.unwrap();
     }
@@ -198,7 +198,7 @@ async fn a_stream_is_read_from_its_end(bench: &Bench) {
     assert_eq!(bench.texts(&LogName::FiveMinutes("acme-tour".parse().unwrap()), None, 3).await, [0_u64; 0]);
 }
 
-async fn a_stream_drops_its_oldest_entries(bench: &Bench) {
+async fn capped_log_drops_its_oldest_entries(bench: &Bench) {
     let stream = LogName::Minutes("acme-tour".parse().unwrap());
     let most = stream.keeps() as u64;
     bench.append(&stream, 0..most + 300).await;
@@ -211,7 +211,7 @@ async fn a_stream_drops_its_oldest_entries(bench: &Bench) {
     assert_eq!(newest[0].text, (most + 299).to_string());
 }
 
-async fn a_stream_that_nobody_writes_is_dropped_after_its_time(bench: &Bench) {
+async fn unused_log_expires(bench: &Bench) {
     let stream = LogName::Minutes("acme-tour".parse().unwrap());
     bench.append(&stream, 0..2).await;
     bench.append(&LogName::Audit, 0..2).await;
@@ -224,7 +224,7 @@ async fn a_stream_that_nobody_writes_is_dropped_after_its_time(bench: &Bench) {
     assert_eq!(bench.texts(&LogName::Audit, None, 10).await, [1, 0], "this one stays");
 }
 
-async fn entries_of_one_instant_have_ids_of_their_own(bench: &Bench) {
+async fn log_entries_of_one_instant_have_unique_ids(bench: &Bench) {
     let first = bench.append(&LogName::Audit, 0..2).await;
     assert_eq!(first[0], EntryId { at_ms: START.0 / 1000, number: 0 });
     assert_eq!(first[1], EntryId { at_ms: START.0 / 1000, number: 1 });
@@ -251,7 +251,7 @@ fn note(kind: EphemeralKind) -> EphemeralKey {
     EphemeralKey::new(kind, "0f0f")
 }
 
-async fn a_note_lapses(bench: &Bench) {
+async fn ephemeral_key_expires(bench: &Bench) {
     let note = note(EphemeralKind::SignIn);
     assert_eq!(bench.records.note(&note).await.unwrap(), None);
     bench.records.set_ephemeral(&note, "zoe 1", 60).await.unwrap();
@@ -265,7 +265,7 @@ async fn a_note_lapses(bench: &Bench) {
     assert_eq!(bench.records.take_ephemeral(&note).await.unwrap(), None);
 }
 
-async fn a_claim_is_given_to_one_of_many(bench: &Bench) {
+async fn one_concurrent_set_if_absent_succeeds(bench: &Bench) {
     let note = note(EphemeralKind::Minute);
     let claims = futures_util::future::join_all((0..20).map(|_| bench.records.claim(&note, "me", 60))).await;
     assert_eq!(claims.iter().filter(|claim| matches!(claim, Ok(true))).count(), 1, "{claims:?}");
@@ -274,7 +274,7 @@ async fn a_claim_is_given_to_one_of_many(bench: &Bench) {
     assert!(bench.records.claim(&note, "me", 60).await.unwrap(), "lapsed, it may be claimed again");
 }
 
-async fn a_count_lapses_as_its_first_said(bench: &Bench) {
+async fn counter_expires_with_its_first_ttl(bench: &Bench) {
     let note = note(EphemeralKind::Failures);
     assert_eq!(bench.records.count(&note, 60).await.unwrap(), 1);
     bench.pass(59);

@@ -40,28 +40,28 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
     let settings = || json!({ "tenants": [{ "id": "acme", "name": "acme" }], "queues": [] });
     vec![
         ("sign_in", Anybody, Some(json!({ "name": "nobody", "password": "not the password" }))),
-        ("list_sign_in_ways", Anybody, None),
-        ("begin_at_provider", Anybody, None),
-        ("end_at_provider", Anybody, None),
-        ("who_am_i", Anybody, None),
-        ("prove_password", SignedIn, Some(json!({ "password": "not the password" }))),
+        ("list_sign_in_methods", Anybody, None),
+        ("start_oidc", Anybody, None),
+        ("complete_oidc", Anybody, None),
+        ("get_current_principal", Anybody, None),
+        ("confirm_password", SignedIn, Some(json!({ "password": "not the password" }))),
         ("change_password", SignedIn, Some(json!({ "current": "not the password", "new": PASSWORD }))),
-        ("begin_totp_setup", SignedIn, None),
+        ("start_totp_setup", SignedIn, None),
         ("confirm_totp_setup", SignedIn, Some(json!({ "password": "not the password", "code": "000000" }))),
         ("remove_own_totp", SignedIn, None),
         ("list_tenants", Known, None),
         ("create_tenant", Superusers, Some(json!({ "id": "coral", "name": "Coral" }))),
-        ("read_tenant", Viewers, None),
-        ("change_tenant", Operators, Some(json!({ "name": "Acme" }))),
+        ("get_tenant", Viewers, None),
+        ("update_tenant", Operators, Some(json!({ "name": "Acme" }))),
         ("remove_tenant", Superusers, None),
         ("list_queues", Known, None),
         ("create_queue", Operators, Some(queue("gig", "acme", json!({})))),
-        ("read_queue", Viewers, None),
-        ("change_queue", Operators, Some(json!({ "name": "The tour" }))),
+        ("get_queue", Viewers, None),
+        ("update_queue", Operators, Some(json!({ "name": "The tour" }))),
         ("remove_queue", Operators, None),
         ("clone_queue", Operators, Some(json!({ "id": "tour-2", "hosts": ["2.example.com"] }))),
         ("test_url", Known, Some(json!({ "url": "https://tour.example.com/" }))),
-        ("set_levers", Operators, Some(json!({ "quota": 3 }))),
+        ("update_controls", Operators, Some(json!({ "quota": 3 }))),
         ("release", Operators, Some(json!({ "count": 1 }))),
         ("drain_queue", Operators, None),
         ("reset_queue", Operators, None),
@@ -69,18 +69,18 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
         ("find_session", Viewers, None),
         ("end_session", Operators, None),
         ("admit_session", Operators, None),
-        ("read_overview", Known, None),
-        ("read_stats", Viewers, None),
-        ("read_history", Viewers, None),
-        ("follow", Known, None),
+        ("list_queue_stats", Known, None),
+        ("get_queue_stats", Viewers, None),
+        ("get_queue_history", Viewers, None),
+        ("stream_stats", Known, None),
         ("list_operators", Superusers, None),
         (
             "create_operator",
             SuperusersInPerson,
             Some(json!({ "name": "new", "password": PASSWORD, "role": "viewer", "tenants": ["acme"] })),
         ),
-        ("read_operator", Superusers, None),
-        ("change_operator", SuperusersInPerson, Some(json!({ "role": "viewer" }))),
+        ("get_operator", Superusers, None),
+        ("update_operator", SuperusersInPerson, Some(json!({ "role": "viewer" }))),
         ("remove_operator", SuperusersInPerson, None),
         ("remove_operator_totp", SuperusersInPerson, None),
         ("list_tokens", Known, None),
@@ -92,12 +92,12 @@ fn operations() -> Vec<(&'static str, For, Option<Value>)> {
         ("list_themes", Known, None),
         ("list_theme_versions", Viewers, None),
         ("upload_theme", Operators, Some(theme())),
-        ("download_theme", Viewers, None),
-        ("publish_theme", Operators, None),
+        ("download_theme_version", Viewers, None),
+        ("activate_theme_version", Operators, None),
         ("download_live_theme", Viewers, None),
         ("preview_theme", Viewers, None),
-        ("preview_sketch", Viewers, Some(json!({ "templates": [] }))),
-        ("unpublish_theme", Operators, None),
+        ("preview_theme_draft", Viewers, Some(json!({ "templates": [] }))),
+        ("deactivate_theme", Operators, None),
         ("remove_theme", Operators, None),
         ("revoke_token", SuperusersOnly, None),
         // Last, as it ends a sign-in.
@@ -183,10 +183,10 @@ async fn assert_all(mut desk: Desk, name: &str, who: Who, by_token: bool, addres
         if id == "create_queue" && who == Who::Foreigner {
             due = Said::Done; // A wrong field: the tenant.
         }
-        if id == "who_am_i" && who == Who::Nobody && by_token {
+        if id == "get_current_principal" && who == Who::Nobody && by_token {
             due = Said::NotSignedIn; // A token that is none is told from none at all.
         }
-        if id == "follow" && due == Said::Done {
+        if id == "stream_stats" && due == Said::Done {
             continue; // An answer without an end; it has a test of its own.
         }
         let answer = desk.send(method.clone(), path, &[("if-match", "*")], body.clone()).await;
@@ -210,7 +210,7 @@ async fn spent_tokens(office: &Office) -> (String, String) {
 }
 
 #[tokio::test]
-async fn every_operation_answers_everybody_as_it_should() {
+async fn role_matrix_covers_every_operation() {
     let folder = tempfile::tempdir().unwrap();
     let office = Office::memory_with_themes(Publisher::at(ThemesAddress::Folder(folder.path().to_owned()))).await;
     for tenant in ["acme", "blue"] {
@@ -290,7 +290,7 @@ async fn every_operation_answers_everybody_as_it_should() {
 }
 
 #[tokio::test]
-async fn everybody_sees_what_is_theirs_only() {
+async fn audit_log_shows_accessible_events_only() {
     let office = Office::memory().await;
     for tenant in ["acme", "blue"] {
         office.tenant(tenant).await;

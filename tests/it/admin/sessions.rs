@@ -6,17 +6,17 @@ use vestibule_core::SessionId;
 
 use vestibule_tests::{GateUnderTest, Visitor};
 
-use super::office::{Office, over_both_stores};
+use super::office::{Office, memory_and_redis};
 
-over_both_stores! {
-    a_session_is_found_by_its_id_and_by_the_code_that_its_visitor_reads_out,
-    the_code_on_the_queue_page_leads_to_the_session,
-    the_line_is_listed_page_by_page,
-    a_session_is_ended_once_that_is_confirmed,
-    a_session_is_admitted_before_its_turn,
+memory_and_redis! {
+    session_is_found_by_id_or_support_code,
+    support_code_of_the_queue_page_finds_the_session,
+    waiting_sessions_are_paginated,
+    ending_a_session_needs_a_confirmation,
+    session_is_admitted_out_of_order,
 }
 
-async fn a_session_is_found_by_its_id_and_by_the_code_that_its_visitor_reads_out(office: Office) {
+async fn session_is_found_by_id_or_support_code(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({ "quota": 1 })).await;
     let sessions = office.join("tour", 3).await;
@@ -32,13 +32,13 @@ async fn a_session_is_found_by_its_id_and_by_the_code_that_its_visitor_reads_out
         assert_eq!(root.get(&format!("/queues/tour/sessions/{written}")).await.json(), found, "{written}");
     }
     let admitted = root.get(&format!("/queues/tour/sessions/{}", sessions[0])).await.json();
-    assert_eq!((&admitted["state"], &admitted["position"]), (&json!("admitted"), &json!(null)));
+    assert_eq!((&admitted["state"], &admitted["position"]), (&json!("active"), &json!(null)));
     for unknown in [SessionId::random().to_string(), "x".to_owned(), "0NPWV1".to_owned()] {
         assert_eq!(root.get(&format!("/queues/tour/sessions/{unknown}")).await.status, 404, "{unknown}");
     }
 }
 
-async fn the_code_on_the_queue_page_leads_to_the_session(office: Office) {
+async fn support_code_of_the_queue_page_finds_the_session(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({ "quota": 0 })).await;
     let gate = GateUnderTest::start(office.store.clone(), &json!({ "tenants": [], "queues": [] })).await;
@@ -54,7 +54,7 @@ async fn the_code_on_the_queue_page_leads_to_the_session(office: Office) {
     }
 }
 
-async fn the_line_is_listed_page_by_page(office: Office) {
+async fn waiting_sessions_are_paginated(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({ "quota": 0 })).await;
     let sessions = office.join("tour", 5).await;
@@ -75,7 +75,7 @@ async fn the_line_is_listed_page_by_page(office: Office) {
     }
 }
 
-async fn a_session_is_ended_once_that_is_confirmed(office: Office) {
+async fn ending_a_session_needs_a_confirmation(office: Office) {
     office.tenant("acme").await;
     let at_once = json!({ "quota": 1, "handover": { "kind": "check" }, "recheck_after": 0 });
     office.queue("tour", "acme", at_once).await;
@@ -87,10 +87,10 @@ async fn a_session_is_ended_once_that_is_confirmed(office: Office) {
     let ended = root.get(&format!("/queues/tour/sessions/{}", sessions[0])).await.json();
     assert_eq!((&ended["state"], &ended["last_seen"]), (&json!("ended"), &json!(null)));
     let next = root.get(&format!("/queues/tour/sessions/{}", sessions[1])).await.json();
-    assert_eq!(next["state"], "admitted", "the place is free at once");
+    assert_eq!(next["state"], "active", "the place is free at once");
 }
 
-async fn a_session_is_admitted_before_its_turn(office: Office) {
+async fn session_is_admitted_out_of_order(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({ "quota": 0 })).await;
     let sessions = office.join("tour", 3).await;
@@ -98,7 +98,7 @@ async fn a_session_is_admitted_before_its_turn(office: Office) {
     let path = format!("/queues/tour/sessions/{}/admit", sessions[2].support_code());
     assert_eq!(root.send(Method::POST, &path, &[], None).await.json(), json!({ "admitted": true }));
     let found = root.get(&format!("/queues/tour/sessions/{}", sessions[2])).await.json();
-    assert_eq!(found["state"], "admitted");
+    assert_eq!(found["state"], "active");
     let first = root.get(&format!("/queues/tour/sessions/{}", sessions[0])).await.json();
     assert_eq!(first["position"], 1, "the others stand as before");
     assert_eq!(

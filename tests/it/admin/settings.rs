@@ -3,17 +3,17 @@
 use http::Method;
 use serde_json::json;
 
-use super::office::{Office, over_both_stores, queue};
+use super::office::{Office, memory_and_redis, queue};
 
-over_both_stores! {
-    what_was_exported_is_imported_elsewhere_as_it_was,
-    a_plan_is_shown_and_nothing_is_written_until_it_is_confirmed,
-    new_queues_are_confirmed_by_whoever_took_time_to_read,
-    queues_that_are_not_named_stay_unless_that_is_asked_for,
-    a_document_that_is_wrong_changes_nothing,
+memory_and_redis! {
+    exported_settings_can_be_imported_elsewhere,
+    import_writes_nothing_until_confirmed,
+    slow_confirmation_of_new_queues_is_accepted,
+    import_keeps_unlisted_queues_by_default,
+    invalid_import_changes_nothing,
 }
 
-async fn what_was_exported_is_imported_elsewhere_as_it_was(office: Office) {
+async fn exported_settings_can_be_imported_elsewhere(office: Office) {
     office.tenant("acme").await;
     let rules = json!([{ "action": "queue", "path": ["/shop/**"], "cookie": { "name": "n", "value": "\"v\"" } }]);
     office.queue("tour", "acme", json!({ "name": "Z\u{f6}e's \"tour\"", "rules": rules, "max_session": 60 })).await;
@@ -31,7 +31,7 @@ async fn what_was_exported_is_imported_elsewhere_as_it_was(office: Office) {
     assert!(toml.text().contains("[[queues.rules]]\naction = \"queue\"\n"), "{}", toml.text());
 }
 
-async fn a_plan_is_shown_and_nothing_is_written_until_it_is_confirmed(office: Office) {
+async fn import_writes_nothing_until_confirmed(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({ "quota": 2 })).await;
     let document = json!({
@@ -56,7 +56,9 @@ async fn a_plan_is_shown_and_nothing_is_written_until_it_is_confirmed(office: Of
     let asked = root.post("/settings", document.clone()).await;
     let effect = asked.json()["confirmation"]["consequence"].as_str().unwrap().to_owned();
     assert!(
-        effect.starts_with("1 tenants and 1 queues will be created, 1 and 1 changed, and 0 queues removed"),
+        effect.starts_with(
+            "1 tenants and 1 queues will be created, 1 tenants and 1 queues updated, and 0 queues removed"
+        ),
         "{effect}"
     );
     assert_eq!(root.get("/queues/tour").await.json()["quota"], 2, "nothing is written yet");
@@ -69,7 +71,7 @@ async fn a_plan_is_shown_and_nothing_is_written_until_it_is_confirmed(office: Of
     assert_eq!(root.get("/queues/blues").await.json()["epoch"], office.now(), "it begins now");
 }
 
-async fn new_queues_are_confirmed_by_whoever_took_time_to_read(office: Office) {
+async fn slow_confirmation_of_new_queues_is_accepted(office: Office) {
     office.tenant("acme").await;
     let document = json!({
         "tenants": [{ "id": "acme", "name": "acme" }],
@@ -84,7 +86,7 @@ async fn new_queues_are_confirmed_by_whoever_took_time_to_read(office: Office) {
     assert_eq!(root.get("/queues/tour").await.json()["epoch"], office.now(), "it begins now");
 }
 
-async fn queues_that_are_not_named_stay_unless_that_is_asked_for(office: Office) {
+async fn import_keeps_unlisted_queues_by_default(office: Office) {
     office.tenant("acme").await;
     for id in ["tour", "gig"] {
         office.queue(id, "acme", json!({})).await;
@@ -99,7 +101,7 @@ async fn queues_that_are_not_named_stay_unless_that_is_asked_for(office: Office)
     assert_eq!(root.get("/queues/gig").await.status, 404);
 }
 
-async fn a_document_that_is_wrong_changes_nothing(office: Office) {
+async fn invalid_import_changes_nothing(office: Office) {
     office.tenant("acme").await;
     office.queue("a", "acme", json!({ "hosts": ["x.example.com"] })).await;
     let mut root = office.root();
@@ -118,6 +120,6 @@ async fn a_document_that_is_wrong_changes_nothing(office: Office) {
     });
     let refused = root.post("/settings?validate=true", document).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (409, "routing_conflict".to_owned()));
-    assert!(refused.wrong_fields()[0].starts_with("b.hosts[0]: is never asked"), "{}", refused.text());
+    assert!(refused.wrong_fields()[0].starts_with("b.hosts[0]: never applies"), "{}", refused.text());
     assert_eq!(root.get("/queues/b").await.status, 404);
 }

@@ -5,30 +5,30 @@ use serde_json::json;
 use vestibule_admin::NewOperator;
 use vestibule_core::records::DocumentKind;
 
-use super::office::{Office, PASSWORD, over_both_stores};
+use super::office::{Office, PASSWORD, memory_and_redis};
 
-over_both_stores! {
-    a_cookie_is_out_of_reach_of_scripts_and_other_sites,
-    a_change_with_the_cookie_needs_a_header_that_no_other_site_can_send,
-    a_wrong_password_is_slowed_down_and_said_no_more_of,
-    a_stranger_does_not_keep_anybody_out_of_the_usual_place,
-    a_sign_in_ends_when_idle_and_at_the_latest_after_twelve_hours,
-    a_changed_password_ends_the_other_sign_ins,
-    a_password_set_by_a_superuser_ends_all_sign_ins,
-    a_removed_operator_is_out_with_their_tokens,
+memory_and_redis! {
+    sign_in_cookie_is_http_only_and_same_site,
+    cookie_writes_require_the_request_header,
+    wrong_passwords_are_throttled,
+    failed_sign_ins_do_not_lock_out_known_addresses,
+    sign_in_expires_when_idle_or_after_twelve_hours,
+    changed_password_ends_other_sign_ins,
+    password_reset_by_a_superuser_ends_all_sign_ins,
+    removed_operator_loses_sign_ins_and_tokens,
     the_last_superuser_stays,
-    a_password_that_is_wrong_is_not_repeated,
-    nobody_hands_on_more_than_they_have,
-    a_token_tells_when_it_was_used_last_and_is_written_once_a_minute,
-    the_first_superuser_is_made_once,
-    operators_are_managed_with_the_password_given_again,
+    rejected_password_is_not_echoed,
+    token_cannot_exceed_its_creator,
+    token_use_is_recorded_once_a_minute,
+    first_superuser_is_created_once,
+    managing_operators_needs_a_confirmed_password,
     token_never_manages_operators,
-    token_for_settings_does_nothing_else,
+    settings_token_is_limited_to_settings,
     superusers_who_remove_each_other_leave_one,
     operators_behind_one_address_do_not_lock_each_other_out,
 }
 
-async fn a_cookie_is_out_of_reach_of_scripts_and_other_sites(office: Office) {
+async fn sign_in_cookie_is_http_only_and_same_site(office: Office) {
     let mut desk = office.admin.desk();
     let body = json!({ "name": "root", "password": "correct horse battery" });
     let plain = desk.post("/sign-in", body.clone()).await;
@@ -53,7 +53,7 @@ async fn a_cookie_is_out_of_reach_of_scripts_and_other_sites(office: Office) {
     assert_eq!(desk.get("/sign-in").await.json(), json!(null));
 }
 
-async fn a_change_with_the_cookie_needs_a_header_that_no_other_site_can_send(office: Office) {
+async fn cookie_writes_require_the_request_header(office: Office) {
     let mut root = office.root();
     let cookie = format!("vestibule_admin={}", root.visitor().cookie("vestibule_admin").unwrap());
     let post =
@@ -72,7 +72,7 @@ async fn a_change_with_the_cookie_needs_a_header_that_no_other_site_can_send(off
     assert_eq!(other.request(post().header("x-vestibule-request", "1"), body).await.status, 201);
 }
 
-async fn a_wrong_password_is_slowed_down_and_said_no_more_of(office: Office) {
+async fn wrong_passwords_are_throttled(office: Office) {
     let mut desk = office.admin.desk();
     let wrong = |name: &str| json!({ "name": name, "password": "this is not it" });
     let known = desk.post("/sign-in", wrong("root")).await;
@@ -91,7 +91,7 @@ async fn a_wrong_password_is_slowed_down_and_said_no_more_of(office: Office) {
     }
 }
 
-async fn a_stranger_does_not_keep_anybody_out_of_the_usual_place(office: Office) {
+async fn failed_sign_ins_do_not_lock_out_known_addresses(office: Office) {
     let from = |address: &str| office.admin.desk().with_header("x-forwarded-for", address);
     let right = json!({ "name": "root", "password": "correct horse battery" });
     assert_eq!(from("192.0.2.1").post("/sign-in", right.clone()).await.status, 200);
@@ -104,7 +104,7 @@ async fn a_stranger_does_not_keep_anybody_out_of_the_usual_place(office: Office)
     assert_eq!(from("192.0.2.1").post("/sign-in", right).await.status, 200);
 }
 
-async fn a_sign_in_ends_when_idle_and_at_the_latest_after_twelve_hours(office: Office) {
+async fn sign_in_expires_when_idle_or_after_twelve_hours(office: Office) {
     let mut idle = office.root();
     let mut busy = office.admin.root().await;
     for _ in 0..12 {
@@ -118,7 +118,7 @@ async fn a_sign_in_ends_when_idle_and_at_the_latest_after_twelve_hours(office: O
     assert_eq!(busy.get("/queues").await.status, 401, "twelve hours are over");
 }
 
-async fn a_changed_password_ends_the_other_sign_ins(office: Office) {
+async fn changed_password_ends_other_sign_ins(office: Office) {
     office.tenant("acme").await;
     let mut one = office.operator("zoe", "operator", &["acme"]).await;
     let mut other = office.admin.desk();
@@ -137,7 +137,7 @@ async fn a_changed_password_ends_the_other_sign_ins(office: Office) {
     again.sign_in("zoe", "a new password").await;
 }
 
-async fn a_password_set_by_a_superuser_ends_all_sign_ins(office: Office) {
+async fn password_reset_by_a_superuser_ends_all_sign_ins(office: Office) {
     office.tenant("acme").await;
     let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
     office.pass(1);
@@ -145,7 +145,7 @@ async fn a_password_set_by_a_superuser_ends_all_sign_ins(office: Office) {
     assert_eq!(zoe.get("/queues").await.code(), "credential_invalid");
 }
 
-async fn a_removed_operator_is_out_with_their_tokens(office: Office) {
+async fn removed_operator_loses_sign_ins_and_tokens(office: Office) {
     office.tenant("acme").await;
     let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
     let token = json!({ "name": "x", "role": "operator", "tenants": ["acme"], "expires_in": 600 });
@@ -176,7 +176,7 @@ async fn the_last_superuser_stays(office: Office) {
     assert_eq!(root.get("/operators").await.status, 403, "at once");
 }
 
-async fn a_password_that_is_wrong_is_not_repeated(office: Office) {
+async fn rejected_password_is_not_echoed(office: Office) {
     let mut root = office.root();
     let short = json!({ "name": "zoe", "password": "s3cret", "role": "superuser" });
     let refused = root.post("/operators", short).await;
@@ -190,24 +190,26 @@ async fn a_password_that_is_wrong_is_not_repeated(office: Office) {
     assert!(told.iter().all(|told| told.contains("takes") && !told.contains("s3cret")), "{told:?}");
 }
 
-async fn nobody_hands_on_more_than_they_have(office: Office) {
+async fn token_cannot_exceed_its_creator(office: Office) {
     office.tenant("acme").await;
     office.tenant("blue").await;
     let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
     let more = json!({ "name": "x", "role": "superuser", "expires_in": 600 });
-    assert_eq!(zoe.post("/tokens", more).await.wrong_fields(), ["role: is more than your own"]);
+    assert_eq!(zoe.post("/tokens", more).await.wrong_fields(), ["role: exceeds your own role"]);
     let others = json!({ "name": "x", "role": "viewer", "tenants": ["acme", "blue"], "expires_in": 600 });
     assert_eq!(
         zoe.post("/tokens", others).await.wrong_fields(),
-        ["tenants[1]: names no tenant that you may use: \"blue\""]
+        ["tenants[1]: is not a tenant that you have access to: \"blue\""]
     );
     let long = json!({ "name": "x", "role": "viewer", "tenants": ["acme"], "expires_in": 40_000_000 });
-    assert!(zoe.post("/tokens", long).await.wrong_fields()[0].starts_with("expires_in: takes seconds"));
+    assert!(
+        zoe.post("/tokens", long).await.wrong_fields()[0].starts_with("expires_in: takes a whole number of seconds")
+    );
     let wrong = json!({ "name": "", "role": "king", "tenant": "acme" });
     assert_eq!(zoe.post("/tokens", wrong).await.wrong_fields().len(), 5);
 }
 
-async fn a_token_tells_when_it_was_used_last_and_is_written_once_a_minute(office: Office) {
+async fn token_use_is_recorded_once_a_minute(office: Office) {
     office.tenant("acme").await;
     let mut root = office.root();
     let made = json!({ "name": "x", "role": "viewer", "tenants": ["acme"], "expires_in": 600 });
@@ -232,7 +234,7 @@ async fn a_token_tells_when_it_was_used_last_and_is_written_once_a_minute(office
     assert_eq!((used().await, revision().await), (first + 60, 3));
 }
 
-async fn the_first_superuser_is_made_once(office: Office) {
+async fn first_superuser_is_created_once(office: Office) {
     let records = office.admin.records();
     let eve: NewOperator = "eve:a long password".parse().unwrap();
     assert!(!vestibule_admin::bootstrap(&**records, &eve).await.unwrap());
@@ -243,7 +245,7 @@ async fn the_first_superuser_is_made_once(office: Office) {
     }
 }
 
-async fn operators_are_managed_with_the_password_given_again(office: Office) {
+async fn managing_operators_needs_a_confirmed_password(office: Office) {
     office.tenant("acme").await;
     office.pass(300);
     let mut root = office.root();
@@ -282,7 +284,7 @@ async fn token_never_manages_operators(office: Office) {
     }
 }
 
-async fn token_for_settings_does_nothing_else(office: Office) {
+async fn settings_token_is_limited_to_settings(office: Office) {
     office.tenant("acme").await;
     let token = json!({ "name": "apply", "role": "superuser", "only": "settings", "expires_in": 600 });
     let token = office.root().create("/tokens", token).await;

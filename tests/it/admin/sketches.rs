@@ -11,8 +11,8 @@ use super::workshop::{THEME, Workshop, in_each_workshop};
 const STATES: [&str; 5] = ["waiting", "admitted", "paused", "closed", "unavailable"];
 
 in_each_workshop! {
-    files_that_are_not_kept_are_drawn_in_every_state_and_language,
-    what_does_not_work_is_told_by_file_and_line_and_nothing_is_kept,
+    draft_is_rendered_in_every_state_and_language,
+    draft_errors_have_file_and_line,
 }
 
 fn sketch(templates: &[(&str, &str)]) -> Value {
@@ -27,7 +27,7 @@ fn with(mut sketch: Value, more: Value) -> Value {
     sketch
 }
 
-async fn files_that_are_not_kept_are_drawn_in_every_state_and_language(mut workshop: Workshop) {
+async fn draft_is_rendered_in_every_state_and_language(mut workshop: Workshop) {
     workshop.published("Published").await;
     let templates = [
         (
@@ -63,13 +63,13 @@ async fn files_that_are_not_kept_are_drawn_in_every_state_and_language(mut works
     assert_eq!(log, ["theme.activate", "theme.upload"], "nothing was changed");
 }
 
-async fn what_does_not_work_is_told_by_file_and_line_and_nothing_is_kept(mut workshop: Workshop) {
+async fn draft_errors_have_file_and_line(mut workshop: Workshop) {
     let path = format!("{THEME}/preview");
     for (templates, wrong) in [
         (sketch(&[("queue.html", "{{ script_tags }}\n{{ positon }}")]), "queue.html:2: "),
         (sketch(&[("queue.html", "{{ script_tags }}"), ("closed.html", "\n\n{% if %}")]), "closed.html:3: "),
-        (sketch(&[("queue.html", "no script")]), "queue.html: leaves out {{ script_tags }}"),
-        (sketch(&[("../queue.html", "x")]), "../queue.html: takes templates"),
+        (sketch(&[("queue.html", "no script")]), "queue.html: must contain {{ script_tags }}"),
+        (sketch(&[("../queue.html", "x")]), "../queue.html: is not a theme file"),
         (
             sketch(&[("queue.html", "{% for a in range(100000) %}{{ a }}{% endfor %}{{ script_tags }}")]),
             "queue.html:1: ",
@@ -83,7 +83,7 @@ async fn what_does_not_work_is_told_by_file_and_line_and_nothing_is_kept(mut wor
 }
 
 #[tokio::test]
-async fn where_there_are_no_templates_the_pages_are_the_built_in_ones() {
+async fn draft_without_templates_shows_built_in_pages() {
     let mut workshop = Workshop::folder().await;
     let drawn = workshop.zoe.post(&format!("{THEME}/preview"), sketch(&[])).await.json();
     let html = drawn["pages"][0]["html"].as_str().unwrap();
@@ -94,7 +94,7 @@ async fn where_there_are_no_templates_the_pages_are_the_built_in_ones() {
 }
 
 #[tokio::test]
-async fn what_is_no_sketch_is_refused_by_its_field() {
+async fn invalid_draft_is_rejected_by_field() {
     let mut workshop = Workshop::folder().await;
     let path = format!("{THEME}/preview");
     for (more, field) in [
@@ -105,7 +105,7 @@ async fn what_is_no_sketch_is_refused_by_its_field() {
         (json!({ "templates": [{ "path": "queue.html" }] }), "templates: "),
         (
             json!({ "templates": [{ "path": "a.html", "text": "" }, { "path": "a.html", "text": "" }] }),
-            "templates: is there twice",
+            "templates: is given twice",
         ),
         (json!({ "version": "1" }), "version: "),
     ] {
@@ -131,7 +131,7 @@ async fn many_at_once_are_all_drawn() {
 }
 
 #[tokio::test]
-async fn the_frame_of_previews_runs_its_own_script_and_nothing_else() {
+async fn preview_frame_runs_only_its_own_script() {
     let workshop = Workshop::folder().await;
     let mut anybody = Visitor::new(workshop.office.admin.address(), "admin.example.com");
     let frame = anybody.request(Request::get("/api/v1/preview-frame"), "").await;

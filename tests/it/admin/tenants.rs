@@ -4,21 +4,21 @@ use http::Method;
 use serde_json::{Value, json};
 use vestibule_tests::Desk;
 
-use super::office::{Office, over_both_stores, queue};
+use super::office::{Office, memory_and_redis, queue};
 
-over_both_stores! {
-    a_tenant_is_created_read_changed_and_removed,
-    a_tenant_with_queues_is_not_removed_and_says_why,
-    wrong_and_unknown_fields_are_all_named,
-    what_is_to_be_confirmed_is_confirmed_once_and_for_exactly_that,
-    operators_keep_to_the_lists_of_their_tenant,
-    without_lists_operators_change_no_hosts_and_origins,
-    only_superusers_change_the_lists,
-    lists_that_leave_out_a_queue_are_refused,
+memory_and_redis! {
+    tenant_is_created_read_updated_and_removed,
+    tenant_with_queues_cannot_be_removed,
+    all_invalid_and_unknown_fields_are_listed,
+    confirmation_is_valid_once_for_one_request,
+    operators_are_limited_to_tenant_lists,
+    operators_without_lists_cannot_set_hosts_or_origins,
+    only_superusers_update_tenant_lists,
+    lists_must_cover_all_queues_of_the_tenant,
     an_import_keeps_to_the_lists,
 }
 
-async fn a_tenant_is_created_read_changed_and_removed(office: Office) {
+async fn tenant_is_created_read_updated_and_removed(office: Office) {
     let mut root = office.root();
     let acme = root.create("/tenants", json!({ "id": "acme", "name": "Acme", "color": "#0A7D5A" })).await;
     let read =
@@ -39,7 +39,7 @@ async fn a_tenant_is_created_read_changed_and_removed(office: Office) {
     assert_eq!(root.get("/tenants").await.json(), json!({ "tenants": [] }));
 }
 
-async fn a_tenant_with_queues_is_not_removed_and_says_why(office: Office) {
+async fn tenant_with_queues_cannot_be_removed(office: Office) {
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({})).await;
     let refused = office.root().send(Method::DELETE, "/tenants/acme", &[], None).await;
@@ -47,7 +47,7 @@ async fn a_tenant_with_queues_is_not_removed_and_says_why(office: Office) {
     assert!(refused.text().contains("\\\"tour\\\""), "{}", refused.text());
 }
 
-async fn wrong_and_unknown_fields_are_all_named(office: Office) {
+async fn all_invalid_and_unknown_fields_are_listed(office: Office) {
     let body = json!({ "id": "Acme", "name": "", "color": "green", "colour": "#fff" });
     let refused = office.root().post("/tenants", body).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (422, "validation_failed".to_owned()));
@@ -61,13 +61,13 @@ async fn wrong_and_unknown_fields_are_all_named(office: Office) {
     );
 }
 
-async fn what_is_to_be_confirmed_is_confirmed_once_and_for_exactly_that(office: Office) {
+async fn confirmation_is_valid_once_for_one_request(office: Office) {
     office.tenant("acme").await;
     office.tenant("blue").await;
     let mut root = office.root();
     let asked = root.send(Method::DELETE, "/tenants/acme", &[], None).await;
     let said = asked.json()["confirmation"]["consequence"].as_str().unwrap().to_owned();
-    assert_eq!(said, "The tenant \"acme\" will be removed for good");
+    assert_eq!(said, "The tenant \"acme\" will be removed permanently.");
     let token = asked.confirmation();
     let with = [("x-vestibule-confirm", token.as_str())];
     root.send(Method::DELETE, "/tenants/blue", &with, None).await.assert_code("confirmation_required");
@@ -93,7 +93,7 @@ fn handover(origin: &str) -> Value {
     json!({ "handover": { "kind": "proxy", "origin": origin } })
 }
 
-async fn operators_keep_to_the_lists_of_their_tenant(office: Office) {
+async fn operators_are_limited_to_tenant_lists(office: Office) {
     let mut bob = listed(&office).await;
     for (patch, field) in [
         (handover("http://127.0.0.1:8191"), "handover.origin"),
@@ -121,7 +121,7 @@ async fn operators_keep_to_the_lists_of_their_tenant(office: Office) {
     assert_eq!(bob.post("/queues/b/clone", json!({ "id": "b-3", "hosts": ["3.a.test"] })).await.status, 422);
 }
 
-async fn without_lists_operators_change_no_hosts_and_origins(office: Office) {
+async fn operators_without_lists_cannot_set_hosts_or_origins(office: Office) {
     office.tenant("blue").await;
     office
         .queue("b", "blue", json!({ "hosts": ["*"], "handover": { "kind": "proxy", "origin": "http://10.0.0.5" } }))
@@ -136,12 +136,12 @@ async fn without_lists_operators_change_no_hosts_and_origins(office: Office) {
     assert_eq!(bob.post("/queues", queue("b-2", "blue", json!({}))).await.status, 422);
 }
 
-async fn only_superusers_change_the_lists(office: Office) {
+async fn only_superusers_update_tenant_lists(office: Office) {
     let mut bob = listed(&office).await;
     for (field, list) in [("domains", json!(null)), ("origins", json!(["http://127.0.0.1:8191"]))] {
         let refused = bob.patch("/tenants/blue", json!({ field: list })).await;
         assert_eq!(refused.status, 422);
-        assert_eq!(refused.wrong_fields(), [format!("{field}: can be changed only by a superuser")]);
+        assert_eq!(refused.wrong_fields(), [format!("{field}: can only be changed by a superuser")]);
     }
     let same = json!({ "name": "Blue", "domains": ["b.test"] });
     assert_eq!(bob.patch("/tenants/blue", same).await.status, 200, "it stays as it was");
@@ -157,7 +157,7 @@ async fn only_superusers_change_the_lists(office: Office) {
     assert_eq!(bob.patch("/queues/b", handover("http://127.0.0.1:8191")).await.status, 200);
 }
 
-async fn lists_that_leave_out_a_queue_are_refused(office: Office) {
+async fn lists_must_cover_all_queues_of_the_tenant(office: Office) {
     listed(&office).await;
     let mut root = office.root();
     for (lists, field) in [

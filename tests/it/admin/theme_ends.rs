@@ -13,16 +13,16 @@ use super::themes::{page, upload};
 use super::workshop::{THEME, Workshop, in_each_workshop};
 
 in_each_workshop! {
-    a_theme_is_taken_down_and_comes_back,
-    a_theme_is_removed_once_no_queue_has_it,
-    another_tenant_neither_uses_nor_holds_a_theme,
-    a_logo_is_a_file_of_a_live_theme,
-    every_change_of_a_theme_leaves_an_entry,
-    what_was_put_there_by_hand_is_read_kept_and_had_again,
-    what_was_put_there_by_hand_is_kept_when_it_is_taken_down,
+    deactivated_theme_can_be_activated_again,
+    theme_in_use_cannot_be_removed,
+    theme_of_another_tenant_is_not_accessible,
+    logo_must_be_in_an_active_theme,
+    every_theme_change_is_audited,
+    copied_files_become_a_version,
+    deactivating_copied_files_keeps_a_version,
 }
 
-async fn a_theme_is_taken_down_and_comes_back(mut workshop: Workshop) {
+async fn deactivated_theme_can_be_activated_again(mut workshop: Workshop) {
     let version = workshop.published("Summer").await;
     assert!(workshop.shown().await.contains("<h1>Summer</h1>"));
     assert_eq!(workshop.listed().await, [("acme-summer".to_owned(), json!(true))]);
@@ -47,7 +47,7 @@ async fn a_theme_is_taken_down_and_comes_back(mut workshop: Workshop) {
     assert!(workshop.shown().await.contains("<h1>Summer</h1>"), "and back again");
 }
 
-async fn a_theme_is_removed_once_no_queue_has_it(mut workshop: Workshop) {
+async fn theme_in_use_cannot_be_removed(mut workshop: Workshop) {
     workshop.published("First").await;
     workshop.published("Second").await;
     workshop.office.queue("tour", "acme", json!({ "theme": "acme-summer" })).await;
@@ -81,7 +81,7 @@ async fn a_theme_is_removed_once_no_queue_has_it(mut workshop: Workshop) {
     assert_eq!(workshop.versions().await.len(), 1, "nothing of the old one came back");
 }
 
-async fn another_tenant_neither_uses_nor_holds_a_theme(mut workshop: Workshop) {
+async fn theme_of_another_tenant_is_not_accessible(mut workshop: Workshop) {
     workshop.published("First").await;
     let foreign = json!({ "theme": "acme-summer" });
     let mut root = workshop.office.root();
@@ -104,12 +104,12 @@ async fn another_tenant_neither_uses_nor_holds_a_theme(mut workshop: Workshop) {
     );
 }
 
-async fn a_logo_is_a_file_of_a_live_theme(mut workshop: Workshop) {
+async fn logo_must_be_in_an_active_theme(mut workshop: Workshop) {
     let patch = |logo: &str| json!({ "logo": logo });
     assert_eq!(workshop.zoe.patch("/tenants/acme", patch("red.svg")).await.status, 200, "there is no theme yet");
     by_hand(&workshop).await;
     let refused = workshop.zoe.patch("/tenants/acme", patch("red")).await;
-    let told = "logo: \"red\" is in no live theme of the tenant (\"acme-summer\"); publish it with a theme first";
+    let told = "logo: \"red\" is not in an active theme of the tenant (\"acme-summer\"); activate a theme that contains it first";
     assert_eq!((refused.status.as_u16(), refused.wrong_fields()), (422, vec![told.to_owned()]));
     assert_eq!(workshop.zoe.patch("/tenants/acme", patch("notes.toml")).await.status, 422, "no gate serves it");
     assert_eq!(workshop.zoe.patch("/tenants/acme", json!({ "name": "Acme" })).await.status, 200, "the old logo stays");
@@ -118,10 +118,10 @@ async fn a_logo_is_a_file_of_a_live_theme(mut workshop: Workshop) {
     assert_eq!(workshop.office.root().post("/tenants", blue).await.status, 201, "it has no theme yet");
 }
 
-async fn every_change_of_a_theme_leaves_an_entry(mut workshop: Workshop) {
+async fn every_theme_change_is_audited(mut workshop: Workshop) {
     by_hand(&workshop).await;
     let asked = workshop.zoe.send(Method::DELETE, THEME, &[], None).await;
-    assert!(asked.text().contains("its files were put there by hand"), "{}", asked.text());
+    assert!(asked.text().contains("Its files were copied into the folder by hand"), "{}", asked.text());
     workshop.published("First").await;
     workshop.zoe.post(&format!("{THEME}/preview"), json!({ "templates": [] })).await;
     workshop.unpublish().await;
@@ -136,7 +136,7 @@ async fn every_change_of_a_theme_leaves_an_entry(mut workshop: Workshop) {
     assert_eq!(entries[0]["changes"], json!([{ "field": "versions", "from": null, "to": 2 }]));
 }
 
-async fn what_was_put_there_by_hand_is_read_kept_and_had_again(mut workshop: Workshop) {
+async fn copied_files_become_a_version(mut workshop: Workshop) {
     by_hand(&workshop).await;
     assert_eq!(workshop.listed().await, [("acme-summer".to_owned(), json!(true))]);
     assert_eq!(workshop.versions().await, []);
@@ -158,7 +158,7 @@ async fn what_was_put_there_by_hand_is_read_kept_and_had_again(mut workshop: Wor
     assert!(workshop.shown().await.contains("By hand"), "it can be had again");
 }
 
-async fn what_was_put_there_by_hand_is_kept_when_it_is_taken_down(mut workshop: Workshop) {
+async fn deactivating_copied_files_keeps_a_version(mut workshop: Workshop) {
     by_hand(&workshop).await;
     assert_eq!(workshop.unpublish().await.status, 204);
     assert!(workshop.shown().await.contains("<main class=\"card\">"), "the built-in page");

@@ -79,7 +79,7 @@ fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-async fn a_version_is_looked_at_published_and_taken_back(mut studio: Studio, shown: impl AsyncFn(&Studio) -> String) {
+async fn version_is_previewed_activated_and_rolled_back(mut studio: Studio, shown: impl AsyncFn(&Studio) -> String) {
     let first = uploaded(&mut studio.zoe, "First").await;
     let frame = studio.zoe.get(&format!("{LIVE}/preview?version={first}")).await;
     assert!(frame.text().contains("<h1>First</h1>"), "{}", frame.text());
@@ -110,19 +110,19 @@ async fn a_version_is_looked_at_published_and_taken_back(mut studio: Studio, sho
 }
 
 #[tokio::test]
-async fn a_version_is_looked_at_published_and_taken_back_in_a_folder() {
-    a_version_is_looked_at_published_and_taken_back(Studio::open().await, async |studio| studio.shown()).await;
+async fn version_lifecycle_in_a_folder() {
+    version_is_previewed_activated_and_rolled_back(Studio::open().await, async |studio| studio.shown()).await;
 }
 
 #[tokio::test]
-async fn a_version_is_looked_at_published_and_taken_back_in_a_bucket() {
+async fn version_lifecycle_in_a_bucket() {
     let s3 = S3::start().await;
     let ThemesAddress::Bucket(address) = s3.themes("themes").parse::<ThemesAddress>().unwrap() else { unreachable!() };
     let address: BucketAddress = address;
     let office = Office::memory_with_themes(Publisher::on_server(s3.server(), address.clone())).await;
     let studio = Studio::of(office, tempfile::tempdir().unwrap()).await;
     let reader = Publisher::on_server(s3.server(), address);
-    a_version_is_looked_at_published_and_taken_back(studio, async |_| {
+    version_is_previewed_activated_and_rolled_back(studio, async |_| {
         let live = reader.live(&"acme-summer".parse().unwrap()).await.unwrap().unwrap_or_default();
         live.get("queue.html").map_or_else(String::new, |page| String::from_utf8(page.to_vec()).unwrap())
     })
@@ -130,7 +130,7 @@ async fn a_version_is_looked_at_published_and_taken_back_in_a_bucket() {
 }
 
 #[tokio::test]
-async fn an_archive_goes_up_and_comes_down_again() {
+async fn uploaded_archive_can_be_downloaded() {
     let mut studio = Studio::open().await;
     let text = page("Zipped");
     let files: [(&str, &[u8]); 3] = [
@@ -154,17 +154,17 @@ async fn an_archive_goes_up_and_comes_down_again() {
 }
 
 #[tokio::test]
-async fn what_is_broken_is_refused_by_file_and_line_and_shown_to_nobody() {
+async fn invalid_theme_is_rejected_with_file_and_line() {
     let mut studio = Studio::open().await;
     let first = uploaded(&mut studio.zoe, "First").await;
     publish(&mut studio.zoe, &first).await;
     for (files, wrong) in [
         (upload(&[("queue.html", "{{ script_tags }}\n{{ positon }}")]), "queue.html:2: "),
         (upload(&[("queue.html", "{{ script_tags }}"), ("closed.html", "\n\n{% if %}")]), "closed.html:3: "),
-        (upload(&[("queue.html", "no script")]), "queue.html: leaves out {{ script_tags }}"),
-        (upload(&[("queue.html", "{{ script_tags }}"), ("../evil.css", "x")]), "../evil.css: takes templates"),
-        (upload(&[("page.php", "x")]), "page.php: takes templates"),
-        (upload(&[]), ".: takes at least one file"),
+        (upload(&[("queue.html", "no script")]), "queue.html: must contain {{ script_tags }}"),
+        (upload(&[("queue.html", "{{ script_tags }}"), ("../evil.css", "x")]), "../evil.css: is not a theme file"),
+        (upload(&[("page.php", "x")]), "page.php: is not a theme file"),
+        (upload(&[]), ".: must have at least one file"),
     ] {
         let refused = studio.zoe.post(VERSIONS, files).await;
         assert_eq!((refused.status.as_u16(), refused.code()), (422, "theme_invalid".to_owned()), "{}", refused.text());
@@ -172,11 +172,11 @@ async fn what_is_broken_is_refused_by_file_and_line_and_shown_to_nobody() {
     }
     let large = "x".repeat(256 * 1024 + 1);
     let refused = studio.zoe.post(VERSIONS, upload(&[("queue.html", &large)])).await;
-    assert_eq!(refused.wrong_fields(), ["queue.html: takes at most 262144 bytes"]);
+    assert_eq!(refused.wrong_fields(), ["queue.html: must be at most 262144 bytes"]);
     let twice = upload(&[("queue.html", "a"), ("queue.html", "b")]);
-    assert_eq!(studio.zoe.post(VERSIONS, twice).await.wrong_fields(), ["files[1].path: is there twice"]);
+    assert_eq!(studio.zoe.post(VERSIONS, twice).await.wrong_fields(), ["files[1].path: is given twice"]);
     let no_base64 = json!({ "files": [{ "path": "queue.html", "base64": "?" }] });
-    assert!(studio.zoe.post(VERSIONS, no_base64).await.wrong_fields()[0].starts_with("files[0].base64: takes base64"));
+    assert!(studio.zoe.post(VERSIONS, no_base64).await.wrong_fields()[0].starts_with("files[0].base64: must be base64"));
     assert_eq!(send_zip(&mut studio.zoe, VERSIONS, b"no archive".to_vec()).await.code(), "invalid_body");
     let tar = Request::post(format!("/api/v1{VERSIONS}")).header("content-type", "application/x-tar");
     let refused = studio.zoe.visitor().request(tar, "x").await;
@@ -186,7 +186,7 @@ async fn what_is_broken_is_refused_by_file_and_line_and_shown_to_nobody() {
 }
 
 #[tokio::test]
-async fn every_state_and_language_is_looked_at_with_the_brand_and_sample_data() {
+async fn preview_renders_every_state_and_language() {
     let mut studio = Studio::open().await;
     let listed = studio.zoe.get("/themes").await.json();
     let each = |name: &str| -> Vec<String> {
@@ -214,7 +214,7 @@ async fn every_state_and_language_is_looked_at_with_the_brand_and_sample_data() 
 }
 
 #[tokio::test]
-async fn a_preview_reaches_nothing_of_the_backoffice() {
+async fn preview_has_no_access_to_the_backoffice() {
     let mut studio = Studio::open().await;
     let text = "<img src=\"{{ asset_base }}img/a.svg\">{{ script_tags }}";
     let evil = "<svg xmlns=\"http://www.w3.org/2000/svg\"><script>alert(1)</script></svg>";
@@ -258,7 +258,7 @@ async fn a_preview_reaches_nothing_of_the_backoffice() {
 }
 
 #[tokio::test]
-async fn a_tenant_s_themes_are_those_that_begin_with_its_name() {
+async fn tenant_owns_themes_with_its_prefix() {
     let mut studio = Studio::open().await;
     let mut root = studio.office.root();
     for theme in ["acme", "acme-summer", "blue-night", "default"] {
@@ -284,7 +284,7 @@ async fn a_tenant_s_themes_are_those_that_begin_with_its_name() {
 }
 
 #[tokio::test]
-async fn a_gate_shows_what_was_published_within_seconds() {
+async fn gate_shows_an_activated_theme_within_seconds() {
     let mut studio = Studio::open().await;
     let options = vestibule_tests::GateOptions { themes: Some(studio.folder.path().to_owned()), ..Default::default() };
     let none = json!({ "tenants": [], "queues": [] });
@@ -301,7 +301,7 @@ async fn a_gate_shows_what_was_published_within_seconds() {
 }
 
 #[tokio::test]
-async fn without_a_place_for_themes_the_api_says_so() {
+async fn missing_theme_storage_is_reported() {
     let office = Office::memory().await;
     let mut root = office.root();
     for answer in [root.get("/themes").await, root.get("/themes/default/versions").await] {
@@ -318,7 +318,7 @@ async fn without_a_place_for_themes_the_api_says_so() {
 }
 
 #[tokio::test]
-async fn while_the_place_of_themes_is_away_the_api_says_so() {
+async fn unavailable_theme_storage_is_reported() {
     let mut s3 = S3::start().await;
     let ThemesAddress::Bucket(address) = s3.themes("themes").parse::<ThemesAddress>().unwrap() else { unreachable!() };
     let office = Office::memory_with_themes(Publisher::on_server(s3.server(), address)).await;

@@ -9,11 +9,11 @@ use vestibule_admin::RequireTotp;
 use vestibule_core::records::DocumentKind;
 use vestibule_tests::{AdminUnderTest, Answer, Desk};
 
-use super::office::{Office, PASSWORD, over_both_stores};
+use super::office::{Office, PASSWORD, memory_and_redis};
 
 const ROOT_PASSWORD: &str = "correct horse battery";
 
-over_both_stores! {
+memory_and_redis! {
     totp_needs_the_password_and_a_first_code,
     sign_in_needs_a_code,
     code_signs_in_once,
@@ -22,7 +22,7 @@ over_both_stores! {
     totp_ends_sign_ins_with_the_password_alone,
     totp_is_turned_off_with_the_password,
     superuser_removes_totp_with_the_password,
-    required_totp_is_all_that_can_be_done_first,
+    required_totp_must_be_set_up_first,
     replaced_operator_has_no_totp,
 }
 
@@ -205,7 +205,7 @@ async fn superuser_removes_totp_with_the_password(office: Office) {
     assert_eq!((&entry["operator"], &entry["subject"]), (&json!("root"), &json!("zoe")), "{entry}");
 }
 
-async fn required_totp_is_all_that_can_be_done_first(office: Office) {
+async fn required_totp_must_be_set_up_first(office: Office) {
     office.tenant("acme").await;
     let mut root = office.root();
     let token = root.create("/tokens", json!({ "name": "script", "role": "superuser", "expires_in": 600 })).await;

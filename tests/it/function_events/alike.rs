@@ -161,7 +161,7 @@ async fn who_waits_sees_the_same() {
 }
 
 #[tokio::test]
-async fn who_is_let_in_sees_the_same() {
+async fn admitted_visitors_see_the_same() {
     let origin = Origin::start();
     let doors = Doors::open(&Keeper::memory(), &document(&origin.url(), &json!({ "quota": 99 }))).await;
     let mut posted = with_ticket(&doors, &[("content-type", "text/plain")], "/status/201").await;
@@ -187,7 +187,7 @@ async fn who_is_let_in_sees_the_same() {
 }
 
 #[tokio::test]
-async fn a_redirect_leads_to_the_same_place() {
+async fn redirects_keep_path_and_query() {
     let changes = json!({ "quota": 99, "handover": { "kind": "redirect", "origin": "https://www.example.com" } });
     let doors = Doors::open(&Keeper::memory(), &document("https://www.example.com", &changes)).await;
     let requests = [

@@ -63,7 +63,7 @@ async fn admitting() -> Doors {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_large_is_a_page_that_says_so_and_keeps_the_place() {
+async fn an_oversized_response_is_a_page_and_keeps_the_session() {
     let doors = admitting().await;
     for path in ["/text/1048576", "/binary/790000", "/endless"] {
         let answer = doors.call(&event(path, "text/html").to_string()).await;
@@ -74,7 +74,7 @@ async fn an_answer_that_is_too_large_is_a_page_that_says_so_and_keeps_the_place(
 }
 
 #[tokio::test]
-async fn what_is_no_page_gets_the_error_as_json() {
+async fn other_requests_get_problem_details() {
     let doors = admitting().await;
     let mut first = event("/", "text/html");
     let cookie =
@@ -83,12 +83,12 @@ async fn what_is_no_page_gets_the_error_as_json() {
     first["multiValueHeaders"]["accept"] = json!(["application/json"]);
     first["path"] = json!("/text/2000000");
     let answer = doors.call(&first.to_string()).await;
-    assert_eq!((answer.status, &answer.json()["error"]["code"]), (StatusCode::BAD_GATEWAY, &json!("answer_too_large")));
+    assert_eq!((answer.status, &answer.json()["code"]), (StatusCode::BAD_GATEWAY, &json!("response_too_large")));
     assert!(answer.header("set-cookie").is_some());
 }
 
 #[tokio::test]
-async fn what_fits_is_carried_whole() {
+async fn responses_within_the_limit_are_complete() {
     let doors = admitting().await;
     for (path, length) in [("/text/1047000", 1_047_000), ("/binary/785000", 785_000)] {
         let answer = doors.called(&event(path, "text/html").to_string(), Duration::from_secs(20)).await;
@@ -102,7 +102,7 @@ async fn what_fits_is_carried_whole() {
 }
 
 #[tokio::test]
-async fn an_origin_that_goes_on_for_too_long_is_answered_for_in_time() {
+async fn a_slow_origin_gets_504_before_the_function_times_out() {
     let doors = admitting().await;
     for path in ["/never", "/hangs"] {
         let answer = doors.called(&event(path, "text/html").to_string(), Duration::from_millis(1500)).await;
@@ -116,14 +116,14 @@ async fn an_origin_that_goes_on_for_too_long_is_answered_for_in_time() {
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_no_half_page() {
+async fn an_interrupted_response_is_an_error_page() {
     let answer = admitting().await.call(&event("/cut", "text/html").to_string()).await;
     assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
     assert!(answer.header("content-type").unwrap().starts_with("text/html") && !answer.text().contains("half"));
 }
 
 #[tokio::test]
-async fn a_web_socket_is_refused_in_words() {
+async fn websockets_get_501_in_a_function() {
     let doors = admitting().await;
     let mut event = event("/never", "*/*");
     let upgrade =
@@ -133,7 +133,7 @@ async fn a_web_socket_is_refused_in_words() {
     }
     event["multiValueHeaders"]["sec-fetch-mode"] = json!(["navigate"]);
     let answer = doors.call(&event.to_string()).await;
-    assert_eq!((answer.status.as_u16(), &answer.json()["error"]["code"]), (501, &json!("no_upgrade")));
+    assert_eq!((answer.status.as_u16(), &answer.json()["code"]), (501, &json!("upgrade_not_supported")));
     event["multiValueHeaders"]["upgrade"] = json!(["h2c"]);
     event["path"] = json!("/");
     assert_eq!(doors.call(&event.to_string()).await.text(), "home", "one that would not be granted anyway");

@@ -1,7 +1,7 @@
 //! Events as AWS documents them.
 
 use serde_json::{Value, json};
-use vestibule_http::Invocation;
+use vestibule_lambda::Invocation;
 use vestibule_tests::{Answer, Origin};
 
 use super::{Doors, document};
@@ -45,7 +45,7 @@ fn is_the_queue_page(answer: &Answer, secure: bool) {
 }
 
 #[tokio::test]
-async fn a_load_balancer_s_visitor_waits() {
+async fn a_load_balancer_visitor_waits() {
     let answer = waiting(documented!("alb")).await;
     is_the_queue_page(&answer, false);
     assert_eq!(answer.header("content-encoding"), Some("gzip"));
@@ -56,7 +56,7 @@ async fn a_load_balancer_s_visitor_waits() {
 }
 
 #[tokio::test]
-async fn a_load_balancer_s_visitor_is_let_in() {
+async fn a_load_balancer_visitor_is_admitted() {
     let (answer, arrived) = reached(documented!("alb")).await;
     assert!(answer.text().contains("origin /lambda"));
     assert_eq!(
@@ -73,7 +73,7 @@ async fn a_load_balancer_s_visitor_is_let_in() {
 }
 
 #[tokio::test]
-async fn a_body_in_base64_reaches_the_origin_as_its_bytes() {
+async fn base64_bodies_are_decoded_for_the_origin() {
     let event = documented!("alb-base64-body");
     let origin = Origin::start();
     let changes = json!({ "rules": [{ "action": "bypass", "path": ["/upload/**", "/upload%2Fimage"] }] });
@@ -86,13 +86,13 @@ async fn a_body_in_base64_reaches_the_origin_as_its_bytes() {
 }
 
 #[tokio::test]
-async fn a_health_check_is_answered_though_it_names_no_host() {
+async fn health_checks_need_no_host() {
     let answer = waiting(documented!("alb-health-check")).await;
     assert_eq!((answer.status.as_u16(), &answer.json()["store"]), (200, &json!("up")));
 }
 
 #[tokio::test]
-async fn an_http_api_s_visitor_waits_and_is_let_in() {
+async fn an_http_api_visitor_waits_and_is_admitted() {
     is_the_queue_page(&waiting(documented!("http-api")).await, true);
     let (_, arrived) = reached(documented!("http-api")).await;
     assert_eq!(
@@ -106,7 +106,7 @@ async fn an_http_api_s_visitor_waits_and_is_let_in() {
 }
 
 #[tokio::test]
-async fn a_function_url_s_visitor_waits_and_is_let_in() {
+async fn a_function_url_visitor_waits_and_is_admitted() {
     is_the_queue_page(&waiting(documented!("function-url")).await, true);
     let (_, arrived) = reached(documented!("function-url")).await;
     assert_eq!(arrived["target"], "/my/path%2Fto?parameter1=value1&parameter1=value2&parameter2=%2B+");
@@ -115,7 +115,7 @@ async fn a_function_url_s_visitor_waits_and_is_let_in() {
 }
 
 #[tokio::test]
-async fn a_visitor_s_address_is_the_one_that_called_whatever_the_visitor_wrote() {
+async fn the_client_address_cannot_be_forged() {
     let changes = json!({ "rules": [{ "action": "bypass", "source": "192.0.2.0/24" }] });
     let origin = Origin::start();
     let doors = Doors::open(&Keeper::memory(), &document(&origin.url(), &changes)).await;
@@ -127,7 +127,7 @@ async fn a_visitor_s_address_is_the_one_that_called_whatever_the_visitor_wrote()
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_refused_by_name() {
+async fn unsupported_events_are_named() {
     let doors = Doors::open(&Keeper::memory(), &document("http://127.0.0.1:9", &json!({}))).await;
     for (event, named) in [
         (documented!("eventbridge-schedule"), "an event of EventBridge"),

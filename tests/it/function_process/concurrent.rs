@@ -30,7 +30,7 @@ async fn meeting_point() -> String {
 }
 
 #[tokio::test]
-async fn a_process_that_is_sent_several_calls_at_once_answers_them_at_once() {
+async fn concurrent_invocations_are_served_concurrently() {
     let redis = Redis::start().await;
     open_queue(&redis, &meeting_point().await, &json!({ "quota": 99 })).await;
     let api = RuntimeApi::open(PATIENCE + Duration::from_secs(10)).await;

@@ -4,7 +4,7 @@ use vestibule_tests::{Origin, Redis};
 use super::{body, call, event, gate, navigation, open_queue};
 
 #[tokio::test]
-async fn the_process_goes_on_after_every_malformed_event() {
+async fn malformed_events_do_not_stop_the_process() {
     let (redis, origin) = (Redis::start().await, Origin::start());
     open_queue(&redis, &origin.url(), &json!({})).await;
     let gate = gate(&redis, &[]).await;

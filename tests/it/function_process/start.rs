@@ -36,7 +36,7 @@ async fn a_function_without_keys_refuses_to_start() {
 }
 
 #[tokio::test]
-async fn a_variable_that_says_what_it_does_not_take_is_named() {
+async fn invalid_variables_are_named() {
     for (variable, value) in [
         ("VESTIBULE_REDIS_URL", "http://127.0.0.1:s3cret"),
         ("VESTIBULE_REDIS_URL", ""),
@@ -59,7 +59,7 @@ async fn a_variable_that_says_what_it_does_not_take_is_named() {
 }
 
 #[tokio::test]
-async fn levels_that_are_none_are_named_as_well() {
+async fn invalid_log_levels_are_named() {
     let mut program = with_keys().env("VESTIBULE_LOG", "info,=").start();
     assert_eq!(program.end().await.code(), Some(1));
     assert!(program.log().contains("VESTIBULE_LOG takes levels per module"), "{}", program.log());

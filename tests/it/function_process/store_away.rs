@@ -15,11 +15,11 @@ async fn before_the_store() -> (Redis, Function) {
 }
 
 fn error_code(answer: &Value) -> Value {
-    serde_json::from_str::<Value>(body(answer)).unwrap()["error"]["code"].clone()
+    serde_json::from_str::<Value>(body(answer)).unwrap()["code"].clone()
 }
 
 #[tokio::test]
-async fn a_visitor_sees_a_page_that_tries_again_until_the_store_is_there() {
+async fn the_unavailable_page_reloads_until_the_store_is_up() {
     let (redis, gate) = before_the_store().await;
     let page = call(&gate, &navigation("/tour?a=1")).await;
     assert_eq!(page["statusCode"], 200, "no error page of the gate's own");
@@ -38,7 +38,7 @@ async fn a_visitor_sees_a_page_that_tries_again_until_the_store_is_there() {
 }
 
 #[tokio::test]
-async fn whatever_is_no_page_is_told_when_to_ask_again() {
+async fn other_requests_get_retry_after() {
     let (_redis, gate) = before_the_store().await;
     for (method, path) in [
         ("GET", "/api"),
@@ -49,18 +49,18 @@ async fn whatever_is_no_page_is_told_when_to_ask_again() {
         ("GET", "/_vestibule/theme/tour/logo.svg"),
     ] {
         let answer = call(&gate, &event(method, path, &[("accept", "application/json")])).await;
-        assert_eq!((&answer["statusCode"], error_code(&answer)), (&json!(429), json!("store_unavailable")), "{path}");
+        assert_eq!((&answer["statusCode"], error_code(&answer)), (&json!(429), json!("queues_not_loaded")), "{path}");
         assert_eq!(header(&answer, "retry-after"), Some("5"), "{path}");
         assert_eq!(header(&answer, "cache-control"), Some("no-store"), "{path}");
     }
 }
 
 #[tokio::test]
-async fn a_proxy_that_asks_is_told_to_let_nobody_through() {
+async fn a_check_returns_401_while_queues_are_not_loaded() {
     let (_redis, gate) = before_the_store().await;
     let asked = [("x-forwarded-host", "tickets.example.com"), ("x-forwarded-uri", "/tour"), ("accept", "text/html")];
     let answer = call(&gate, &event("GET", "/_vestibule/check", &asked)).await;
-    assert_eq!((&answer["statusCode"], error_code(&answer)), (&json!(401), json!("store_unavailable")));
+    assert_eq!((&answer["statusCode"], error_code(&answer)), (&json!(401), json!("queues_not_loaded")));
     assert_eq!(header(&answer, "x-vestibule-location"), Some("https://tickets.example.com/tour"));
     let mut with_page = event("GET", "/_vestibule/check", &asked);
     with_page["multiValueQueryStringParameters"] = json!({ "page": ["true"] });
@@ -70,7 +70,7 @@ async fn a_proxy_that_asks_is_told_to_let_nobody_through() {
 }
 
 #[tokio::test]
-async fn health_says_that_the_store_is_away_and_own_files_are_served() {
+async fn health_is_503_and_assets_are_served_in_an_outage() {
     let (_redis, gate) = before_the_store().await;
     assert_eq!(call(&gate, &event("GET", "/_vestibule/health", &[])).await["statusCode"], 503);
     assert_eq!(call(&gate, &event("GET", "/_vestibule/queue.js", &[])).await["statusCode"], 200);
@@ -78,13 +78,13 @@ async fn health_says_that_the_store_is_away_and_own_files_are_served() {
 }
 
 #[tokio::test]
-async fn the_first_request_of_a_process_knows_the_queues() {
+async fn the_first_request_finds_its_queue() {
     let (redis, origin) = (Redis::start().await, Origin::start());
     open_queue(&redis, &origin.url(), &json!({})).await;
     for path in ["/_vestibule/theme/tour/none.svg", "/_vestibule/status", "/"] {
         let answer = call(&gate(&redis, &[]).await, &event("GET", path, &[])).await;
         let expected = [("/", 429), ("/_vestibule/status", 200)].iter().find(|(known, _)| *known == path);
         assert_eq!(answer["statusCode"], expected.map_or(404, |(_, status)| *status), "{path}: {answer}");
-        assert!(!body(&answer).contains("store_unavailable"), "{path}: {answer}");
+        assert!(!body(&answer).contains("queues_not_loaded"), "{path}: {answer}");
     }
 }

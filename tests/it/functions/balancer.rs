@@ -51,7 +51,7 @@ async fn answered(answer: impl Into<Bytes>, options: BalancerOptions) -> Answer 
 }
 
 #[tokio::test]
-async fn an_event_says_what_came_and_where_from() {
+async fn events_describe_the_request() {
     let balanced = Balanced::hearing(MULTI).await;
     let lines =
         ["X-Forwarded-For: 203.0.113.9", "X-Forwarded-Proto: https", "X-Forwarded-Port: 1", "X-Odd: a", "X-Odd: b"];
@@ -104,7 +104,7 @@ async fn a_body_is_text_or_base64() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_or_no_request_is_refused_without_the_function() {
+async fn the_load_balancer_rejects_invalid_requests() {
     let balanced = Balanced::hearing(MULTI).await;
     let post = async |bytes: usize| balanced.visitor().request(Request::post("/"), vec![b'x'; bytes]).await.status;
     assert_eq!(post(LARGEST_REQUEST).await, StatusCode::OK);
@@ -142,7 +142,7 @@ async fn an_answer_becomes_a_response() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_none_is_a_bad_gateway() {
+async fn an_invalid_response_returns_502() {
     let sized = |bytes: usize| {
         let empty = json!({ "statusCode": 200, "body": "" }).to_string().len();
         json!({ "statusCode": 200, "body": "x".repeat(bytes - empty) }).to_string()
@@ -171,7 +171,7 @@ async fn an_answer_that_is_none_is_a_bad_gateway() {
 }
 
 #[tokio::test]
-async fn an_error_of_the_function_is_a_bad_gateway_that_tells_nothing() {
+async fn a_function_error_is_a_502_without_details() {
     let function = Function::here(|_| Err(r#"{"errorType":"Secret"}"#.to_owned()));
     let balancer = Balancer::before(function, MULTI).await;
     let answer = Visitor::new(balancer.address(), "shop.test").fetch("/").await;
@@ -180,7 +180,7 @@ async fn an_error_of_the_function_is_a_bad_gateway_that_tells_nothing() {
 }
 
 #[tokio::test]
-async fn a_health_check_names_itself_and_no_host() {
+async fn load_balancer_health_checks_succeed() {
     for options in [SINGLE, MULTI] {
         let balanced = Balanced::hearing(options).await;
         assert_eq!(balanced.balancer.check_health("/_vestibule/health").await, StatusCode::OK);

@@ -63,7 +63,7 @@ fn ticket_of(site: &Site, visitor: &Visitor) -> Ticket {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hundreds_pass_through_six_instances_in_order_and_never_too_many_at_once() {
+async fn six_instances_keep_order_and_quota() {
     let redis = Redis::start().await;
     let port = redis.port();
     let site = Arc::new(Site::open(INSTANCES, &json!({ "quota": QUOTA, "claim_ttl": 60 }), redis, port).await);

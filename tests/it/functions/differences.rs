@@ -40,7 +40,7 @@ fn sorted(uri: &str) -> (String, Vec<String>) {
 
 /// Instead of `the_origin_gets_path_and_query_byte_for_byte` and its like for redirects.
 #[tokio::test]
-async fn path_and_query_arrive_undecoded_though_names_change_places() {
+async fn path_and_query_arrive_undecoded_in_any_name_order() {
     let scene = open(json!({ "quota": 9 })).await;
     for (sent, arrives) in [
         ("/echo?a=%20b+c&x=%C3%A4;1&a=%2B", "/echo?a=%20b+c&a=%2B&x=%C3%A4;1"),
@@ -60,9 +60,9 @@ async fn path_and_query_arrive_undecoded_though_names_change_places() {
     assert!(head.contains("\r\nlocation: https://www.example.com/a%2fb/%c3%a4?q=%20+x&y=1;2\r\n"), "{head}");
 }
 
-/// Instead of `the_ticket_cookie_is_secure_where_the_visitor_came_by_https`.
+/// Instead of `the_ticket_cookie_is_secure_over_https`.
 #[tokio::test]
-async fn the_listener_and_nobody_else_says_whether_the_cookie_is_secure() {
+async fn the_listener_decides_whether_cookies_are_secure() {
     for (keeper, secure) in [(Keeper::function().await, false), (Keeper::function().await.by_https(), true)] {
         let scene = Scene::open(keeper, json!({})).await;
         for claimed in ["https", "http"] {
@@ -73,9 +73,9 @@ async fn the_listener_and_nobody_else_says_whether_the_cookie_is_secure() {
     }
 }
 
-/// Instead of `what_only_the_gate_may_say_is_dropped_from_a_request`.
+/// Instead of `reserved_headers_are_dropped`.
 #[tokio::test]
-async fn what_only_the_gate_and_the_load_balancer_may_say_is_said_by_them() {
+async fn reserved_headers_are_replaced() {
     let scene = open(json!({ "quota": 9 })).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
@@ -99,9 +99,9 @@ async fn what_only_the_gate_and_the_load_balancer_may_say_is_said_by_them() {
     assert_eq!((&headers["x-forwarded-host"], &headers["host"]), (&json!(scene.host), &json!(scene.host)));
 }
 
-/// Instead of `a_body_reaches_the_origin_once_and_whole`.
+/// Instead of `bodies_reach_the_origin_once_and_complete`.
 #[tokio::test]
-async fn a_body_that_the_load_balancer_takes_reaches_the_origin_once_and_whole() {
+async fn largest_body_reaches_the_origin_once_and_complete() {
     let scene = open(json!({ "quota": 9 })).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
@@ -125,7 +125,7 @@ async fn origin_of(bytes: usize, byte: u8) -> String {
 
 /// A browser is told by the gate, and not by an error page of the load balancer's that says nothing.
 #[tokio::test]
-async fn an_answer_that_is_larger_than_the_load_balancer_takes_is_a_502_that_says_so() {
+async fn an_oversized_response_is_a_502_with_its_reason() {
     for (bytes, byte, passes) in
         [(1_000_000, b'x', true), (1 << 20, b'x', false), (700_000, 0xff, true), (900_000, 0xff, false)]
     {
@@ -145,9 +145,9 @@ async fn an_answer_that_is_larger_than_the_load_balancer_takes_is_a_502_that_say
     }
 }
 
-/// Instead of `an_answer_flows_while_the_origin_still_writes`.
+/// Instead of `responses_are_streamed`.
 #[tokio::test]
-async fn an_answer_comes_whole_once_the_origin_has_written_it() {
+async fn functions_return_the_complete_response() {
     let scene = open(json!({ "quota": 9 })).await;
     let mut socket = TcpStream::connect(scene.gate.address()).await.unwrap();
     socket.write_all(&navigation("/stream", &scene.host, &[])).await.unwrap();
@@ -160,9 +160,9 @@ async fn an_answer_comes_whole_once_the_origin_has_written_it() {
     assert!(!answer.to_ascii_lowercase().contains("transfer-encoding"), "its length is known");
 }
 
-/// Instead of `a_web_socket_of_an_admitted_visitor_works_and_of_a_waiting_one_does_not`.
+/// Instead of `websockets_require_admission`.
 #[tokio::test]
-async fn a_web_socket_is_refused_before_the_gate_hears_of_it() {
+async fn the_load_balancer_rejects_websockets() {
     let scene = open(json!({ "quota": 1 })).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
@@ -174,7 +174,7 @@ async fn a_web_socket_is_refused_before_the_gate_hears_of_it() {
 
 /// Not the load balancer's doing, but its owner's: without multi-value headers it hands one value on.
 #[tokio::test]
-async fn without_multi_value_headers_the_gate_works_and_the_ticket_gets_through() {
+async fn single_value_headers_deliver_the_ticket() {
     let keeper = Keeper::function().await.single_value();
     let scene = Scene::open_with(keeper, json!({ "quota": 1 }), GateOptions::default()).await;
     let (mut inside, mut waiting) = (scene.visitor(), scene.visitor());

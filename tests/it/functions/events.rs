@@ -77,7 +77,7 @@ async fn redis() -> Redis {
 }
 
 #[tokio::test]
-async fn the_gate_answers_requests_and_says_what_it_does_not_take() {
+async fn the_gate_serves_http_events_only() {
     let redis = redis().await;
     let gate = deployment(redis.port()).emulated().await;
     let (_, good) = documented().into_iter().find(|(name, _)| name == "alb").unwrap();
@@ -101,7 +101,7 @@ async fn the_gate_answers_requests_and_says_what_it_does_not_take() {
 }
 
 #[tokio::test]
-async fn metrics_answer_requests_and_say_what_they_do_not_take() {
+async fn metrics_serves_http_events_only() {
     let redis = redis().await;
     let url = redis.url();
     let metrics = Deployment::of("metrics").env("VESTIBULE_REDIS_URL", &url).env("VESTIBULE_METRICS_TOKEN", TOKEN);
@@ -131,7 +131,7 @@ async fn metrics_answer_requests_and_say_what_they_do_not_take() {
 }
 
 #[tokio::test]
-async fn the_purge_does_its_work_whatever_the_event_says() {
+async fn the_purge_ignores_its_event() {
     let redis = redis().await;
     let purge = Deployment::of("purge").env("VESTIBULE_REDIS_URL", &redis.url()).emulated().await;
     for (name, event) in documented() {

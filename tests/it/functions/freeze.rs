@@ -47,7 +47,7 @@ impl Frozen {
 }
 
 #[tokio::test]
-async fn who_thaws_over_a_connection_that_was_left_alone_goes_on_with_it() {
+async fn a_thawed_process_reuses_a_live_connection() {
     let mut frozen = Frozen::open().await;
     let opened = frozen.wire.opened();
     for _ in 0..5 {
@@ -57,7 +57,7 @@ async fn who_thaws_over_a_connection_that_was_left_alone_goes_on_with_it() {
 }
 
 #[tokio::test]
-async fn a_connection_that_was_reset_meanwhile_costs_one_reconnect_and_no_error() {
+async fn a_reset_connection_costs_one_reconnect() {
     let mut frozen = Frozen::open().await;
     let opened = frozen.wire.opened();
     frozen.wire.reset();
@@ -66,7 +66,7 @@ async fn a_connection_that_was_reset_meanwhile_costs_one_reconnect_and_no_error(
 }
 
 #[tokio::test]
-async fn a_connection_that_was_closed_meanwhile_costs_one_reconnect_and_no_error() {
+async fn a_closed_connection_costs_one_reconnect() {
     let mut frozen = Frozen::open().await;
     let opened = frozen.wire.opened();
     frozen.wire.close();
@@ -75,7 +75,7 @@ async fn a_connection_that_was_closed_meanwhile_costs_one_reconnect_and_no_error
 }
 
 #[tokio::test]
-async fn a_connection_that_fell_silent_meanwhile_costs_one_reconnect_and_no_error() {
+async fn a_silent_connection_costs_one_reconnect() {
     let mut frozen = Frozen::open().await;
     let opened = frozen.wire.opened();
     frozen.wire.silence();
@@ -86,7 +86,7 @@ async fn a_connection_that_fell_silent_meanwhile_costs_one_reconnect_and_no_erro
 }
 
 #[tokio::test]
-async fn a_function_that_was_ended_between_two_requests_is_started_again_and_nobody_notices() {
+async fn a_killed_function_is_replaced_between_requests() {
     let mut frozen = Frozen::open().await;
     let before = session_in(&frozen.visitor.fetch("/").await);
     frozen.site.instances()[0].kill();
@@ -95,7 +95,7 @@ async fn a_function_that_was_ended_between_two_requests_is_started_again_and_nob
 }
 
 #[tokio::test]
-async fn a_function_that_starts_while_redis_is_away_serves_once_it_is_there() {
+async fn a_function_serves_once_redis_is_available() {
     let redis = Redis::start().await;
     let port = redis.port();
     let site = Site::open(1, &json!({ "quota": 1 }), redis, port).await;

@@ -20,7 +20,7 @@ fn event(path: &str) -> String {
 #[ignore = "a function, which the test below starts"]
 async fn a_function_that_panics() {
     let router = Router::new().route("/panic", get(|| async { panics() })).fallback(|| async { "fine" });
-    vestibule_http::run_function(router).await.unwrap();
+    vestibule_lambda::run_function(router).await.unwrap();
 }
 
 fn panics() -> &'static str {
@@ -28,7 +28,7 @@ fn panics() -> &'static str {
 }
 
 #[tokio::test]
-async fn a_panic_fails_one_invocation_and_the_process_goes_on() {
+async fn a_panic_fails_one_invocation_only() {
     let api = RuntimeApi::open(Duration::from_secs(20)).await;
     let mut function = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "functions::panics::a_function_that_panics", "--ignored"])

@@ -152,13 +152,13 @@ fn judged() -> Vec<Request<&'static str>> {
 }
 
 #[tokio::test]
-async fn own_endpoints_answer_alike() {
+async fn endpoints_respond_alike() {
     Doors::open(&json!({})).await.assert_same("waiting", &own()).await;
     Doors::open(&json!({ "quota": 9 })).await.assert_same("admitted", &own()).await;
 }
 
 #[tokio::test]
-async fn who_waits_gets_the_same_answers() {
+async fn waiting_visitors_get_the_same_responses() {
     for changes in [
         json!({}),
         json!({ "queue_status": 503 }),
@@ -171,7 +171,7 @@ async fn who_waits_gets_the_same_answers() {
 }
 
 #[tokio::test]
-async fn who_is_let_in_gets_the_same_answers() {
+async fn admitted_visitors_get_the_same_responses() {
     for changes in [
         json!({ "quota": 9, "handover": { "kind": "redirect", "origin": "https://www.example.net" } }),
         json!({ "quota": 9, "handover": { "kind": "check" } }),

@@ -23,7 +23,7 @@ async fn origin(said: &str) -> Nginx {
 }
 
 #[tokio::test]
-async fn no_caching_proxy_hands_a_ticket_to_the_next_visitor() {
+async fn caching_proxies_never_share_a_ticket() {
     for said in [
         "",
         "add_header Cache-Control max-age=300;",

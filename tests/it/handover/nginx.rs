@@ -8,10 +8,10 @@ use vestibule_tests::{GateOptions, Nginx, Visitor};
 use crate::scene::{Keeper, Scene, on_each_store, set_cookie};
 
 on_each_store! {
-    nginx_shows_the_page_to_who_waits_and_counts_nobody_twice,
-    nginx_lets_through_who_is_in_with_a_pass,
-    nginx_refuses_what_is_no_page,
-    nobody_talks_nginx_into_another_question,
+    nginx_shows_the_queue_page_and_joins_once,
+    nginx_passes_admitted_visitors_with_a_pass,
+    nginx_returns_401_to_waiting_subresources,
+    visitors_cannot_change_what_nginx_checks,
 }
 
 /// What the documentation tells people to put into their server block, around these two upstreams.
@@ -32,7 +32,7 @@ async fn open(keeper: Keeper, quota: u64) -> (Scene, Nginx) {
     (scene, nginx)
 }
 
-async fn nginx_shows_the_page_to_who_waits_and_counts_nobody_twice(keeper: Keeper) {
+async fn nginx_shows_the_queue_page_and_joins_once(keeper: Keeper) {
     let (scene, nginx) = open(keeper, 0).await;
     let mut visitor = Visitor::new(&nginx.address(), &scene.host);
     let page = visitor.navigate("/tour?a=1").await;
@@ -51,7 +51,7 @@ async fn nginx_shows_the_page_to_who_waits_and_counts_nobody_twice(keeper: Keepe
     assert_eq!(scene.stats().await.counters.joined, 1);
 }
 
-async fn nginx_lets_through_who_is_in_with_a_pass(keeper: Keeper) {
+async fn nginx_passes_admitted_visitors_with_a_pass(keeper: Keeper) {
     let (scene, nginx) = open(keeper, 1).await;
     let mut visitor = Visitor::new(&nginx.address(), &scene.host);
     let answer = visitor.navigate("/echo?x=%20").await;
@@ -67,7 +67,7 @@ async fn nginx_lets_through_who_is_in_with_a_pass(keeper: Keeper) {
     assert_eq!(scene.stats().await.counters.joined, 1);
 }
 
-async fn nginx_refuses_what_is_no_page(keeper: Keeper) {
+async fn nginx_returns_401_to_waiting_subresources(keeper: Keeper) {
     let (scene, nginx) = open(keeper, 0).await;
     let mut visitor = Visitor::new(&nginx.address(), &scene.host);
     let answer = visitor.request(Request::post("/pay").header("accept", "application/json"), "amount=1").await;
@@ -78,7 +78,7 @@ async fn nginx_refuses_what_is_no_page(keeper: Keeper) {
     assert!(visitor.fetch("/static/app.js").await.text().contains("origin /static/app.js"));
 }
 
-async fn nobody_talks_nginx_into_another_question(keeper: Keeper) {
+async fn visitors_cannot_change_what_nginx_checks(keeper: Keeper) {
     let (scene, nginx) = open(keeper, 0).await;
     for (name, value) in [
         ("x-original-url", "/static/x"),

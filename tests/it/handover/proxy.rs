@@ -16,29 +16,29 @@ use vestibule_core::{PutMode, verify_pass};
 use vestibule_gate::ProxyLimits;
 use vestibule_tests::{GateOptions, GateUnderTest, Origin, Visitor};
 
-use crate::scene::{Keeper, Scene, by_either_door, document_of, navigation, random_id, raw, session_in, set_cookie};
+use crate::scene::{Keeper, Scene, direct_and_lambda, document_of, navigation, random_id, raw, session_in, set_cookie};
 
-by_either_door! {
-    the_origin_gets_a_pass_that_verifies_and_no_ticket,
-    what_a_connection_says_of_itself_stays_on_it,
+direct_and_lambda! {
+    the_origin_receives_a_valid_pass_and_no_ticket,
+    hop_by_hop_headers_are_not_forwarded,
     every_cookie_of_the_origin_reaches_the_visitor,
     the_status_and_the_body_are_the_origin_s,
-    an_origin_that_is_down_is_a_plain_page_and_comes_back,
-    an_origin_that_is_slow_is_a_plain_page,
-    no_shared_cache_gets_a_ticket,
-    an_origin_learns_why_a_request_passes_without_a_pass,
+    an_unreachable_origin_shows_an_error_page,
+    a_slow_origin_shows_an_error_page,
+    responses_with_tickets_are_not_shared,
+    requests_without_a_pass_have_a_bypass_reason,
     ; by https:
-    behind_trusted_proxies_the_way_is_kept,
+    trusted_proxies_keep_forwarded_for,
     ; differing:
-    what_only_the_gate_may_say_is_dropped_from_a_request: Trust,
+    reserved_headers_are_dropped: Trust,
     the_origin_gets_path_and_query_byte_for_byte: Query,
-    a_body_reaches_the_origin_once_and_whole: Size,
-    an_answer_flows_while_the_origin_still_writes: Streaming,
-    a_web_socket_of_an_admitted_visitor_works_and_of_a_waiting_one_does_not: WebSocket,
+    bodies_reach_the_origin_once_and_complete: Size,
+    responses_are_streamed: Streaming,
+    websockets_require_admission: WebSocket,
 }
 
 #[tokio::test]
-async fn an_internal_origin_needs_the_word_of_its_tenant() {
+async fn internal_origins_must_be_allowed_by_the_tenant() {
     let (origin, store, id) = (Origin::start(), Keeper::memory().store, random_id());
     let host = format!("{id}.example.com");
     let document = document_of(&id, &host, &origin.url(), &json!({ "quota": 100 }));
@@ -71,7 +71,7 @@ async fn admitted(scene: &Scene) -> Visitor {
     visitor
 }
 
-async fn an_origin_learns_why_a_request_passes_without_a_pass(keeper: Keeper) {
+async fn requests_without_a_pass_have_a_bypass_reason(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
     let by_rule = Request::get("/static/x").header("x-vestibule-bypass", "forged");
     scene.visitor().request(by_rule, "").await;
@@ -92,7 +92,7 @@ async fn the_origin_gets_path_and_query_byte_for_byte(keeper: Keeper) {
     }
 }
 
-async fn the_origin_gets_a_pass_that_verifies_and_no_ticket(keeper: Keeper) {
+async fn the_origin_receives_a_valid_pass_and_no_ticket(keeper: Keeper) {
     let scene = open(keeper).await;
     let mut visitor = admitted(&scene).await;
     visitor.set_cookie("basket", "1");
@@ -105,7 +105,7 @@ async fn the_origin_gets_a_pass_that_verifies_and_no_ticket(keeper: Keeper) {
     assert_eq!(headers["cookie"], "basket=1; zone=eu", "the ticket stays here");
 }
 
-async fn what_only_the_gate_may_say_is_dropped_from_a_request(keeper: Keeper) {
+async fn reserved_headers_are_dropped(keeper: Keeper) {
     let scene = open(keeper).await;
     let mut visitor = admitted(&scene).await;
     let request = Request::get("/echo")
@@ -128,7 +128,7 @@ async fn what_only_the_gate_may_say_is_dropped_from_a_request(keeper: Keeper) {
     assert_eq!((&headers["x-forwarded-host"], &headers["host"]), (&json!(scene.host), &json!(scene.host)));
 }
 
-async fn behind_trusted_proxies_the_way_is_kept(keeper: Keeper) {
+async fn trusted_proxies_keep_forwarded_for(keeper: Keeper) {
     let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
     let scene = Scene::open_with(keeper, json!({ "quota": 9 }), options).await;
     let mut visitor = scene.visitor().with_header("x-forwarded-for", "203.0.113.9");
@@ -141,7 +141,7 @@ async fn behind_trusted_proxies_the_way_is_kept(keeper: Keeper) {
     );
 }
 
-async fn what_a_connection_says_of_itself_stays_on_it(keeper: Keeper) {
+async fn hop_by_hop_headers_are_not_forwarded(keeper: Keeper) {
     let scene = open(keeper).await;
     let lines =
         ["Connection: x-secret", "X-Secret: 1", "Keep-Alive: 5", "TE: deflate", "Proxy-Authorization: x", "X-Kept: 1"];
@@ -175,7 +175,7 @@ async fn the_status_and_the_body_are_the_origin_s(keeper: Keeper) {
     assert_eq!((head.status, head.body.len()), (StatusCode::OK, 0));
 }
 
-async fn a_body_reaches_the_origin_once_and_whole(keeper: Keeper) {
+async fn bodies_reach_the_origin_once_and_complete(keeper: Keeper) {
     let scene = open(keeper).await;
     let mut visitor = admitted(&scene).await;
     let body: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
@@ -185,7 +185,7 @@ async fn a_body_reaches_the_origin_once_and_whole(keeper: Keeper) {
     assert_eq!((posts.len(), posts[0].body == body), (1, true));
 }
 
-async fn an_answer_flows_while_the_origin_still_writes(keeper: Keeper) {
+async fn responses_are_streamed(keeper: Keeper) {
     let scene = open(keeper).await;
     let mut socket = TcpStream::connect(scene.gate.address()).await.unwrap();
     socket.write_all(&navigation("/stream", &scene.host, &[])).await.unwrap();
@@ -202,7 +202,7 @@ async fn an_answer_flows_while_the_origin_still_writes(keeper: Keeper) {
     assert!(rest.contains("line 5"));
 }
 
-async fn an_origin_that_is_down_is_a_plain_page_and_comes_back(keeper: Keeper) {
+async fn an_unreachable_origin_shows_an_error_page(keeper: Keeper) {
     let mut scene = open(keeper).await;
     let mut visitor = admitted(&scene).await;
     scene.origin.stop().await;
@@ -220,7 +220,7 @@ async fn an_origin_that_is_down_is_a_plain_page_and_comes_back(keeper: Keeper) {
     assert_eq!(scene.stats().await.counters.joined, 1);
 }
 
-async fn an_origin_that_is_slow_is_a_plain_page(keeper: Keeper) {
+async fn a_slow_origin_shows_an_error_page(keeper: Keeper) {
     let limits = ProxyLimits { read_timeout: Duration::from_millis(200), ..ProxyLimits::default() };
     let options = GateOptions { proxy: limits, ..GateOptions::default() };
     let scene = Scene::open_with(keeper, json!({ "quota": 1 }), options).await;
@@ -229,7 +229,7 @@ async fn an_origin_that_is_slow_is_a_plain_page(keeper: Keeper) {
     assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
 }
 
-async fn a_web_socket_of_an_admitted_visitor_works_and_of_a_waiting_one_does_not(keeper: Keeper) {
+async fn websockets_require_admission(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
     let mut visitor = admitted(&scene).await;
     let mut socket = visitor.web_socket("/ws").await.unwrap();
@@ -256,7 +256,7 @@ async fn caching_origin() -> String {
     url
 }
 
-async fn no_shared_cache_gets_a_ticket(keeper: Keeper) {
+async fn responses_with_tickets_are_not_shared(keeper: Keeper) {
     let scene = open(keeper).await;
     scene.change(&json!({ "handover": { "kind": "proxy", "origin": caching_origin().await } })).await;
     let newcomer = scene.visitor().navigate("/public,max-age=60").await;

@@ -5,16 +5,16 @@ use serde_json::{Value, json};
 use vestibule_core::verify_pass;
 use vestibule_tests::Answer;
 
-use crate::scene::{Keeper, Scene, by_either_door, navigation, raw, set_cookie};
+use crate::scene::{Keeper, Scene, direct_and_lambda, navigation, raw, set_cookie};
 
-by_either_door! {
-    a_redirect_to_another_domain_carries_the_pass_in_the_address,
+direct_and_lambda! {
+    redirects_to_other_domains_have_the_pass_in_the_query,
     an_old_pass_in_the_address_is_replaced,
-    a_pass_is_a_cookie_where_the_cookie_domain_covers_the_origin,
-    a_pass_is_a_cookie_where_the_origin_is_the_same_host,
-    nobody_is_redirected_anywhere_else,
-    a_page_of_an_odd_path_leads_nowhere_else,
-    who_passes_by_a_rule_has_no_pass,
+    the_pass_is_a_cookie_within_the_cookie_domain,
+    the_pass_is_a_cookie_on_the_same_host,
+    redirects_go_to_the_origin_only,
+    enter_urls_of_odd_paths_stay_on_the_site,
+    bypassed_requests_have_no_pass,
     ; differing:
     path_and_query_are_redirected_byte_for_byte: Query,
 }
@@ -39,7 +39,7 @@ async fn assert_good(scene: &Scene, pass: &str) {
     assert_eq!(claims.queue, scene.queue);
 }
 
-async fn a_redirect_to_another_domain_carries_the_pass_in_the_address(keeper: Keeper) {
+async fn redirects_to_other_domains_have_the_pass_in_the_query(keeper: Keeper) {
     let scene = redirecting(keeper, json!({})).await;
     let answer = scene.visitor().navigate("/tour?a=1").await;
     let (before, pass) = location(&answer).split_once("vestibule_pass=").unwrap();
@@ -79,7 +79,7 @@ async fn an_old_pass_in_the_address_is_replaced(keeper: Keeper) {
     assert_eq!(location.matches("vestibule_pass=").count(), 1);
 }
 
-async fn a_pass_is_a_cookie_where_the_cookie_domain_covers_the_origin(keeper: Keeper) {
+async fn the_pass_is_a_cookie_within_the_cookie_domain(keeper: Keeper) {
     let site = json!({ "kind": "redirect", "origin": "https://www.example.com" });
     let scene = redirecting(keeper, json!({ "cookie_domain": "example.com", "handover": site })).await;
     let answer = scene.visitor().navigate("/tour").await;
@@ -94,7 +94,7 @@ async fn a_pass_is_a_cookie_where_the_cookie_domain_covers_the_origin(keeper: Ke
     assert!(location(&answer).contains("vestibule_pass="), "a name that only ends alike is another domain");
 }
 
-async fn a_pass_is_a_cookie_where_the_origin_is_the_same_host(keeper: Keeper) {
+async fn the_pass_is_a_cookie_on_the_same_host(keeper: Keeper) {
     let scene = redirecting(keeper, json!({})).await;
     let origin = format!("http://{}:3000", scene.host);
     scene.change(&json!({ "handover": { "kind": "redirect", "origin": origin } })).await;
@@ -103,7 +103,7 @@ async fn a_pass_is_a_cookie_where_the_origin_is_the_same_host(keeper: Keeper) {
     assert!(set_cookie(&answer, &format!("vestibule-pass_{}", scene.queue)).is_some());
 }
 
-async fn nobody_is_redirected_anywhere_else(keeper: Keeper) {
+async fn redirects_go_to_the_origin_only(keeper: Keeper) {
     let scene = redirecting(keeper, json!({})).await;
     for target in
         ["//evil.example/x", "///evil.example", "/\\evil.example", "/@evil.example", "/.evil.example", "/%0d%0aX: y"]
@@ -127,7 +127,7 @@ async fn nobody_is_redirected_anywhere_else(keeper: Keeper) {
     }
 }
 
-async fn a_page_of_an_odd_path_leads_nowhere_else(keeper: Keeper) {
+async fn enter_urls_of_odd_paths_stay_on_the_site(keeper: Keeper) {
     let scene = redirecting(keeper, json!({ "quota": 0 })).await;
     for target in ["//evil.example/x", "/\\evil.example/x", "///evil.example"] {
         let (_, body) = raw(scene.gate.address(), &navigation(target, &scene.host, &[])).await;
@@ -138,7 +138,7 @@ async fn a_page_of_an_odd_path_leads_nowhere_else(keeper: Keeper) {
     }
 }
 
-async fn who_passes_by_a_rule_has_no_pass(keeper: Keeper) {
+async fn bypassed_requests_have_no_pass(keeper: Keeper) {
     let scene = redirecting(keeper, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
     let answer = scene.visitor().fetch("/static/app.js?v=1").await;
     assert_eq!(location(&answer), format!("{ORIGIN}/static/app.js?v=1"));

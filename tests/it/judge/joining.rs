@@ -7,13 +7,13 @@ use serde_json::json;
 use crate::scene::{Keeper, Scene, on_each_store, set_cookie};
 
 on_each_store! {
-    what_is_no_navigation_joins_nobody,
-    what_is_no_navigation_keeps_the_place_of_who_has_one,
-    an_old_browser_that_says_nothing_of_itself_joins_by_a_page,
-    a_bot_without_cookies_holds_a_place_for_seconds,
-    a_page_of_another_site_makes_nobody_join,
+    only_navigations_join,
+    other_requests_renew_the_session,
+    browsers_without_fetch_metadata_join_by_a_page,
+    a_bot_without_cookies_holds_a_slot_for_seconds,
+    pages_of_other_sites_make_nobody_join,
     the_gate_answers_preflights,
-    a_forwarded_preflight_is_only_a_question,
+    forwarded_preflights_have_no_body_or_credentials,
 }
 
 fn asked(method: Method, headers: &[(&str, &str)]) -> Builder {
@@ -43,7 +43,7 @@ fn no_navigations() -> Vec<(&'static str, Builder)> {
     ]
 }
 
-async fn what_is_no_navigation_joins_nobody(keeper: Keeper) {
+async fn only_navigations_join(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 5 })).await;
     for (what, request) in no_navigations() {
         let answer = scene.visitor().request(request, "").await;
@@ -54,7 +54,7 @@ async fn what_is_no_navigation_joins_nobody(keeper: Keeper) {
     assert!(scene.origin.requests().is_empty());
 }
 
-async fn what_is_no_navigation_keeps_the_place_of_who_has_one(keeper: Keeper) {
+async fn other_requests_renew_the_session(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
@@ -67,7 +67,7 @@ async fn what_is_no_navigation_keeps_the_place_of_who_has_one(keeper: Keeper) {
     assert_eq!(scene.stats().await.counters.returned, 0, "the session lapsed on the way");
 }
 
-async fn an_old_browser_that_says_nothing_of_itself_joins_by_a_page(keeper: Keeper) {
+async fn browsers_without_fetch_metadata_join_by_a_page(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let request = asked(Method::GET, &[("accept", "text/html,application/xhtml+xml,*/*;q=0.8")]);
     let answer = scene.visitor().request(request, "").await;
@@ -75,7 +75,7 @@ async fn an_old_browser_that_says_nothing_of_itself_joins_by_a_page(keeper: Keep
     assert_eq!(scene.counts().await, (1, 0));
 }
 
-async fn a_bot_without_cookies_holds_a_place_for_seconds(keeper: Keeper) {
+async fn a_bot_without_cookies_holds_a_slot_for_seconds(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 1, "claim_ttl": 20 })).await;
     scene.visitor().navigate("/").await;
     let mut second = scene.visitor();
@@ -85,7 +85,7 @@ async fn a_bot_without_cookies_holds_a_place_for_seconds(keeper: Keeper) {
     assert!(second.navigate("/").await.text().contains("origin /"), "the place was not free");
 }
 
-async fn a_page_of_another_site_makes_nobody_join(keeper: Keeper) {
+async fn pages_of_other_sites_make_nobody_join(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 5 })).await;
     let cross_site = ("sec-fetch-site", "cross-site");
     let image = [cross_site, ("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")];
@@ -130,7 +130,7 @@ async fn the_gate_answers_preflights(keeper: Keeper) {
     }
 }
 
-async fn a_forwarded_preflight_is_only_a_question(keeper: Keeper) {
+async fn forwarded_preflights_have_no_body_or_credentials(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let origin = scene.origin.url();
     scene.change(&json!({ "handover": { "kind": "proxy", "origin": origin, "preflights": "forward" } })).await;

@@ -84,7 +84,7 @@ async fn assert_closed(site: &Site, rules: Value, free: &str) {
     }
 }
 
-async fn no_target_reaches_the_checkout(site: Site) {
+async fn no_target_spelling_reaches_the_checkout(site: Site) {
     let mut open = 0;
     for target in TARGETS {
         open += usize::from(asked(&site.address(), target).await.contains("SITE-CHECKOUT"));
@@ -95,16 +95,16 @@ async fn no_target_reaches_the_checkout(site: Site) {
 }
 
 #[tokio::test]
-async fn no_path_walks_past_a_rule_to_express() {
-    no_target_reaches_the_checkout(Site::express().await).await;
+async fn no_path_bypasses_a_rule_with_express() {
+    no_target_spelling_reaches_the_checkout(Site::express().await).await;
 }
 
 #[tokio::test]
-async fn no_path_walks_past_a_rule_to_flask() {
-    no_target_reaches_the_checkout(Site::flask().await).await;
+async fn no_path_bypasses_a_rule_with_flask() {
+    no_target_spelling_reaches_the_checkout(Site::flask().await).await;
 }
 
 #[tokio::test]
-async fn no_path_walks_past_a_rule_to_nginx() {
-    no_target_reaches_the_checkout(Site::nginx().await).await;
+async fn no_path_bypasses_a_rule_with_nginx() {
+    no_target_spelling_reaches_the_checkout(Site::nginx().await).await;
 }

@@ -7,16 +7,16 @@ use vestibule_tests::{GateOptions, Origin, Visitor};
 use crate::scene::{Keeper, Scene, navigation, on_each_store, random_id, raw};
 
 on_each_store! {
-    no_spelling_of_a_path_slips_past_its_rule,
-    what_no_rule_names_passes,
+    every_spelling_of_a_path_matches_its_rule,
+    unmatched_requests_pass,
     a_query_is_no_path,
-    a_bypass_needs_the_very_value_and_not_only_the_name,
-    a_method_may_be_let_through,
-    a_source_counts_where_the_peer_is_in_it,
-    nobody_forges_the_source_before_a_gate_without_proxies,
-    behind_trusted_proxies_the_source_is_what_the_last_of_them_saw,
-    two_queues_of_one_host_take_what_is_theirs,
-    an_exact_host_comes_before_a_wildcard,
+    a_bypass_rule_matches_the_exact_value,
+    rules_can_bypass_by_method,
+    source_rules_match_the_peer_address,
+    forwarded_for_is_ignored_without_trusted_proxies,
+    source_rules_use_the_trusted_proxy_address,
+    two_queues_of_a_host_match_by_rule,
+    exact_hosts_precede_wildcards,
 }
 
 async fn waits(scene: &Scene, target: &str, lines: &[&str]) -> bool {
@@ -29,7 +29,7 @@ fn only_checkout() -> Value {
     json!({ "rules": [{ "action": "queue", "path": "/checkout/**" }] })
 }
 
-async fn no_spelling_of_a_path_slips_past_its_rule(keeper: Keeper) {
+async fn every_spelling_of_a_path_matches_its_rule(keeper: Keeper) {
     let scene = Scene::open(keeper, only_checkout()).await;
     for target in [
         "/checkout/pay",
@@ -53,7 +53,7 @@ async fn no_spelling_of_a_path_slips_past_its_rule(keeper: Keeper) {
     assert!(waits(&scene, &format!("http://{}/checkout/pay", scene.host), &[]).await, "absolute form slipped past");
 }
 
-async fn what_no_rule_names_passes(keeper: Keeper) {
+async fn unmatched_requests_pass(keeper: Keeper) {
     let scene = Scene::open(keeper, only_checkout()).await;
     for target in ["/", "/static/app.js", "/checkouts", "/a/checkout/pay"] {
         assert!(!waits(&scene, target, &[]).await, "{target} waits");
@@ -71,7 +71,7 @@ async fn a_query_is_no_path(keeper: Keeper) {
     assert!(!waits(&scene, "/static/app.js?v=1", &[]).await);
 }
 
-async fn a_bypass_needs_the_very_value_and_not_only_the_name(keeper: Keeper) {
+async fn a_bypass_rule_matches_the_exact_value(keeper: Keeper) {
     let rules = json!([
         { "action": "bypass", "header": { "name": "X-Monitor", "value": "s3cret" } },
         { "action": "bypass", "cookie": { "name": "staff", "value": "yes-42" } },
@@ -90,7 +90,7 @@ async fn a_bypass_needs_the_very_value_and_not_only_the_name(keeper: Keeper) {
     }
 }
 
-async fn a_method_may_be_let_through(keeper: Keeper) {
+async fn rules_can_bypass_by_method(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "rules": [{ "action": "bypass", "method": "OPTIONS" }] })).await;
     assert_eq!(scene.visitor().request(Request::options("/"), "").await.status, StatusCode::OK);
     assert_eq!(scene.visitor().fetch("/").await.status, StatusCode::TOO_MANY_REQUESTS);
@@ -102,20 +102,20 @@ fn from_office() -> Value {
     json!({ "rules": [{ "action": "bypass", "source": "203.0.113.0/24" }] })
 }
 
-async fn a_source_counts_where_the_peer_is_in_it(keeper: Keeper) {
+async fn source_rules_match_the_peer_address(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "rules": [{ "action": "bypass", "source": "127.0.0.0/8" }] })).await;
     assert!(!waits(&scene, "/", &[]).await);
     assert!(!waits(&scene, "/", &["X-Forwarded-For: 198.51.100.1"]).await, "the peer counts, not what it says");
 }
 
-async fn nobody_forges_the_source_before_a_gate_without_proxies(keeper: Keeper) {
+async fn forwarded_for_is_ignored_without_trusted_proxies(keeper: Keeper) {
     let scene = Scene::open(keeper, from_office()).await;
     for line in ["X-Forwarded-For: 203.0.113.9", "X-Real-IP: 203.0.113.9", "Forwarded: for=203.0.113.9"] {
         assert!(waits(&scene, "/", &[line]).await, "{line}");
     }
 }
 
-async fn behind_trusted_proxies_the_source_is_what_the_last_of_them_saw(keeper: Keeper) {
+async fn source_rules_use_the_trusted_proxy_address(keeper: Keeper) {
     let options = GateOptions { trusted_proxies: 2, ..GateOptions::default() };
     let scene = Scene::open_with(keeper, from_office(), options).await;
     let from = |way: &str| format!("X-Forwarded-For: {way}");
@@ -129,7 +129,7 @@ async fn behind_trusted_proxies_the_source_is_what_the_last_of_them_saw(keeper: 
     assert!(waits(&scene, "/", &[]).await);
 }
 
-async fn two_queues_of_one_host_take_what_is_theirs(keeper: Keeper) {
+async fn two_queues_of_a_host_match_by_rule(keeper: Keeper) {
     let origin = Origin::start();
     let (id, host) = (random_id(), format!("{}.example.com", random_id()));
     let queue = |letter: char, path: &str| {
@@ -157,7 +157,7 @@ async fn two_queues_of_one_host_take_what_is_theirs(keeper: Keeper) {
     assert_eq!(unnamed.status, StatusCode::NOT_FOUND, "of two queues one must be named");
 }
 
-async fn an_exact_host_comes_before_a_wildcard(keeper: Keeper) {
+async fn exact_hosts_precede_wildcards(keeper: Keeper) {
     let origin = Origin::start();
     let (id, domain) = (random_id(), format!("{}.example.com", random_id()));
     let queue = |letter: char, host: String| {

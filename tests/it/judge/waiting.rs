@@ -10,20 +10,20 @@ on_each_store! {
     an_admitted_navigation_reaches_the_origin,
     a_waiting_navigation_gets_the_queue_page,
     the_status_of_the_queue_page_is_a_setting,
-    whatever_waits_and_is_no_page_gets_its_standing_as_json,
-    a_waiting_post_is_not_kept_and_not_sent_to_the_origin,
-    the_ticket_cookie_is_out_of_reach_of_scripts_and_survives_links,
-    nobody_makes_the_cookie_secure_by_a_header_of_their_own,
-    the_ticket_cookie_lives_as_long_as_the_place_is_held,
-    bypass_lets_everyone_pass_and_keeps_nothing,
-    paused_lets_people_join_and_nobody_in,
-    closed_shows_the_closed_page_and_lets_who_is_in_stay,
-    draining_shows_newcomers_the_closed_page_and_lets_in_who_waits,
-    a_host_without_a_queue_is_not_found,
-    a_host_that_is_none_is_a_bad_request,
-    two_people_get_pages_that_no_cache_may_mix_up,
+    waiting_requests_get_the_visitor_status_as_json,
+    a_waiting_post_is_not_forwarded,
+    the_ticket_cookie_is_http_only_and_same_site_lax,
+    forwarded_proto_is_ignored_without_trusted_proxies,
+    the_ticket_cookie_lasts_as_long_as_the_ticket,
+    bypass_passes_everyone_and_stores_nothing,
+    paused_queues_admit_nobody,
+    closed_queues_keep_active_sessions,
+    draining_queues_admit_waiting_visitors_only,
+    a_host_without_a_queue_returns_404,
+    an_invalid_host_returns_400,
+    queue_pages_are_never_cached,
     ; differing:
-    the_ticket_cookie_is_secure_where_the_visitor_came_by_https: Scheme,
+    the_ticket_cookie_is_secure_over_https: Scheme,
 }
 
 async fn an_admitted_navigation_reaches_the_origin(keeper: Keeper) {
@@ -71,7 +71,7 @@ async fn the_status_of_the_queue_page_is_a_setting(keeper: Keeper) {
     }
 }
 
-async fn whatever_waits_and_is_no_page_gets_its_standing_as_json(keeper: Keeper) {
+async fn waiting_requests_get_the_visitor_status_as_json(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
@@ -104,7 +104,7 @@ async fn whatever_waits_and_is_no_page_gets_its_standing_as_json(keeper: Keeper)
     assert_eq!(scene.counts().await, (1, 0), "one visitor is one session");
 }
 
-async fn a_waiting_post_is_not_kept_and_not_sent_to_the_origin(keeper: Keeper) {
+async fn a_waiting_post_is_not_forwarded(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
@@ -116,7 +116,7 @@ async fn a_waiting_post_is_not_kept_and_not_sent_to_the_origin(keeper: Keeper) {
     assert_eq!(paths, ["/"], "a payment was replayed");
 }
 
-async fn the_ticket_cookie_is_out_of_reach_of_scripts_and_survives_links(keeper: Keeper) {
+async fn the_ticket_cookie_is_http_only_and_same_site_lax(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "cookie_domain": "example.com" })).await;
     let answer = scene.visitor().navigate("/").await;
     let cookie = set_cookie(&answer, &scene.cookie_name()).unwrap();
@@ -129,7 +129,7 @@ async fn the_ticket_cookie_is_out_of_reach_of_scripts_and_survives_links(keeper:
     assert!(!cookie.contains("Domain") && !cookie.contains("Secure"), "{cookie}");
 }
 
-async fn the_ticket_cookie_is_secure_where_the_visitor_came_by_https(keeper: Keeper) {
+async fn the_ticket_cookie_is_secure_over_https(keeper: Keeper) {
     let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
     let scene = Scene::open_with(keeper, json!({}), options).await;
     let by = |proto: &str| scene.visitor().with_header("x-forwarded-proto", proto);
@@ -139,13 +139,13 @@ async fn the_ticket_cookie_is_secure_where_the_visitor_came_by_https(keeper: Kee
     assert!(!set_cookie(&by_http, &scene.cookie_name()).unwrap().contains("Secure"));
 }
 
-async fn nobody_makes_the_cookie_secure_by_a_header_of_their_own(keeper: Keeper) {
+async fn forwarded_proto_is_ignored_without_trusted_proxies(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let answer = scene.visitor().with_header("x-forwarded-proto", "https").navigate("/").await;
     assert!(!set_cookie(&answer, &scene.cookie_name()).unwrap().contains("Secure"));
 }
 
-async fn the_ticket_cookie_lives_as_long_as_the_place_is_held(keeper: Keeper) {
+async fn the_ticket_cookie_lasts_as_long_as_the_ticket(keeper: Keeper) {
     for (hold, active, age) in [(7200, 600, "; Max-Age=7200;"), (60, 900, "; Max-Age=900;")] {
         let scene = Scene::open(keeper.clone(), json!({ "hold_ttl": hold, "active_ttl": active })).await;
         let answer = scene.visitor().navigate("/").await;
@@ -153,7 +153,7 @@ async fn the_ticket_cookie_lives_as_long_as_the_place_is_held(keeper: Keeper) {
     }
 }
 
-async fn bypass_lets_everyone_pass_and_keeps_nothing(keeper: Keeper) {
+async fn bypass_passes_everyone_and_stores_nothing(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "mode": "bypass" })).await;
     for _ in 0..3 {
         let answer = scene.visitor().navigate("/tour").await;
@@ -165,7 +165,7 @@ async fn bypass_lets_everyone_pass_and_keeps_nothing(keeper: Keeper) {
     assert!(scene.origin.requests().iter().all(|request| !request.headers.contains_key("x-vestibule-pass")));
 }
 
-async fn paused_lets_people_join_and_nobody_in(keeper: Keeper) {
+async fn paused_queues_admit_nobody(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "mode": "paused", "quota": 10 })).await;
     let mut visitor = scene.visitor();
     let page = visitor.navigate("/").await;
@@ -176,7 +176,7 @@ async fn paused_lets_people_join_and_nobody_in(keeper: Keeper) {
     assert_eq!(scene.counts().await, (1, 0));
 }
 
-async fn closed_shows_the_closed_page_and_lets_who_is_in_stay(keeper: Keeper) {
+async fn closed_queues_keep_active_sessions(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
     let (mut inside, mut waiting) = (scene.visitor(), scene.visitor());
     inside.navigate("/").await;
@@ -192,7 +192,7 @@ async fn closed_shows_the_closed_page_and_lets_who_is_in_stay(keeper: Keeper) {
     assert_eq!(scene.stats().await.counters.joined, 2, "a newcomer joined a closed queue");
 }
 
-async fn draining_shows_newcomers_the_closed_page_and_lets_in_who_waits(keeper: Keeper) {
+async fn draining_queues_admit_waiting_visitors_only(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
     let (mut inside, mut waiting) = (scene.visitor(), scene.visitor());
     inside.navigate("/").await;
@@ -211,7 +211,7 @@ async fn draining_shows_newcomers_the_closed_page_and_lets_in_who_waits(keeper: 
     assert_eq!(scene.stats().await.counters.joined, 2, "a newcomer joined a draining queue");
 }
 
-async fn a_host_without_a_queue_is_not_found(keeper: Keeper) {
+async fn a_host_without_a_queue_returns_404(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 9 })).await;
     let stranger = format!("{}.example.org", random_id());
     let mut visitor = vestibule_tests::Visitor::new(scene.gate.address(), &stranger);
@@ -220,16 +220,16 @@ async fn a_host_without_a_queue_is_not_found(keeper: Keeper) {
     assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
     let fetched = visitor.fetch("/").await;
     assert_eq!(fetched.status, StatusCode::NOT_FOUND);
-    assert_eq!(fetched.json()["error"]["code"], "unknown_host");
+    assert_eq!(fetched.json()["code"], "unknown_host");
     assert!(scene.origin.requests().is_empty());
 }
 
-async fn a_host_that_is_none_is_a_bad_request(keeper: Keeper) {
+async fn an_invalid_host_returns_400(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 9 })).await;
     for host in ["", "a b", "..", "user@host", "a/b", &format!("{}%2f", scene.host), &format!("{}@x", scene.host)] {
         let (head, body) = raw(scene.gate.address(), &navigation("/", host, &[])).await;
         assert!(head.starts_with("http/1.1 400 "), "{host:?}: {head}");
-        assert!(body.is_empty() || body.contains("no_host"), "{host:?}: {body}");
+        assert!(body.is_empty() || body.contains("invalid_host"), "{host:?}: {body}");
     }
     let without = b"GET / HTTP/1.1\r\nAccept: text/html\r\nConnection: close\r\n\r\n";
     assert!(raw(scene.gate.address(), without).await.0.starts_with("http/1.1 400 "));
@@ -239,7 +239,7 @@ async fn a_host_that_is_none_is_a_bad_request(keeper: Keeper) {
     }
 }
 
-async fn two_people_get_pages_that_no_cache_may_mix_up(keeper: Keeper) {
+async fn queue_pages_are_never_cached(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let (one, two) = (scene.visitor().navigate("/").await, scene.visitor().navigate("/").await);
     assert_ne!(one.header("content-security-policy"), two.header("content-security-policy"), "a nonce is used once");

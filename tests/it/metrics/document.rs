@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 use vestibule_core::LastPurge;
-use vestibule_metrics::{CATALOGUE, Metrics, RequestMetrics, router};
+use vestibule_metrics::{CATALOG, Metrics, RequestMetrics, router};
 use vestibule_tests::{Exposition, promtool_check};
 
 use super::{scrape, text_of};
@@ -26,7 +26,7 @@ fn documented() -> Vec<[String; 3]> {
 }
 
 /// A router with everything to say.
-async fn talkative(bench: &Bench) -> axum::Router {
+async fn router_with_requests(bench: &Bench) -> axum::Router {
     let room = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
     room.joiners(2).await;
     bench.store.set_last_purge(&LastPurge::default()).await.unwrap();
@@ -34,21 +34,21 @@ async fn talkative(bench: &Bench) -> axum::Router {
 }
 
 #[test]
-fn the_document_names_every_metric_with_its_type_and_its_labels() {
-    let catalogue = CATALOGUE.iter().map(|metric| {
+fn documentation_lists_every_metric_with_type_and_labels() {
+    let catalog = CATALOG.iter().map(|metric| {
         let kind = format!("{:?}", metric.kind).to_lowercase();
         [metric.name.to_owned(), kind, metric.labels.join(", ")]
     });
-    assert_eq!(documented(), catalogue.collect::<Vec<_>>());
+    assert_eq!(documented(), catalog.collect::<Vec<_>>());
 }
 
 #[tokio::test]
-async fn a_scrape_has_every_metric_and_no_other() {
+async fn a_scrape_has_exactly_the_cataloged_metrics() {
     let bench = Bench::memory();
-    let found: Exposition = scrape(&talkative(&bench).await).await;
+    let found: Exposition = scrape(&router_with_requests(&bench).await).await;
     let names: BTreeSet<&str> = found.types.keys().map(String::as_str).collect();
-    assert_eq!(names, CATALOGUE.iter().map(|metric| metric.name).collect());
-    for metric in CATALOGUE {
+    assert_eq!(names, CATALOG.iter().map(|metric| metric.name).collect());
+    for metric in CATALOG {
         assert_eq!(found.types[metric.name], format!("{:?}", metric.kind).to_lowercase(), "{}", metric.name);
         assert_eq!(found.help[metric.name], metric.help);
         for sample in found.all(metric.name) {
@@ -59,8 +59,8 @@ async fn a_scrape_has_every_metric_and_no_other() {
 }
 
 #[tokio::test]
-async fn promtool_has_nothing_against_them() {
+async fn promtool_accepts_the_metrics() {
     let bench = Bench::memory();
-    assert_eq!(promtool_check(&text_of(&talkative(&bench).await).await), "");
+    assert_eq!(promtool_check(&text_of(&router_with_requests(&bench).await).await), "");
     assert!(promtool_check("# TYPE bad_total gauge\nbad_total 1\n").contains("bad_total"), "it looks");
 }

@@ -40,30 +40,30 @@ async fn a_broken_queue(break_it: impl AsyncFn(&Redis, Keys<'_>)) -> (Exposition
     found.into()
 }
 
-fn tenant_of_the_broken(found: &Exposition) -> &str {
+fn tenant_of_broken_queue(found: &Exposition) -> &str {
     &found.all("vestibule_queue_up").find(|it| it.value == 0.0).unwrap().labels["tenant"]
 }
 
 #[tokio::test]
-async fn a_queue_whose_line_is_no_line_leaves_the_others_there() {
+async fn a_queue_with_a_corrupt_line_does_not_hide_others() {
     let found = a_broken_queue(async |redis, keys| {
         redis.command(&["SET", &keys.line(), "nonsense"]).await;
     });
     let (known, unknown) = found.await;
-    assert_eq!((tenant_of_the_broken(&known), tenant_of_the_broken(&unknown)), ("other", "other"));
+    assert_eq!((tenant_of_broken_queue(&known), tenant_of_broken_queue(&unknown)), ("other", "other"));
 }
 
 #[tokio::test]
-async fn a_queue_whose_settings_make_no_sense_leaves_the_others_there() {
+async fn a_queue_with_corrupt_settings_does_not_hide_others() {
     let found = a_broken_queue(async |redis, keys| {
         redis.command(&["HSET", &keys.settings(), "rules", "x", "document", "{"]).await;
     });
     let (known, unknown) = found.await;
-    assert_eq!((tenant_of_the_broken(&known), tenant_of_the_broken(&unknown)), ("other", ""));
+    assert_eq!((tenant_of_broken_queue(&known), tenant_of_broken_queue(&unknown)), ("other", ""));
 }
 
 #[tokio::test]
-async fn a_queue_that_is_listed_and_lost_leaves_the_others_there() {
+async fn a_queue_missing_in_the_store_does_not_hide_others() {
     a_broken_queue(async |redis, keys| {
         redis.command(&["DEL", &keys.settings()]).await;
     })
@@ -90,11 +90,11 @@ async fn an_absent_store(take_away: impl Fn(&Redis), give_back: impl AsyncFn(&Re
 }
 
 #[tokio::test]
-async fn a_store_that_is_gone_is_told_until_it_is_back() {
+async fn store_up_is_zero_while_the_store_is_down() {
     an_absent_store(Redis::kill, Redis::restart_empty).await;
 }
 
 #[tokio::test]
-async fn a_store_that_answers_nothing_is_told_until_it_does() {
+async fn store_up_is_zero_while_the_store_is_silent() {
     an_absent_store(Redis::freeze, async |redis| redis.thaw()).await;
 }

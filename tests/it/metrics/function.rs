@@ -42,7 +42,7 @@ fn visitor_status(found: &Exposition) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_function_says_what_the_router_says() {
+async fn function_and_router_report_the_same() {
     let redis = Redis::start().await;
     let bench = Bench::at(&redis.url());
     let room = bench.open(json!({ "quota": 2, "admissions_per_minute": 600 })).await;
@@ -63,7 +63,7 @@ async fn the_function_says_what_the_router_says() {
 }
 
 #[tokio::test]
-async fn a_function_whose_store_is_away_says_so() {
+async fn a_function_reports_an_unavailable_store() {
     let redis = Redis::start().await;
     let balancer = behind_a_balancer(deployed(&redis).instances(1).await).await;
     assert_eq!(get(&balancer, &[bearer()]).await.status, StatusCode::OK);
@@ -75,7 +75,7 @@ async fn a_function_whose_store_is_away_says_so() {
 }
 
 #[tokio::test]
-async fn a_function_reports_a_queue_that_it_never_saw_before() {
+async fn a_function_reports_new_queues() {
     let redis = Redis::start().await;
     let bench = Arc::new(Bench::at(&redis.url()));
     let balancer = behind_a_balancer(deployed(&redis).instances(1).await).await;

@@ -74,7 +74,7 @@ async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_queues_are_no_thousand_round_trips() {
+async fn a_thousand_queues_take_few_round_trips() {
     let redis = Redis::start().await;
     a_thousand_queues(&redis).await;
     let metrics = metrics_of(&store_at(far(&redis).await));
@@ -89,7 +89,7 @@ async fn a_thousand_queues_are_no_thousand_round_trips() {
 }
 
 #[tokio::test]
-async fn the_tenants_of_a_thousand_queues_are_read_once() {
+async fn tenants_of_a_thousand_queues_are_read_once() {
     let redis = Redis::start().await;
     a_thousand_queues(&redis).await;
     let metrics = metrics_of(&store_at(redis.port()));
@@ -106,7 +106,7 @@ async fn the_tenants_of_a_thousand_queues_are_read_once() {
 }
 
 #[tokio::test]
-async fn a_thousand_queues_fit_into_the_answer_of_a_function() {
+async fn a_thousand_queues_fit_into_a_function_response() {
     let redis = Redis::start().await;
     a_thousand_queues(&redis).await;
     let metrics = metrics_of(&store_at(redis.port()));

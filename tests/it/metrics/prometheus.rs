@@ -23,7 +23,7 @@ async fn until(prometheus: &Prometheus, expression: &str, expected: f64) {
 }
 
 #[tokio::test]
-async fn it_finds_the_program_and_its_numbers() {
+async fn prometheus_scrapes_the_program() {
     let watched = Watched::start(&[]).await;
     let (mut first, mut second) = (watched.visitor(), watched.visitor());
     first.navigate("/").await;
@@ -52,7 +52,7 @@ async fn it_finds_the_program_and_its_numbers() {
 }
 
 #[tokio::test]
-async fn it_finds_the_function_and_its_numbers() {
+async fn prometheus_scrapes_the_function() {
     let redis = Redis::start().await;
     let bench = Bench::at(&redis.url());
     let room = bench.open(json!({ "quota": 2, "tenant": "acme" })).await;
@@ -70,7 +70,7 @@ async fn it_finds_the_function_and_its_numbers() {
 }
 
 #[tokio::test]
-async fn it_is_told_that_its_token_is_wrong() {
+async fn prometheus_reports_a_wrong_token() {
     let watched = Watched::start(&[]).await;
     let prometheus = Prometheus::scraping("gate", &watched.admin, "another-token-0123456789").await;
     until(&prometheus, "up", 0.0).await;

@@ -7,8 +7,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{Request, StatusCode};
 use vestibule_core::{MemoryStore, SystemClock};
-use vestibule_http::{Decision, Outcome};
 use vestibule_metrics::{LATENCY_BUCKETS, Metrics, RequestMetrics, router};
+use vestibule_runtime::{Decision, Outcome};
 use vestibule_tests::{Exposition, Origin, Program, Visitor, free_port, promtool_check};
 
 use super::{TOKEN, ask, scrape};
@@ -25,9 +25,9 @@ fn requests(found: &Exposition, outcome: &str) -> i64 {
 }
 
 #[tokio::test]
-async fn every_request_is_counted_by_its_outcome_and_its_times() {
+async fn requests_are_counted_by_outcome_and_duration() {
     let metrics = RequestMetrics::new();
-    let mut gate = Router::new().route("/undecided", get(|| async { StatusCode::NO_CONTENT }));
+    let mut gate = Router::new().route("/unhandled", get(|| async { StatusCode::NO_CONTENT }));
     for outcome in Outcome::ALL {
         let asked = (outcome != Outcome::Rechecked).then_some(Duration::from_millis(3));
         gate = gate.route(&format!("/{}", outcome.as_str()), get(move || async move { decided(outcome, asked) }));
@@ -38,7 +38,7 @@ async fn every_request_is_counted_by_its_outcome_and_its_times() {
             ask(&gate, Request::get(format!("/{}", outcome.as_str()))).await;
         }
     }
-    ask(&gate, Request::get("/undecided")).await;
+    ask(&gate, Request::get("/unhandled")).await;
 
     let store = std::sync::Arc::new(MemoryStore::new(SystemClock::new()));
     let found = scrape(&router(Metrics::new(store).with_requests(metrics), TOKEN.parse().unwrap())).await;
@@ -52,7 +52,7 @@ async fn every_request_is_counted_by_its_outcome_and_its_times() {
         assert_eq!(found.value("vestibule_request_duration_seconds_bucket", &bucket), Some(times));
         asked += if outcome == Outcome::Rechecked { 0.0 } else { times };
     }
-    assert_eq!(requests(&found, "undecided"), 1);
+    assert_eq!(requests(&found, "unhandled"), 1);
     assert_eq!(found.value("vestibule_request_store_seconds_count", &[]), Some(asked));
     assert!((found.value("vestibule_request_store_seconds_sum", &[]).unwrap() - asked * 0.003).abs() < 1e-9);
     assert_eq!(found.value("vestibule_request_store_seconds_bucket", &[("le", "0.0025")]), Some(0.0));
@@ -100,7 +100,7 @@ impl Watched {
 }
 
 #[tokio::test]
-async fn the_program_counts_what_it_answered_beside_what_the_store_holds() {
+async fn the_program_reports_its_own_requests_and_the_store() {
     let watched = Watched::start(&[]).await;
     let before = watched.scrape().await;
     let (mut first, mut second) = (watched.visitor(), watched.visitor());
@@ -114,7 +114,7 @@ async fn the_program_counts_what_it_answered_beside_what_the_store_holds() {
     let found = watched.scrape().await;
     let since = |outcome: &str| requests(&found, outcome) - requests(&before, outcome);
     assert_eq!((since("admitted"), since("rechecked"), since("waiting")), (1, 1, 2));
-    assert_eq!((since("own"), since("refused"), since("undecided")), (1, 1, 0));
+    assert_eq!((since("endpoint"), since("not_found"), since("unhandled")), (1, 1, 0));
     let store = |found: &Exposition| found.value("vestibule_request_store_seconds_count", &[]).unwrap() as i64;
     assert_eq!(store(&found) - store(&before), 3, "the fresh ticket passed without the store");
 
@@ -127,7 +127,7 @@ async fn the_program_counts_what_it_answered_beside_what_the_store_holds() {
 }
 
 #[tokio::test]
-async fn visitors_find_no_metrics_on_the_gate() {
+async fn the_gate_serves_no_metrics() {
     let watched = Watched::start(&[]).await;
     let answer = watched.visitor().navigate("/metrics").await;
     assert!(answer.text().contains("origin /metrics"), "it is a path of the site like any other");
@@ -151,7 +151,7 @@ async fn metrics_need_a_token_on_every_address() {
     program.kill();
 
     for (more, words) in [
-        (vec!["127.0.0.1:0", "--metrics-token", "short-secret"], "--metrics-token takes 16 to 1024 characters"),
+        (vec!["127.0.0.1:0", "--metrics-token", "short-secret"], "--metrics-token must be 16 to 1024 printable"),
         (vec!["nowhere"], "127.0.0.1:8080"),
     ] {
         let mut program = Program::vestibule(&[&arguments[..], &more].concat()).start();

@@ -63,11 +63,11 @@ fn samples_of(tenant: &str, queue: &str, stats: &Stats) -> Vec<Sample> {
         one("returned_total", counters.returned as f64),
         one("admitted_total", counters.admitted as f64),
         one("released_total", counters.released as f64),
-        labelled("expired_total", ("state", "line"), counters.expired_waiting as f64),
-        labelled("expired_total", ("state", "places"), counters.expired_active as f64),
+        labelled("expired_total", ("state", "waiting"), counters.expired_waiting as f64),
+        labelled("expired_total", ("state", "active"), counters.expired_active as f64),
         one("left_total", counters.left as f64),
         one("ended_total", counters.ended as f64),
-        one("went_away_total", counters.away as f64),
+        one("away_total", counters.away as f64),
         one("wait_seconds_sum", seconds(stats.waits.sum_us)),
         one("wait_seconds_count", stats.waits.buckets.iter().sum::<u64>() as f64),
     ];
@@ -93,11 +93,11 @@ fn samples_of(tenant: &str, queue: &str, stats: &Stats) -> Vec<Sample> {
 
 /// By series, as floating point has no order of its own; what no test can foretell is left out.
 fn by_series(samples: impl IntoIterator<Item = Sample>) -> BTreeMap<String, f64> {
-    let ours = samples.into_iter().filter(|it| it.name != "vestibule_store_ping_seconds");
+    let ours = samples.into_iter().filter(|it| it.name != "vestibule_store_round_trip_seconds");
     ours.map(|it| (format!("{}{:?}", it.name, it.labels), it.value)).collect()
 }
 
-async fn every_sample_is_what_the_store_holds(bench: &Bench) {
+async fn samples_match_the_store(bench: &Bench) {
     let metrics = metrics_of(&bench.store);
     let room = eventful(bench).await;
     let paused = bench.open(json!({ "quota": 0, "tenant": "other", "mode": "paused" })).await;
@@ -141,15 +141,15 @@ async fn every_sample_is_what_the_store_holds(bench: &Bench) {
     expected.extend(samples_of("acme", room.queue.as_str(), &stats));
     expected.extend(samples_of("other", paused.queue.as_str(), &paused.stats().await));
     assert_eq!(by_series(found.samples), by_series(expected));
-    assert!(found_ping(&scrape(&metrics).await));
+    assert!(has_round_trip(&scrape(&metrics).await));
 }
 
-fn found_ping(found: &Exposition) -> bool {
-    found.value("vestibule_store_ping_seconds", &[]).is_some_and(|seconds| (0.0..10.0).contains(&seconds))
+fn has_round_trip(found: &Exposition) -> bool {
+    found.value("vestibule_store_round_trip_seconds", &[]).is_some_and(|seconds| (0.0..10.0).contains(&seconds))
 }
 
 /// A process answers many scrapes, and what changed between two of them is in the second.
-async fn the_next_scrape_finds_what_changed_since(bench: &Bench) {
+async fn the_next_scrape_shows_changes(bench: &Bench) {
     let metrics = metrics_of(&bench.store);
     let room = bench.open(json!({ "quota": 1, "tenant": "acme" })).await;
     scrape(&metrics).await;
@@ -175,7 +175,7 @@ async fn the_next_scrape_finds_what_changed_since(bench: &Bench) {
 }
 
 /// Nothing has happened yet: no line, no purge.
-async fn a_queue_in_which_nothing_happened_is_all_zeroes(bench: &Bench) {
+async fn an_unused_queue_reports_zeros(bench: &Bench) {
     let room = bench.open(json!({ "quota": 7, "tenant": "acme" })).await;
     let found = scrape(&metrics_of(&bench.store)).await;
     assert_eq!(found.all("vestibule_purge_timestamp_seconds").count(), 0, "there was no purge");
@@ -187,7 +187,7 @@ async fn a_queue_in_which_nothing_happened_is_all_zeroes(bench: &Bench) {
 }
 
 /// A state that was lost is taken back, and the metrics say that nobody new is let in meanwhile.
-async fn a_lost_state_shows_while_it_is_taken_back(bench: &Bench) {
+async fn recovering_is_1_while_lost_state_is_restored(bench: &Bench) {
     let room = bench.open(json!({ "tenant": "acme" })).await;
     room.lose(vestibule_core::PutMode::Restore).await;
     let metrics = metrics_of(&bench.store);
@@ -198,26 +198,26 @@ async fn a_lost_state_shows_while_it_is_taken_back(bench: &Bench) {
 }
 
 macro_rules! on_each_store {
-    ($($behaviour:ident,)+) => {
+    ($($behavior:ident,)+) => {
         mod memory {
             $(#[tokio::test]
-            async fn $behaviour() {
-                super::$behaviour(&crate::room::Bench::memory()).await;
+            async fn $behavior() {
+                super::$behavior(&crate::room::Bench::memory()).await;
             })+
         }
         mod redis {
             $(#[tokio::test]
-            async fn $behaviour() {
+            async fn $behavior() {
                 let redis = vestibule_tests::Redis::start().await;
-                super::$behaviour(&crate::room::Bench::at(&redis.url())).await;
+                super::$behavior(&crate::room::Bench::at(&redis.url())).await;
             })+
         }
     };
 }
 
 on_each_store! {
-    every_sample_is_what_the_store_holds,
-    the_next_scrape_finds_what_changed_since,
-    a_queue_in_which_nothing_happened_is_all_zeroes,
-    a_lost_state_shows_while_it_is_taken_back,
+    samples_match_the_store,
+    the_next_scrape_shows_changes,
+    an_unused_queue_reports_zeros,
+    recovering_is_1_while_lost_state_is_restored,
 }

@@ -9,18 +9,18 @@ use serde_json::json;
 use tempfile::TempDir;
 use vestibule_tests::{GateOptions, GateUnderTest, Redis, Visitor, wait_until};
 
-use crate::scene::{Keeper, PATIENCE, Scene, by_either_door, document_of, navigation, random_id, raw};
+use crate::scene::{Keeper, PATIENCE, Scene, direct_and_lambda, document_of, navigation, random_id, raw};
 
-by_either_door! {
-    scripts_are_kept_by_browsers_and_asked_for_anew_by_their_hash,
-    a_theme_s_files_are_served_and_never_judged,
-    nothing_but_a_theme_s_own_files_is_served,
-    a_queue_without_a_theme_has_the_files_of_the_default_one,
+direct_and_lambda! {
+    scripts_are_cached_by_their_hash,
+    theme_assets_bypass_admission_control,
+    only_files_of_the_theme_are_served,
+    a_queue_without_a_theme_has_the_default_assets,
     theme_files_are_served_on_the_queue_s_hosts_only,
-    public_keys_are_for_everyone,
+    jwks_is_public,
 }
 
-async fn scripts_are_kept_by_browsers_and_asked_for_anew_by_their_hash(keeper: Keeper) {
+async fn scripts_are_cached_by_their_hash(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let page = scene.visitor().navigate("/").await;
     let source = page.text().split("src=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
@@ -62,7 +62,7 @@ async fn themed(keeper: Keeper, folder: &Path, changes: serde_json::Value) -> Sc
     Scene::open_with(keeper, changes, options).await
 }
 
-async fn a_theme_s_files_are_served_and_never_judged(keeper: Keeper) {
+async fn theme_assets_bypass_admission_control(keeper: Keeper) {
     let folder = themes();
     let scene = themed(keeper, folder.path(), json!({ "theme": "acme" })).await;
     let path = format!("/_vestibule/theme/{}/img/logo.svg", scene.queue);
@@ -77,7 +77,7 @@ async fn a_theme_s_files_are_served_and_never_judged(keeper: Keeper) {
     assert_eq!(scene.counts().await, (0, 0));
 }
 
-async fn nothing_but_a_theme_s_own_files_is_served(keeper: Keeper) {
+async fn only_files_of_the_theme_are_served(keeper: Keeper) {
     let folder = themes();
     let scene = themed(keeper, folder.path(), json!({ "theme": "acme" })).await;
     for path in [
@@ -108,7 +108,7 @@ async fn nothing_but_a_theme_s_own_files_is_served(keeper: Keeper) {
     }
 }
 
-async fn a_queue_without_a_theme_has_the_files_of_the_default_one(keeper: Keeper) {
+async fn a_queue_without_a_theme_has_the_default_assets(keeper: Keeper) {
     let folder = themes();
     let scene = themed(keeper, folder.path(), json!({})).await;
     let asset = scene.visitor().fetch(&format!("/_vestibule/theme/{}/img/logo.svg", scene.queue)).await;
@@ -126,7 +126,7 @@ async fn theme_files_are_served_on_the_queue_s_hosts_only(keeper: Keeper) {
     assert_eq!(scene.visitor().fetch(&path).await.status, StatusCode::OK);
 }
 
-async fn public_keys_are_for_everyone(keeper: Keeper) {
+async fn jwks_is_public(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let keys = Visitor::new(scene.gate.address(), "anything.internal").fetch("/_vestibule/jwks.json").await;
     assert_eq!(keys.status, StatusCode::OK);

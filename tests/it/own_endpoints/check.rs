@@ -9,19 +9,19 @@ use vestibule_tests::Answer;
 use crate::scene::{Keeper, Scene, on_each_store, random_id, session_in, set_cookie};
 
 on_each_store! {
-    who_waits_for_a_page_may_get_it_with_the_401,
-    each_proxy_says_in_its_own_way_what_is_asked,
-    a_target_that_is_odd_is_judged_all_the_same,
-    what_is_no_navigation_joins_nobody_by_a_check,
-    a_check_of_an_unknown_host_is_not_found,
-    rules_hold_for_what_is_asked_about,
-    two_targets_that_disagree_pass_nobody,
-    a_forwarded_preflight_passes_a_check_as_a_mere_question,
-    a_path_without_a_slash_is_refused,
-    a_ticket_in_a_cookie_is_not_shown_by_a_check,
+    a_check_can_return_the_queue_page,
+    checks_accept_the_headers_of_each_proxy,
+    odd_targets_go_through_admission_control,
+    only_checked_navigations_join,
+    a_check_of_an_unknown_host_returns_404,
+    rules_apply_to_the_checked_request,
+    conflicting_targets_return_400,
+    a_check_passes_preflights_without_credentials_only,
+    a_path_without_a_slash_returns_400,
+    a_check_does_not_expose_cookie_tickets,
     ; by https:
-    who_is_in_may_pass_and_is_named,
-    who_waits_gets_the_standing_and_where_to_go,
+    a_check_passes_and_names_the_session,
+    a_check_returns_status_and_location,
 }
 
 fn asks(scene: &Scene, uri: &str) -> Builder {
@@ -33,7 +33,7 @@ async fn check(scene: &Scene, request: Builder) -> Answer {
     vestibule_tests::Visitor::new(scene.gate.address(), "gate.internal").request(request, "").await
 }
 
-async fn who_is_in_may_pass_and_is_named(keeper: Keeper) {
+async fn a_check_passes_and_names_the_session(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
     let answer = check(&scene, asks(&scene, "/tour")).await;
     assert_eq!((answer.status, answer.body.len()), (StatusCode::OK, 0));
@@ -47,7 +47,7 @@ async fn who_is_in_may_pass_and_is_named(keeper: Keeper) {
     assert_eq!(scene.counts().await, (0, 1));
 }
 
-async fn who_waits_gets_the_standing_and_where_to_go(keeper: Keeper) {
+async fn a_check_returns_status_and_location(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let answer = check(&scene, asks(&scene, "/tour?date=1%2F2&x")).await;
     assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
@@ -64,7 +64,7 @@ async fn who_waits_gets_the_standing_and_where_to_go(keeper: Keeper) {
     assert_eq!((scene.counts().await, scene.stats().await.counters.joined), ((1, 0), 1), "counted twice");
 }
 
-async fn who_waits_for_a_page_may_get_it_with_the_401(keeper: Keeper) {
+async fn a_check_can_return_the_queue_page(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let with_page = |accept: &str| {
         let request = Request::get("/_vestibule/check?page=true").header("accept", accept);
@@ -77,7 +77,7 @@ async fn who_waits_for_a_page_may_get_it_with_the_401(keeper: Keeper) {
     assert_eq!((data.status, &data.json()["state"]), (StatusCode::UNAUTHORIZED, &json!("waiting")));
 }
 
-async fn each_proxy_says_in_its_own_way_what_is_asked(keeper: Keeper) {
+async fn checks_accept_the_headers_of_each_proxy(keeper: Keeper) {
     let scene =
         Scene::open(keeper, json!({ "rules": [{ "action": "queue", "path": "/tour", "method": "GET" }] })).await;
     let request = || Request::get("/_vestibule/check").header("accept", "text/html");
@@ -104,7 +104,7 @@ async fn each_proxy_says_in_its_own_way_what_is_asked(keeper: Keeper) {
     assert_eq!(own_host.status, StatusCode::UNAUTHORIZED, "the host that was asked counts where no other is named");
 }
 
-async fn a_target_that_is_odd_is_judged_all_the_same(keeper: Keeper) {
+async fn odd_targets_go_through_admission_control(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "rules": [{ "action": "queue", "path": "/checkout/**" }] })).await;
     for target in
         ["/checkout/pay?<", "/checkout/<pay>", "/checkout/`", "/checkout/p\u{e4}y", "/checkout/%ff", "//checkout/x"]
@@ -120,7 +120,7 @@ async fn a_target_that_is_odd_is_judged_all_the_same(keeper: Keeper) {
     }
 }
 
-async fn what_is_no_navigation_joins_nobody_by_a_check(keeper: Keeper) {
+async fn only_checked_navigations_join(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 3 })).await;
     for (name, value) in [
         ("x-forwarded-method", "POST"),
@@ -138,7 +138,7 @@ async fn what_is_no_navigation_joins_nobody_by_a_check(keeper: Keeper) {
     assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "the gate answers it, where the proxy sends whoever waits");
 }
 
-async fn a_forwarded_preflight_passes_a_check_as_a_mere_question(keeper: Keeper) {
+async fn a_check_passes_preflights_without_credentials_only(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "handover": { "kind": "check", "preflights": "forward" } })).await;
     let preflight = || {
         let request = asks(&scene, "/").header("x-forwarded-method", "OPTIONS").header("origin", "https://a.example");
@@ -158,7 +158,7 @@ async fn a_forwarded_preflight_passes_a_check_as_a_mere_question(keeper: Keeper)
     }
 }
 
-async fn a_path_without_a_slash_is_refused(keeper: Keeper) {
+async fn a_path_without_a_slash_returns_400(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     for uri in ["@evil.example/", "evil", "*", ":443/"] {
         let answer = check(&scene, asks(&scene, uri)).await;
@@ -166,7 +166,7 @@ async fn a_path_without_a_slash_is_refused(keeper: Keeper) {
     }
 }
 
-async fn a_ticket_in_a_cookie_is_not_shown_by_a_check(keeper: Keeper) {
+async fn a_check_does_not_expose_cookie_tickets(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
@@ -176,7 +176,7 @@ async fn a_ticket_in_a_cookie_is_not_shown_by_a_check(keeper: Keeper) {
     assert_eq!(answer.header("x-vestibule-ticket"), None);
 }
 
-async fn a_check_of_an_unknown_host_is_not_found(keeper: Keeper) {
+async fn a_check_of_an_unknown_host_returns_404(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 3 })).await;
     let to = |host: &str| Request::get("/_vestibule/check").header("x-forwarded-host", host);
     let unknown = check(&scene, to(&format!("{}.example.org", random_id()))).await;
@@ -186,7 +186,7 @@ async fn a_check_of_an_unknown_host_is_not_found(keeper: Keeper) {
     }
 }
 
-async fn rules_hold_for_what_is_asked_about(keeper: Keeper) {
+async fn rules_apply_to_the_checked_request(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
     let passed = check(&scene, asks(&scene, "/static/app.js")).await;
     assert_eq!(passed.status, StatusCode::OK);
@@ -196,7 +196,7 @@ async fn rules_hold_for_what_is_asked_about(keeper: Keeper) {
     assert_eq!(session.to_string().len(), 36);
 }
 
-async fn two_targets_that_disagree_pass_nobody(keeper: Keeper) {
+async fn conflicting_targets_return_400(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
     // A proxy hands on what it does not set itself, so the visitor may have written the other one.
     let url = format!("https://{}/static/x", scene.host);

@@ -7,9 +7,9 @@ use vestibule_tests::{Answer, GateOptions};
 use crate::scene::{Keeper, Scene, on_each_store};
 
 on_each_store! {
-    pages_of_the_queue_and_its_origin_may_ask,
+    cors_allows_hosts_of_the_queue_and_its_origin,
     pages_of_others_may_not,
-    a_preflight_is_answered_for_pages_that_may_ask,
+    preflights_of_allowed_pages_are_answered,
 }
 
 const ORIGIN: &str = "https://www.example.net";
@@ -22,7 +22,7 @@ fn allowed(answer: &Answer) -> Option<&str> {
     answer.header("access-control-allow-origin")
 }
 
-async fn pages_of_the_queue_and_its_origin_may_ask(keeper: Keeper) {
+async fn cors_allows_hosts_of_the_queue_and_its_origin(keeper: Keeper) {
     let scene = Scene::open(keeper, redirecting()).await;
     let host = scene.host.clone();
     for origin in [ORIGIN.to_owned(), format!("https://{host}"), format!("http://{host}")] {
@@ -61,13 +61,13 @@ async fn pages_of_others_may_not(keeper: Keeper) {
             let answer = visitor.request(request, "").await;
             assert_eq!(answer.status, StatusCode::FORBIDDEN, "{endpoint} of {origin:?}");
             assert_eq!(allowed(&answer), None, "{endpoint} of {origin:?}");
-            assert_eq!(answer.json()["error"]["code"], "foreign_origin");
+            assert_eq!(answer.json()["code"], "origin_not_allowed");
         }
     }
     assert_eq!(scene.counts().await, (1, 0), "a page of somebody else's gave the place up");
 }
 
-async fn a_preflight_is_answered_for_pages_that_may_ask(keeper: Keeper) {
+async fn preflights_of_allowed_pages_are_answered(keeper: Keeper) {
     let scene = Scene::open(keeper, redirecting()).await;
     let preflight = |origin: &str, endpoint: &str| {
         let request = Request::options(scene.own(endpoint)).header("origin", origin);
@@ -88,7 +88,7 @@ async fn a_preflight_is_answered_for_pages_that_may_ask(keeper: Keeper) {
 }
 
 #[tokio::test]
-async fn a_page_by_http_may_not_ask_a_gate_by_https() {
+async fn http_pages_may_not_call_an_https_gate() {
     let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
     let scene = Scene::open_with(Keeper::memory(), json!({}), options).await;
     for (scheme, status) in [("http", StatusCode::FORBIDDEN), ("https", StatusCode::OK)] {
@@ -100,7 +100,7 @@ async fn a_page_by_http_may_not_ask_a_gate_by_https() {
 
 // On a shared server such a queue would take the requests of all others.
 #[tokio::test]
-async fn a_queue_of_every_host_welcomes_only_the_host_that_is_asked() {
+async fn a_queue_of_all_hosts_allows_the_requested_host_only() {
     let mut settings = redirecting();
     settings["hosts"] = json!(["*"]);
     let scene = Scene::open(Keeper::memory(), settings).await;

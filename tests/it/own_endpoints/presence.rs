@@ -7,17 +7,17 @@ use vestibule_core::line::SessionLocation;
 use crate::scene::{Keeper, Scene, on_each_store, session_in, set_cookie};
 
 on_each_store! {
-    a_keepalive_pushes_the_expiry_ahead,
+    a_keepalive_renews_the_session,
     a_keepalive_without_a_ticket_joins_nobody,
-    a_closed_page_frees_the_way_and_its_ticket_holds_the_place,
-    going_away_does_nothing_to_who_is_let_in,
-    who_leaves_frees_the_place_and_is_new_next_time,
-    a_beacon_of_a_stranger_removes_nobody,
-    a_second_leave_does_no_harm,
-    a_visitor_whose_session_ended_is_told_why,
+    a_closed_page_leaves_the_line_and_keeps_its_position,
+    away_does_not_affect_active_sessions,
+    leave_frees_the_slot_and_ends_the_session,
+    an_away_beacon_without_a_ticket_changes_nothing,
+    leave_is_idempotent,
+    an_ended_session_has_a_reason,
 }
 
-async fn a_visitor_whose_session_ended_is_told_why(keeper: Keeper) {
+async fn an_ended_session_has_a_reason(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 1, "active_ttl": 100 })).await;
     let queue = scene.queue.as_str();
     let mut visitor = scene.visitor();
@@ -39,7 +39,7 @@ async fn a_visitor_whose_session_ended_is_told_why(keeper: Keeper) {
     assert_eq!(asleep.keepalive(queue).await.json()["reason"], json!("expired"));
 }
 
-async fn a_keepalive_pushes_the_expiry_ahead(keeper: Keeper) {
+async fn a_keepalive_renews_the_session(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 1, "active_ttl": 100 })).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
@@ -62,7 +62,7 @@ async fn a_keepalive_without_a_ticket_joins_nobody(keeper: Keeper) {
     assert_eq!(scene.counts().await, (0, 0));
 }
 
-async fn a_closed_page_frees_the_way_and_its_ticket_holds_the_place(keeper: Keeper) {
+async fn a_closed_page_leaves_the_line_and_keeps_its_position(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let (mut first, mut second) = (scene.visitor(), scene.visitor());
     first.navigate("/").await;
@@ -80,7 +80,7 @@ async fn a_closed_page_frees_the_way_and_its_ticket_holds_the_place(keeper: Keep
     assert_eq!(scene.counts().await, (2, 0));
 }
 
-async fn going_away_does_nothing_to_who_is_let_in(keeper: Keeper) {
+async fn away_does_not_affect_active_sessions(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
@@ -88,7 +88,7 @@ async fn going_away_does_nothing_to_who_is_let_in(keeper: Keeper) {
     assert_eq!(scene.counts().await, (0, 1));
 }
 
-async fn who_leaves_frees_the_place_and_is_new_next_time(keeper: Keeper) {
+async fn leave_frees_the_slot_and_ends_the_session(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
     let (mut first, mut second) = (scene.visitor(), scene.visitor());
     first.navigate("/").await;
@@ -110,7 +110,7 @@ async fn who_leaves_frees_the_place_and_is_new_next_time(keeper: Keeper) {
     assert_ne!(session_in(&first.fetch("/").await), session);
 }
 
-async fn a_beacon_of_a_stranger_removes_nobody(keeper: Keeper) {
+async fn an_away_beacon_without_a_ticket_changes_nothing(keeper: Keeper) {
     let scene = Scene::open(keeper.clone(), json!({})).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
@@ -122,7 +122,7 @@ async fn a_beacon_of_a_stranger_removes_nobody(keeper: Keeper) {
     assert_eq!(scene.counts().await, (1, 0), "a session's name is no ticket");
 }
 
-async fn a_second_leave_does_no_harm(keeper: Keeper) {
+async fn leave_is_idempotent(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;

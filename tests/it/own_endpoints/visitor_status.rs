@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 use crate::scene::{Keeper, Scene, on_each_store, session_in, set_cookie};
 
 on_each_store! {
-    a_standing_has_these_fields_and_no_others,
-    an_admitted_standing_says_where_to_go,
-    who_asks_for_the_status_joins_and_keeps_the_place,
-    a_page_whose_cookie_did_not_come_back_joins_nobody,
+    the_visitor_status_has_exactly_these_fields,
+    an_admitted_status_has_the_enter_url,
+    status_requests_join_and_renew_the_session,
+    a_page_without_its_cookie_joins_nobody,
     a_head_or_a_prefetch_of_the_status_joins_nobody,
-    a_status_names_a_queue_of_this_host,
-    polls_come_soon_near_the_front_and_before_the_presence_lapses,
+    status_requires_a_queue_of_this_host,
+    polls_are_frequent_near_the_front_and_before_expiry,
     an_app_keeps_its_ticket_in_a_header,
-    an_unknown_own_path_is_not_found_and_not_judged,
-    a_wrong_method_is_refused,
-    an_odd_query_is_an_answer_in_json,
+    unknown_endpoints_return_404,
+    a_wrong_method_returns_405,
+    an_invalid_query_returns_problem_details,
 }
 
 fn fields(visitor_status: &Value) -> Vec<&str> {
@@ -41,7 +41,7 @@ const FIELDS: [&str; 13] = [
     "waiting",
 ];
 
-async fn a_standing_has_these_fields_and_no_others(keeper: Keeper) {
+async fn the_visitor_status_has_exactly_these_fields(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let mut visitor = scene.visitor();
     let first = visitor.status(scene.queue.as_str()).await;
@@ -65,7 +65,7 @@ async fn a_standing_has_these_fields_and_no_others(keeper: Keeper) {
     }
 }
 
-async fn an_admitted_standing_says_where_to_go(keeper: Keeper) {
+async fn an_admitted_status_has_the_enter_url(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
     let visitor_status = scene.visitor().status(scene.queue.as_str()).await.json();
     assert_eq!(visitor_status["state"], "admitted");
@@ -73,7 +73,7 @@ async fn an_admitted_standing_says_where_to_go(keeper: Keeper) {
     assert_eq!(visitor_status["enter_url"], format!("http://{}/", scene.host));
 }
 
-async fn who_asks_for_the_status_joins_and_keeps_the_place(keeper: Keeper) {
+async fn status_requests_join_and_renew_the_session(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let mut visitor = scene.visitor();
     let first = visitor.status(scene.queue.as_str()).await;
@@ -87,7 +87,7 @@ async fn who_asks_for_the_status_joins_and_keeps_the_place(keeper: Keeper) {
     assert_eq!((scene.counts().await, scene.stats().await.counters.returned), ((1, 0), 0));
 }
 
-async fn a_page_whose_cookie_did_not_come_back_joins_nobody(keeper: Keeper) {
+async fn a_page_without_its_cookie_joins_nobody(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
@@ -110,19 +110,19 @@ async fn a_head_or_a_prefetch_of_the_status_joins_nobody(keeper: Keeper) {
     }
 }
 
-async fn a_status_names_a_queue_of_this_host(keeper: Keeper) {
+async fn status_requires_a_queue_of_this_host(keeper: Keeper) {
     let scene = Scene::open(keeper.clone(), json!({})).await;
     let other = Scene::open(keeper, json!({})).await;
     assert_eq!(scene.visitor().fetch("/_vestibule/status").await.status, StatusCode::OK, "the only one is meant");
     for queue in [other.queue.as_str(), "nobody", "", "a%20b", "%7Bx%7D", "..%2F", "%ff", &"x".repeat(5000)] {
         let answer = scene.visitor().status(queue).await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{queue}");
-        assert_eq!(answer.json()["error"]["code"], "unknown_queue", "{queue}");
+        assert_eq!(answer.json()["code"], "unknown_queue", "{queue}");
     }
     assert_eq!(scene.counts().await, (1, 0));
 }
 
-async fn polls_come_soon_near_the_front_and_before_the_presence_lapses(keeper: Keeper) {
+async fn polls_are_frequent_near_the_front_and_before_expiry(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let mut first = scene.visitor();
     let mut polls = Vec::new();
@@ -155,18 +155,18 @@ async fn an_app_keeps_its_ticket_in_a_header(keeper: Keeper) {
     assert_eq!(scene.counts().await, (2, 0));
 }
 
-async fn an_unknown_own_path_is_not_found_and_not_judged(keeper: Keeper) {
+async fn unknown_endpoints_return_404(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 9 })).await;
     for path in ["/_vestibule/nothing", "/_vestibule/status/x", "/_vestibule/", "/_vestibule/theme/x", "/_vestibule"] {
         let answer = scene.visitor().navigate(path).await;
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
-        assert_eq!(answer.json()["error"]["code"], "not_found", "{path}");
+        assert_eq!(answer.json()["code"], "not_found", "{path}");
     }
     assert!(scene.origin.requests().is_empty());
     assert_eq!(scene.counts().await, (0, 0));
 }
 
-async fn a_wrong_method_is_refused(keeper: Keeper) {
+async fn a_wrong_method_returns_405(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     for (method, endpoint) in [
         ("POST", "status"),
@@ -184,7 +184,7 @@ async fn a_wrong_method_is_refused(keeper: Keeper) {
     assert_eq!(scene.counts().await, (0, 0));
 }
 
-async fn an_odd_query_is_an_answer_in_json(keeper: Keeper) {
+async fn an_invalid_query_returns_problem_details(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let queue = &scene.queue;
     for path in [

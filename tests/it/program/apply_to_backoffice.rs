@@ -98,7 +98,7 @@ async fn rejected_import_writes_nothing() {
     let weak = zoe.create("/tokens", weak).await["secret"].as_str().unwrap().to_owned();
     for (to, token, says) in [
         (at.as_str(), weak.as_str(), "this takes the role superuser"),
-        (at.as_str(), "nonsense", "this sign-in or token is good no more"),
+        (at.as_str(), "nonsense", "This sign-in or token is invalid"),
         (at.as_str(), "", "VESTIBULE_ADMIN_TOKEN is not set"),
         ("http://127.0.0.1:9", "nonsense", "cannot reach the backoffice"),
         ("http://admin.example.com", "nonsense", "--to must be an https:// URL"),
@@ -111,6 +111,6 @@ async fn rejected_import_writes_nothing() {
     desk.office.queue("a", "acme", json!({ "hosts": ["tickets.example.com"] })).await;
     let (status, said) = desk.apply(&["--yes"]).await;
     assert_eq!(status, 1, "{said}");
-    assert!(said.contains("the backoffice rejected the file:\n  tour.hosts[0]: is never asked"), "{said}");
+    assert!(said.contains("the backoffice rejected the file:\n  tour.hosts[0]: never applies"), "{said}");
     assert_eq!(desk.office.root().get("/queues/tour").await.status, 404);
 }

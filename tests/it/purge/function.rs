@@ -28,13 +28,13 @@ fn rounds(log: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_scheduled_call_purges_every_queue_and_says_what_it_did() {
+async fn a_scheduled_call_purges_and_reports_every_queue() {
     let lapsed = Lapsed::fill(8, 100, 1900).await;
     let function = deployed(&lapsed.redis.url()).emulated().await;
     let round = call(&function, SCHEDULED).await;
-    lapsed.assert_all_lapsed().await;
+    lapsed.assert_all_expired().await;
     assert_eq!((&round["queues"], &round["failed"], &round["unfinished"]), (&json!(8), &json!(0), &json!(false)));
-    let of = round["of"].as_array().unwrap();
+    let of = round["by_queue"].as_array().unwrap();
     assert_eq!(of.len(), 8);
     let sum: u64 = of.iter().map(|queue| queue["expired"].as_u64().unwrap()).sum();
     assert_eq!(round["expired"], sum);
@@ -48,12 +48,12 @@ async fn a_scheduled_call_purges_every_queue_and_says_what_it_did() {
     assert_eq!((record.queues, record.expired, record.unfinished), (8, sum, false));
 
     let again = call(&function, SCHEDULED).await;
-    assert_eq!((&again["expired"], &again["of"]), (&json!(0), &json!([])));
+    assert_eq!((&again["expired"], &again["by_queue"]), (&json!(0), &json!([])));
     assert_eq!(lapsed.store.last_purge().await.unwrap().unwrap().expired, 0);
 }
 
 #[tokio::test]
-async fn whatever_event_calls_it_is_fine_and_what_is_no_event_is_a_clear_error() {
+async fn any_event_is_accepted_and_invalid_json_is_an_error() {
     let lapsed = Lapsed::fill(1, 1, 1).await;
     let function = deployed(&lapsed.redis.url()).instances(1).await;
     for event in [SCHEDULED, "{}", "null", "[]", "\"text\"", "17", r#"{"requestContext":{"elb":{}}}"#] {
@@ -69,7 +69,7 @@ async fn whatever_event_calls_it_is_fine_and_what_is_no_event_is_a_clear_error()
 }
 
 #[tokio::test]
-async fn a_round_ends_short_of_its_budget_and_the_next_goes_on() {
+async fn a_round_stops_at_its_budget_and_the_next_continues() {
     let lapsed = Lapsed::fill(30, 0, 20_000).await;
     let function = deployed(&lapsed.redis.url()).env("VESTIBULE_PURGE_BUDGET_MS", "100").instances(1).await;
     let first = call(&function, "{}").await;
@@ -85,11 +85,11 @@ async fn a_round_ends_short_of_its_budget_and_the_next_goes_on() {
         assert!(expired > 0 || next["unfinished"] == true, "and gets on, or says that more is left: {next}");
         sum += expired;
     }
-    lapsed.assert_all_lapsed().await;
+    lapsed.assert_all_expired().await;
 }
 
 #[tokio::test]
-async fn every_queue_has_a_line_of_metrics_if_asked_for() {
+async fn queue_metrics_are_written_if_enabled() {
     let lapsed = Lapsed::fill(3, 1, 1).await;
     let metrics = async |setting: &str| {
         let function = deployed(&lapsed.redis.url()).env("VESTIBULE_QUEUE_METRICS", setting).instances(1).await;
@@ -112,7 +112,7 @@ async fn every_queue_has_a_line_of_metrics_if_asked_for() {
 }
 
 #[tokio::test]
-async fn a_wrong_budget_or_no_store_is_refused_by_name() {
+async fn invalid_settings_are_rejected_by_name() {
     for (variable, value, words) in [
         ("VESTIBULE_PURGE_BUDGET_MS", "soon", "100 to 890000"),
         ("VESTIBULE_PURGE_BUDGET_MS", "99", "100 to 890000"),
@@ -127,14 +127,14 @@ async fn a_wrong_budget_or_no_store_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn a_call_while_the_store_is_away_is_an_error_and_the_next_is_not() {
+async fn a_call_fails_only_while_the_store_is_unavailable() {
     let redis = Redis::start().await;
     let function = deployed(&redis.url()).instances(1).await;
     assert_eq!(call(&function, "{}").await["queues"], 0);
     redis.kill();
     let error = function.invoke("{}").await.unwrap_err();
     assert!(error.contains("nothing was purged"), "{error}");
-    assert!(error.contains(r#""errorType":"NothingPurged""#), "an alarm names the error: {error}");
+    assert!(error.contains(r#""errorType":"QueueIndexUnavailable""#), "an alarm names the error: {error}");
     redis.restart_empty().await;
     vestibule_tests::wait_until("it purges again", crate::scene::PATIENCE, async || {
         function.invoke("{}").await.is_ok()

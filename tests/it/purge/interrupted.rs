@@ -64,7 +64,7 @@ async fn carry(client: TcpStream, server: TcpStream, purges: Arc<AtomicU64>, mos
 }
 
 #[tokio::test]
-async fn killed_in_the_middle_it_leaves_whole_queues_behind_and_the_next_one_finishes() {
+async fn a_killed_purge_leaves_consistent_queues() {
     for most in [1, 7, 60] {
         let lapsed = Lapsed::fill(20, 1500, 1500).await;
         let cut = Cut::after(&lapsed.redis, most).await;
@@ -93,12 +93,12 @@ async fn killed_in_the_middle_it_leaves_whole_queues_behind_and_the_next_one_fin
         let whole = deployed(&lapsed.redis.url()).instances(1).await;
         let round: serde_json::Value = serde_json::from_slice(&whole.invoke("{}").await.unwrap()).unwrap();
         assert_eq!((&round["failed"], &round["unfinished"]), (&0.into(), &false.into()));
-        lapsed.assert_all_lapsed().await;
+        lapsed.assert_all_expired().await;
     }
 }
 
 #[tokio::test]
-async fn a_store_that_goes_away_in_the_middle_ends_the_round_soon() {
+async fn a_store_failure_ends_the_round_early() {
     let lapsed = Lapsed::fill(60, 1500, 1500).await;
     let cut = Cut::after(&lapsed.redis, 20).await;
     let options = RedisOptions { timeout: Duration::from_millis(50), ..RedisOptions::default() };
@@ -109,5 +109,5 @@ async fn a_store_that_goes_away_in_the_middle_ends_the_round_soon() {
     assert!(round.expired > 0);
     let round = vestibule_purge::run(lapsed.store.as_ref(), PATIENCE).await;
     assert!(!round.unfinished && round.failed == 0);
-    lapsed.assert_all_lapsed().await;
+    lapsed.assert_all_expired().await;
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::time::sleep;
-use vestibule_rehearsal::report::Report;
-use vestibule_rehearsal::{Crowd, Fault, Habits, Shopping};
 use vestibule_tests::Cluster;
+use vestibule_workload::report::Report;
+use vestibule_workload::{Behavior, Fault, Shopping, Workload};
 
 use super::line::Served;
 use super::{assert_held, assert_held_but, mixed, rehearse, value};
@@ -28,13 +28,13 @@ const QUEUE_KEY: &str = "vestibule:{default}:line";
 const SEEDS: [u64; 3] = [11, 12, 13];
 
 /// A crowd whose line moves for longer than a minute.
-fn crowd(seed: u64) -> Crowd {
+fn workload(seed: u64) -> Workload {
     shopping_for(seed, 150, Shopping::Uniform(1.0, 3.0))
 }
 
-fn shopping_for(seed: u64, visitors: u32, shopping: Shopping) -> Crowd {
-    let crowd = mixed(visitors);
-    Crowd { seed, habits: Habits { shopping, ..crowd.habits }, ..crowd }
+fn shopping_for(seed: u64, visitors: u32, shopping: Shopping) -> Workload {
+    let workload = mixed(visitors);
+    Workload { seed, behavior: Behavior { shopping, ..workload.behavior }, ..workload }
 }
 
 /// The crowd of this seed before a store that is emptied while most wait.
@@ -42,11 +42,11 @@ async fn play_a_flush(seed: u64) -> Report {
     let served = Served::with(QUOTA).await;
     let command = format!("redis-cli -p {} flushall", served.redis.port());
     let fault = Fault { at: STRUCK_AT, name: "the store is empty".to_owned(), command };
-    rehearse(crowd(seed), &served.address, "shop.example.com", "default", QUOTA, vec![fault]).await
+    rehearse(workload(seed), &served.address, "shop.example.com", "default", QUOTA, vec![fault]).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_that_comes_back_empty_costs_nobody_their_place() {
+async fn flushed_store_loses_no_position() {
     for report in join_all(SEEDS.map(play_a_flush)).await {
         assert_held(&report);
         assert!(value(&report, "evicted").abs() < f64::EPSILON, "{}", report.to_text());
@@ -59,10 +59,10 @@ async fn a_store_that_comes_back_empty_costs_nobody_their_place() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_gate_that_starts_anew_twice_costs_nobody_their_place() {
+async fn gate_restarts_lose_no_position() {
     let mut served = Served::with(QUOTA).await;
     let address = served.address.clone();
-    let rehearsal = rehearse(crowd(SEEDS[0]), &address, "shop.example.com", "default", QUOTA, Vec::new());
+    let test = rehearse(workload(SEEDS[0]), &address, "shop.example.com", "default", QUOTA, Vec::new());
     let restarts = async {
         for _ in 0..2 {
             sleep(RESTART_EVERY).await;
@@ -71,7 +71,7 @@ async fn a_gate_that_starts_anew_twice_costs_nobody_their_place() {
             served.program.restart();
         }
     };
-    let (report, ()) = tokio::join!(rehearsal, restarts);
+    let (report, ()) = tokio::join!(test, restarts);
     assert_held_but(&report, &["failed_share"]);
     assert!(value(&report, "failed_share") > 0.0, "nobody was answered for two seconds: {}", report.to_text());
 }
@@ -132,8 +132,8 @@ impl Failover {
         let replica = cluster.replica_of(primary).await.expect("the primary has a replica");
         let faults = self.faults(primary.port(), replica.port());
         // They shop for longer than the failover takes, so that they are there to see what became of their places.
-        let crowd = shopping_for(seed, 250, Shopping::Uniform(5.0, 12.0));
-        let report = rehearse(crowd, &served.address, "shop.example.com", "default", LARGER_QUOTA, faults).await;
+        let workload = shopping_for(seed, 250, Shopping::Uniform(5.0, 12.0));
+        let report = rehearse(workload, &served.address, "shop.example.com", "default", LARGER_QUOTA, faults).await;
         let at_last = cluster.primary_of(QUEUE_KEY).await.expect("a node serves the queue").port();
         let expected = if matches!(self, Self::Asked) { primary.port() } else { replica.port() };
         assert_eq!(at_last, expected, "{self:?}");
@@ -150,16 +150,16 @@ async fn assert_failover_holds(failover: Failover) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_primary_that_is_killed_costs_nobody_their_place() {
+async fn killed_primary_loses_no_position() {
     assert_failover_holds(Failover::Killed).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_primary_that_hands_over_costs_nobody_their_place() {
+async fn failover_on_request_loses_no_position() {
     assert_failover_holds(Failover::Asked).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_primary_that_dies_unheard_costs_nobody_their_place() {
+async fn primary_killed_while_cut_off_loses_no_position() {
     assert_failover_holds(Failover::KilledUnheard).await;
 }

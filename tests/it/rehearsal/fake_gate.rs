@@ -46,7 +46,7 @@ struct Hall {
     visitors: u64,
     polls: u64,
     line: VecDeque<u64>,
-    inside: Vec<u64>,
+    active: Vec<u64>,
     /// Who has which session, and since when.
     names: HashMap<u64, u64>,
 }
@@ -61,7 +61,7 @@ impl FakeGate {
             visitors: 0,
             polls: 0,
             line: VecDeque::new(),
-            inside: Vec::new(),
+            active: Vec::new(),
             names: HashMap::new(),
         };
         let router = Router::new()
@@ -100,14 +100,14 @@ impl Hall {
 
     fn advance(&mut self) {
         let most = self.quota + if let Cheat::OverAdmits(more) = self.cheat { more } else { 0 };
-        while self.inside.len() < most {
+        while self.active.len() < most {
             let starved = |visitor: &u64| matches!(self.cheat, Cheat::Starves(each) if visitor.is_multiple_of(each));
             let next = match self.cheat {
                 Cheat::NewestFirst => self.line.pop_back(),
                 _ => self.line.iter().position(|visitor| !starved(visitor)).and_then(|at| self.line.remove(at)),
             };
             let Some(next) = next else { return };
-            self.inside.push(next);
+            self.active.push(next);
         }
     }
 
@@ -132,18 +132,18 @@ impl Hall {
     }
 
     fn leaves(&mut self, visitor: u64) {
-        self.inside.retain(|other| *other != visitor);
+        self.active.retain(|other| *other != visitor);
         self.advance();
     }
 
     fn visitor_status(&self, visitor: u64) -> Value {
-        let is_in = self.inside.contains(&visitor);
+        let is_in = self.active.contains(&visitor);
         let position = self.line.iter().position(|other| *other == visitor).map(|before| before + 1);
         let wait = position.filter(|_| self.cheat == Cheat::Flatters).map(|_| json!({ "p50": 1, "p90": 2 }));
         let session = format!("{:08x}-0000-4000-8000-000000000000", self.names.get(&visitor).unwrap_or(&0));
         json!({
             "queue": "tour", "session": session, "state": if is_in { "admitted" } else { "waiting" },
-            "position": position, "waiting": self.line.len(), "active": self.inside.len().min(self.quota),
+            "position": position, "waiting": self.line.len(), "active": self.active.len().min(self.quota),
             "wait_seconds": wait, "joined_at": 1_700_000_000 + visitor, "expires_in": 60, "poll_after": 1,
             "enter_url": null, "revision": 1,
         })
@@ -163,7 +163,7 @@ async fn page(State(hall): State<Shared>, headers: HeaderMap) -> Response {
     let mut hall = lock(&hall);
     let visitor = visitor_of(&headers).unwrap_or_else(|| hall.joins());
     let cookie = [(SET_COOKIE, format!("vestibule_tour={visitor}; Path=/"))];
-    if hall.inside.contains(&visitor) {
+    if hall.active.contains(&visitor) {
         return (cookie, Html("the shop")).into_response();
     }
     let wait = [(RETRY_AFTER, "1"), (http::HeaderName::from_static("x-robots-tag"), "noindex")];

@@ -64,13 +64,13 @@ pub(super) async fn run(arguments: &[&str]) -> (i32, String, Program) {
 }
 
 fn figure(report: &Value, name: &str) -> f64 {
-    let verdicts = report["verdicts"].as_array().unwrap();
-    let verdict = verdicts.iter().find(|verdict| verdict["name"] == name).unwrap_or_else(|| panic!("{name}"));
-    verdict["value"].as_f64().unwrap_or_else(|| panic!("{name}"))
+    let checks = report["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["name"] == name).unwrap_or_else(|| panic!("{name}"));
+    check["value"].as_f64().unwrap_or_else(|| panic!("{name}"))
 }
 
 #[tokio::test]
-async fn the_program_holds_before_a_crowd_with_all_habits() {
+async fn program_passes_all_checks_with_all_behaviors() {
     let served = Served::with(30).await;
     let (metrics, redis) = (format!("http://{}/metrics", served.admin), served.redis.url());
     let (status, said, program) = run(&[
@@ -124,19 +124,27 @@ async fn the_program_holds_before_a_crowd_with_all_habits() {
     .await;
     assert_eq!(status, 0, "{said}");
     let report: Value = serde_json::from_slice(&std::fs::read(program.folder().join("report.json")).unwrap()).unwrap();
-    for held in ["overshoot", "tau", "overtaking_seconds", "places_lost", "never_in", "evicted", "failed_share"] {
+    for held in [
+        "over_admission",
+        "tau",
+        "worst_inversion_seconds",
+        "positions_lost",
+        "never_admitted",
+        "evicted",
+        "failed_share",
+    ] {
         assert!(figure(&report, held).abs() < f64::EPSILON, "{held}: {said}");
     }
-    assert_eq!(report["scene"]["quota"], 30, "the quota is read from the metrics");
+    assert_eq!(report["run"]["quota"], 30, "the quota is read from the metrics");
     assert!(figure(&report, "store_commands_per_request") > 0.5, "{said}");
     assert!(figure(&report, "visitors") >= 140.0);
     let page = std::fs::read_to_string(program.folder().join("report.html")).unwrap();
-    assert!(page.contains("It held") && page.contains("<svg") && page.contains("prefers-color-scheme: dark"));
+    assert!(page.contains("All checks passed") && page.contains("<svg") && page.contains("prefers-color-scheme: dark"));
     assert!(!page.contains("<script") && !page.contains(" src=") && !page.contains("<link"), "it is a file of its own");
 }
 
 #[tokio::test]
-async fn a_limit_that_is_broken_is_a_status_of_1_and_a_report_all_the_same() {
+async fn failed_condition_exits_with_1_and_writes_the_report() {
     let served = Served::with(5).await;
     let (status, said, program) = run(&[
         "rehearse",
@@ -160,12 +168,15 @@ async fn a_limit_that_is_broken_is_a_status_of_1_and_a_report_all_the_same() {
     ])
     .await;
     assert_eq!(status, 1, "{said}");
-    assert!(said.contains("FAILED") && said.contains("not known") && said.contains("The quota is not known"), "{said}");
+    assert!(
+        said.contains("FAILED") && said.contains("not measured") && said.contains("The quota is unknown"),
+        "{said}"
+    );
     assert!(program.folder().join("report.json").exists());
 }
 
 #[tokio::test]
-async fn who_stops_it_gets_the_report_of_what_was() {
+async fn stopped_run_writes_the_report() {
     let served = Served::with(2).await;
     let mut program = Program::vestibule(&[
         "rehearse",
@@ -185,23 +196,24 @@ async fn who_stops_it_gets_the_report_of_what_was() {
     program.signal("INT");
     assert_eq!(program.end().await.code(), Some(0), "{}", program.log());
     let report: Value = serde_json::from_slice(&std::fs::read(program.folder().join("report.json")).unwrap()).unwrap();
-    assert_eq!(report["scene"]["ended"], "it was stopped");
-    assert!(figure(&report, "visitors") > 40.0 && figure(&report, "most_inside") <= 2.0);
+    assert_eq!(report["run"]["ended"], "it was stopped");
+    assert!(figure(&report, "visitors") > 40.0 && figure(&report, "peak_active") <= 2.0);
 }
 
 #[tokio::test]
-async fn it_ends_with_its_time_and_with_its_requests() {
+async fn run_ends_at_maximum_duration_and_requests() {
     let served = Served::with(2).await;
-    for (limit, says) in
-        [(["--for", "2"], "its time was up"), (["--most-requests", "20"], "it made as many requests as it may")]
-    {
+    for (limit, description) in [
+        (["--duration", "2"], "the maximum duration was reached"),
+        (["--max-requests", "20"], "the maximum number of requests was reached"),
+    ] {
         let url = served.url();
-        let crowd = ["--visitors", "50", "--shopping", "fixed:30", "--json", "report.json"];
-        let arguments = [&["rehearse", url.as_str()][..], &crowd, &limit].concat();
+        let workload = ["--visitors", "50", "--shopping", "fixed:30", "--json", "report.json"];
+        let arguments = [&["rehearse", url.as_str()][..], &workload, &limit].concat();
         let (_, said, program) = run(&arguments).await;
         let report = std::fs::read(program.folder().join("report.json")).unwrap_or_else(|_| panic!("{said}"));
         let report: Value = serde_json::from_slice(&report).unwrap();
-        assert_eq!(report["scene"]["ended"], says);
+        assert_eq!(report["run"]["ended"], description);
         assert!(figure(&report, "requests") < 200.0, "{said}");
     }
 }

@@ -2,7 +2,7 @@
 //! the one that rehearsals and plans reckon with.
 
 use serde_json::Value;
-use vestibule_rehearsal::cost::{Bill, CAVEAT, Deployed, Load, MONTH, Sheet};
+use vestibule::cost::{CAVEAT, CostBreakdown, Deployed, Load, MONTH, PriceSheet};
 
 use super::load::{Polling, Visit};
 use super::stack::{Stack, text_of};
@@ -22,31 +22,31 @@ struct Hour {
     concurrency: u64,
     memory: f64,
     processor: f64,
-    bill: Bill,
+    breakdown: CostBreakdown,
 }
 
 struct Model {
-    sheet: Sheet,
+    prices: PriceSheet,
     columns: Vec<serde_json::Value>,
 }
 
 impl Model {
     fn new() -> Self {
         let text: serde_json::Value = serde_json::from_str(&text_of("docs/aws/prices.json")).unwrap();
-        Self { sheet: Sheet::built_in(), columns: text["columns"].as_array().unwrap().clone() }
+        Self { prices: PriceSheet::built_in(), columns: text["columns"].as_array().unwrap().clone() }
     }
 
     async fn hour(&self, waiting: f64, waiting_ttl: u64, node: &str) -> Hour {
         let polling = Polling::with(waiting_ttl).await;
         let visit = Visit::with(waiting);
-        let load = &self.sheet.load;
+        let load = &self.prices.load;
         let polls = waiting * HOUR / polling.interval;
         let requests = polls + waiting * load.requests_to_join;
         let peak = polls / HOUR + waiting * load.requests_to_join / load.seconds_of_arrivals;
         // A function has a connection of its own, which the server reads, decrypts and answers for each visit.
         let connection = load.valkey_us_of_a_connection_s_request;
         let worked = (polls * (visit.poll + connection) + waiting * (visit.first + connection)) / HOUR / 1e6;
-        let asked = Load {
+        let request = Load {
             hours: 1.0,
             visitors: waiting,
             requests,
@@ -60,10 +60,10 @@ impl Model {
             node: node.to_owned(),
             requests,
             peak,
-            concurrency: self.sheet.concurrency(peak),
+            concurrency: self.prices.concurrency(peak),
             memory: waiting * visit.memory,
             processor: worked,
-            bill: self.sheet.bill(&Deployed::TEMPLATE, &asked),
+            breakdown: self.prices.cost(&Deployed::TEMPLATE, &request),
         }
     }
 
@@ -126,7 +126,7 @@ fn table(model: &Model, hours: &[Hour]) -> String {
         let cells: Vec<String> = hours.iter().map(cell).collect();
         format!("| {name} | {} |\n", cells.join(" | "))
     };
-    let dollars = |of: fn(&Bill) -> f64| move |hour: &Hour| format!("${:.2}", of(&hour.bill));
+    let dollars = |of: fn(&CostBreakdown) -> f64| move |hour: &Hour| format!("${:.2}", of(&hour.breakdown));
     let mut text = row("waiting visitors", &|hour| {
         if hour.waiting == 0.0 { "idle".to_owned() } else { thousands(hour.waiting) }
     });
@@ -139,21 +139,22 @@ fn table(model: &Model, hours: &[Hour]) -> String {
     text += &row("**Lambda concurrency**", &|hour| format!("**{}**", thousands(hour.concurrency as f64)));
     text += &row("memory of the line", &|hour| format!("{:.0} MB", hour.memory / 1e6));
     text += &row("CPU of Valkey, of one core", &|hour| format!("{:.0} %", hour.processor * 100.0));
-    text +=
-        &row("nodes", &|hour| format!("{} x {}", model.sheet.load.redis_nodes, hour.node.trim_start_matches("cache.")));
-    text += &row("Lambda", &dollars(|bill| bill.lambda));
-    text += &row("load balancer", &dollars(|bill| bill.load_balancer));
-    text += &row("data out", &dollars(|bill| bill.data_out));
-    text += &row("Valkey", &dollars(|bill| bill.valkey));
-    text += &row("traffic between zones", &dollars(|bill| bill.between_zones));
-    text += &row("S3", &dollars(|bill| bill.s3));
-    text += &row("secrets, KMS key, alarms", &dollars(|bill| bill.kept));
-    text += &row("**one hour**", &|hour| format!("**${:.2}**", hour.bill.sum()));
-    text += &row("additional: web ACL", &dollars(|bill| bill.web_acl));
-    text += &row("additional: a log line per request", &dollars(|bill| bill.request_log));
-    let kept = |deployed: &Deployed| model.sheet.kept_for_a_month(deployed);
+    text += &row("nodes", &|hour| {
+        format!("{} x {}", model.prices.load.redis_nodes, hour.node.trim_start_matches("cache."))
+    });
+    text += &row("Lambda", &dollars(|breakdown| breakdown.lambda));
+    text += &row("load balancer", &dollars(|breakdown| breakdown.load_balancer));
+    text += &row("data out", &dollars(|breakdown| breakdown.data_out));
+    text += &row("Valkey", &dollars(|breakdown| breakdown.valkey));
+    text += &row("traffic between zones", &dollars(|breakdown| breakdown.between_zones));
+    text += &row("S3", &dollars(|breakdown| breakdown.s3));
+    text += &row("secrets, KMS key, alarms", &dollars(|breakdown| breakdown.kept));
+    text += &row("**one hour**", &|hour| format!("**${:.2}**", hour.breakdown.sum()));
+    text += &row("additional: web ACL", &dollars(|breakdown| breakdown.web_acl));
+    text += &row("additional: a log line per request", &dollars(|breakdown| breakdown.request_log));
+    let kept = |deployed: &Deployed| model.prices.monthly_cost(deployed);
     let more = kept(&deployed(&Stack::deploy_all(&[]))) - kept(&Deployed::TEMPLATE);
-    let idle = hours[0].bill.sum() * MONTH;
+    let idle = hours[0].breakdown.sum() * MONTH;
     let caveat = format!("All amounts are estimates: {CAVEAT}.");
     text + &format!("\n{caveat}\n\nOne month idle: ${idle:.0}; the backoffice adds ${more:.2}.\n")
 }
@@ -185,7 +186,7 @@ async fn concurrency_covers_polls_and_arrivals() {
 async fn every_node_in_the_table_carries_those_who_wait() {
     let model = Model::new();
     for hour in model.columns().await {
-        let node = &model.sheet.nodes[&hour.node];
+        let node = &model.prices.nodes[&hour.node];
         let (memory, steady) = (node.memory_gib * 1024.0 * 1024.0 * 1024.0, node.steady_share_of_a_processor);
         assert!(hour.memory <= memory * MEMORY_IN_USE, "{}: memory", hour.waiting);
         assert!(hour.processor <= steady, "{}: {} of a processor", hour.waiting, hour.processor);
@@ -200,7 +201,7 @@ async fn every_node_in_the_table_carries_those_who_wait() {
 #[tokio::test]
 async fn a_poll_weighs_what_the_costs_take_it_to_weigh() {
     let model = Model::new();
-    let assumed = model.sheet.load.bytes_of_a_poll_s_answer;
+    let assumed = model.prices.load.bytes_of_a_poll_s_answer;
     let measured = Polling::with(60).await.answer as f64;
     assert!(measured <= assumed && measured >= 0.8 * assumed, "{measured} bytes, and {assumed} in prices.json");
 }

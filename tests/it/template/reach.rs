@@ -6,7 +6,7 @@ use std::path::Path;
 use super::stack::{file, text_of};
 
 /// What more than one function uses, and no function all of.
-const SHARED: &str = "crates/http";
+const SHARED: &str = "crates/runtime";
 
 /// The program's sources as it is built: its own, and of what is shared the parts that they name.
 pub(crate) fn program(function: &str) -> String {

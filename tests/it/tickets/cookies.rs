@@ -20,7 +20,7 @@ fn host_only(scene: &Scene) -> String {
 }
 
 #[tokio::test]
-async fn by_https_only_the_host_can_set_the_ticket() {
+async fn https_tickets_have_the_host_prefix() {
     let scene = behind_tls(json!({})).await;
     let answer = by_https(&scene).navigate("/").await;
     let cookie = answer.header("set-cookie").unwrap();
@@ -34,7 +34,7 @@ async fn by_https_only_the_host_can_set_the_ticket() {
 }
 
 #[tokio::test]
-async fn a_cookie_of_another_host_replaces_no_ticket() {
+async fn cookies_of_other_hosts_do_not_replace_the_ticket() {
     let scene = behind_tls(json!({})).await;
     let mut visitor = by_https(&scene);
     visitor.navigate("/").await;
@@ -62,7 +62,7 @@ async fn many_cookies_of_one_name_hide_no_ticket() {
 }
 
 #[tokio::test]
-async fn a_ticket_in_a_cookie_is_answered_by_cookie_only() {
+async fn cookie_tickets_are_renewed_by_cookie_only() {
     let scene = behind_tls(json!({})).await;
     let mut app = scene.visitor().with_header("x-vestibule-ticket", "");
     let joined = app.status(scene.queue.as_str()).await;

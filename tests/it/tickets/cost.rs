@@ -9,8 +9,8 @@ use vestibule_tests::{GateOptions, Redis, Visitor, wait_until};
 use crate::scene::{Keeper, PATIENCE, Scene, on_each_store, over_own_redis, session_in};
 
 on_each_store! {
-    an_operator_s_end_bites_once_the_ticket_is_looked_at_again,
-    an_operator_s_end_bites_at_once_where_every_request_asks,
+    ending_a_session_applies_after_recheck_after,
+    ending_a_session_applies_at_once_without_recheck,
 }
 
 mod alone {
@@ -18,9 +18,9 @@ mod alone {
 
     over_own_redis! {
         every_request_is_one_command_to_redis,
-        what_is_not_judged_costs_redis_nothing,
-        a_fresh_admitted_ticket_passes_without_the_store_being_asked,
-        a_fresh_ticket_says_nothing_to_a_gate_that_never_asked_the_store,
+        endpoints_without_a_visit_cost_no_redis_command,
+        fresh_admitted_tickets_pass_without_a_store_call,
+        a_new_gate_asks_the_store_despite_a_fresh_ticket,
     }
 }
 
@@ -81,7 +81,7 @@ async fn every_request_is_one_command_to_redis(keeper: Keeper) {
     assert_eq!(listener.heard(scene.keeper.own()).await, scripts(requests));
 }
 
-async fn what_is_not_judged_costs_redis_nothing(keeper: Keeper) {
+async fn endpoints_without_a_visit_cost_no_redis_command(keeper: Keeper) {
     let rules = json!([{ "action": "bypass", "path": "/static/**" }]);
     let scene = Scene::open(keeper, json!({ "quota": 1, "rules": rules })).await;
     scene.visitor().navigate("/").await;
@@ -94,7 +94,7 @@ async fn what_is_not_judged_costs_redis_nothing(keeper: Keeper) {
     assert_eq!(listener.heard(scene.keeper.own()).await, scripts(0));
 }
 
-async fn a_fresh_admitted_ticket_passes_without_the_store_being_asked(keeper: Keeper) {
+async fn fresh_admitted_tickets_pass_without_a_store_call(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 1, "recheck_after": 60 })).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
@@ -109,7 +109,7 @@ async fn a_fresh_admitted_ticket_passes_without_the_store_being_asked(keeper: Ke
     assert_eq!(listener.heard(scene.keeper.own()).await, scripts(1), "a keepalive always asks");
 }
 
-async fn an_operator_s_end_bites_once_the_ticket_is_looked_at_again(keeper: Keeper) {
+async fn ending_a_session_applies_after_recheck_after(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 1, "recheck_after": 1 })).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
@@ -122,7 +122,7 @@ async fn an_operator_s_end_bites_once_the_ticket_is_looked_at_again(keeper: Keep
     assert_eq!(scene.counts().await, (0, 0));
 }
 
-async fn an_operator_s_end_bites_at_once_where_every_request_asks(keeper: Keeper) {
+async fn ending_a_session_applies_at_once_without_recheck(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 1, "recheck_after": 0 })).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
@@ -131,7 +131,7 @@ async fn an_operator_s_end_bites_at_once_where_every_request_asks(keeper: Keeper
     assert_eq!(visitor.fetch("/page").await.status.as_u16(), 429);
 }
 
-async fn a_fresh_ticket_says_nothing_to_a_gate_that_never_asked_the_store(keeper: Keeper) {
+async fn a_new_gate_asks_the_store_despite_a_fresh_ticket(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 1, "recheck_after": 60 })).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;

@@ -9,13 +9,13 @@ use vestibule_tests::{Answer, GateUnderTest};
 use crate::scene::{Keeper, Scene, on_each_store, session_in, set_cookie};
 
 on_each_store! {
-    a_forged_ticket_joins_at_the_end_and_is_not_signed_anew,
-    a_ticket_of_another_queue_is_none,
-    a_ticket_of_an_ended_epoch_is_none,
-    a_ticket_that_was_held_too_long_is_none,
-    whatever_is_in_a_cookie_header_the_visitor_gets_a_place,
+    forged_ticket_joins_at_the_end,
+    tickets_of_other_queues_are_rejected,
+    tickets_of_an_old_epoch_are_rejected,
+    tickets_older_than_hold_ttl_are_rejected,
+    malformed_cookie_headers_do_not_prevent_joining,
     the_ticket_is_found_among_all_other_cookies,
-    of_two_tickets_the_one_signed_last_counts,
+    the_latest_of_two_tickets_counts,
 }
 
 /// A place that nobody was given: at the head of every line.
@@ -40,7 +40,7 @@ async fn with_cookie(scene: &Scene, value: &[u8]) -> Answer {
     scene.visitor().request(request, "").await
 }
 
-async fn a_forged_ticket_joins_at_the_end_and_is_not_signed_anew(keeper: Keeper) {
+async fn forged_ticket_joins_at_the_end(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let now = scene.stats().await.now;
     scene.visitor().navigate("/").await;
@@ -82,7 +82,7 @@ async fn a_forged_ticket_joins_at_the_end_and_is_not_signed_anew(keeper: Keeper)
     assert_eq!(scene.stats().await.counters.returned, 1, "the genuine one would have been good");
 }
 
-async fn a_ticket_of_another_queue_is_none(keeper: Keeper) {
+async fn tickets_of_other_queues_are_rejected(keeper: Keeper) {
     let here = Scene::open(keeper.clone(), json!({})).await;
     let there = Scene::open(keeper, json!({})).await;
     let mut visitor = there.visitor();
@@ -95,7 +95,7 @@ async fn a_ticket_of_another_queue_is_none(keeper: Keeper) {
     assert_ne!(session_in(&thief.fetch("/").await), session);
 }
 
-async fn a_ticket_of_an_ended_epoch_is_none(keeper: Keeper) {
+async fn tickets_of_an_old_epoch_are_rejected(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
     let (mut inside, mut waiting) = (scene.visitor(), scene.visitor());
     inside.navigate("/").await;
@@ -110,7 +110,7 @@ async fn a_ticket_of_an_ended_epoch_is_none(keeper: Keeper) {
     assert_eq!(scene.counts().await, (1, 1));
 }
 
-async fn a_ticket_that_was_held_too_long_is_none(keeper: Keeper) {
+async fn tickets_older_than_hold_ttl_are_rejected(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "hold_ttl": 100 })).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
@@ -122,7 +122,7 @@ async fn a_ticket_that_was_held_too_long_is_none(keeper: Keeper) {
     assert_ne!(session_in(&visitor.fetch("/").await), session);
 }
 
-async fn whatever_is_in_a_cookie_header_the_visitor_gets_a_place(keeper: Keeper) {
+async fn malformed_cookie_headers_do_not_prevent_joining(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let name = scene.cookie_name();
     let long = "x".repeat(15_000);
@@ -180,7 +180,7 @@ async fn the_ticket_is_found_among_all_other_cookies(keeper: Keeper) {
     assert_eq!(scene.counts().await, (1, 0));
 }
 
-async fn of_two_tickets_the_one_signed_last_counts(keeper: Keeper) {
+async fn the_latest_of_two_tickets_counts(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let (mut old, mut new) = (scene.visitor(), scene.visitor());
     old.navigate("/").await;

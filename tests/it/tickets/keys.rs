@@ -8,8 +8,8 @@ use crate::scene::{Keeper, Scene, document_of, on_each_store, random_id, session
 
 on_each_store! {
     keys_rotate_without_dropping_anybody,
-    a_change_of_settings_holds_on_the_next_request,
-    a_change_of_settings_holds_on_the_next_request_to_another_gate,
+    settings_changes_apply_to_the_next_request,
+    settings_changes_apply_to_other_gates,
 }
 
 const OLD: [u8; 32] = [7; 32];
@@ -82,12 +82,12 @@ async fn assert_follows(scene: &Scene, address: &str) {
     assert!(answer.header("location").unwrap().starts_with("https://www.example.net/in"));
 }
 
-async fn a_change_of_settings_holds_on_the_next_request(keeper: Keeper) {
+async fn settings_changes_apply_to_the_next_request(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     assert_follows(&scene, scene.gate.address()).await;
 }
 
-async fn a_change_of_settings_holds_on_the_next_request_to_another_gate(keeper: Keeper) {
+async fn settings_changes_apply_to_other_gates(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let none = json!({ "tenants": [], "queues": [] });
     let other = scene.keeper.gate(&none, GateOptions::default()).await;

@@ -10,8 +10,8 @@ use crate::scene::{Keeper, Scene, on_each_store, session_in};
 
 on_each_store! {
     a_hundred_tabs_of_one_visitor_are_one_session,
-    a_hundred_tabs_with_a_ticket_that_is_good_no_more_are_one_new_session,
-    a_hundred_people_at_once_are_a_hundred_sessions,
+    a_hundred_tabs_with_an_ended_ticket_are_one_session,
+    a_hundred_concurrent_visitors_are_a_hundred_sessions,
 }
 
 async fn sessions_of_tabs(visitor: &Visitor) -> usize {
@@ -33,7 +33,7 @@ async fn a_hundred_tabs_of_one_visitor_are_one_session(keeper: Keeper) {
     assert_eq!((scene.counts().await, scene.stats().await.counters.joined), ((1, 0), 1));
 }
 
-async fn a_hundred_tabs_with_a_ticket_that_is_good_no_more_are_one_new_session(keeper: Keeper) {
+async fn a_hundred_tabs_with_an_ended_ticket_are_one_session(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({})).await;
     let mut visitor = scene.visitor();
     visitor.navigate("/").await;
@@ -45,7 +45,7 @@ async fn a_hundred_tabs_with_a_ticket_that_is_good_no_more_are_one_new_session(k
     assert_eq!(sessions_of_tabs(&visitor).await, 1, "a ticket that was held too long");
 }
 
-async fn a_hundred_people_at_once_are_a_hundred_sessions(keeper: Keeper) {
+async fn a_hundred_concurrent_visitors_are_a_hundred_sessions(keeper: Keeper) {
     let scene = Scene::open(keeper, json!({ "quota": 7 })).await;
     let arrivals = join_all((0..100).map(|_| {
         let (mut visitor, queue) = (scene.visitor(), scene.queue.clone());

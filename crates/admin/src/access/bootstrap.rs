@@ -8,7 +8,7 @@ use tracing::{info, warn};
 use vestibule_core::records::RecordStore;
 use vestibule_core::{StoreError, TenantId};
 
-use crate::access::{NAME_TAKES, Operator, OperatorName, PASSWORD_TAKES, Passwords, Role, Scope, is_password};
+use crate::access::{NAME_TAKES, Operator, OperatorName, PASSWORD_TAKES, PasswordHasher, Role, Scope, is_password};
 use crate::audit::audit_operator;
 use crate::merge_patch::differences;
 use crate::problem::Problem;
@@ -60,7 +60,7 @@ impl NewOperator {
     /// Writes the operator over a revision, 0 for a new one.
     async fn store(&self, records: &dyn RecordStore, over: u64) -> Result<(), Problem> {
         let now = records.now().await?;
-        let password = Passwords::default().hash(&self.password).await?;
+        let password = PasswordHasher::default().hash(&self.password).await?;
         let operator = Operator {
             scope: self.scope.clone(),
             password: Some(password),

@@ -12,11 +12,11 @@ mod totp;
 
 pub use bootstrap::{NewOperator, NewOperatorError, bootstrap, create_operator, has_superuser, replace_operator};
 pub(crate) use operator::{NAME_TAKES, Operator, OperatorName};
-pub(crate) use password::{PASSWORD_MAX, PASSWORD_TAKES, Passwords, is_password};
-pub(crate) use principal::Caller;
+pub(crate) use password::{PASSWORD_MAX, PASSWORD_TAKES, PasswordHasher, is_password};
+pub(crate) use principal::Principal;
 pub(crate) use role::{Role, Scope, Tenants};
 pub(crate) use sign_in::{COOKIE, SignIn, cookie_of, set_cookie};
-pub(crate) use sign_in_throttle::Throttle;
+pub(crate) use sign_in_throttle::SignInThrottle;
 pub(crate) use token::{Token, TokenLimit};
 pub use totp::RequireTotp;
 pub(crate) use totp::{CODE_MAX, CodeKind, OperatorTotp, SignInMethod, TotpSecret, TotpStatus};

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_plain_enough_for_a_key_and_an_address() {
+    fn operator_name_fits_keys_and_urls() {
         for good in ["zoe", "zoe.li@example.com", "0", "a_b-c"] {
             assert!(good.parse::<OperatorName>().is_ok(), "{good}");
         }

@@ -1,4 +1,4 @@
-//! Passwords: hashed with Argon2id, a few at a time.
+//! PasswordHasher: hashed with Argon2id, a few at a time.
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
@@ -24,17 +24,17 @@ pub(crate) fn is_password(text: &str) -> bool {
 }
 
 /// Hashes passwords without holding other requests up.
-pub(crate) struct Passwords {
+pub(crate) struct PasswordHasher {
     free: Semaphore,
 }
 
-impl Default for Passwords {
+impl Default for PasswordHasher {
     fn default() -> Self {
         Self { free: Semaphore::new(AT_ONCE) }
     }
 }
 
-impl Passwords {
+impl PasswordHasher {
     /// The hash to keep, parameters and salt included.
     pub(crate) async fn hash(&self, password: &str) -> Result<String, StoreError> {
         let password = password.to_owned();
@@ -82,8 +82,8 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_password_is_known_by_its_hash() {
-        let passwords = Passwords::default();
+    async fn password_matches_its_hash() {
+        let passwords = PasswordHasher::default();
         let hash = passwords.hash("correct horse battery").await.unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
         assert_ne!(hash, passwords.hash("correct horse battery").await.unwrap(), "every hash has its salt");
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_long_enough_and_not_too_long() {
+    fn password_length_is_limited() {
         assert!(is_password("twelve chars") && is_password(&"x".repeat(256)));
         assert!(!is_password("eleven char") && !is_password(&"x".repeat(257)));
     }

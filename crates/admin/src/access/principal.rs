@@ -27,7 +27,7 @@ const TOTP_PATHS: [&str; 2] = ["/sign-in", "/sign-in/totp"];
 
 /// Somebody who may ask.
 #[derive(Debug, Clone)]
-pub(crate) struct Caller {
+pub(crate) struct Principal {
     pub(crate) operator: OperatorName,
     /// The token that they ask with; `None` for a browser's sign-in.
     pub(crate) token: Option<String>,
@@ -38,15 +38,15 @@ pub(crate) struct Caller {
     pub(crate) request: RequestId,
 }
 
-impl Caller {
+impl Principal {
     /// Whether they may look at what is this tenant's.
-    pub(crate) fn sees(&self, tenant: &TenantId) -> bool {
+    pub(crate) fn can_view(&self, tenant: &TenantId) -> bool {
         self.tenants.include(tenant)
     }
 
     /// Whether they may change what is this tenant's.
-    pub(crate) fn operates(&self, tenant: &TenantId) -> Result<(), Problem> {
-        if !self.sees(tenant) {
+    pub(crate) fn can_edit(&self, tenant: &TenantId) -> Result<(), Problem> {
+        if !self.can_view(tenant) {
             return Err(Problem::NotFound(Code::ATenant));
         }
         self.at_least(Role::Operator)
@@ -83,19 +83,19 @@ impl Caller {
     }
 }
 
-impl FromRequestParts<Admin> for Caller {
+impl FromRequestParts<Admin> for Principal {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, admin: &Admin) -> Result<Self, Problem> {
         let request = parts.extensions.get::<RequestId>().cloned().unwrap_or_else(|| RequestId(String::new()));
-        let caller = match bearer(&parts.headers) {
+        let principal = match bearer(&parts.headers) {
             Some(token) => by_token(admin, token, request, parts.uri.path()).await,
             None => by_cookie(admin, parts, request).await,
         }?;
         if !SAFE_METHODS.contains(&parts.method) {
-            may_change(&*admin.records, caller.operator.as_str()).await?;
+            may_change(&*admin.records, principal.operator.as_str()).await?;
         }
-        Ok(caller)
+        Ok(principal)
     }
 }
 
@@ -105,7 +105,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     Some(if scheme.eq_ignore_ascii_case("bearer") { token.trim() } else { "" })
 }
 
-async fn by_token(admin: &Admin, text: &str, request: RequestId, path: &str) -> Result<Caller, Problem> {
+async fn by_token(admin: &Admin, text: &str, request: RequestId, path: &str) -> Result<Principal, Problem> {
     let records = &*admin.records;
     let (now, found) = (admin.now().await?, Token::find(records, text).await?);
     let Some((id, token, revision)) = found.filter(|(_, token, _)| token.expires_at > now) else {
@@ -122,7 +122,7 @@ async fn by_token(admin: &Admin, text: &str, request: RequestId, path: &str) -> 
     let (role, tenants) = token.scope.within(&owner.scope);
     let operator = token.operator.clone();
     token.used(records, &id, revision, now).await;
-    Ok(Caller { operator, token: Some(id), sign_in: None, role, tenants, totp: TotpStatus::Unavailable, request })
+    Ok(Principal { operator, token: Some(id), sign_in: None, role, tenants, totp: TotpStatus::Unavailable, request })
 }
 
 /// Whether a request is for one of these paths behind [`PREFIX`]. A router within another one sees the rest of the path.
@@ -130,7 +130,7 @@ fn is_one_of(paths: &[&str], path: &str) -> bool {
     paths.contains(&path.strip_prefix(PREFIX).unwrap_or(path))
 }
 
-async fn by_cookie(admin: &Admin, parts: &Parts, request: RequestId) -> Result<Caller, Problem> {
+async fn by_cookie(admin: &Admin, parts: &Parts, request: RequestId) -> Result<Principal, Problem> {
     let records = &*admin.records;
     let Some(sign_in) = SignIn::find(records, &parts.headers).await? else { return Err(Problem::NotSignedIn) };
     if !SAFE_METHODS.contains(&parts.method) && !parts.headers.contains_key(REQUEST_HEADER) {
@@ -150,7 +150,7 @@ async fn by_cookie(admin: &Admin, parts: &Parts, request: RequestId) -> Result<C
         return Err(Problem::TotpSetupRequired);
     }
     sign_in.clone().refresh(records, now).await?;
-    Ok(Caller {
+    Ok(Principal {
         operator: sign_in.operator.clone(),
         token: None,
         role: operator.scope.role,

@@ -12,15 +12,15 @@ use crate::query::one_of;
 /// Most tenants that an operator or a token is given.
 const TENANTS_MAX: usize = 100;
 
-/// What somebody may do; each may all that the one before may.
+/// A role; each includes the permissions of the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Role {
-    /// Looks at the queues of their tenants.
+    /// Views the queues of their tenants.
     Viewer,
     /// Changes the queues of their tenants.
     Operator,
-    /// Does everything, with all tenants.
+    /// All permissions for all tenants.
     Superuser,
 }
 
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_never_may_more_than_its_owner() {
+    fn token_never_exceeds_its_owner() {
         let owner = scope(Role::Operator, &["acme", "blue"]);
         let (role, tenants) = scope(Role::Superuser, &[]).within(&owner);
         assert_eq!((role, tenants), (Role::Operator, owner.tenants()));

@@ -22,20 +22,20 @@ const KNOWN: u64 = 30 * 86_400;
 const STARTS: u64 = 300;
 
 /// What attempts are counted by: how many are free, and the longest delay in seconds after them.
-struct Limit {
+struct AttemptLimit {
     id: String,
     free: u64,
     longest: u64,
 }
 
 /// The attempts of one name from one address.
-pub(crate) struct Throttle {
-    pair: Limit,
-    address: Limit,
-    name: Limit,
+pub(crate) struct SignInThrottle {
+    pair: AttemptLimit,
+    address: AttemptLimit,
+    name: AttemptLimit,
 }
 
-impl Limit {
+impl AttemptLimit {
     fn new(what: &str, free: u64, longest: u64) -> Self {
         Self { id: hash(what), free, longest }
     }
@@ -45,29 +45,29 @@ impl Limit {
     }
 }
 
-impl Throttle {
+impl SignInThrottle {
     /// Takes the start of a sign-in at the identity provider, or says how long to wait. Starts have a limit of their own,
     /// since each is remembered for a while; they are no failures.
     pub(crate) async fn start(records: &dyn RecordStore, address: Option<IpAddr>, now: Micros) -> Result<(), Problem> {
         let address = written(address);
-        Limit::of_address(&address).check(records, now).await?;
-        let starts = Limit::new(&format!("starts {address}"), STARTS, 900);
+        AttemptLimit::of_address(&address).check(records, now).await?;
+        let starts = AttemptLimit::new(&format!("starts {address}"), STARTS, 900);
         starts.check(records, now).await?;
         starts.count(records, now).await
     }
 
     /// Counts a sign-in at the identity provider that failed.
     pub(crate) async fn failed(records: &dyn RecordStore, address: Option<IpAddr>, now: Micros) -> Result<(), Problem> {
-        Limit::of_address(&written(address)).count(records, now).await
+        AttemptLimit::of_address(&written(address)).count(records, now).await
     }
 
     /// Addresses are kept as hashes only. Those of nobody known count as one.
     pub(crate) fn of(name: &OperatorName, address: Option<IpAddr>) -> Self {
         let address = written(address);
         Self {
-            pair: Limit::new(&format!("pair {name} {address}"), 5, 900),
-            address: Limit::of_address(&address),
-            name: Limit::new(&format!("name {name}"), 20, 30),
+            pair: AttemptLimit::new(&format!("pair {name} {address}"), 5, 900),
+            address: AttemptLimit::of_address(&address),
+            name: AttemptLimit::new(&format!("name {name}"), 20, 30),
         }
     }
 
@@ -105,7 +105,7 @@ impl Throttle {
     }
 
     /// What an attempt counts for: the name does not count where it has signed in before.
-    async fn limits(&self, records: &dyn RecordStore) -> Result<Vec<&Limit>, StoreError> {
+    async fn limits(&self, records: &dyn RecordStore) -> Result<Vec<&AttemptLimit>, StoreError> {
         let known = records.note(&self.known()).await?.is_some();
         Ok(if known { vec![&self.pair, &self.address] } else { vec![&self.pair, &self.address, &self.name] })
     }
@@ -115,7 +115,7 @@ impl Throttle {
     }
 }
 
-impl Limit {
+impl AttemptLimit {
     fn failures(&self) -> EphemeralKey {
         EphemeralKey::new(EphemeralKind::Failures, &self.id)
     }
@@ -185,12 +185,12 @@ mod tests {
         }
     }
 
-    fn throttle(name: &str, address: &str) -> Throttle {
-        Throttle::of(&name.parse().unwrap(), address.parse().ok())
+    fn throttle(name: &str, address: &str) -> SignInThrottle {
+        SignInThrottle::of(&name.parse().unwrap(), address.parse().ok())
     }
 
     #[tokio::test]
-    async fn attempts_past_the_free_ones_take_longer_and_longer() {
+    async fn delay_grows_after_the_free_attempts() {
         let bench = Bench::new();
         for _ in 0..5 {
             assert_eq!(bench.attempt("zoe", "192.0.2.1").await, Ok(()));
@@ -206,14 +206,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_many_at_once_only_the_free_ones_and_one_more_are_taken() {
+    async fn concurrent_attempts_are_limited() {
         let bench = Bench::new();
         let attempts = futures_util::future::join_all((0..50).map(|_| bench.attempt("zoe", "192.0.2.1"))).await;
         assert_eq!(attempts.iter().filter(|attempt| attempt.is_ok()).count(), 6);
     }
 
     #[tokio::test]
-    async fn strangers_do_not_keep_a_name_out_where_it_signed_in_before() {
+    async fn failed_attempts_do_not_block_known_addresses() {
         let bench = Bench::new();
         throttle("zoe", "192.0.2.1").succeeded(&bench.records).await.unwrap();
         for stranger in 0..21 {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_address_can_t_try_name_after_name() {
+    async fn one_address_cannot_try_many_names() {
         let bench = Bench::new();
         for name in 0..31 {
             assert_eq!(bench.attempt(&format!("name-{name}"), "192.0.2.1").await, Ok(()));

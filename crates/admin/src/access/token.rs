@@ -21,7 +21,7 @@ const ID_BYTES: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TokenLimit {
-    /// Exporting and importing settings: all that `vestibule apply` needs.
+    /// Export and import of settings, as needed by `vestibule apply`.
     Settings,
 }
 
@@ -115,7 +115,7 @@ mod tests {
     use crate::access::Role;
 
     #[tokio::test]
-    async fn a_token_is_found_by_the_whole_of_it_only() {
+    async fn token_is_found_by_its_full_text_only() {
         let records = MemoryRecords::new(SystemClock::new());
         let scope = Scope { role: Role::Viewer, tenants: vec!["acme".parse().unwrap()] };
         let times = (Micros(1), Micros(2));

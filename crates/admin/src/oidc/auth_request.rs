@@ -10,13 +10,13 @@ use crate::access::cookie_of;
 use crate::secret::{hash, new_secret};
 
 /// Seconds within which somebody comes back from the provider.
-pub(crate) const ATTEMPT_TTL: u64 = 600;
+pub(crate) const AUTH_REQUEST_TTL: u64 = 600;
 /// Name of the cookie that ties an attempt to the browser that began it.
 const COOKIE: &str = "vestibule_sign_in";
 
 /// The secrets of one attempt. They stay here; the browser has the name of the attempt only.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Attempt {
+pub(crate) struct AuthRequest {
     /// Comes back in the address that the provider sends the browser to.
     state: String,
     /// Comes back in the proof.
@@ -25,13 +25,13 @@ pub(crate) struct Attempt {
     pub(super) verifier: String,
 }
 
-impl Attempt {
+impl AuthRequest {
     /// Begins an attempt. Returns it with the value of its cookie, which is kept nowhere.
     pub(crate) async fn begin(records: &dyn RecordStore) -> Result<(Self, String), StoreError> {
         let attempt = Self { state: new_secret(), nonce: new_secret(), verifier: new_secret() };
         let text = serde_json::to_string(&attempt).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         let secret = new_secret();
-        records.set_ephemeral(&note(&secret), &text, ATTEMPT_TTL).await?;
+        records.set_ephemeral(&note(&secret), &text, AUTH_REQUEST_TTL).await?;
         Ok((attempt, secret))
     }
 
@@ -60,7 +60,7 @@ fn note(secret: &str) -> EphemeralKey {
 /// leads back here, so it is `Lax` where the sign-in's own is `Strict`.
 pub(crate) fn cookie(secret: Option<&str>, https: bool) -> String {
     let secure = if https { "; Secure" } else { "" };
-    let (value, lasts) = secret.map_or(("", 0), |secret| (secret, ATTEMPT_TTL));
+    let (value, lasts) = secret.map_or(("", 0), |secret| (secret, AUTH_REQUEST_TTL));
     format!(
         "{COOKIE}={value}; Path={}/sign-in/oidc; Max-Age={lasts}; HttpOnly; SameSite=Lax{secure}",
         crate::openapi::PREFIX

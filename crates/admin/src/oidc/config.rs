@@ -6,7 +6,7 @@ use openidconnect::{ClientId, ClientSecret, IssuerUrl, RedirectUrl};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use vestibule_http::{VariableError, variable};
+use vestibule_runtime::{EnvError, variable};
 
 use crate::openapi::PREFIX;
 
@@ -49,7 +49,7 @@ pub struct ProviderConfig {
 /// What is wrong with a provider's configuration. Never repeats a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(transparent)]
-pub struct ProviderConfigError(#[from] VariableError);
+pub struct ProviderConfigError(#[from] EnvError);
 
 /// A provider's configuration as it is given: texts, each the value of a variable or of a flag of `vestibule serve`. One
 /// that is empty is as good as absent.
@@ -124,22 +124,22 @@ impl ProviderConfig {
     }
 }
 
-fn refuse(name: &'static str, takes: &str) -> VariableError {
-    VariableError::new(name, format!("takes {takes}"))
+fn refuse(name: &'static str, takes: &str) -> EnvError {
+    EnvError::new(name, format!("takes {takes}"))
 }
 
-fn given<'a>(name: &'static str, text: &'a str, takes: &str) -> Result<&'a str, VariableError> {
+fn given<'a>(name: &'static str, text: &'a str, takes: &str) -> Result<&'a str, EnvError> {
     let text = text.trim();
-    if text.is_empty() { Err(VariableError::new(name, format!("is not set; it takes {takes}"))) } else { Ok(text) }
+    if text.is_empty() { Err(EnvError::new(name, format!("is not set; it takes {takes}"))) } else { Ok(text) }
 }
 
-fn name(text: &str) -> Result<String, VariableError> {
+fn name(text: &str) -> Result<String, EnvError> {
     let text = if text.is_empty() { "Single sign-on" } else { text };
     let fits = text.chars().count() <= NAME_MAX && !text.chars().any(char::is_control);
     if fits { Ok(text.to_owned()) } else { Err(refuse(NAME, "1 to 60 characters")) }
 }
 
-fn claim(text: &str) -> Result<Claim, VariableError> {
+fn claim(text: &str) -> Result<Claim, EnvError> {
     match text {
         "" | "email" => Ok(Claim::Email),
         "preferred_username" => Ok(Claim::PreferredUsername),
@@ -149,11 +149,11 @@ fn claim(text: &str) -> Result<Claim, VariableError> {
 }
 
 /// The authorities in a PEM file or in a PEM text; `None` for the public ones.
-fn authorities(text: &str) -> Result<Option<Arc<RootCertStore>>, VariableError> {
+fn authorities(text: &str) -> Result<Option<Arc<RootCertStore>>, EnvError> {
     if text.is_empty() {
         return Ok(None);
     }
-    let unreadable = |error: &dyn std::fmt::Display| VariableError::new(CA, format!("can't be read: {error}"));
+    let unreadable = |error: &dyn std::fmt::Display| EnvError::new(CA, format!("can't be read: {error}"));
     let pem = if text.starts_with("-----BEGIN") {
         text.as_bytes().to_vec()
     } else {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_is_reached_in_the_open_on_this_machine_only() {
+    fn plain_http_provider_must_be_on_loopback() {
         let config = |issuer: &str, admin_url: &str| {
             let made = ProviderConfig::of(&texts(issuer, admin_url));
             made.map(|made| made.unwrap().redirect.to_string()).map_err(|error| error.to_string())
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_provider_lacks_is_named() {
+    fn missing_oidc_variable_is_named() {
         let whole = texts("https://id.example.com", "https://admin.example.com");
         let refused = |texts: ProviderTexts| ProviderConfig::of(&texts).err().unwrap().to_string();
         assert!(ProviderConfig::of(&ProviderTexts { issuer: String::new(), ..whole.clone() }).unwrap().is_none());

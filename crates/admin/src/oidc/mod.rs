@@ -12,6 +12,6 @@ mod config;
 mod http_client;
 mod token_exchange;
 
-pub(crate) use auth_request::{Attempt, cookie as attempt_cookie};
+pub(crate) use auth_request::{AuthRequest, cookie as auth_request_cookie};
 pub use config::{ProviderConfig, ProviderConfigError, ProviderTexts};
-pub(crate) use token_exchange::{Identity, Provider, Refusal};
+pub(crate) use token_exchange::{Identity, OidcError, Provider};

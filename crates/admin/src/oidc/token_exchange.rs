@@ -15,7 +15,7 @@ use vestibule_core::Micros;
 
 use crate::access::OperatorName;
 use crate::oidc::ProviderConfig;
-use crate::oidc::auth_request::Attempt;
+use crate::oidc::auth_request::AuthRequest;
 use crate::oidc::config::Claim;
 use crate::oidc::http_client::HttpClient;
 
@@ -24,7 +24,7 @@ type Client =
 
 /// Why somebody does not get in through the provider. The code is for the sign-in page; the cause is for the log.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum OidcError {
     #[error("there is no identity provider")]
     NoProvider,
     #[error("the attempt lapsed, was used already, or began in another browser")]
@@ -47,7 +47,7 @@ pub(crate) enum Refusal {
     Store,
 }
 
-impl Refusal {
+impl OidcError {
     /// A word for programs; it never changes.
     pub(crate) const fn code(&self) -> &'static str {
         match self {
@@ -102,7 +102,7 @@ impl Provider {
     }
 
     /// Where to send the browser for this attempt.
-    pub(crate) async fn address(&self, attempt: &Attempt) -> Result<String, Refusal> {
+    pub(crate) async fn address(&self, attempt: &AuthRequest) -> Result<String, OidcError> {
         let client = self.discover().await?;
         let (state, nonce) = (attempt.state().to_owned(), attempt.nonce.clone());
         let verifier = PkceCodeVerifier::new(attempt.verifier.clone());
@@ -120,16 +120,21 @@ impl Provider {
     }
 
     /// Redeems the code that the browser brought, and checks what the provider proves with it at the time `now`.
-    pub(crate) async fn redeem(&self, attempt: Attempt, code: String, now: Micros) -> Result<Identity, Refusal> {
+    pub(crate) async fn exchange_code(
+        &self,
+        attempt: AuthRequest,
+        code: String,
+        now: Micros,
+    ) -> Result<Identity, OidcError> {
         let client = self.discover().await?;
         let request = client.exchange_code(AuthorizationCode::new(code)).map_err(|error| unavailable(&error))?;
         let request = request.set_pkce_verifier(PkceCodeVerifier::new(attempt.verifier));
         let answer: CoreTokenResponse = request.request_async(&self.http).await.map_err(|error| match error {
-            RequestTokenError::ServerResponse(answer) => Refusal::Refused(answer.error().to_string()),
+            RequestTokenError::ServerResponse(answer) => OidcError::Refused(answer.error().to_string()),
             other => unavailable(&other),
         })?;
-        let invalid_id_token = |error: &dyn Error| Refusal::NotProven(chain(error));
-        let token = answer.id_token().ok_or_else(|| Refusal::NotProven("it sent no ID token".to_owned()))?;
+        let invalid_id_token = |error: &dyn Error| OidcError::NotProven(chain(error));
+        let token = answer.id_token().ok_or_else(|| OidcError::NotProven("it sent no ID token".to_owned()))?;
         let time = DateTime::from_timestamp_micros(now.0.cast_signed()).unwrap_or_default();
         let verifier = client.id_token_verifier().set_time_fn(move || time);
         let claims = token.claims(&verifier, &Nonce::new(attempt.nonce)).map_err(|error| invalid_id_token(&error))?;
@@ -138,17 +143,17 @@ impl Provider {
             let key = token.signing_key(&verifier).map_err(|error| invalid_id_token(&error))?;
             let actual = AccessTokenHash::from_token(answer.access_token(), algorithm, key);
             if actual.map_err(|error| invalid_id_token(&error))? != *expected {
-                return Err(Refusal::NotProven("its access token is another's".to_owned()));
+                return Err(OidcError::NotProven("its access token is another's".to_owned()));
             }
         }
         match self.named_in(claims) {
             // Some providers put less into the ID token than they tell whoever asks with the access token.
-            Err(Refusal::Nameless(_)) => self.asked_for(&client, &answer, claims).await,
+            Err(OidcError::Nameless(_)) => self.asked_for(&client, &answer, claims).await,
             named => named,
         }
     }
 
-    async fn discover(&self) -> Result<Client, Refusal> {
+    async fn discover(&self) -> Result<Client, OidcError> {
         let found = CoreProviderMetadata::discover_async(self.config.issuer.clone(), &self.http).await;
         let metadata = found.map_err(|error| unavailable(&error))?;
         let takes = |method| metadata.token_endpoint_auth_methods_supported().is_some_and(|all| all.contains(&method));
@@ -159,7 +164,7 @@ impl Provider {
         Ok(client.set_redirect_uri(self.config.redirect.clone()))
     }
 
-    fn named_in(&self, claims: &CoreIdTokenClaims) -> Result<Identity, Refusal> {
+    fn named_in(&self, claims: &CoreIdTokenClaims) -> Result<Identity, OidcError> {
         match self.config.claim {
             Claim::Subject => Ok(exactly(claims.subject())),
             Claim::PreferredUsername => claims.preferred_username().map(|name| exactly(name)).ok_or(NO_USERNAME),
@@ -172,7 +177,7 @@ impl Provider {
         client: &Client,
         answer: &CoreTokenResponse,
         claims: &CoreIdTokenClaims,
-    ) -> Result<Identity, Refusal> {
+    ) -> Result<Identity, OidcError> {
         let subject = Some(claims.subject().clone());
         let Ok(request) = client.user_info(answer.access_token().clone(), subject) else {
             return self.named_in(claims);
@@ -186,7 +191,7 @@ impl Provider {
     }
 }
 
-const NO_USERNAME: Refusal = Refusal::Nameless("it has no preferred_username");
+const NO_USERNAME: OidcError = OidcError::Nameless("it has no preferred_username");
 
 /// A name that tells people apart by its capitals as well.
 fn exactly(told: &str) -> Identity {
@@ -195,16 +200,16 @@ fn exactly(told: &str) -> Identity {
 
 /// Whoever may write any address into their profile is nobody until the provider says that it is theirs. Capitals of an
 /// address tell nobody apart.
-fn email(told: Option<&str>, verified: Option<bool>) -> Result<Identity, Refusal> {
-    let told = told.ok_or(Refusal::Nameless("it has no email"))?;
+fn email(told: Option<&str>, verified: Option<bool>) -> Result<Identity, OidcError> {
+    let told = told.ok_or(OidcError::Nameless("it has no email"))?;
     if verified != Some(true) {
-        return Err(Refusal::Nameless("its email is not verified"));
+        return Err(OidcError::Nameless("its email is not verified"));
     }
     Ok(Identity { told: told.to_owned(), name: told.to_ascii_lowercase().parse().ok() })
 }
 
-fn unavailable(error: &dyn Error) -> Refusal {
-    Refusal::Unavailable(chain(error))
+fn unavailable(error: &dyn Error) -> OidcError {
+    OidcError::Unavailable(chain(error))
 }
 
 /// An error with its causes.
@@ -222,13 +227,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_nobody_verified_names_nobody() {
+    fn unverified_email_matches_no_operator() {
         let named = |told, verified| email(told, verified).map(|found| found.name.map(|name| name.to_string()));
         assert_eq!(named(Some("Zoe@Example.com"), Some(true)).unwrap().as_deref(), Some("zoe@example.com"));
         for (told, verified) in
             [(Some("zoe@example.com"), Some(false)), (Some("zoe@example.com"), None), (None, Some(true))]
         {
-            assert!(matches!(named(told, verified), Err(Refusal::Nameless(_))), "{told:?} {verified:?}");
+            assert!(matches!(named(told, verified), Err(OidcError::Nameless(_))), "{told:?} {verified:?}");
         }
         assert_eq!(exactly("Zoe").name, None, "capitals of a username may tell two people apart");
     }

@@ -15,14 +15,14 @@ use crate::themes::OwnedTheme;
 use crate::themes::sample::Sample;
 
 /// Most bytes of the body. A load balancer takes 1 MB for a function.
-pub(crate) const SKETCH_MAX: usize = 1024 * 1024;
-/// Sketches that are drawn at the same moment by one process; more wait for them. Drawing one takes a core.
-const DRAWN_AT_ONCE: usize = 2;
+pub(crate) const DRAFT_MAX: usize = 1024 * 1024;
+/// Sketches that are drawn at the same moment by one process; more wait for them. RenderLimiter one takes a core.
+const RENDERS_MAX: usize = 2;
 /// What the addresses of the theme's files begin with in the pages. There is no such host: whoever shows a page has the
 /// files, and puts them there.
 const ASSET_BASE: &str = "https://theme.invalid/";
 
-/// A template as it was written so far.
+/// A template of a draft.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DraftTemplate {
@@ -34,7 +34,7 @@ pub(crate) struct DraftTemplate {
 }
 
 /// What is to be drawn.
-pub(crate) struct Sketch {
+pub(crate) struct DraftPreview {
     pub(crate) templates: Vec<DraftTemplate>,
     /// Paths of the theme's other files.
     pub(crate) assets: HashSet<String>,
@@ -42,13 +42,13 @@ pub(crate) struct Sketch {
     pub(crate) language: Language,
 }
 
-/// Pages that were drawn of files which are not kept.
+/// Rendered pages of a draft.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ThemeDraftPreview {
-    /// A page for each state that was asked for.
+    /// One page per requested state.
     pages: Vec<PreviewPage>,
-    /// What the addresses of the theme's other files begin with in the pages. Nothing is to be had there: whoever shows a
-    /// page puts the files in their places.
+    /// Prefix of the URLs of the theme's other files in the pages. Nothing is served there; the client
+    /// inserts the files.
     asset_base: &'static str,
     /// The nonce of the pages' styles.
     nonce: String,
@@ -57,26 +57,30 @@ pub(crate) struct ThemeDraftPreview {
 /// One page.
 #[derive(Serialize, ToSchema)]
 struct PreviewPage {
-    /// The state of the visitor who would see it.
+    /// The visitor state.
     state: &'static str,
-    /// The page. It holds what the theme's author wrote: show it only where nothing of it runs.
+    /// The HTML. It is untrusted: show it only in a sandbox without scripts.
     html: String,
 }
 
 /// Keeps the drawing of sketches from taking all cores.
-pub(crate) struct Drawing(Semaphore);
+pub(crate) struct RenderLimiter(Semaphore);
 
-impl Default for Drawing {
+impl Default for RenderLimiter {
     fn default() -> Self {
-        Self(Semaphore::new(DRAWN_AT_ONCE))
+        Self(Semaphore::new(RENDERS_MAX))
     }
 }
 
 /// Draws a sketch, if all of it works in every state and language.
-pub(crate) async fn drawn(admin: &Admin, theme: &OwnedTheme, sketch: Sketch) -> Result<ThemeDraftPreview, Problem> {
-    let Sketch { templates, assets, states, language } = sketch;
+pub(crate) async fn render_preview(
+    admin: &Admin,
+    theme: &OwnedTheme,
+    sketch: DraftPreview,
+) -> Result<ThemeDraftPreview, Problem> {
+    let DraftPreview { templates, assets, states, language } = sketch;
     // Nobody ever closes it, so there always is a turn.
-    let _turn = admin.drawing.0.acquire().await;
+    let _turn = admin.render_limiter.0.acquire().await;
     let files: ThemeFiles = templates.into_iter().map(|template| (template.path, template.text.into())).collect();
     let draft = if files.is_empty() {
         None

@@ -17,15 +17,17 @@ use vestibule_core::settings::{FieldError, Settings, Tenant};
 use vestibule_core::{TenantId, ThemeId};
 use vestibule_themes::{KnownTheme, PublishError, Publisher, ThemeError};
 
-use crate::access::{Caller, Role};
+use crate::access::{Principal, Role};
 use crate::body::wrong;
 use crate::codes::Code;
 use crate::problem::Problem;
 use crate::state::Admin;
 
-pub(crate) use draft_preview::{DraftTemplate, Drawing, SKETCH_MAX, Sketch, ThemeDraftPreview, drawn};
+pub(crate) use draft_preview::{
+    DRAFT_MAX, DraftPreview, DraftTemplate, RenderLimiter, ThemeDraftPreview, render_preview,
+};
 pub(crate) use frame::{PREVIEW_FRAME, preview_frame};
-pub(crate) use preview::{PREVIEW_FILES, Previews, preview_file, preview_page};
+pub(crate) use preview::{PREVIEW_FILES, PreviewCache, preview_file, preview_page};
 pub(crate) use upload::{ThemeUpload, Unpacking, Upload, ZipArchive};
 
 /// The theme of queues that name none.
@@ -47,8 +49,8 @@ impl OwnedTheme {
         self.tenant.as_ref().map(|tenant| &tenant.id)
     }
 
-    fn is_seen_by(&self, caller: &Caller) -> bool {
-        self.tenant_id().map_or_else(|| caller.is_superuser(), |tenant| caller.sees(tenant))
+    fn is_seen_by(&self, principal: &Principal) -> bool {
+        self.tenant_id().map_or_else(|| principal.is_superuser(), |tenant| principal.can_view(tenant))
     }
 }
 
@@ -98,31 +100,31 @@ pub(crate) async fn refuse_missing_logo(admin: &Admin, tenant: &Tenant) -> Resul
     Err(wrong("logo", Code::LogoNotFound.with("file", logo.as_str()).with("themes", live.join(", "))))
 }
 
-/// The themes that there are and that the caller may see, and whether each is live.
-pub(crate) async fn all_seen(admin: &Admin, caller: &Caller) -> Result<Vec<(OwnedTheme, bool)>, Problem> {
+/// The themes that there are and that the principal may see, and whether each is live.
+pub(crate) async fn all_visible(admin: &Admin, principal: &Principal) -> Result<Vec<(OwnedTheme, bool)>, Problem> {
     let tenants = admin.store.tenants().await?;
     let there = publisher(admin)?.themes().await?;
     let owned = there.into_iter().map(|KnownTheme { id, live }| (OwnedTheme::of(id, &tenants), live));
-    Ok(owned.filter(|(theme, _)| theme.is_seen_by(caller)).collect())
+    Ok(owned.filter(|(theme, _)| theme.is_seen_by(principal)).collect())
 }
 
 /// What is known of a theme that must be there.
-pub(crate) async fn there(admin: &Admin, theme: &OwnedTheme) -> Result<KnownTheme, Problem> {
+pub(crate) async fn find_existing(admin: &Admin, theme: &OwnedTheme) -> Result<KnownTheme, Problem> {
     let all = publisher(admin)?.themes().await?;
     all.into_iter().find(|known| known.id == theme.id).ok_or(Problem::NotFound(Code::ATheme))
 }
 
-/// A theme of this name that the caller may see, whether there is one yet or not.
-pub(crate) async fn seen(admin: &Admin, caller: &Caller, id: &str) -> Result<OwnedTheme, Problem> {
+/// A theme of this name that the principal may see, whether there is one yet or not.
+pub(crate) async fn find_visible(admin: &Admin, principal: &Principal, id: &str) -> Result<OwnedTheme, Problem> {
     let unknown = || Problem::NotFound(Code::ATheme);
     let theme = OwnedTheme::of(id.parse().map_err(|_| unknown())?, &admin.store.tenants().await?);
-    Some(theme).filter(|theme| theme.is_seen_by(caller)).ok_or_else(unknown)
+    Some(theme).filter(|theme| theme.is_seen_by(principal)).ok_or_else(unknown)
 }
 
-/// A theme of this name that the caller may change.
-pub(crate) async fn operated(admin: &Admin, caller: &Caller, id: &str) -> Result<OwnedTheme, Problem> {
-    let theme = seen(admin, caller, id).await?;
-    caller.at_least(Role::Operator)?;
+/// A theme of this name that the principal may change.
+pub(crate) async fn find_editable(admin: &Admin, principal: &Principal, id: &str) -> Result<OwnedTheme, Problem> {
+    let theme = find_visible(admin, principal, id).await?;
+    principal.at_least(Role::Operator)?;
     Ok(theme)
 }
 
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_theme_belongs_to_the_tenant_that_its_name_begins_with() {
+    fn theme_belongs_to_the_tenant_of_its_prefix() {
         let tenants = tenants();
         for (theme, expected) in [
             ("acme", Some("acme")),
@@ -176,7 +178,7 @@ mod tests {
         }
     }
     #[test]
-    fn a_queue_has_a_theme_of_its_own_tenant_or_the_default() {
+    fn queue_uses_a_theme_of_its_tenant_or_the_default() {
         for (tenant, theme, operator, superuser) in [
             ("acme", "acme-summer", true, true),
             ("acme", "default", true, true),

@@ -35,11 +35,11 @@ const FRAME: &str = "img-src 'self' data:; font-src 'self'; media-src 'self'; ba
 /// A picture that is opened by itself is a page, and may hold a script.
 const FILE: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
-/// Previews whose files are kept at hand, the newest last, by the hash of what they are asked for with.
+/// PreviewCache whose files are kept at hand, the newest last, by the hash of what they are asked for with.
 #[derive(Default)]
-pub(crate) struct Previews(Mutex<VecDeque<(String, Arc<Draft>)>>);
+pub(crate) struct PreviewCache(Mutex<VecDeque<(String, Arc<Draft>)>>);
 
-impl Previews {
+impl PreviewCache {
     fn keep(&self, id: String, draft: Arc<Draft>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() == KEPT_MAX {
@@ -76,7 +76,7 @@ pub(crate) async fn preview_page(
     if let Some(draft) = &draft {
         let text = serde_json::to_string(&shown).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         admin.records.set_ephemeral(&note(&token), &text, FILES_TTL).await?;
-        admin.previews.keep(hash(&token), Arc::clone(draft));
+        admin.preview_cache.keep(hash(&token), Arc::clone(draft));
     }
     let (asset_base, nonce) = (format!("{PREFIX}/preview-files/{token}/"), random_hex::<16>());
     let has = |logo: &str| draft.as_ref().is_some_and(|draft| draft.asset(logo).is_some());
@@ -95,13 +95,13 @@ pub(crate) async fn preview_file(
 ) -> Result<Response, Problem> {
     let id = hash(&token);
     let Some(text) = admin.records.note(&note(&token)).await? else { return Err(Problem::RouteNotFound) };
-    let draft = if let Some(draft) = admin.previews.find(&id) {
+    let draft = if let Some(draft) = admin.preview_cache.find(&id) {
         draft
     } else {
         // Another process showed the page.
         let shown: Shown = serde_json::from_str(&text).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         let draft = Arc::new(draft(&admin, &shown).await?.ok_or(Problem::RouteNotFound)?);
-        admin.previews.keep(id, Arc::clone(&draft));
+        admin.preview_cache.keep(id, Arc::clone(&draft));
         draft
     };
     let asset = draft.asset(&path).ok_or(Problem::RouteNotFound)?;

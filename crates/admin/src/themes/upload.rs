@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_is_the_theme_with_or_without_a_folder_around_it() {
+    fn archive_may_have_one_top_level_folder() {
         let page: &[u8] = b"page";
         assert_eq!(names(&[("queue.html", page), ("img/a.svg", page)]), ["img/a.svg", "queue.html"]);
         let litter = [
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_that_grows_without_end_is_cut_off() {
+    fn zip_bomb_is_rejected() {
         let zeros = vec![0; 8 * 1024 * 1024];
         let large = unpacked(archive(&[("a.png", &zeros)])).ok().unwrap();
         assert_eq!(large["a.png"].len() as u64, ASSET_MAX + 1, "enough to be refused, and no more");
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_no_archive_panics() {
+    fn invalid_archives_do_not_panic() {
         let whole = archive(&[("queue.html", b"page")]);
         for cut in 0..whole.len() {
             assert!(matches!(unpacked(whole.slice(..cut)), Err(Problem::InvalidBody(_))), "{cut}");

@@ -1,6 +1,6 @@
-//! How long until it is one's turn: the wait as two points of its predictive distribution.
+//! Wait estimation: the expected wait at a position, as two points of its predictive distribution.
 //!
-//! docs/internals/estimates.md says how it was made, and how often it is right.
+//! docs/internals/estimates.md describes how the model was built and how accurate it is.
 
 mod places;
 mod quantile;
@@ -15,40 +15,45 @@ use crate::line::{Flow, LineRules, Observed, PACE_WINDOW};
 use crate::time::Micros;
 use crate::visitor_status::WaitSeconds;
 
-/// Longest wait that is told, in seconds: a week. What is longer is as good as unknown.
+/// Longest estimate, in seconds: one week. Longer waits are reported as unknown.
 const WAIT_MAX: f64 = 604_800.0;
-/// Who is let in sees it at the next poll, this many seconds later in the mean.
+/// Mean delay, in seconds, until an admitted visitor notices the admission at the next poll.
 const NOTICED_AFTER: f64 = 1.0;
-/// Those who leave the line are the impatient, of whom fewer are left later on: this share goes on leaving.
+/// Share of the abandonment rate that is expected to continue. Impatient visitors leave first, so
+/// abandonment slows down.
 const GO_ON_LEAVING: f64 = 0.8;
-/// Leaving nobody is believed for this many seconds of one who waits, before anybody is seen to stay or to leave.
+/// Prior for abandonment: seconds of waiting without an abandonment that are assumed before any
+/// data.
 const PATIENCE: f64 = 600.0;
 
-/// How many admissions' worth of certainty the expected pace gets, where people wait for others to leave.
+/// Weight of the expected admission rate while the line waits for slots, in equivalent admissions.
 const CERTAINTY: f64 = 4.0;
-/// What the median is multiplied by: those who shop leave somewhat more evenly than at random.
+/// Factor for the median: active visitors leave somewhat more evenly than a Poisson process.
 const LEAN: f64 = 0.96;
-/// How many admissions' worth of belief and certainty the rate gets, where it lets people in one by one.
+/// Weight of the configured rate, in equivalent admissions, while `admissions_per_minute` is the
+/// limit.
 const RATE_BELIEF: f64 = 2.0;
-/// Variance of the number that the rate lets in within a time, as a multiple of its mean: it does so like a clock.
+/// Variance-to-mean ratio of the number of admissions while the rate is the limit; admissions are
+/// nearly periodic then.
 const RATE_DISPERSION: f64 = 0.006;
-/// How much of the own admission's time has passed there, at the median and at the 0.9-quantile.
+/// Share of the visitor's own admission interval that has passed, at the median and at the
+/// 0.9-quantile.
 const RATE_PASSED: (f64, f64) = (0.5, 0.2);
 
 const _: () = assert!(PACE_WINDOW == 300, "the constants of the estimate were found with this window");
 
-/// How so many admissions are expected to come.
+/// The predicted time for a number of admissions.
 struct Course {
-    /// In how many seconds, at the median and at the 0.9-quantile, as long as the pace is what it is believed to be.
+    /// Seconds at the median and at the 0.9-quantile, if the admission rate is as expected.
     seconds: (f64, f64),
-    /// How many admissions' worth of belief that is.
+    /// Shape of the Gamma belief about the rate, in equivalent admissions.
     shape: f64,
-    /// Variance of their number in a given time, as a multiple of its mean: 1 is a Poisson process.
+    /// Variance-to-mean ratio of the number of admissions in a given time; 1 is a Poisson process.
     dispersion: f64,
 }
 
 impl Course {
-    /// All places are taken: people wait for those who are in to leave.
+    /// All slots are taken: the line waits for active sessions to end.
     fn by_places(rules: &LineRules, rate: f64, seen: &Observed, admissions: f64, ahead: f64) -> Self {
         let places = Places::of(rules, rate, seen, admissions);
         let seconds = places.seconds_for(LEAN * ahead);
@@ -56,7 +61,7 @@ impl Course {
         Self { seconds: (seconds, seconds), shape, dispersion: 1.0 }
     }
 
-    /// Places are free and the rate lets people in one by one, like a clock.
+    /// Slots are free: the line moves at the configured admission rate.
     fn by_rate(rules: &LineRules, rate: f64, seen: &Observed, admissions: f64, ahead: f64) -> Self {
         let expected = expected_pace(rules).min(rate);
         let shape = RATE_BELIEF + admissions;
@@ -68,19 +73,22 @@ impl Course {
 
 /// The expected wait at `position` (from 1).
 ///
-/// Admissions are taken as a process whose rate has a Gamma(a, b) belief: a prior at the rate that quota, `active_ttl`
-/// and `admissions_per_minute` let expect, plus the admissions seen in the seconds they were seen in. The time until k
-/// more admissions then is b times a beta prime variable with shapes k and a (a Gamma-Poisson mixture waits like a compound
-/// gamma distribution: Dubey 1970, "Compound gamma, beta and F distributions";
-/// <https://en.wikipedia.org/wiki/Beta_prime_distribution#Compound_gamma_distribution>), which is b k / a times an F
-/// variable with 2k and 2a degrees of freedom, both divided by the dispersion. Its quantiles are taken from `f_quantile`.
-/// Where people wait for places, b k / a becomes what the stays so far let expect (`Places`), and a is no more than what
-/// the pace's own straying leaves of it.
+/// Admissions are modeled as a process whose rate has a Gamma(a, b) belief. The prior is the
+/// admission rate expected from quota, `active_ttl` and `admissions_per_minute`; observed
+/// admissions and the observed time update it. The time until k more admissions is then b times a
+/// beta prime variable with shapes k and a (a Gamma-Poisson mixture waits like a compound gamma
+/// distribution: Dubey 1970, "Compound gamma, beta and F distributions";
+/// <https://en.wikipedia.org/wiki/Beta_prime_distribution#Compound_gamma_distribution>), which is b
+/// k / a times an F variable with 2k and 2a degrees of freedom, both divided by the dispersion.
+/// `f_quantile` computes its quantiles. While the line waits for slots, b k / a is replaced by the
+/// time that follows from the observed holding times (`Places`), and a is capped by the variance of
+/// the admission rate.
 ///
-/// The line also moves by those who leave it ahead of their turn: at a rate of h each, a line of k falls as
-/// dk/dt = -(a + h k), so that what would take t without them takes ln(1 + h t) / h.
+/// Abandonment also shortens the line: at an abandonment rate of h per waiting session, a line of
+/// length k shrinks by dk/dt = -(a + h k). A wait of t without abandonment becomes ln(1 + h t) / h.
 ///
-/// `None` while nobody is admitted: in `paused` and `closed`, and with nothing to go by.
+/// `None` while no visitor is admitted (`paused` and `closed`), and while there is no basis for an
+/// estimate.
 #[must_use]
 pub fn expected_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64) -> Option<WaitRange> {
     let rate = rules.admissions_per_minute.map_or(f64::INFINITY, |per_minute| per_minute as f64 / 60.0);
@@ -89,7 +97,8 @@ pub fn expected_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64)
     }
     let ahead = position.max(1) as f64 + above_quota(rules.quota as f64, flow.active as f64);
     let seen = flow.pace.observed(now);
-    // Who slept through their turn comes back to the head, and is admitted once more.
+    // A visitor who missed their turn returns to the head of the line and is admitted a second
+    // time.
     let admissions = (seen.admissions + seen.departures.min(0.0)).max(0.0);
     let by_rate = rate.is_finite() && flow.active < rules.quota;
     let course = if by_rate { Course::by_rate } else { Course::by_places };
@@ -105,13 +114,14 @@ pub fn expected_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64)
     Some(WaitRange { p50_ms, p90_ms: p90_ms.max(p50_ms) })
 }
 
-/// As how many admissions it counts that those above a lowered quota leave first. Each leaves as soon as anybody, so they
-/// become fewer as exp(-t) does, and the more they are, the more leave.
+/// Number of admissions that the sessions above a lowered quota are equivalent to. They must end
+/// before anyone is admitted. Each ends at the same rate, so their number decays as exp(-t), and a
+/// larger excess shrinks faster.
 fn above_quota(quota: f64, active: f64) -> f64 {
     quota * (active / quota).max(1.0).ln()
 }
 
-/// The expected wait at `position`, in whole seconds: [`expected_wait`].
+/// The expected wait at `position`, in whole seconds. See [`expected_wait`].
 #[must_use]
 pub fn wait_estimate(rules: &LineRules, flow: &Flow, now: Micros, position: u64) -> Option<WaitSeconds> {
     expected_wait(rules, flow, now, position).map(WaitRange::seconds)

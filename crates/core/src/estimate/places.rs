@@ -1,64 +1,71 @@
-//! How soon places become free.
+//! Models how soon slots become free.
 
 use crate::line::{LineRules, Observed};
 
-/// Before anybody was seen to leave, a place is believed to be kept for this share of `active_ttl`.
+/// Prior for the mean holding time of a slot, as a share of `active_ttl`.
 const HELD_SHARE: f64 = 0.53;
-/// How many admissions' worth of belief that gets, and how many more for each place.
+/// Weight of that prior in equivalent admissions: a constant, and an addition per slot.
 const BELIEF: (f64, f64) = (0.75, 0.05);
-/// Before it is seen, this share of those let in is believed to close the site without a word.
+/// Prior for the silent share: admitted visitors who close the site without a signal.
 const SILENT: f64 = 0.27;
-/// The share of the silent is never taken to be less.
+/// Lower bound of the silent share.
 const SILENT_LEAST: f64 = 0.001;
-/// StayCounts that ended from which half of what they tell is believed.
+/// Number of ended sessions at which the observed mean stay and the prior have equal weight.
 const STAYS: f64 = 8.0;
-/// Square of the number of mean stays that passed since the count began from which half of what they tell is believed.
+/// Square of the number of mean stays since counting began at which observation and prior have
+/// equal weight.
 const STAYS_IN_A_ROW: f64 = 0.7;
-/// A mean stay is never taken to be a smaller share of the time in which as many leave as there are places.
+/// Lower bound of the mean stay, as a share of the time in which as many sessions end as there are
+/// slots.
 const STAY_LEAST: f64 = 0.3;
-/// Seconds in which, once places lapse, the pace that is counted replaces the one that follows from the stays.
+/// Seconds after the first slots expire in which the observed rate replaces the rate derived from
+/// stays.
 const TURNS_WITHIN: f64 = 150.0;
-/// Weight of the stays that ended, against that of the admissions, once places lapse. While many lapse together, the one
-/// says too long and the other too short.
+/// Weight of the ended stays against that of the admissions after the first slots expire. While
+/// many slots expire together, one estimate is too long and the other too short.
 const ENDED: f64 = 0.3;
-/// Places that lapse do so together, and those let in then leave early: less than the mean time passes until they do.
+/// Correction for slots that expire together: visitors admitted then leave early, before the mean
+/// holding time has passed.
 const TOGETHER: f64 = 0.87;
-/// By how much the pace strays in any case, as a variance of its logarithm.
+/// Minimum variance of the logarithm of the admission rate.
 const STRAYS: f64 = 0.001;
-/// The same before anybody was seen to leave, and the share of the places that has become free by which half of it is gone.
+/// The same variance before any session has ended, and the share of slots freed at which it is
+/// halved.
 const STRAYS_EARLY: (f64, f64) = (0.07, 0.3);
-/// The same at the head of the line where all places lapse together, and how many times shorter it is a quota behind.
+/// The same variance at the head of the line if all slots expire together, and the factor by which
+/// it shrinks one quota further back.
 const STRAYS_IN_WAVES: (f64, f64) = (1.5, 4.0);
-/// Halvings by which the share of the silent is found: to a ten-thousandth.
+/// Bisection steps for the silent share: precise to one ten-thousandth.
 const HALVINGS: u32 = 13;
 
-/// What is believed of places for which people wait until those who are in leave.
+/// Model of the slots while the line waits for active sessions to end.
 ///
-/// Some leave, others close the site without a word, so that their place lapses `active_ttl` later. While a line is young
-/// none has lapsed, and the silent fill the places bit by bit: fewer and fewer are let in, and the pace so far promises
-/// too much. The stays that ended tell them apart: those who leave after a mean stay of m leave n / m of n places in a
-/// second, so where fewer do, the rest of the places is not left (Little 1961, "A proof for the queuing formula L = λW").
+/// Some visitors leave; others close the site without a signal, and their slot expires `active_ttl`
+/// later. In a young line no slot has expired yet, and silent visitors occupy more and more slots.
+/// The admission rate falls, so the rate observed so far is too optimistic. The stays that ended
+/// separate the two groups: with a mean stay of m, n / m of n slots are left per second. If fewer
+/// are, silent visitors hold the rest (Little 1961, "A proof for the queuing formula L = λW").
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Places {
     quota: f64,
     ttl: f64,
-    /// Seconds since the count began, at about which all places were taken.
+    /// Seconds since counting began, which is about when all slots were taken.
     age: f64,
-    /// Places that became free since then, by place.
+    /// Slots freed since then, per slot.
     turns: f64,
-    /// Admissions a second, by what was counted.
+    /// Observed admission rate, per second.
     pace: f64,
-    /// Mean stay of those who leave.
+    /// Mean stay of visitors who leave, in seconds.
     stay: f64,
-    /// Share of those let in who don't, and close the site without a word.
+    /// Silent share: admitted visitors who close the site without a signal.
     silent: f64,
-    /// For how long a place is kept in the mean, by both.
+    /// Mean holding time of a slot over both groups, in seconds.
     held: f64,
 }
 
 impl Places {
-    /// What the rules let expect, at no more than `rate` admissions a second, and what was seen, with `admissions` that
-    /// moved the line on.
+    /// Combines the prior from the rules, at no more than `rate` admissions per second, with the
+    /// observations. `admissions` is the number of admissions that moved the line.
     pub(super) fn of(rules: &LineRules, rate: f64, seen: &Observed, admissions: f64) -> Self {
         let (quota, ttl) = (rules.quota as f64, kept_for(rules));
         let belief = BELIEF.0 + BELIEF.1 * quota;
@@ -66,7 +73,7 @@ impl Places {
         let pace = ((belief + admissions) / (belief / expected + seen.seconds)).min(rate);
         let (age, turns) = (seen.age, admissions / quota);
         let mut places = Self { quota, ttl, age, turns, pace, stay: 0.0, silent: 0.0, held: 0.0 };
-        // How many leave, a second and place.
+        // Rate at which visitors leave, per second and slot.
         let leave = pace / quota * (seen.short_stays + 1.0) / (seen.short_stays + seen.long_stays + 1.0);
         places.stay = places.mean_stay(seen, leave);
         places.silent = places.share_of_the_silent(seen, leave);
@@ -74,12 +81,14 @@ impl Places {
         places
     }
 
-    /// From when on and until when, since the places were taken, what is seen was counted; at most until they lapse.
+    /// Start and end of the observation window, in seconds since the slots were taken; at most
+    /// until they expire.
     fn window(&self, seen: &Observed) -> (f64, f64) {
         ((self.age - seen.seconds).clamp(0.0, self.ttl), self.age.min(self.ttl))
     }
 
-    /// The mean stay of those who leave, those who are still in among them. Who stays for `active_ttl` counts as silent.
+    /// Mean stay of visitors who leave, including those still active. A visitor who stays for
+    /// `active_ttl` counts as silent.
     fn mean_stay(&self, seen: &Observed, leave: f64) -> f64 {
         let (from, until) = self.window(seen);
         let believed = ((1.0 - SILENT) / leave - SILENT * (from + until) / 2.0).max(STAY_LEAST / leave);
@@ -94,7 +103,8 @@ impl Places {
         stay.min(1.0 / leave).min(self.ttl)
     }
 
-    /// The share of the silent with which, at this mean stay, as many leave as do. The more there are, the fewer leave.
+    /// The silent share that explains the observed leave rate at this mean stay. A larger silent
+    /// share means a lower leave rate.
     fn share_of_the_silent(&self, seen: &Observed, leave: f64) -> f64 {
         let (from, until) = self.window(seen);
         let (mut least, mut most) = (SILENT_LEAST, 1.0 - SILENT_LEAST);
@@ -106,20 +116,23 @@ impl Places {
         least
     }
 
-    /// Share of the places that, from one instant to another, belonged to people who will leave: of those who do leave
-    /// every `stay` seconds, the share `silent` is replaced by somebody who won't.
+    /// Mean share of the slots held by visitors who will leave, between two instants. Every `stay`
+    /// seconds such a visitor leaves, and with probability `silent` the successor is a silent
+    /// visitor.
     fn living(&self, silent: f64, from: f64, until: f64) -> f64 {
         let (decay, seconds) = (silent / self.stay, until - from);
         let share = if decay * seconds < 1e-6 { 1.0 } else { -(-decay * seconds).exp_m1() / (decay * seconds) };
         (-decay * from).exp() * share
     }
 
-    /// For how long a place is kept in the mean: what follows from the stays, and, once places have lapsed, what was counted.
+    /// Mean holding time of a slot: derived from the stays and, after the first slots expire, from
+    /// the observed rate.
     fn mean_hold(&self, seen: &Observed) -> f64 {
         let follows = self.stay + self.silent * self.ttl;
         let counted = self.quota / self.pace;
         let stays = seen.short_stays + seen.long_stays;
-        // The silent were there for a while, too, before they went; unless nobody was seen to be.
+        // Silent visitors were also active for a while before they closed the site, unless no stay
+        // was observed.
         let before = self.stay * seen.short_stays / (seen.short_stays + 1.0);
         let long_seconds = seen.long_stays * (self.ttl + before);
         let ended = if stays > 0.0 { (seen.short_seconds + long_seconds) / stays } else { counted };
@@ -128,13 +141,14 @@ impl Places {
         follows.powf(1.0 - weight) * counted.powf(weight)
     }
 
-    /// In how many seconds so many are let in, in the middle.
+    /// Median time, in seconds, for this number of admissions.
     pub(super) fn seconds_for(&self, admissions: f64) -> f64 {
         let evenly = self.held / self.quota;
         if self.age >= self.ttl {
             return admissions * evenly;
         }
-        // Until the first places lapse, those leave who will leave; and after them those who are let in for them.
+        // Until the first slots expire, only visitors who leave free a slot; later, also those
+        // admitted in their place.
         let decay = self.silent / self.stay;
         let most = (1.0 - self.silent) / self.silent * self.quota * (-decay * self.age).exp();
         let left = self.ttl - self.age;
@@ -146,28 +160,29 @@ impl Places {
         }
     }
 
-    /// By how much the pace strays until so many are let in, as a variance of its logarithm.
+    /// Variance of the logarithm of the admission rate over this number of admissions.
     pub(super) fn strays(&self, admissions: f64) -> f64 {
         let early = STRAYS_EARLY.0 / (1.0 + self.turns / STRAYS_EARLY.1);
-        // Places that are kept until they lapse become free in waves, which even out over some of them.
+        // Slots that are held until they expire become free in waves, which even out over several
+        // of them.
         let waves = (self.silent * self.ttl / (self.stay + self.silent * self.ttl)).powi(4);
         STRAYS + early + STRAYS_IN_WAVES.0 * waves / (1.0 + (STRAYS_IN_WAVES.1 - 1.0) * admissions / self.quota)
     }
 }
 
-/// How many admissions a second the rules let expect before anybody was seen to leave.
+/// Expected admission rate, per second, before any session has ended.
 pub(super) fn expected_pace(rules: &LineRules) -> f64 {
     rules.quota as f64 / (HELD_SHARE * kept_for(rules))
 }
 
-/// For how many seconds a place is kept whose visitor has gone without a word.
+/// Seconds for which a slot is held after its visitor closed the site without a signal.
 fn kept_for(rules: &LineRules) -> f64 {
     rules.max_session.map_or(rules.active_ttl, |most| most.min(rules.active_ttl)) as f64
 }
 
-/// How many mean stays have passed, if those that ended lasted for `ended` in the mean, and all began after the count did:
-/// what is known of a mean stay m is cut off at the age t, where it is m (1 - (1 - exp(-t/m)) / (t/m)). This is its
-/// inverse, within an eighth.
+/// Number of mean stays that have passed, if the ended stays lasted `ended` seconds on average and
+/// all began after counting did. An observed mean stay of m is truncated at the age t, to m (1 - (1
+/// - exp(-t/m)) / (t/m)). This is the inverse, accurate to one eighth.
 fn stays_passed(age: f64, ended: f64) -> f64 {
     if ended <= 0.0 { 0.0 } else { ((age / ended - 2.0) * 1.5).min(age / ended - 1.0).max(0.0) }
 }

@@ -3,9 +3,10 @@
 /// The 0.9-quantile of the standard normal distribution.
 pub(super) const NORMAL_P90: f64 = 1.281_551_565_544_6;
 
-/// The quantile of an F distribution that answers to the standard normal quantile `z`: Abramowitz and Stegun 26.6.15,
-/// after Paulson 1942, by way of cube roots that are nearly normal (Wilson and Hilferty). For the 8 and more degrees of
-/// freedom that `denominator` has here it is right within 2 %, in constant time and whatever the size of the line.
+/// The quantile of an F distribution that corresponds to the standard normal quantile `z`:
+/// Abramowitz and Stegun 26.6.15, after Paulson 1942, using cube roots that are nearly normal
+/// (Wilson and Hilferty). With 8 or more degrees of freedom in `denominator`, as here, the error is
+/// below 2 %. The time is constant, whatever the length of the line.
 pub(super) fn f_quantile(z: f64, numerator: f64, denominator: f64) -> f64 {
     let (a, b) = (2.0 / (9.0 * numerator), 2.0 / (9.0 * denominator));
     let spread = (b * (1.0 - a).powi(2) + a * (1.0 - b).powi(2) - a * b * z * z).sqrt();

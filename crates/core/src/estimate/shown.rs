@@ -1,30 +1,34 @@
-//! What is shown of a wait, so that it does not jump.
+//! Smooths the displayed wait so that it does not jump.
 
 use crate::visitor_status::WaitSeconds;
 
-/// Seconds in which a shown wait follows what is known now by all but a third.
+/// Time constant, in seconds, with which the displayed wait follows the current estimate.
 const FOLLOWS_WITHIN: f64 = 60.0;
-/// The same as a share of the time for which the pace has been counted, as long as that is less: what was shown before was
-/// hardly more than a guess then.
+/// Upper bound of that time constant, as a share of the time for which the rate has been observed.
+/// Early estimates are little more than a guess and are replaced quickly.
 const FOLLOWS_WITHIN_SHARE: f64 = 0.5;
 
-/// Below this many seconds a wait is shown as it is known.
+/// Waits below this many seconds are not smoothed.
 const SOON: f64 = 60.0;
 
-/// An expected wait, finer than it is shown: in milliseconds.
+/// An expected wait in milliseconds, finer than it is displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitRange {
-    /// Half of those at this position wait less.
+    /// Median wait at this position.
     pub p50_ms: u64,
-    /// Nine of ten at this position wait less.
+    /// 0.9-quantile of the wait at this position.
     pub p90_ms: u64,
 }
 
 impl WaitRange {
-    /// What a visitor is shown who was shown a median of `before_ms`, `passed` seconds ago: what that lets expect by now,
-    /// and of what is known now (`self`) the more the longer ago it was, and the less was known then: the pace has been
-    /// counted for `known_for` seconds, 0 while it is not. So a wait does not jump with everyone who leaves a place. The
-    /// range keeps its proportions.
+    /// The wait to display to a visitor who was shown a median of `before_ms`, `passed` seconds
+    /// ago.
+    ///
+    /// The result blends the earlier value, reduced by the time passed, with the current estimate
+    /// (`self`). The current estimate has more weight the longer ago the earlier value was shown,
+    /// and the less data it was based on: `known_for` is the number of seconds for which the rate
+    /// has been observed, 0 if it is unknown. So the wait does not jump each time a slot becomes
+    /// free. The range keeps its proportions.
     #[must_use]
     pub fn after(self, before_ms: u64, passed: f64, known_for: f64) -> Self {
         let expected = before_ms as f64 - passed * 1000.0;
@@ -39,7 +43,7 @@ impl WaitRange {
         Self { p50_ms: p50.round() as u64, p90_ms: p90.round() as u64 }
     }
 
-    /// In whole seconds, as it is shown.
+    /// The wait in whole seconds, for display.
     #[must_use]
     pub const fn seconds(self) -> WaitSeconds {
         WaitSeconds { p50: (self.p50_ms + 500) / 1000, p90: (self.p90_ms + 500) / 1000 }
@@ -50,7 +54,7 @@ impl WaitRange {
 mod tests {
     use super::*;
 
-    /// The pace has been counted for long.
+    /// A long observation time for the admission rate.
     const LONG: f64 = 1000.0;
 
     #[test]

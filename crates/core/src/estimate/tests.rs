@@ -1,4 +1,4 @@
-//! What a wait depends on.
+//! Tests of the factors that influence an estimate.
 
 use super::*;
 use crate::line::{Mode, Pace, StayCounts};
@@ -19,13 +19,13 @@ fn rules(quota: u64) -> LineRules {
     }
 }
 
-/// A full house whose line moved evenly for four windows.
+/// A full queue whose line moved evenly for four windows.
 fn steady(quota: u64, admissions: u64, departures: i64) -> (Flow, Micros) {
     let start = Micros(1_000_000_000);
     let now = start.add_seconds(4 * PACE_WINDOW);
     let window = Micros(now.0 - PACE_WINDOW * 1_000_000);
     let (current, previous, departures_before) = (admissions, admissions, departures);
-    // Every place is somebody's all the time.
+    // Every slot is held all the time.
     let short_ms = quota * PACE_WINDOW * 1000;
     let lapses = short_ms >= admissions * 600_000;
     let stays = if lapses {
@@ -38,7 +38,8 @@ fn steady(quota: u64, admissions: u64, departures: i64) -> (Flow, Micros) {
     (Flow { waiting: 1000, active: quota, pace }, now)
 }
 
-/// A hundred places that were taken this many seconds ago, of which `short` became free, after `seconds` in the mean.
+/// A hundred slots that were taken `age` seconds ago, of which `short` became free after `seconds`
+/// on average.
 fn young(age: u64, short: u64, seconds: u64) -> (Flow, Micros) {
     let since = Micros(1_000_000_000);
     let stays = StayCounts { short, short_ms: short * seconds * 1000, long: 0 };
@@ -112,8 +113,9 @@ fn those_above_a_lowered_quota_leave_first() {
 
 #[test]
 fn who_closes_the_site_without_a_word_is_reckoned_with_before_the_first_place_lapses() {
-    // In 200 seconds 86 of 100 places become free. If all people leave, they stay for 220 seconds, of which those seen to
-    // end are the shorter ones; if they stay for 50, half of those let in have not left and will not.
+    // In 200 seconds, 86 of 100 slots become free. If all visitors leave, the mean stay is 220
+    // seconds, and the ended stays are the shorter ones. If the mean stay is 50 seconds, half of
+    // the admitted visitors are silent.
     let wait = |(flow, now): (Flow, Micros), position| wait_estimate(&rules(100), &flow, now, position).unwrap();
     let (all_leave, half_do) = (young(200, 86, 85), young(200, 86, 48));
     assert!(wait(half_do, 20).p50 > 2 * wait(all_leave, 20).p50, "few are left to leave");

@@ -6,7 +6,7 @@ use http::{
 };
 use hyper::body::SizeHint;
 
-use crate::handover::BYPASS_HEADER;
+use crate::respond::BYPASS_HEADER;
 
 use super::{
     Forwarded, cookies,

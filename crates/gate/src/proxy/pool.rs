@@ -12,9 +12,9 @@ use hyper_util::{
 
 use vestibule_core::settings::Reach;
 
-use super::{ProxyLimits, connector::Connector, upload::UploadBody};
+use super::{ProxyLimits, connector::Connector, request_body::RequestBody};
 
-pub(super) type OriginClient = Client<Connector, UploadBody>;
+pub(super) type OriginClient = Client<Connector, RequestBody>;
 
 /// A pool for each reach: a connection that one tenant may have is never used for another that may not.
 #[derive(Debug)]

@@ -18,14 +18,14 @@ use tokio::{
 };
 
 use super::headers::{prepare_answer, tokens};
-use crate::tunnel::Held;
+use crate::tunnel::TunnelSession;
 
 /// An upgrade the visitor asks for.
 pub(super) struct Upgrade {
     protocols: HeaderValue,
     visitor: OnUpgrade,
     /// The session that the tunnel ends with, if there is one.
-    session: Option<Held>,
+    session: Option<TunnelSession>,
 }
 
 impl Upgrade {
@@ -88,7 +88,7 @@ fn carries_requests(protocol: &str) -> bool {
 }
 
 /// Copies until one side or the session has ended, and then for a while what the other side still has to say.
-async fn tunnel(visitor: Upgraded, server: Upgraded, closing_timeout: Duration, session: Option<Held>) {
+async fn tunnel(visitor: Upgraded, server: Upgraded, closing_timeout: Duration, session: Option<TunnelSession>) {
     let (visitor_out, visitor_in) = split(TokioIo::new(visitor));
     let (server_out, server_in) = split(TokioIo::new(server));
     let (up, down) = (pump(visitor_out, server_in), pump(server_out, visitor_in));

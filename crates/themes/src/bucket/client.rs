@@ -1,156 +1,191 @@
-//! Signed requests to one bucket, and their answers.
+//! The S3 client: its configuration, and what its errors mean here.
 
+use std::error::Error;
+use std::fmt;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::{CONTENT_TYPE, IF_MATCH, IF_NONE_MATCH};
-use http::{HeaderName, Method, Request, Response, StatusCode};
-use http_body_util::Full;
-use hyper::body::Incoming;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use reqsign_aws_v4::{Credential, RequestSigner};
-use reqsign_core::{Context, Error, FileRead, HttpSend, OsEnv, Signer};
+use aws_config::BehaviorVersion;
+use aws_config::environment::EnvironmentVariableRegionProvider;
+use aws_config::meta::region::RegionProviderChain;
+use aws_config::profile::ProfileFileRegionProvider;
+use aws_sdk_s3::Client;
+use aws_sdk_s3::config::retry::RetryConfig;
+use aws_sdk_s3::config::timeout::TimeoutConfig;
+use aws_sdk_s3::config::{Builder, Credentials, Region, StalledStreamProtectionConfig};
+use aws_sdk_s3::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_s3::operation::RequestId as _;
+use aws_sdk_s3::primitives::ByteStream;
+use aws_smithy_async::rt::sleep::{AsyncSleep, Sleep};
+use aws_smithy_http_client::tls::Provider;
+use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use aws_types::SdkConfig;
+use aws_types::service_config::ServiceConfigKey;
+use bytes::{Bytes, BytesMut};
 
-use super::credentials::Credentials;
-use super::error::refused;
-use super::server::{Place, S3Server};
-use super::wire::{Wire, content};
-use crate::asset::sha256_hex;
-use crate::awake::{sleep_awake, within};
+use crate::freeze_safe;
 use crate::source::SourceError;
 
-/// All tries of one request together, keys that have to be asked for included.
-const REQUEST_MAX: Duration = Duration::from_secs(5);
-const TRIES_MAX: usize = 2;
-/// Between two tries.
-const PAUSE: Duration = Duration::from_millis(100);
-/// Most bytes of an answer that is no file: a thousand keys, each a kilobyte of three letters a byte, fit into it.
-const ANSWER_MAX: u64 = 4 * 1024 * 1024;
-/// The same of one that gives keys out.
-const KEYS_MAX: u64 = 64 * 1024;
-const CONTENT_HASH: HeaderName = HeaderName::from_static("x-amz-content-sha256");
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// From a request to the head of its response, connecting included.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// All attempts of an operation, credentials included. The body of an object is read after it.
+const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
+/// From the head of a response to the end of an object's body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(3);
+const ATTEMPTS_MAX: u32 = 2;
+const BACKOFF: Duration = Duration::from_millis(100);
+/// S3 closes connections that are idle for longer.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
+const IDLE_CONNECTIONS_MAX: usize = 4;
+/// Region of a server that has none.
+const DEFAULT_REGION: &str = "us-east-1";
 
-/// What signatures leave as it is in a query.
-const PLAIN: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-/// In a key, what parts it too.
-const PLAIN_IN_KEYS: AsciiSet = PLAIN.remove(b'/');
-
-/// One question.
-#[derive(Debug, Default)]
-pub(super) struct Ask<'a> {
-    pub(super) method: Method,
-    /// Empty for the bucket itself.
-    pub(super) key: &'a str,
-    /// Names and values, not encoded.
-    pub(super) query: &'a [(&'a str, &'a str)],
-    /// Only if the object is of this version.
-    pub(super) if_match: Option<&'a str>,
-    /// Only if there is no such object.
-    pub(super) if_none: bool,
-    /// What is written, and its type.
-    pub(super) content: Option<(Bytes, &'static str)>,
+/// An S3 server with its credentials, instead of the one that the environment names.
+#[derive(Clone)]
+pub struct S3Server {
+    /// `http://127.0.0.1:9000`.
+    pub endpoint: String,
+    /// `us-east-1` where a server has none.
+    pub region: String,
+    /// The access key ID.
+    pub access_key: String,
+    /// The secret access key.
+    pub secret_key: String,
 }
 
-/// A bucket's server.
-pub(super) struct Client {
-    wire: Wire,
-    signer: Signer<Credential>,
-    base: String,
-}
-
-impl Client {
-    /// Reads the configuration. Nothing is asked of S3 yet.
-    pub(super) fn new(bucket: &str, server: Option<&S3Server>) -> Result<Self, SourceError> {
-        let place = Place::of(bucket, server, |name| std::env::var(name).ok())?;
-        let wire = Wire::new(place.foreign).map_err(SourceError::Away)?;
-        let context = Context::new().with_env(OsEnv).with_file_read(Disk).with_http_send(wire.clone());
-        let credentials = server.map_or_else(Credentials::of_environment, Credentials::of);
-        let signer = Signer::new(context, credentials, RequestSigner::new("s3", &place.region));
-        Ok(Self { wire, signer, base: place.base })
+impl fmt::Debug for S3Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("S3Server")
+            .field("endpoint", &self.endpoint)
+            .field("region", &self.region)
+            .finish_non_exhaustive()
     }
+}
 
-    /// A successful answer, whose content is still to come.
-    pub(super) async fn ask(&self, ask: &Ask<'_>) -> Result<Response<Incoming>, SourceError> {
-        let answer = within(REQUEST_MAX, self.tries(ask)).await;
-        let answer = answer.unwrap_or_else(|| Err(SourceError::Away("no answer in time".to_owned())))?;
-        if answer.status().is_success() {
-            return Ok(answer);
+/// A client of this server, or of the one that the AWS environment and profile name. Sends no request yet.
+pub(super) async fn connect(server: Option<&S3Server>) -> Result<Client, SourceError> {
+    let config = match server {
+        Some(server) => given(server),
+        None => from_environment().await?,
+    };
+    let timeouts = TimeoutConfig::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(RESPONSE_TIMEOUT)
+        .operation_timeout(OPERATION_TIMEOUT);
+    let retries = RetryConfig::standard().with_max_attempts(ATTEMPTS_MAX).with_initial_backoff(BACKOFF);
+    let config = config
+        .timeout_config(timeouts.build())
+        .retry_config(retries)
+        // It measures throughput by the clock, which also runs while a function is frozen. `BODY_TIMEOUT` does not.
+        .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
+    Ok(Client::from_conf(config.build()))
+}
+
+fn given(server: &S3Server) -> Builder {
+    Builder::new()
+        .behavior_version(BehaviorVersion::latest())
+        .http_client(http_client())
+        .sleep_impl(FreezeSafeSleep)
+        .credentials_provider(Credentials::new(&server.access_key, &server.secret_key, None, None, "given"))
+        .region(Region::new(server.region.clone()))
+        .endpoint_url(&server.endpoint)
+        .force_path_style(true)
+}
+
+/// The SDK finds credentials, region, endpoint, FIPS and dual stack. The region is not asked of the instance metadata:
+/// outside of EC2 that takes seconds.
+async fn from_environment() -> Result<Builder, SourceError> {
+    let region = RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new())
+        .or_else(ProfileFileRegionProvider::new());
+    let shared = aws_config::defaults(BehaviorVersion::latest())
+        .http_client(http_client())
+        .sleep_impl(FreezeSafeSleep)
+        .region(region)
+        .load()
+        .await;
+    let endpoint = endpoint(&shared);
+    let mut config = Builder::from(&shared);
+    if shared.region().is_none() {
+        if endpoint.is_none() {
+            return Err(SourceError::Away("set AWS_REGION to the region of the bucket".to_owned()));
         }
-        let (head, body) = answer.into_parts();
-        let said = content(body, ANSWER_MAX).await.ok().flatten().unwrap_or_default();
-        Err(refused(&head, &said))
+        config = config.region(Region::new(DEFAULT_REGION));
     }
-
-    /// The same with its content, of an answer that is no file.
-    pub(super) async fn ask_for_text(&self, ask: &Ask<'_>) -> Result<String, SourceError> {
-        let answer = content(self.ask(ask).await?.into_body(), ANSWER_MAX).await.map_err(SourceError::Away)?;
-        let odd = || SourceError::Away("S3 answered what is no text, or far too much".to_owned());
-        String::from_utf8(answer.ok_or_else(odd)?.into()).map_err(|_| odd())
-    }
-
-    async fn tries(&self, ask: &Ask<'_>) -> Result<Response<Incoming>, SourceError> {
-        let mut tries = 1;
-        loop {
-            let answer = self.wire.send(self.signed(ask).await?).await;
-            let again = answer.as_ref().map_or(true, |answer| is_passing(answer.status()));
-            if !again || tries == TRIES_MAX {
-                return answer.map_err(SourceError::Away);
-            }
-            tries += 1;
-            sleep_awake(PAUSE).await;
-        }
-    }
-
-    async fn signed(&self, ask: &Ask<'_>) -> Result<Request<Full<Bytes>>, SourceError> {
-        let failed = |error: &dyn std::error::Error| SourceError::Away(error.to_string());
-        let (mut head, body) = unsigned(&self.base, ask).map_err(|error| failed(&error))?.into_parts();
-        self.signer.sign(&mut head, None).await.map_err(|error| failed(&error))?;
-        Ok(Request::from_parts(head, body))
-    }
+    // Servers other than AWS seldom have a host name for each bucket.
+    config.set_force_path_style(endpoint.is_some().then_some(true));
+    config.set_endpoint_url(endpoint);
+    Ok(config)
 }
 
-fn unsigned(base: &str, ask: &Ask<'_>) -> Result<Request<Full<Bytes>>, http::Error> {
-    let mut uri = format!("{base}/{}", utf8_percent_encode(ask.key, &PLAIN_IN_KEYS));
-    for (index, (name, value)) in ask.query.iter().enumerate() {
-        uri.push(if index == 0 { '?' } else { '&' });
-        uri.extend([*name, "="].into_iter().chain(utf8_percent_encode(value, &PLAIN)));
-    }
-    let mut request = Request::builder().method(&ask.method).uri(uri);
-    if let Some(version) = ask.if_match {
-        request = request.header(IF_MATCH, version);
-    }
-    if ask.if_none {
-        request = request.header(IF_NONE_MATCH, "*");
-    }
-    let (content, kind) = ask.content.clone().unzip();
-    if let Some(kind) = kind {
-        request = request.header(CONTENT_TYPE, kind);
-    }
-    let content = content.unwrap_or_default();
-    request.header(CONTENT_HASH, sha256_hex(&content)).body(Full::new(content))
+/// The endpoint of S3, or of all services. An empty variable is as good as none.
+fn endpoint(shared: &SdkConfig) -> Option<String> {
+    let key = ServiceConfigKey::builder().service_id("S3").env("AWS_ENDPOINT_URL").profile("endpoint_url").build();
+    let of_s3 = shared.service_config().zip(key.ok()).and_then(|(config, key)| config.load_config(key));
+    let of_all = || shared.endpoint_url().map(str::to_owned);
+    of_s3.filter(|url| !url.is_empty()).or_else(of_all).filter(|url| !url.is_empty())
 }
 
-/// Whether the same request may do better in a moment.
-fn is_passing(status: StatusCode) -> bool {
-    status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
+fn http_client() -> SharedHttpClient {
+    aws_smithy_http_client::Builder::new()
+        .tls_provider(Provider::Rustls(CryptoMode::Ring))
+        .pool_idle_timeout(IDLE_TIMEOUT)
+        .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
+        .build_https()
 }
 
-/// How the library that signs asks for keys.
-impl HttpSend for Wire {
-    async fn http_send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, Error> {
-        let answer = self.send(request.map(Full::new)).await.map_err(Error::unexpected)?;
-        let (head, body) = answer.into_parts();
-        let body = content(body, KEYS_MAX).await.map_err(Error::unexpected)?;
-        Ok(Response::from_parts(head, body.ok_or_else(|| Error::unexpected("a very long answer"))?))
-    }
-}
-
-/// How it reads profiles and tokens.
+/// Timeouts do not count the time for which a function is frozen.
 #[derive(Debug)]
-struct Disk;
+struct FreezeSafeSleep;
 
-impl FileRead for Disk {
-    async fn file_read(&self, path: &str) -> Result<Vec<u8>, Error> {
-        Ok(tokio::fs::read(path).await?)
+impl AsyncSleep for FreezeSafeSleep {
+    fn sleep(&self, duration: Duration) -> Sleep {
+        Sleep::new(freeze_safe::sleep(duration))
     }
+}
+
+/// The whole body of an object, or `None` if it has more than `max` bytes.
+pub(super) async fn read_body(body: ByteStream, max: u64) -> Result<Option<Bytes>, SourceError> {
+    let content = freeze_safe::timeout(BODY_TIMEOUT, collect(body, max)).await;
+    content.unwrap_or_else(|| Err(SourceError::Away("the body did not arrive in time".to_owned())))
+}
+
+async fn collect(mut body: ByteStream, max: u64) -> Result<Option<Bytes>, SourceError> {
+    let mut content = BytesMut::new();
+    while let Some(part) = body.try_next().await.map_err(|error| SourceError::Away(with_causes(&error)))? {
+        if (content.len() + part.len()) as u64 > max {
+            return Ok(None);
+        }
+        content.extend_from_slice(&part);
+    }
+    Ok(Some(content.freeze()))
+}
+
+/// What a failed operation means: an object that is missing or of another version, or no usable response.
+pub(super) fn failed<E>(error: &SdkError<E, HttpResponse>) -> SourceError
+where
+    E: ProvideErrorMetadata + Error + 'static,
+{
+    let SdkError::ServiceError(refused) = error else { return SourceError::Away(with_causes(error)) };
+    let status = refused.raw().status().as_u16();
+    let (code, message) = (refused.err().code(), refused.err().message());
+    // 409: two conditional writes at once.
+    if matches!((status, code), (404, Some("NoSuchKey")) | (409 | 412, _)) {
+        return SourceError::Changed;
+    }
+    let (code, message) = (code.unwrap_or("no code"), message.unwrap_or("no message"));
+    let id = error.request_id().unwrap_or("unknown");
+    SourceError::Away(format!("S3 answered {status} {code}: {message} (request {id})"))
+}
+
+/// An error and its causes, in one line.
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text = format!("{text}: {next}");
+        cause = next.source();
+    }
+    text
 }

@@ -1,5 +1,6 @@
 //! Where versions lie, and how one becomes live: in a folder, or in a bucket.
 
+#[cfg(feature = "s3")]
 mod bucket;
 mod folder;
 
@@ -12,8 +13,8 @@ use vestibule_core::{Micros, ThemeId};
 
 use super::version::Manifest;
 use super::{PublishError, ThemeFiles, VersionId};
-use crate::address::BucketAddress;
-use crate::bucket::{Bucket, S3Server};
+#[cfg(feature = "s3")]
+use crate::bucket::{Bucket, BucketAddress, S3Server};
 
 /// Beside the themes; no theme is named like that.
 const VERSIONS: &str = ".versions";
@@ -40,6 +41,7 @@ pub(super) fn folder_of(theme: &ThemeId, version: &VersionId) -> String {
 #[derive(Clone)]
 pub(super) enum Depot {
     Folder(Arc<std::path::Path>),
+    #[cfg(feature = "s3")]
     Bucket(Arc<Bucket>),
 }
 
@@ -71,6 +73,7 @@ impl Depot {
         Self::Folder(folder.into())
     }
 
+    #[cfg(feature = "s3")]
     pub(super) fn bucket(address: BucketAddress, server: Option<S3Server>) -> Self {
         Self::Bucket(Arc::new(Bucket::new(address, server)))
     }
@@ -78,13 +81,16 @@ impl Depot {
     pub(super) fn place(&self, theme: &ThemeId) -> PathBuf {
         match self {
             Self::Folder(folder) => folder.join(theme.as_str()),
+            #[cfg(feature = "s3")]
             Self::Bucket(bucket) => bucket.place(theme.as_str()),
         }
     }
 
+    #[cfg_attr(not(feature = "s3"), expect(unused_variables, reason = "only a bucket needs it"))]
     pub(super) async fn claim(&self, theme: &ThemeId, now: Micros) -> Result<Claim, PublishError> {
         match self {
             Self::Folder(root) => folder::claim(root, &versions_of(theme)).await,
+            #[cfg(feature = "s3")]
             Self::Bucket(bucket) => bucket::claim(bucket, &versions_of(theme), now).await,
         }
     }
@@ -130,6 +136,7 @@ impl Depot {
     pub(super) async fn read(&self, path: String, max: u64) -> Result<Option<Bytes>, PublishError> {
         match self {
             Self::Folder(root) => folder::read(root, path, max).await,
+            #[cfg(feature = "s3")]
             Self::Bucket(bucket) => Ok(bucket.get(&path, max).await?.map(|(content, _)| content)),
         }
     }
@@ -138,6 +145,7 @@ impl Depot {
     pub(super) async fn write(&self, path: String, content: Bytes) -> Result<(), PublishError> {
         match self {
             Self::Folder(root) => folder::write(root, path, content).await,
+            #[cfg(feature = "s3")]
             Self::Bucket(bucket) => Ok(bucket.put(&path, content, &crate::bucket::If::Always).await?),
         }
     }
@@ -146,6 +154,7 @@ impl Depot {
     pub(super) async fn files(&self, prefix: &str) -> Result<Vec<String>, PublishError> {
         match self {
             Self::Folder(root) => folder::files(root, prefix).await,
+            #[cfg(feature = "s3")]
             Self::Bucket(bucket) => Ok(bucket.keys(prefix).await?),
         }
     }
@@ -154,6 +163,7 @@ impl Depot {
     pub(super) async fn folders(&self, prefix: &str) -> Result<Vec<String>, PublishError> {
         match self {
             Self::Folder(root) => folder::folders(root, prefix).await,
+            #[cfg(feature = "s3")]
             Self::Bucket(bucket) => Ok(bucket.folders(prefix).await?),
         }
     }
@@ -162,6 +172,7 @@ impl Depot {
         let folder = folder_of(theme, version);
         match self {
             Self::Folder(root) => folder::remove(root, &folder).await,
+            #[cfg(feature = "s3")]
             Self::Bucket(bucket) => bucket::remove(bucket, &folder, MANIFEST).await,
         }
     }
@@ -170,14 +181,17 @@ impl Depot {
     pub(super) async fn hide(&self, theme: &ThemeId) -> Result<(), PublishError> {
         match self {
             Self::Folder(root) => folder::hide(root, theme).await,
+            #[cfg(feature = "s3")]
             Self::Bucket(bucket) => bucket::show(bucket, theme, &ThemeFiles::new()).await,
         }
     }
 
     /// Removes these versions and whatever else is kept beside them, the claim at the end.
+    #[cfg_attr(not(feature = "s3"), expect(unused_variables, reason = "only a bucket needs it"))]
     pub(super) async fn remove_versions(&self, theme: &ThemeId, ids: Vec<VersionId>) -> Result<(), PublishError> {
         match self {
             Self::Folder(root) => folder::remove_all(root, theme).await,
+            #[cfg(feature = "s3")]
             Self::Bucket(bucket) => {
                 for id in &ids {
                     self.remove_version(theme, id).await?;
@@ -191,6 +205,7 @@ impl Depot {
     pub(super) async fn show(&self, theme: &ThemeId, files: &ThemeFiles) -> Result<(), PublishError> {
         match self {
             Self::Folder(root) => folder::show(root, theme, files).await,
+            #[cfg(feature = "s3")]
             Self::Bucket(bucket) => bucket::show(bucket, theme, files).await,
         }
     }

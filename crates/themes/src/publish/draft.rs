@@ -8,11 +8,10 @@ use bytes::Bytes;
 use vestibule_core::{QueueId, VisitorState, VisitorStatus};
 
 use crate::asset::{ASSET_MAX, Asset, content_hash, content_type, is_safe_path};
-use crate::bucket::FILES_MAX;
 use crate::context::Context;
 use crate::loaded::{Loaded, TEMPLATE_MAX, TEMPLATES_MAX};
 use crate::look::compile_and_try;
-use crate::source::{Files, Stamp, is_template};
+use crate::source::{FILES_MAX, Files, Stamp, is_template};
 use crate::templates::render_built_in;
 use crate::{PageView, ThemeError};
 

@@ -108,7 +108,7 @@ impl Backoffice {
             }
             Ok(uri)
         };
-        let Some(token) = vestibule_http::variable(TOKEN_VARIABLE) else {
+        let Some(token) = vestibule_runtime::variable(TOKEN_VARIABLE) else {
             bail!(
                 "{TOKEN_VARIABLE} is not set; create an API token of a superuser in the dashboard (the settings scope is enough)"
             );

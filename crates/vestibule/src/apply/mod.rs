@@ -12,7 +12,7 @@ use anyhow::{Context as _, bail};
 use vestibule_admin::{Via, audit_queue, audit_tenant};
 use vestibule_core::records::RecordStore;
 use vestibule_core::{PutMode, PutOutcome, Store, StoreError};
-use vestibule_http::open_store_and_records;
+use vestibule_runtime::open_store_and_records;
 
 use self::plan::{Plan, QueueChange};
 use crate::cli::ApplyOptions;

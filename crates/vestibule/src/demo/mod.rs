@@ -1,13 +1,11 @@
-//! `vestibule demo`: a sample shop, the gate before it and a crowd that wants in, in one process.
+//! `vestibule demo`: a sample shop, a gate and simulated visitors in one process.
 
-mod crowd;
-mod habits;
+mod behavior;
 mod queue;
 mod report;
 mod shop;
 #[cfg(test)]
 mod tests;
-mod visitor;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
@@ -17,61 +15,93 @@ use std::time::Duration;
 use anyhow::Context as _;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
+use tracing::warn;
 use vestibule_admin::{AdminParts, NewOperator, bootstrap};
 use vestibule_core::records::RecordStore;
 use vestibule_core::settings::Document;
 use vestibule_core::{MemoryRecords, MemoryStore, Store, SystemClock};
-use vestibule_http::{Directory, LogFormat, ThemesConfig, init_telemetry, open_publisher, open_themes};
+use vestibule_runtime::{Directory, LogFormat, ThemesConfig, init_telemetry, open_publisher, open_themes};
+use vestibule_workload::{LoadTest, Observer, Target};
 
-use self::habits::Habits;
 use crate::admin::backoffice;
 use crate::cli::{DemoOptions, Listen};
 use crate::serve::{purge_loop, stop_signal, suggest_other_address};
 use crate::server::Server;
 
-/// How long requests under way may take to end once the demo is told to stop.
-const DRAIN: Duration = Duration::from_secs(1);
+/// Grace period for requests in progress.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
+/// Connections of the simulated visitors.
+const CONNECTIONS: usize = 128;
+/// Duration of a run of the simulated visitors.
+const RUN_DURATION: Duration = Duration::from_hours(1);
+/// Pause after a failed run.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// Name of the superuser.
 const SUPERUSER: &str = "admin";
 
-/// Runs until told to stop.
+/// Runs until SIGTERM or SIGINT.
 pub(crate) async fn demo(options: DemoOptions) -> anyhow::Result<ExitCode> {
     init_telemetry(&options.log, LogFormat::Text).map_err(|reason| anyhow::anyhow!("VESTIBULE_LOG {reason}"))?;
     let stop = stop_signal()?;
     let gate = Server::bind(&Listen::Tcp(options.listen)).map_err(suggest_other_address("--listen"))?;
     let address = reachable(gate.tcp_address().context("a socket file is no address for the demo")?);
-    let habits = Habits::default();
     let mut demo = Demo::open(options.quota, |shop| queue::document(options.quota, shop)).await?;
-    let keys = demo.serve_backoffice(bind_or_any(options.admin_listen)?).await?;
-    report::introduce(&options, &habits, address, &keys);
+    let credentials = demo.serve_backoffice(bind_or_any(options.admin_listen)?).await?;
+    report::print_introduction(&options, address, &credentials);
 
-    demo.tasks.spawn(report::keep_reporting(demo.store.clone()));
-    demo.tasks.spawn(crowd::gather(address, u64::from(options.visitors), options.quota, options.seed, habits));
-    gate.serve(demo.router.clone(), stop, DRAIN).await;
+    demo.tasks.spawn(report::report_loop(demo.store.clone()));
+    demo.tasks.spawn(run_workload(address, options.visitors, options.seed));
+    gate.serve(demo.router.clone(), stop, SHUTDOWN_GRACE).await;
     demo.tasks.shutdown().await;
     report::end();
     Ok(ExitCode::SUCCESS)
 }
 
-/// How to get into the backoffice.
-struct Keys {
+/// Runs the simulated visitors, in runs of limited length, since a run keeps statistics of every second.
+async fn run_workload(gate: SocketAddr, visitors: u32, seed: u64) {
+    if visitors == 0 {
+        return;
+    }
+    loop {
+        let target = match Target::new(&format!("http://{gate}/"), None, Some(queue::QUEUE), true) {
+            Ok(target) => target,
+            Err(error) => return warn!(%error, "cannot run the simulated visitors"),
+        };
+        let test = LoadTest {
+            workload: behavior::workload(visitors, seed),
+            target,
+            connections: CONNECTIONS,
+            max_duration: RUN_DURATION,
+            max_requests: u64::MAX,
+            faults: Vec::new(),
+            observer: Observer::default(),
+        };
+        if let Err(error) = test.run(std::future::pending(), |_| {}).await {
+            warn!(%error, "cannot run the simulated visitors");
+            tokio::time::sleep(RETRY_PAUSE).await;
+        }
+    }
+}
+
+/// How to sign in to the backoffice.
+struct Credentials {
     address: SocketAddr,
     name: &'static str,
     password: String,
 }
 
-/// The shop and the gate's router before it. What runs beside them ends with it.
+/// The shop and the gate. Their background tasks end with it.
 struct Demo {
     store: Arc<dyn Store>,
     router: axum::Router,
     backoffice: Option<AdminParts>,
     tasks: JoinSet<()>,
-    /// What the backoffice publishes; gone with the demo.
+    /// Theme storage, deleted with the demo.
     _themes: TempDir,
 }
 
 impl Demo {
-    /// Opens the shop on a free port, and a queue before it with these settings (made from the shop's address).
+    /// Starts the shop on a free port and the gate with the settings that `document` makes from its address.
     async fn open(quota: u64, document: impl FnOnce(SocketAddr) -> anyhow::Result<Document>) -> anyhow::Result<Self> {
         let shop = Server::bind(&Listen::Tcp((Ipv4Addr::LOCALHOST, 0).into()))?;
         let document = document(shop.tcp_address().context("the shop has no address")?)?;
@@ -85,7 +115,7 @@ impl Demo {
         let gate = queue::gate(store.clone(), directory.clone(), open_themes("themes", &at)?)?;
         let router = vestibule_gate::router(gate);
         let mut tasks = JoinSet::new();
-        tasks.spawn(shop.serve(shop::shop(quota), std::future::pending(), DRAIN));
+        tasks.spawn(shop.serve(shop::shop(quota), std::future::pending(), SHUTDOWN_GRACE));
         tasks.spawn(purge_loop(store.clone(), records.clone()));
         let backoffice = AdminParts {
             store: store.clone(),
@@ -101,24 +131,24 @@ impl Demo {
         Ok(Self { store, router, backoffice: Some(backoffice), tasks, _themes: themes })
     }
 
-    /// Serves the backoffice at this address, for one superuser. Returns how to sign in.
-    async fn serve_backoffice(&mut self, server: Server) -> anyhow::Result<Keys> {
+    /// Serves the backoffice with one superuser.
+    async fn serve_backoffice(&mut self, server: Server) -> anyhow::Result<Credentials> {
         let parts = self.backoffice.take().context("the backoffice is served already")?;
         let address = reachable(server.tcp_address().context("a socket file is no address for the demo")?);
         let password = random_password()?;
         bootstrap(&*parts.records, &NewOperator::superuser(SUPERUSER, &password)?).await?;
-        self.tasks.spawn(server.serve(backoffice(parts), std::future::pending(), DRAIN));
-        Ok(Keys { address, name: SUPERUSER, password })
+        self.tasks.spawn(server.serve(backoffice(parts), std::future::pending(), SHUTDOWN_GRACE));
+        Ok(Credentials { address, name: SUPERUSER, password })
     }
 }
 
-/// 16 letters, others at every start.
+/// A random password of 16 characters.
 fn random_password() -> anyhow::Result<String> {
-    let number = getrandom::u64().map_err(|error| anyhow::anyhow!("no random bytes to be had: {error}"))?;
+    let number = getrandom::u64().map_err(|error| anyhow::anyhow!("no random bytes: {error}"))?;
     Ok(format!("{number:016x}"))
 }
 
-/// Listens at this address, or at any free port of the same host if it is taken: nobody knows the address by heart.
+/// Listens on this address, or on a free port if it is in use.
 fn bind_or_any(address: SocketAddr) -> anyhow::Result<Server> {
     match Server::bind(&Listen::Tcp(address)) {
         Ok(server) => Ok(server),
@@ -126,7 +156,7 @@ fn bind_or_any(address: SocketAddr) -> anyhow::Result<Server> {
     }
 }
 
-/// Where this machine reaches what listens at `address`: a listener on every address is no address to call.
+/// The address to connect to a listener: a loopback address for listeners on all addresses.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

@@ -1,4 +1,4 @@
-//! The demo's queue: settings with short times, so that things move, and the gate that keeps it.
+//! The queue of the demo, with short timeouts so that the line moves, and its gate.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,23 +7,23 @@ use serde_json::json;
 use vestibule_core::settings::{Document, parse_settings_document};
 use vestibule_core::{PassSigner, QueueId, Store, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
-use vestibule_http::{Directory, STORE_TIMEOUT};
+use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_themes::Themes;
 
 use super::shop::FREE_PATHS;
 use crate::keys::random_key;
 
-/// Name of the queue.
+/// ID of the queue.
 pub(super) const QUEUE: &str = "demo";
-/// Seconds after which the place of somebody who just closed the shop is free.
+/// Seconds until the slot of a visitor who closed the shop is free.
 pub(super) const ACTIVE_TTL: u64 = 30;
 
-/// The id of the queue.
+/// The parsed ID of the queue.
 pub(super) fn queue_id() -> anyhow::Result<QueueId> {
     QUEUE.parse().map_err(|error| anyhow::anyhow!("{QUEUE}: {error}"))
 }
 
-/// The settings: one brand, one queue before the shop.
+/// The settings: one tenant and one queue.
 pub(super) fn document(quota: u64, shop: SocketAddr) -> anyhow::Result<Document> {
     let document = json!({
         "tenants": [{ "id": QUEUE, "name": "Tidewater Hall", "color": "#c2410c" }],
@@ -40,7 +40,7 @@ pub(super) fn document(quota: u64, shop: SocketAddr) -> anyhow::Result<Document>
     })
 }
 
-/// A gate over this store, with keys of its own: its tickets end with it.
+/// The gate, with random keys.
 pub(super) fn gate(store: Arc<dyn Store>, directory: Arc<Directory>, themes: Themes) -> anyhow::Result<Gate> {
     Ok(Gate::new(GateParts {
         store,

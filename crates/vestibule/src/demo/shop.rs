@@ -1,4 +1,4 @@
-//! The sample shop: the site behind the gate. It verifies nothing and sells nothing.
+//! The sample shop: the site behind the gate. Nothing is really sold.
 
 use axum::Router;
 use axum::extract::{RawQuery, State};
@@ -16,8 +16,8 @@ const ICON: &str = include_str!("shop/icon.svg");
 const DATES: [&str; 4] =
     ["Thursday 4 June, 19:00", "Friday 5 June, 19:00", "Saturday 6 June, 18:00", "Sunday 7 June, 17:00"];
 /// Names of the areas, and their prices in euros.
-const AREAS: [(&str, usize); 3] = [("VisitorStatus", 38), ("Balcony", 46), ("Stalls", 52)];
-/// Most tickets of one order.
+const AREAS: [(&str, usize); 3] = [("Standing", 38), ("Balcony", 46), ("Stalls", 52)];
+/// Maximum number of tickets of an order.
 const COUNT_MAX: usize = 6;
 
 /// A page of the shop.
@@ -25,23 +25,23 @@ const COUNT_MAX: usize = 6;
 struct Page {
     title: &'static str,
     main: &'static str,
-    /// Whether who sees it holds a place: then it keeps the place and offers to give it up.
-    inside: bool,
+    /// Whether only active visitors see it: it renews the session and has a button to leave.
+    active: bool,
 }
 
-const EVENT: Page = Page { title: "Nine Lighthouses", main: include_str!("shop/event.html"), inside: true };
-const TICKETS: Page = Page { title: "Choose tickets", main: include_str!("shop/tickets.html"), inside: true };
-const CHECKOUT: Page = Page { title: "Checkout", main: include_str!("shop/checkout.html"), inside: true };
-const THANKS: Page = Page { title: "Thank you", main: include_str!("shop/thanks.html"), inside: false };
-const GOODBYE: Page = Page { title: "Goodbye", main: include_str!("shop/goodbye.html"), inside: false };
+const EVENT: Page = Page { title: "Nine Lighthouses", main: include_str!("shop/event.html"), active: true };
+const TICKETS: Page = Page { title: "Choose tickets", main: include_str!("shop/tickets.html"), active: true };
+const CHECKOUT: Page = Page { title: "Checkout", main: include_str!("shop/checkout.html"), active: true };
+const THANKS: Page = Page { title: "Thank you", main: include_str!("shop/thanks.html"), active: false };
+const GOODBYE: Page = Page { title: "Goodbye", main: include_str!("shop/goodbye.html"), active: false };
 
-/// Paths that load nothing on the shop, so that nobody needs a place for them.
+/// Paths that bypass the queue.
 pub(super) const FREE_PATHS: [&str; 4] = ["/assets/**", "/favicon.ico", "/thanks", "/goodbye"];
 
-/// What the shop is told at the start.
+/// The configuration of the shop.
 #[derive(Clone, Copy)]
 struct Shop {
-    /// How many it can serve at once, for people to read.
+    /// The quota, for display.
     quota: u64,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn shop(quota: u64) -> Router {
 
 fn show(page: Page) -> MethodRouter<Shop> {
     get(move |State(shop): State<Shop>, RawQuery(query): RawQuery| async move {
-        ([(CACHE_CONTROL, "private, no-cache")], Html(drawn(page, shop, Order::of(query.as_deref()))))
+        ([(CACHE_CONTROL, "private, no-cache")], Html(render(page, shop, Order::of(query.as_deref()))))
     })
 }
 
@@ -74,7 +74,7 @@ fn asset(content_type: &'static str, text: &'static str) -> MethodRouter<Shop> {
     get(move || async move { ([(CONTENT_TYPE, content_type), (CACHE_CONTROL, "public, max-age=60")], text) })
 }
 
-/// What somebody chose: date and area by their number from 1, and how many tickets.
+/// An order: date and area by number from 1, and the number of tickets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Order {
     date: usize,
@@ -83,7 +83,7 @@ struct Order {
 }
 
 impl Order {
-    /// What the query says; the first or the usual where it says nothing that there is.
+    /// Parses a query; invalid values get defaults.
     fn of(query: Option<&str>) -> Self {
         let number = |name: &str, most: usize, usual: usize| {
             let pairs = query.unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
@@ -109,15 +109,15 @@ impl Order {
     }
 }
 
-fn drawn(page: Page, shop: Shop, order: Order) -> String {
-    let inside = |part: &'static str| if page.inside { part } else { "" };
-    let whole = LAYOUT
+fn render(page: Page, shop: Shop, order: Order) -> String {
+    let if_active = |part: &'static str| if page.active { part } else { "" };
+    let html = LAYOUT
         .replace("{{title}}", page.title)
-        .replace("{{keepalive}}", inside(KEEPALIVE))
-        .replace("{{leave}}", inside(LEAVE))
+        .replace("{{keepalive}}", if_active(KEEPALIVE))
+        .replace("{{leave}}", if_active(LEAVE))
         .replace("{{quota}}", &shop.quota.to_string())
         .replace("{{main}}", page.main);
-    order.fill(&whole)
+    order.fill(&html)
 }
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_takes_only_what_there_is() {
+    fn invalid_orders_get_defaults() {
         assert_eq!(Order::of(Some("date=3&area=2&count=4")), Order { date: 3, area: 2, count: 4 });
         let usual = Order { date: 1, area: 1, count: 2 };
         for query in [None, Some(""), Some("date=9&area=0&count=-1"), Some("date=<b>&count=7"), Some("date")] {
@@ -134,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn every_page_is_whole_and_names_nobody_else_s_site() {
+    fn pages_are_complete_and_have_no_external_links() {
         let order = Order { date: 4, area: 3, count: 2 };
         for page in [EVENT, TICKETS, CHECKOUT, THANKS, GOODBYE] {
-            let html = drawn(page, Shop { quota: 20 }, order);
+            let html = render(page, Shop { quota: 20 }, order);
             assert!(!html.contains("{{"), "{html}");
-            assert_eq!(html.contains("keepalive.js"), page.inside, "{html}");
+            assert_eq!(html.contains("keepalive.js"), page.active, "{html}");
             assert!(!html.replace("http://www.w3.org/2000/svg", "").contains("://"), "{html}");
         }
-        assert!(drawn(CHECKOUT, Shop { quota: 20 }, order).contains("€104"));
+        assert!(render(CHECKOUT, Shop { quota: 20 }, order).contains("€104"));
     }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 
-import type { AuditEntry } from '@/api/types'
+import type { AuditEvent } from '@/api/types'
 import { useStatsStore } from '@/stores/stats'
 import { useTenantsStore } from '@/stores/tenants'
 import { mountApp } from '@/testing/mount'
@@ -8,16 +8,16 @@ import { stats } from '@/testing/fixtures'
 
 import AuditEntryItem from './AuditEntryItem.vue'
 
-function shown(entry: Partial<AuditEntry>, isQueueKnown = false) {
+function shown(entry: Partial<AuditEvent>, isQueueKnown = false) {
   useStatsStore().setQueue(stats())
   useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live' }]
-  const whole = { id: '1-0', at: 1_790_000_000, operator: 'otto', action: 'queue.change', request: 'r1', changes: [], ...entry }
+  const whole = { id: '1-0', at: 1_790_000_000, operator: 'otto', action: 'queue.update', request: 'r1', changes: [], ...entry }
   return mountApp(AuditEntryItem, { entry: whole, isQueueKnown })
 }
 const said = (wrapper: ReturnType<typeof mountApp>) => wrapper.get('p').text().replaceAll(/\s+/g, ' ')
 
 test('an entry is a sentence, with a link to a queue that is there', () => {
-  const line = shown({ action: 'queue.levers', queue: 'acme-tour', tenant: 'acme', changes: [{ field: 'quota', from: 20, to: 40 }] })
+  const line = shown({ action: 'queue.controls', queue: 'acme-tour', tenant: 'acme', changes: [{ field: 'quota', from: 20, to: 40 }] })
   expect(said(line)).toBe('otto changed controls of acme-tour')
   expect(line.get('a').attributes('href')).toBe('/queues/acme-tour')
   expect(line.get('.change').text()).toMatch(/^quota\s*before: 20\s*→\s*after: 40$/)
@@ -30,7 +30,7 @@ test('a queue that is gone, or whose page this is, has no link', () => {
 
 test('what nobody has words for is received by its code', () => {
   expect(said(shown({ action: 'queue.paint', tenant: 'acme' }))).toBe('otto queue.paint Acme Live')
-  expect(said(shown({ operator: null, action: 'account.sign_in_refused', subject: 'who' }))).toBe('Unknown user was denied sign-in who')
+  expect(said(shown({ operator: null, action: 'account.sign_in_rejected', subject: 'who' }))).toBe('Unknown user was denied sign-in who')
 })
 
 test('many changes are to be opened, and fields without a value are left out', () => {
@@ -50,7 +50,7 @@ test('an event of unknown outcome says so', () => {
 })
 
 test('a change by the settings file says so', () => {
-  const line = shown({ operator: null, action: 'queue.change', queue: 'acme-tour', via: 'settings_file' })
+  const line = shown({ operator: null, action: 'queue.update', queue: 'acme-tour', via: 'settings_file' })
   expect(line.text()).toMatch(/The settings file\s+changed the settings of/)
 })
 

@@ -9,7 +9,7 @@ import AuditView from './AuditView.vue'
 enableAutoUnmount(afterEach)
 
 const entry = (id: string, action: string) => ({ id, at: 1, action, operator: 'otto', request: 'r', changes: [], outcome: 'done', via: 'api' })
-const log = { entries: [entry('3-0', 'account.sign_in'), entry('2-0', 'tenant.change'), entry('1-0', 'account.change_password')], next: null }
+const log = { events: [entry('3-0', 'account.sign_in'), entry('2-0', 'tenant.update'), entry('1-0', 'account.change_password')], next: null }
 const entries = () => document.querySelectorAll('.entry').length
 
 test('sign-ins are hidden until they are asked for', async () => {

@@ -2,11 +2,11 @@ import { effectScope, nextTick, ref } from 'vue'
 import { expect, test, vi } from 'vitest'
 
 import * as service from '@/api/audit'
-import type { AuditEntry } from '@/api/types'
+import type { AuditEvent } from '@/api/types'
 
 import { useAuditPages, type AuditPages, type Search } from './useAuditPages'
 
-const entry = (id: string) => ({ id, at: 1, action: 'queue.change', request: 'r', changes: [] }) as AuditEntry
+const entry = (id: string) => ({ id, at: 1, action: 'queue.update', request: 'r', changes: [] }) as AuditEvent
 const settled = () => new Promise((resolve) => setTimeout(resolve))
 
 function pages(search: () => Search, hides = false): AuditPages {
@@ -15,7 +15,7 @@ function pages(search: () => Search, hides = false): AuditPages {
 
 test('a search goes on through parts of the log in which it found nothing', async () => {
   const search = vi.spyOn(service, 'searchAudit')
-  search.mockResolvedValueOnce({ entries: [], next: '9-0' }).mockResolvedValueOnce({ entries: [entry('8-0')], next: null })
+  search.mockResolvedValueOnce({ events: [], next: '9-0' }).mockResolvedValueOnce({ events: [entry('8-0')], next: null })
   const found = pages(() => ({ search: 'x' }))
   await settled()
   expect(search.mock.calls[1]?.[0]).toMatchObject({ search: 'x', before: '9-0' })
@@ -26,7 +26,7 @@ test('a search goes on through parts of the log in which it found nothing', asyn
 test('older entries come after those that are there', async () => {
   const search = vi.spyOn(service, 'searchAudit')
   const full = Array.from({ length: 50 }, (_, index) => entry(`${100 - index}-0`))
-  search.mockResolvedValueOnce({ entries: full, next: '51-0' }).mockResolvedValueOnce({ entries: [entry('50-0')], next: null })
+  search.mockResolvedValueOnce({ events: full, next: '51-0' }).mockResolvedValueOnce({ events: [entry('50-0')], next: null })
   const found = pages(() => ({}))
   await settled()
   expect(search).toHaveBeenCalledTimes(1)
@@ -36,7 +36,7 @@ test('older entries come after those that are there', async () => {
 })
 
 test('another search begins with nothing', async () => {
-  const search = vi.spyOn(service, 'searchAudit').mockResolvedValueOnce({ entries: [entry('1-0')], next: null })
+  const search = vi.spyOn(service, 'searchAudit').mockResolvedValueOnce({ events: [entry('1-0')], next: null })
   search.mockReturnValue(new Promise(() => undefined))
   const text = ref('a')
   const found = pages(() => ({ search: text.value }))
@@ -53,12 +53,12 @@ test('hidden sign-ins leave a full page of changes', async () => {
   const search = vi.spyOn(service, 'searchAudit')
   // Every fourth entry is a change.
   const part = (from: number) => Array.from({ length: 200 }, (_, index) => (index % 4 === 0 ? entry : signIn)(`${from - index}-0`))
-  search.mockResolvedValueOnce({ entries: part(1000), next: '801-0' }).mockResolvedValueOnce({ entries: part(800), next: null })
+  search.mockResolvedValueOnce({ events: part(1000), next: '801-0' }).mockResolvedValueOnce({ events: part(800), next: null })
   const found = pages(() => ({}), true)
   await settled()
   expect(search).toHaveBeenCalledTimes(1)
   expect(found.entries.value).toHaveLength(50)
-  expect(found.entries.value?.every(({ action }) => action === 'queue.change')).toBe(true)
+  expect(found.entries.value?.every(({ action }) => action === 'queue.update')).toBe(true)
   // The page ends with its last change, and the next one begins there.
   expect([found.next.value, found.hidden.value]).toEqual(['804-0', 147])
   await found.older()
@@ -67,7 +67,7 @@ test('hidden sign-ins leave a full page of changes', async () => {
 })
 
 test('a search that finds sign-ins alone ends and can go on', async () => {
-  const search = vi.spyOn(service, 'searchAudit').mockResolvedValue({ entries: [signIn('9-0')], next: '9-0' })
+  const search = vi.spyOn(service, 'searchAudit').mockResolvedValue({ events: [signIn('9-0')], next: '9-0' })
   const found = pages(() => ({}), true)
   await settled()
   expect(search).toHaveBeenCalledTimes(10)

@@ -2,7 +2,7 @@ import { onScopeDispose, ref, shallowRef, watch, type Ref, type ShallowRef } fro
 
 import { searchAudit, type AuditSearch } from '@/api/audit'
 import { problemOf, type Problem } from '@/api/problem'
-import type { AuditEntry } from '@/api/types'
+import type { AuditEvent } from '@/api/types'
 
 /** Entries that are asked for at once. */
 const PAGE = 50
@@ -22,7 +22,7 @@ export type Search = Omit<AuditSearch, 'limit' | 'before'>
 /** Pages of the audit log, the newest first. */
 export interface AuditPages {
   /** `undefined` until the first page is there. */
-  entries: ShallowRef<AuditEntry[] | undefined>
+  entries: ShallowRef<AuditEvent[] | undefined>
   /** What the next page comes before; `null` at the end. */
   next: Ref<string | null>
   /** How many sign-ins were found and left out. */
@@ -37,7 +37,7 @@ export interface AuditPages {
 
 /** Searches, and begins again when the search changes. `hidesSignIns` leaves sign-ins out; the API can't exclude an action. */
 export function useAuditPages(search: () => Search, hidesSignIns: () => boolean = () => false): AuditPages {
-  const entries = shallowRef<AuditEntry[]>()
+  const entries = shallowRef<AuditEvent[]>()
   const next = ref<string | null>(null)
   const hidden = ref(0)
   const isBusy = ref(false)
@@ -52,14 +52,14 @@ export function useAuditPages(search: () => Search, hidesSignIns: () => boolean 
     const limit = isHiding ? PAGE_HIDING : PAGE
     const partsMax = isHiding ? PARTS_MAX_HIDING : PARTS_MAX
     try {
-      let fresh: AuditEntry[] = []
+      let fresh: AuditEvent[] = []
       for (let part = 0; part < partsMax && (part === 0 || before !== null) && shown(fresh, isHiding).length < (isHiding ? PAGE : ENOUGH); part += 1) {
         const page = await searchAudit({ ...search(), limit, before: before ?? undefined })
         if (own !== asked) return
-        fresh = [...fresh, ...page.entries]
+        fresh = [...fresh, ...page.events]
         before = page.next ?? null
       }
-      const last: AuditEntry | undefined = shown(fresh, isHiding)[PAGE - 1]
+      const last: AuditEvent | undefined = shown(fresh, isHiding)[PAGE - 1]
       if (isHiding && last && last !== fresh.at(-1)) {
         // The rest is asked for again with the next page.
         fresh = fresh.slice(0, fresh.indexOf(last) + 1)
@@ -89,6 +89,6 @@ export function useAuditPages(search: () => Search, hidesSignIns: () => boolean 
   return { entries, next, hidden, isBusy, problem, refresh, older }
 }
 
-function shown(entries: AuditEntry[], isHiding: boolean): AuditEntry[] {
+function shown(entries: AuditEvent[], isHiding: boolean): AuditEvent[] {
   return isHiding ? entries.filter(({ action }) => !SIGN_IN.test(action)) : entries
 }

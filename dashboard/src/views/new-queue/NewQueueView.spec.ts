@@ -20,7 +20,7 @@ async function open(answers: Parameters<typeof mockApi>[0]): Promise<ApiRequest[
 }
 
 const control = (label: string) => view!.findAll('.field').find((it) => it.find('label').text() === label)!.find<HTMLInputElement>('input, textarea')
-const refusalOf = (status: number, errors: object[]) => () => problemResponse(status, 'wrong_fields', { errors })
+const refusalOf = (status: number, errors: object[]) => () => problemResponse(status, 'validation_failed', { errors })
 const send = async () => {
   await view!.find('form').trigger('submit')
   await flushPromises()
@@ -37,7 +37,7 @@ test('pasted addresses become hosts and origins when the field is left', async (
 })
 
 test('the id follows the name until it is typed', async () => {
-  const asked = await open({ 'POST /api/v1/queues': problemResponse(409, 'taken') })
+  const asked = await open({ 'POST /api/v1/queues': problemResponse(409, 'already_exists') })
   await control('Name').setValue('World Tour 2027')
   expect(control('ID').element.value).toBe('world-tour-2027')
   await control('ID').setValue('tour')
@@ -48,8 +48,8 @@ test('the id follows the name until it is typed', async () => {
 })
 
 test('the first wrong field gets the focus', async () => {
-  const errors = ['hosts', 'quota'].map((field) => ({ code: 'takes', field, message: 'is wrong' }))
-  await open({ 'POST /api/v1/queues': problemResponse(422, 'wrong_fields', { errors }) })
+  const errors = ['hosts', 'quota'].map((field) => ({ code: 'takes', field, detail: 'is wrong' }))
+  await open({ 'POST /api/v1/queues': problemResponse(422, 'validation_failed', { errors }) })
   await send()
   expect(document.activeElement).toBe(control('Hosts').element)
 })
@@ -80,7 +80,7 @@ test('the first tenant and its queue are created in one form', async () => {
 
 test('a tenant whose queue was refused is not created again', async () => {
   const tenants: object[] = []
-  const errors = [{ code: 'takes', field: 'name', message: 'is wrong' }]
+  const errors = [{ code: 'takes', field: 'name', detail: 'is wrong' }]
   const asked = await open({
     [TENANTS]: () => ({ tenants }),
     'POST /api/v1/tenants': ({ body }) => (tenants.push(body as object), body as object),
@@ -96,14 +96,14 @@ test('a tenant whose queue was refused is not created again', async () => {
 })
 
 test('an id that another tenant has is received at its field', async () => {
-  await open({ [TENANTS]: { tenants: [] }, 'POST /api/v1/tenants': problemResponse(409, 'taken') })
+  await open({ [TENANTS]: { tenants: [] }, 'POST /api/v1/tenants': problemResponse(409, 'already_exists') })
   await control('Tenant name').setValue('Acme')
   await send()
   expect(control('Tenant ID').attributes('aria-invalid')).toBe('true')
 })
 
 test('a wrong setting that is folded away is shown', async () => {
-  await open({ 'POST /api/v1/queues': refusalOf(422, [{ code: 'takes', field: 'cookie_domain', message: 'is wrong' }]) })
+  await open({ 'POST /api/v1/queues': refusalOf(422, [{ code: 'takes', field: 'cookie_domain', detail: 'is wrong' }]) })
   expect(view!.find('details').element.open).toBe(false)
   await send()
   expect(view!.find('details').element.open).toBe(true)

@@ -12,17 +12,17 @@ import { usePrincipalStore } from '@/stores/principal'
 /** What the parts of a queue's page share. */
 export interface QueueContext {
   id: ComputedRef<string>
-  /** The settings as they were last read; they are read again when the statsStore tell of a newer revision. */
+  /** The settings as they were last read; they are read again when the stats tell of a newer revision. */
   settings: Readonly<Ref<QueueSettings | undefined>>
   stats: ComputedRef<QueueStats | undefined>
   /** Whether the operator may change it. */
   canEdit: ComputedRef<boolean>
   problem: ComputedRef<Problem | undefined>
-  /** Takes the settings that a change answered with, and asks for the statsStore that came of it. */
+  /** Takes the settings that a change answered with, and asks for the stats that came of it. */
   changed(settings: QueueSettings): Promise<void>
-  /** Asks for the statsStore at once. */
+  /** Asks for the stats at once. */
   look(): Promise<void>
-  /** Reads settings and statsStore again. Throws where they can't be read. */
+  /** Reads settings and stats again. Throws where they can't be read. */
   reread(): Promise<void>
 }
 
@@ -62,7 +62,7 @@ export function provideQueue(queue: () => string): QueueContext {
     () => (stats.value?.revision ?? 0) > (settings.value?.revision ?? Infinity),
     (isNewer) => isNewer && void refetch(),
   )
-  // What could not be read is read once the statsStore come again.
+  // What could not be read is read once the stats come again.
   watch(() => statsStore.at, () => problem.value?.status === 0 && void refetch())
 
   const context = { id, settings, stats, canEdit, problem, changed, look, reread }

@@ -17,17 +17,17 @@ async function shown(ways: SignInMethods, query = ''): Promise<ReturnType<typeof
 }
 
 test('a provider has a button that leads to it', async () => {
-  const page = await shown({ password: true, provider: { name: 'Acme', start: '/api/v1/sign-in/provider' } })
+  const page = await shown({ password: true, oidc: { name: 'Acme', start: '/api/v1/sign-in/provider' } })
   expect(page.get('a').text()).toBe('Sign in with Acme')
   expect(page.get('a').attributes('href')).toBe('/api/v1/sign-in/provider')
 })
 
 test('without a provider there is nothing', async () => {
-  expect((await shown({ password: true, provider: null })).find('section').exists()).toBe(false)
+  expect((await shown({ password: true, oidc: null })).find('section').exists()).toBe(false)
 })
 
 test('who comes back with nothing is received why', async () => {
-  const page = await shown({ password: true, provider: null }, '?problem=unknown_operator')
+  const page = await shown({ password: true, oidc: null }, '?problem=unknown_operator')
   expect(page.get('[role=alert]').text()).toContain('no operator account')
-  expect((await shown({ password: true, provider: null }, '?problem=x')).get('[role=alert]').text()).toContain('Sign-in failed')
+  expect((await shown({ password: true, oidc: null }, '?problem=x')).get('[role=alert]').text()).toContain('Sign-in failed')
 })

@@ -18,7 +18,7 @@ async function open(logo: string, svg = SVG): Promise<ApiRequest[]> {
   vi.spyOn(archive, 'unzip').mockResolvedValue(new Map([['queue.html', bytesOf('x')], ['logo.svg', bytesOf(svg)]]))
   const asked = mockApi({
     'GET /api/v1/themes': { themes: [theme('acme', true), theme('acme-draft', false), theme('coral', true, 'coral')], states: [], languages: [] },
-    'GET /api/v1/themes/acme/archive': {},
+    'GET /api/v1/themes/acme/download': {},
   })
   mountApp(LogoField, { tenant: 'acme', modelValue: logo })
   await flushPromises()
@@ -28,7 +28,7 @@ async function open(logo: string, svg = SVG): Promise<ApiRequest[]> {
 test('images of the live themes of the tenant are offered, and the chosen one is shown', async () => {
   const asked = await open('logo.svg')
   expect(options()).toEqual(['None (shows the name)', 'logo.svg (acme)'])
-  expect(asked.filter(({ line }) => line.endsWith('/archive'))).toHaveLength(1)
+  expect(asked.filter(({ line }) => line.endsWith('/download'))).toHaveLength(1)
   expect(found('iframe').getAttribute('title')).toBe('Preview of logo.svg')
   expect(found('a', 'Upload').getAttribute('href')).toBe('/themes/acme')
 })
@@ -47,7 +47,7 @@ test('a logo that no live theme has stays chosen', async () => {
 })
 
 test('where themes can’t be read the file is typed', async () => {
-  mockApi({ 'GET /api/v1/themes': problemResponse(409, 'no_themes') })
+  mockApi({ 'GET /api/v1/themes': problemResponse(409, 'theme_storage_not_configured') })
   mountApp(LogoField, { tenant: 'acme', modelValue: 'logo.svg' })
   await flushPromises()
   expect(found<HTMLInputElement>('input').value).toBe('logo.svg')

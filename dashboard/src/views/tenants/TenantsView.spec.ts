@@ -23,8 +23,8 @@ async function open(role: 'viewer' | 'operator' | 'superuser', mine: string[] | 
 
 test.each([
   ['viewer', ['acme'], []],
-  ['operator', ['acme'], ['Change Acme Live']],
-  ['superuser', null, ['Create a tenant', 'Change Acme Live', 'Remove Acme Live', 'Change Coral Sound', 'Remove Coral Sound']],
+  ['operator', ['acme'], ['Edit Acme Live']],
+  ['superuser', null, ['Create a tenant', 'Edit Acme Live', 'Remove Acme Live', 'Edit Coral Sound', 'Remove Coral Sound']],
 ] as const)('a %s sees what they may', async (role, mine, expected) => {
   mockApi({ 'GET /api/v1/tenants': { tenants } })
   await open(role, mine && [...mine])
@@ -41,7 +41,7 @@ test('a tenant that has queues is not asked to be removed', async () => {
 })
 
 test('an empty one is, once it was confirmed', async () => {
-  const confirmation = { token: 't1', effect: 'It will be removed for good', expires_in: 120 }
+  const confirmation = { token: 't1', consequence: 'It will be removed for good', expires_in: 120 }
   const asked = mockApi({
     'GET /api/v1/tenants': { tenants },
     'DELETE /api/v1/tenants/coral': ({ headers }) =>

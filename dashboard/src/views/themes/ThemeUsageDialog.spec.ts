@@ -12,7 +12,7 @@ enableAutoUnmount(afterEach)
 
 const LIST = 'GET /api/v1/queues'
 const LOG = 'GET /api/v1/audit'
-const empty = { entries: [], next: null }
+const empty = { events: [], next: null }
 const boxes = () => [...document.querySelectorAll<HTMLInputElement>('[role=dialog] [type=checkbox]')]
 const asked = () => document.querySelector('[role=dialog]') !== null
 
@@ -54,8 +54,8 @@ test('queues of the tenant are listed with their themes, and saved over their re
 })
 
 test('a queue that had the theme before is selected', async () => {
-  const change = { id: '1-0', action: 'queue.change', queue: 'two', changes: [{ field: 'theme', from: 'acme', to: null }] }
-  await publish({ [LIST]: { queues: [settings({ id: 'one' }), settings({ id: 'two' })] }, [LOG]: { entries: [change], next: null } })
+  const change = { id: '1-0', action: 'queue.update', queue: 'two', changes: [{ field: 'theme', from: 'acme', to: null }] }
+  await publish({ [LIST]: { queues: [settings({ id: 'one' }), settings({ id: 'two' })] }, [LOG]: { events: [change], next: null } })
   expect(boxes().map(({ checked }) => checked)).toEqual([false, true])
 })
 
@@ -65,7 +65,7 @@ test('a conflict and an unknown outcome are received, with the current values', 
     [LIST]: () => ({ queues: ['one', 'two'].map((id) => settings({ id, name: id, revision, theme: revision > 7 ? 'acme-new' : null })) }),
     'PATCH /api/v1/queues/one': () => {
       revision = 8
-      return problemResponse(409, 'changed_meanwhile')
+      return problemResponse(409, 'revision_conflict')
     },
     'PATCH /api/v1/queues/two': problemResponse(503, 'outcome_unknown'),
   })

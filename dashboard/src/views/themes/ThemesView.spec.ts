@@ -32,7 +32,7 @@ test('it shows the themes of the chosen tenant, and who has them', async () => {
 })
 
 test('where themes are kept nowhere, it says what to do', async () => {
-  mockApi({ 'GET /api/v1/themes': problemResponse(409, 'no_themes') })
+  mockApi({ 'GET /api/v1/themes': problemResponse(409, 'theme_storage_not_configured') })
   await open()
   expect(found('.empty').textContent).toContain('VESTIBULE_THEMES')
   expect(document.querySelector('button')).toBeNull()

@@ -22,7 +22,7 @@ export interface ThemeActions {
 }
 
 export function useThemeActions(work: ThemeDraft, theme: string): ThemeActions {
-    const confirmation = useConfirmationStore()
+  const confirmation = useConfirmationStore()
   const notifications = useNotificationStore()
   const router = useRouter()
 

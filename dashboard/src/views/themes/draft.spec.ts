@@ -17,17 +17,17 @@ const UPLOAD = 'POST /api/v1/themes/acme/versions'
 
 test('work goes on with the newest version', async () => {
   archived('page')
-  const asked = mockApi({ [VERSIONS]: { versions: [version('2-b'), version('1-a', true)] }, 'GET /api/v1/themes/acme/versions/2-b/archive': {} })
+  const asked = mockApi({ [VERSIONS]: { versions: [version('2-b'), version('1-a', true)] }, 'GET /api/v1/themes/acme/versions/2-b/download': {} })
   const work = begin()
   await flushPromises()
-  expect(asked.map(({ line }) => line)).toContain('GET /api/v1/themes/acme/versions/2-b/archive')
+  expect(asked.map(({ line }) => line)).toContain('GET /api/v1/themes/acme/versions/2-b/download')
   expect(work.base.value?.id).toBe('2-b')
   expect(work.isChanged.value).toBe(false)
 })
 
 test('what is saved is the base of what comes', async () => {
   const versions = [version('1-a')]
-  const asked = mockApi({ [VERSIONS]: () => ({ versions }), [UPLOAD]: () => (versions.unshift(version('2-b')), version('2-b')), 'GET /api/v1/themes/acme/versions/1-a/archive': {} })
+  const asked = mockApi({ [VERSIONS]: () => ({ versions }), [UPLOAD]: () => (versions.unshift(version('2-b')), version('2-b')), 'GET /api/v1/themes/acme/versions/1-a/download': {} })
   archived('page')
   const work = begin()
   await flushPromises()
@@ -42,8 +42,8 @@ test('what is saved is the base of what comes', async () => {
 
 test('what is broken is not saved, and its errors are received until something else is tried', async () => {
   let isBroken = true
-  const errors = [{ code: 'takes', field: 'queue.html:3', message: 'x' }]
-  mockApi({ [VERSIONS]: { versions: [] }, [UPLOAD]: () => (isBroken ? problemResponse(422, 'broken_theme', { errors }) : { files: 1, bytes: 1 }) })
+  const errors = [{ code: 'takes', field: 'queue.html:3', detail: 'x' }]
+  mockApi({ [VERSIONS]: { versions: [] }, [UPLOAD]: () => (isBroken ? problemResponse(422, 'theme_invalid', { errors }) : { files: 1, bytes: 1 }) })
   const work = begin()
   await flushPromises()
   work.write('queue.html', bytesOf('{{'))
@@ -57,7 +57,7 @@ test('what is broken is not saved, and its errors are received until something e
 
 test('what was saved stays the base though the versions can’t be read', async () => {
   let isThere = true
-  mockApi({ [VERSIONS]: () => (isThere ? { versions: [] } : problemResponse(503, 'themes_unavailable')), [UPLOAD]: version('1-a') })
+  mockApi({ [VERSIONS]: () => (isThere ? { versions: [] } : problemResponse(503, 'theme_storage_unavailable')), [UPLOAD]: version('1-a') })
   const work = begin()
   await flushPromises()
   work.write('extra.css', bytesOf('x'))
@@ -72,7 +72,7 @@ test('what was not uploaded here is what work begins with, and the first version
   const versions: object[] = []
   const asked = mockApi({
     [VERSIONS]: () => ({ versions }),
-    'GET /api/v1/themes/acme/archive': {},
+    'GET /api/v1/themes/acme/download': {},
     [UPLOAD]: () => (versions.unshift(version('2-b'), { ...version('1-a', true), operator: null }), version('2-b')),
   })
   const work = begin(true)
@@ -99,8 +99,8 @@ test('a theme that was taken down is live no more, and what was changed stays', 
   let isLive = true
   mockApi({
     [VERSIONS]: () => ({ versions: [version('1-a', isLive)] }),
-    'GET /api/v1/themes/acme/versions/1-a/archive': {},
-    'POST /api/v1/themes/acme/unpublish': () => ((isLive = false), 204),
+    'GET /api/v1/themes/acme/versions/1-a/download': {},
+    'POST /api/v1/themes/acme/deactivate': () => ((isLive = false), 204),
   })
   const work = begin(true)
   await flushPromises()

@@ -22,7 +22,7 @@ export function themeErrors(problem: Problem | undefined): ThemeError[] {
     const { field } = error
     const [, path, line] = /^(.*?)(?::(\d+))?$/.exec(field ?? '') ?? []
     const place = { ...(path && path !== '.' && { path }), ...(line && { line: Number(line) }) }
-    return { ...place, message: serverText(error, error.message), ...(FOREIGN.includes(error.code) && { lang: 'en' }) }
+    return { ...place, message: serverText(error, error.detail), ...(FOREIGN.includes(error.code) && { lang: 'en' }) }
   })
 }
 

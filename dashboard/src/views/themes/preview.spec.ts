@@ -3,13 +3,13 @@ import { effectScope, nextTick, ref, type EffectScope } from 'vue'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
 import { bytesOf } from '@/domain/theme-files'
-import type { ThemeState } from '@/api/types'
+import type { PreviewState } from '@/api/types'
 import { problemResponse, mockApi } from '@/testing/api'
 
 import { PAUSE, usePreview, WAIT_MAX, type Looked, type Preview } from './preview'
 
 const PREVIEW = 'POST /api/v1/themes/acme/preview'
-const broken = () => problemResponse(422, 'broken_theme', { errors: [{ code: 'template_fault', field: 'queue.html:2', message: 'x' }] })
+const broken = () => problemResponse(422, 'theme_invalid', { errors: [{ code: 'template_fault', field: 'queue.html:2', detail: 'x' }] })
 const drawn = (html: string) => ({ asset_base: 'https://theme.invalid/', nonce: 'n', pages: [{ state: 'waiting', html }] })
 
 let scope: EffectScope
@@ -25,7 +25,7 @@ afterEach(() => {
 
 function begin(text = 'one') {
   const files = ref(new Map([['queue.html', bytesOf(text)], ['img/logo.svg', bytesOf('<svg/>')]]))
-  const states = ref<ThemeState[]>(['waiting'])
+  const states = ref<PreviewState[]>(['waiting'])
   const language = ref('en')
   const isThere = ref(true)
   const looked = (): Looked | undefined => (isThere.value ? { files: files.value, states: states.value, language: language.value } : undefined)

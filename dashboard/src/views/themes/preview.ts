@@ -2,8 +2,8 @@ import { computed, onScopeDispose, ref, shallowRef, watch, type ComputedRef, typ
 
 import { textOf, type ThemeFiles } from '@/domain/theme-files'
 import { problemOf, type Problem } from '@/api/problem'
-import { previewDraft, type ThemeDraftPreview } from '@/api/themes'
-import type { ThemePages, ThemeState } from '@/api/types'
+import { previewDraft } from '@/api/themes'
+import type { ThemeDraft, ThemeDraftPreview, PreviewState } from '@/api/types'
 
 import { themeErrors, type ThemeError } from './errors'
 
@@ -14,14 +14,14 @@ export const WAIT_MAX = 1_500
 /** What is looked at; nothing as long as the files are not there. */
 export interface Looked {
   files: ThemeFiles
-  states: readonly ThemeState[]
+  states: readonly PreviewState[]
   language: string
 }
 
 /** The pages of files that are being worked on. */
 export interface Preview {
   /** The pages as they last worked. */
-  drawn: ShallowRef<ThemePages | undefined>
+  drawn: ShallowRef<ThemeDraftPreview | undefined>
   /** Why the files as they are now do not work. */
   errors: ComputedRef<ThemeError[]>
   /** Why there is no answer. */
@@ -35,7 +35,7 @@ export interface Preview {
  * in a pause while somebody types. One question is under way at a time; its answer is dropped if there is a newer one.
  */
 export function usePreview(theme: string, looked: () => Looked | undefined): Preview {
-  const drawn = shallowRef<ThemePages>()
+  const drawn = shallowRef<ThemeDraftPreview>()
   const problem = shallowRef<Problem>()
   const isCurrent = ref(false)
   const sketch = computed(() => {
@@ -87,7 +87,7 @@ export function usePreview(theme: string, looked: () => Looked | undefined): Pre
 }
 
 /** Files that are no templates are not sent: the page has them. */
-function sketchOf({ files, states, language }: Looked): ThemeDraftPreview {
+function sketchOf({ files, states, language }: Looked): ThemeDraft {
   const isTemplate = (path: string) => /^[^/]+\.html$/.test(path)
   const all = [...files]
   return {
@@ -98,4 +98,4 @@ function sketchOf({ files, states, language }: Looked): ThemeDraftPreview {
   }
 }
 
-const isElsewhere = (now: ThemeDraftPreview, before: ThemeDraftPreview) => now.language !== before.language || now.states.join() !== before.states.join()
+const isElsewhere = (now: ThemeDraft, before: ThemeDraft) => now.language !== before.language || now.states?.join() !== before.states?.join()

@@ -42,8 +42,8 @@ test('a token is asked for as it was chosen, and handed on with its secret', asy
 })
 
 test('what the server finds wrong stands at its field', async () => {
-  const errors = [{ code: 'takes', field: 'tenants[0]', message: 'names no tenant that you may use' }]
-  mockApi({ 'POST /api/v1/tokens': problemResponse(422, 'wrong_fields', { errors }) })
+  const errors = [{ code: 'takes', field: 'tenants[0]', detail: 'names no tenant that you may use' }]
+  mockApi({ 'POST /api/v1/tokens': problemResponse(422, 'validation_failed', { errors }) })
   await open()
   found('[role=dialog] form').dispatchEvent(new Event('submit'))
   await vi.waitFor(() => expect(found('.checks .error').textContent).toContain('Names no tenant that you may use'))

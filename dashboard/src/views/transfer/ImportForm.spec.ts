@@ -9,7 +9,7 @@ import ImportForm from './ImportForm.vue'
 enableAutoUnmount(afterEach)
 
 const PLAN = 'POST /api/v1/settings?validate=true'
-const plan = { plan: { tenants: [], queues: [{ id: 'acme-tour', created: true, changes: [] }], removed: [], kept: [] }, applied: false, left: [] }
+const plan = { plan: { tenants: [], queues: [{ id: 'acme-tour', created: true, changes: [] }], removed: [], kept: [] }, applied: false, skipped: [] }
 
 async function choose(text: string): Promise<ApiRequest[]> {
   const asked = mockApi({ [PLAN]: plan })

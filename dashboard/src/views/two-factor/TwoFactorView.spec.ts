@@ -53,8 +53,8 @@ test('setup shows the secret and takes the first code with the password', async 
 })
 
 test('a wrong code is shown at its field', async () => {
-  const errors = [{ code: 'not_the_code', field: 'code', message: 'is not the current code of the authenticator app' }]
-  mockApi({ 'POST /api/v1/sign-in/totp': SETUP, 'PUT /api/v1/sign-in/totp': problemResponse(422, 'wrong_fields', { errors }) })
+  const errors = [{ code: 'not_the_code', field: 'code', detail: 'is not the current code of the authenticator app' }]
+  mockApi({ 'POST /api/v1/sign-in/totp': SETUP, 'PUT /api/v1/sign-in/totp': problemResponse(422, 'validation_failed', { errors }) })
   await open('off')
   await press('Set up two-factor authentication')
   await confirm('000000', 'a long password')

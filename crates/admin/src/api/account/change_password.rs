@@ -5,30 +5,30 @@ use http::header::SET_COOKIE;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::access::{Caller, Operator, PASSWORD_MAX, SignIn, Throttle, is_password, set_cookie};
-use crate::api::account::sign_in::Whence;
+use crate::access::{Operator, PASSWORD_MAX, Principal, SignIn, SignInThrottle, is_password, set_cookie};
+use crate::api::account::sign_in::ClientInfo;
 use crate::audit::AuditEventBuilder;
 use crate::body::{JsonBody, read, wrong};
 use crate::codes::Code;
 use crate::problem::Problem;
 use crate::state::Admin;
 
-/// The old password and the new one.
+/// A password change.
 #[derive(ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes a body that is read field by field")]
 pub(crate) struct PasswordChange {
-    /// The password until now.
+    /// The current password.
     #[schema(format = Password, max_length = 256)]
     current: String,
-    /// The password from now on.
+    /// The new password.
     #[schema(format = Password, min_length = 12, max_length = 256)]
     new: String,
 }
 
 /// Change your password
 ///
-/// Ends all other sign-ins of this operator. API tokens can't do this.
+/// Ends all other sign-ins of this operator. API tokens are not accepted.
 #[utoipa::path(put, path = "/sign-in/password", tag = "account", request_body = PasswordChange,
     responses(
         (status = 204, description = "Changed", headers(("Set-Cookie" = String))),
@@ -37,8 +37,8 @@ pub(crate) struct PasswordChange {
     ))]
 pub(crate) async fn change_password(
     State(admin): State<Admin>,
-    caller: Caller,
-    whence: Whence,
+    principal: Principal,
+    client: ClientInfo,
     JsonBody(body): JsonBody<4096>,
 ) -> Result<impl IntoResponse, Problem> {
     let text = |value: &Value| value.as_str().filter(|text| text.len() <= PASSWORD_MAX).map(str::to_owned);
@@ -47,11 +47,11 @@ pub(crate) async fn change_password(
         (current, fields.secret("new", true, Code::NewPassword, |value| text(value).filter(|text| is_password(text))))
     })?;
     let (Some(current), Some(new)) = (current, new) else { return Err(Problem::WrongPassword) };
-    let Some(sign_in) = &caller.sign_in else { return Err(Problem::PermissionDenied(Code::SignedInOperator)) };
+    let Some(sign_in) = &principal.sign_in else { return Err(Problem::PermissionDenied(Code::SignedInOperator)) };
     let (records, now) = (&*admin.records, admin.now().await?);
-    let throttle = Throttle::of(&caller.operator, whence.address());
+    let throttle = SignInThrottle::of(&principal.operator, client.address());
     throttle.attempt(records, now).await?;
-    let found = Operator::load(records, &caller.operator).await?;
+    let found = Operator::load(records, &principal.operator).await?;
     let Some((mut operator, revision)) = found else { return Err(Problem::CredentialInvalid) };
     if !admin.passwords.matches(&current, operator.password.clone()).await? {
         return Err(wrong("current", Code::NotThePassword));
@@ -59,9 +59,9 @@ pub(crate) async fn change_password(
     throttle.succeeded(records).await?;
     operator.password = Some(admin.passwords.hash(&new).await?);
     operator.password_at = now;
-    let stored = operator.store(records, &caller.operator, revision).await;
-    AuditEventBuilder::of(&caller, "account.change_password").concluded(&admin, stored).await?;
-    let begun = SignIn::begin(records, caller.operator.clone(), now, sign_in.method, now).await;
+    let stored = operator.store(records, &principal.operator, revision).await;
+    AuditEventBuilder::of(&principal, "account.change_password").concluded(&admin, stored).await?;
+    let begun = SignIn::begin(records, principal.operator.clone(), now, sign_in.method, now).await;
     let secret = begun.map_err(Problem::of_write)?;
-    Ok((StatusCode::NO_CONTENT, AppendHeaders([(SET_COOKIE, set_cookie(Some(&secret), whence.https()))])))
+    Ok((StatusCode::NO_CONTENT, AppendHeaders([(SET_COOKIE, set_cookie(Some(&secret), client.https()))])))
 }

@@ -6,29 +6,29 @@ use utoipa::ToSchema;
 use crate::openapi::PREFIX;
 use crate::state::Admin;
 
-/// The ways to sign in that there are.
+/// The available sign-in methods.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SignInMethods {
-    /// By name and password: `POST /sign-in`.
+    /// Name and password: `POST /sign-in`.
     password: bool,
-    /// Through an identity provider; `null` if there is none.
+    /// Single sign-on; `null` if not configured.
     oidc: Option<OidcMethod>,
 }
 
-/// Signing in through an identity provider.
+/// Single sign-on.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct OidcMethod {
-    /// What a button says.
+    /// Label of the button.
     name: String,
-    /// Where a browser is to go.
+    /// URL to open in the browser.
     start: String,
 }
 
 /// List sign-in methods
 ///
-/// What a sign-in page is to offer.
+/// Returns what a sign-in page should offer.
 #[utoipa::path(get, path = "/sign-in/methods", tag = "account", security(()),
-    responses((status = 200, description = "The ways", body = SignInMethods)))]
+    responses((status = 200, description = "The sign-in methods", body = SignInMethods)))]
 pub(crate) async fn list_sign_in_methods(State(admin): State<Admin>) -> Json<SignInMethods> {
     let oidc = admin
         .provider

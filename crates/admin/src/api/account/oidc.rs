@@ -8,97 +8,102 @@ use http::{HeaderMap, HeaderName, StatusCode, Uri};
 use tracing::warn;
 use vestibule_core::StoreError;
 
-use crate::access::{Operator, SignIn, SignInMethod, Throttle, set_cookie};
-use crate::api::account::sign_in::Whence;
+use crate::access::{Operator, SignIn, SignInMethod, SignInThrottle, set_cookie};
+use crate::api::account::sign_in::ClientInfo;
 use crate::audit::AuditEventBuilder;
-use crate::oidc::{Attempt, Identity, Provider, Refusal, attempt_cookie};
+use crate::oidc::{AuthRequest, Identity, OidcError, Provider, auth_request_cookie};
 use crate::problem::Problem;
 use crate::state::Admin;
 
 /// Most characters of a name that the audit log is told.
-const TOLD_MAX: usize = 120;
+const LOGGED_NAME_MAX: usize = 120;
 
 /// Where a browser is sent, with cookies.
-type Led = (StatusCode, AppendHeaders<Vec<(HeaderName, String)>>);
+type Redirect = (StatusCode, AppendHeaders<Vec<(HeaderName, String)>>);
 
 /// Start single sign-on
 ///
-/// For browsers: leads to the identity provider, or to `/sign-in?problem=<code>` of the dashboard.
+/// For browsers: redirects to the identity provider, or to `/sign-in?problem=<code>` of the dashboard.
 #[utoipa::path(get, path = "/sign-in/oidc", tag = "account", security(()),
     responses((status = 303, description = "`Location` is the provider's page, or `/sign-in?problem=<code>`: `oidc_not_configured`, `provider_unavailable`, `rate_limited`, `store_unavailable`",
         headers(("Location" = String), ("Set-Cookie" = String)))))]
-pub(crate) async fn start_oidc(State(admin): State<Admin>, whence: Whence) -> Led {
-    match begin(&admin, &whence).await {
-        Ok((address, secret)) => led(address, vec![attempt_cookie(Some(&secret), whence.https())]),
-        Err(refusal) => refused(&whence, &refusal),
+pub(crate) async fn start_oidc(State(admin): State<Admin>, client: ClientInfo) -> Redirect {
+    match begin(&admin, &client).await {
+        Ok((address, secret)) => redirect_to(address, vec![auth_request_cookie(Some(&secret), client.https())]),
+        Err(refusal) => refused(&client, &refusal),
     }
 }
 
-async fn begin(admin: &Admin, whence: &Whence) -> Result<(String, String), Refusal> {
-    let provider = admin.provider.as_ref().ok_or(Refusal::NoProvider)?;
+async fn begin(admin: &Admin, client: &ClientInfo) -> Result<(String, String), OidcError> {
+    let provider = admin.provider.as_ref().ok_or(OidcError::NoProvider)?;
     let (records, now) = (&*admin.records, admin.now().await?);
-    Throttle::start(records, whence.address(), now).await?;
-    let (attempt, secret) = Attempt::begin(records).await?;
+    SignInThrottle::start(records, client.address(), now).await?;
+    let (attempt, secret) = AuthRequest::begin(records).await?;
     Ok((provider.address(&attempt).await?, secret))
 }
 
 /// Complete single sign-on
 ///
-/// For browsers that the identity provider sends back: signs in and leads to `/`, or to `/sign-in?problem=<code>` of the
-/// dashboard.
+/// For browsers that return from the identity provider: signs in and redirects to `/`, or to `/sign-in?problem=<code>`
+/// of the dashboard.
 #[utoipa::path(get, path = "/sign-in/oidc/callback", tag = "account", security(()),
-    params(("code" = Option<String>, Query, description = "What the provider gave"),
-        ("state" = Option<String>, Query, description = "What it was given"),
-        ("error" = Option<String>, Query, description = "Why it refused")),
+    params(("code" = Option<String>, Query, description = "The authorization code"),
+        ("state" = Option<String>, Query, description = "The state of the authorization request"),
+        ("error" = Option<String>, Query, description = "Why the provider rejected the sign-in")),
     responses((status = 303, description = "`Location` is `/`, or `/sign-in?problem=<code>`: `oidc_not_configured`, `attempt_expired`, `wrong_state`, `provider_refused`, `provider_unavailable`, `invalid_id_token`, `missing_claim`, `unknown_operator`, `store_unavailable`",
         headers(("Location" = String), ("Set-Cookie" = String)))))]
 pub(crate) async fn complete_oidc(
     State(admin): State<Admin>,
-    whence: Whence,
+    client: ClientInfo,
     headers: HeaderMap,
     uri: Uri,
 ) -> impl IntoResponse {
-    match end(&admin, &whence, &headers, &uri).await {
+    match end(&admin, &client, &headers, &uri).await {
         Ok(secret) => {
-            let cookies = [set_cookie(Some(&secret), whence.https()), attempt_cookie(None, whence.https())];
-            led("/".to_owned(), cookies.into())
+            let cookies = [set_cookie(Some(&secret), client.https()), auth_request_cookie(None, client.https())];
+            redirect_to("/".to_owned(), cookies.into())
         }
-        Err(refusal) => refused(&whence, &refusal),
+        Err(refusal) => refused(&client, &refusal),
     }
 }
 
-async fn end(admin: &Admin, whence: &Whence, headers: &HeaderMap, uri: &Uri) -> Result<String, Refusal> {
-    let provider = admin.provider.as_ref().ok_or(Refusal::NoProvider)?;
+async fn end(admin: &Admin, client: &ClientInfo, headers: &HeaderMap, uri: &Uri) -> Result<String, OidcError> {
+    let provider = admin.provider.as_ref().ok_or(OidcError::NoProvider)?;
     let records = &*admin.records;
-    let attempt = Attempt::take(records, headers).await?.ok_or(Refusal::Lapsed)?;
+    let attempt = AuthRequest::take(records, headers).await?.ok_or(OidcError::Lapsed)?;
     let answer = Answer::of(uri);
     if !attempt.has_state(&answer.state) {
-        return Err(Refusal::WrongState);
+        return Err(OidcError::WrongState);
     }
     if let Some(error) = answer.error {
-        return Err(Refusal::Refused(error));
+        return Err(OidcError::Refused(error));
     }
-    let code = answer.code.ok_or_else(|| Refusal::Refused("it sent no code".to_owned()))?;
+    let code = answer.code.ok_or_else(|| OidcError::Refused("it sent no code".to_owned()))?;
     let identity = redeemed(provider, attempt, code, admin).await?;
     let found = match &identity.name {
         Some(name) => Operator::load(records, name).await?.map(|(operator, _)| (name, operator)),
         None => None,
     };
     let Some((name, operator)) = found else {
-        Throttle::failed(records, whence.address(), admin.now().await?).await?;
-        let told: String = identity.told.chars().take(TOLD_MAX).collect();
-        AuditEventBuilder::unknown("account.sign_in_rejected", whence.request(), None).subject(&told).log(admin).await;
-        return Err(Refusal::UnknownOperator(told));
+        SignInThrottle::failed(records, client.address(), admin.now().await?).await?;
+        let told: String = identity.told.chars().take(LOGGED_NAME_MAX).collect();
+        AuditEventBuilder::unknown("account.sign_in_rejected", client.request(), None).subject(&told).log(admin).await;
+        return Err(OidcError::UnknownOperator(told));
     };
     let (method, now) = (SignInMethod::Provider, admin.now().await?);
     let secret = SignIn::begin(records, name.clone(), operator.password_at, method, now).await?;
-    let event = AuditEventBuilder::unknown("account.sign_in", whence.request(), Some(name.to_string()));
+    let event = AuditEventBuilder::unknown("account.sign_in", client.request(), Some(name.to_string()));
     event.with("provider", provider.config.name.clone()).log(admin).await;
     Ok(secret)
 }
 
-async fn redeemed(provider: &Provider, attempt: Attempt, code: String, admin: &Admin) -> Result<Identity, Refusal> {
-    provider.redeem(attempt, code, admin.now().await?).await
+async fn redeemed(
+    provider: &Provider,
+    attempt: AuthRequest,
+    code: String,
+    admin: &Admin,
+) -> Result<Identity, OidcError> {
+    provider.exchange_code(attempt, code, admin.now().await?).await
 }
 
 /// What the provider sent along. It may add more, which says nothing here.
@@ -125,24 +130,24 @@ impl Answer {
     }
 }
 
-fn refused(whence: &Whence, refusal: &Refusal) -> Led {
-    warn!(%refusal, request = whence.request(), "a sign-in through the identity provider failed");
-    led(format!("/sign-in?problem={}", refusal.code()), vec![attempt_cookie(None, whence.https())])
+fn refused(client: &ClientInfo, refusal: &OidcError) -> Redirect {
+    warn!(%refusal, request = client.request(), "a sign-in through the identity provider failed");
+    redirect_to(format!("/sign-in?problem={}", refusal.code()), vec![auth_request_cookie(None, client.https())])
 }
 
-fn led(location: String, cookies: Vec<String>) -> Led {
+fn redirect_to(location: String, cookies: Vec<String>) -> Redirect {
     let cookies = cookies.into_iter().map(|cookie| (SET_COOKIE, cookie));
     (StatusCode::SEE_OTHER, AppendHeaders([(LOCATION, location)].into_iter().chain(cookies).collect()))
 }
 
-impl From<StoreError> for Refusal {
+impl From<StoreError> for OidcError {
     fn from(error: StoreError) -> Self {
         warn!(%error, "the backoffice could not ask the store");
         Self::Store
     }
 }
 
-impl From<Problem> for Refusal {
+impl From<Problem> for OidcError {
     fn from(problem: Problem) -> Self {
         match problem {
             Problem::RateLimited(_) => Self::Slowed,
@@ -157,11 +162,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_document_names_every_word_that_says_why_not() {
+    fn openapi_lists_every_oidc_error_code() {
         let document: serde_json::Value = serde_json::from_str(&crate::openapi::openapi_json()).unwrap();
         let paths = ["/api/v1/sign-in/oidc", "/api/v1/sign-in/oidc/callback"];
         let told = paths.map(|path| document["paths"][path]["get"]["responses"]["303"]["description"].to_string());
-        for code in Refusal::CODES {
+        for code in OidcError::CODES {
             assert!(told.iter().any(|told| told.contains(&format!("`{code}`"))), "{code}");
         }
     }

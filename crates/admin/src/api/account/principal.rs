@@ -3,24 +3,24 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use vestibule_core::TenantId;
 
-use crate::access::{Caller, OperatorName, Role, Scope, Tenants, TotpStatus};
+use crate::access::{OperatorName, Principal, Role, Scope, Tenants, TotpStatus};
 use crate::problem::Problem;
 
-/// Who asks, and what they may.
+/// The current operator or token.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct CurrentPrincipal {
     /// Name of the operator.
     operator: String,
-    /// What they may; a token may less than its owner.
+    /// The effective role.
     role: Role,
-    /// The tenants that the role holds for; `null` for all.
+    /// The accessible tenants; `null` for all.
     #[schema(value_type = Option<Vec<String>>)]
     tenants: Option<Vec<TenantId>>,
-    /// Public half of the API token that was used.
+    /// ID of the API token.
     token: Option<String>,
-    /// When the sign-in ends at the latest, in seconds since 1970; `null` with a token.
+    /// Latest end of the sign-in in seconds since 1970; `null` with a token.
     ends_at: Option<u64>,
-    /// Whether they have TOTP, the second factor of a sign-in with a password.
+    /// State of TOTP.
     totp: TotpStatus,
 }
 
@@ -40,26 +40,26 @@ fn listed(tenants: Tenants) -> Option<Vec<TenantId>> {
 
 /// Get the current principal
 ///
-/// Says who asks and what they may; `null` for nobody, or by a sign-in that has ended.
+/// Returns the operator or token of the request with its permissions; `null` without a valid sign-in.
 #[utoipa::path(get, path = "/sign-in", tag = "account", security(()),
     responses(
-        (status = 200, description = "Who asks", body = Option<CurrentPrincipal>),
-        (status = 401, description = "By a token that is good no more"),
-        (status = 403, description = "By a token that is limited to something else"),
+        (status = 200, description = "The current principal, or `null`", body = Option<CurrentPrincipal>),
+        (status = 401, description = "The token is invalid, expired or revoked"),
+        (status = 403, description = "The token is limited to other endpoints"),
     ))]
 pub(crate) async fn get_current_principal(
-    caller: Result<Caller, Problem>,
+    principal: Result<Principal, Problem>,
 ) -> Result<Json<Option<CurrentPrincipal>>, Problem> {
-    let caller = match caller {
+    let principal = match principal {
         Err(Problem::NotSignedIn) => return Ok(Json(None)),
         other => other?,
     };
     Ok(Json(Some(CurrentPrincipal {
-        operator: caller.operator.to_string(),
-        role: caller.role,
-        tenants: listed(caller.tenants),
-        token: caller.token,
-        ends_at: caller.sign_in.map(|sign_in| sign_in.ends_at().seconds()),
-        totp: caller.totp,
+        operator: principal.operator.to_string(),
+        role: principal.role,
+        tenants: listed(principal.tenants),
+        token: principal.token,
+        ends_at: principal.sign_in.map(|sign_in| sign_in.ends_at().seconds()),
+        totp: principal.totp,
     })))
 }

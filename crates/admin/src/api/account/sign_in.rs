@@ -9,10 +9,10 @@ use serde_json::Value;
 use tracing::warn;
 use utoipa::ToSchema;
 use vestibule_core::records::{EphemeralKey, EphemeralKind};
-use vestibule_http::request_origin;
+use vestibule_runtime::request_origin;
 
 use crate::access::{
-    CODE_MAX, CodeKind, Operator, OperatorName, PASSWORD_MAX, SignIn, SignInMethod, Throttle, set_cookie,
+    CODE_MAX, CodeKind, Operator, OperatorName, PASSWORD_MAX, SignIn, SignInMethod, SignInThrottle, set_cookie,
 };
 use crate::api::account::principal::CurrentPrincipal;
 use crate::audit::AuditEventBuilder;
@@ -44,13 +44,13 @@ pub(crate) struct Credentials {
 }
 
 /// Where a request came from.
-pub(crate) struct Whence {
+pub(crate) struct ClientInfo {
     address: Option<IpAddr>,
     https: bool,
     request: RequestId,
 }
 
-impl Whence {
+impl ClientInfo {
     pub(crate) const fn address(&self) -> Option<IpAddr> {
         self.address
     }
@@ -65,7 +65,7 @@ impl Whence {
     }
 }
 
-impl FromRequestParts<Admin> for Whence {
+impl FromRequestParts<Admin> for ClientInfo {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, admin: &Admin) -> Result<Self, Problem> {
@@ -78,18 +78,18 @@ impl FromRequestParts<Admin> for Whence {
 
 /// Sign in
 ///
-/// Answers with a cookie that a browser keeps. Whoever fails too often is slowed down. An operator with TOTP gets 401 with
-/// `code_required` after the password; send the same again with a `code`. Every code is accepted once.
+/// Returns a cookie for browsers. Attempts are limited. An operator with TOTP gets 401 with `code_required` after the
+/// password; send the same request again with a `code`. Each code is accepted once.
 #[utoipa::path(post, path = "/sign-in", tag = "account", request_body = Credentials, security(()),
     responses(
         (status = 200, description = "Signed in", body = CurrentPrincipal, headers(("Set-Cookie" = String))),
-        (status = 401, description = "Name, password or code are wrong, or a code is missing"),
+        (status = 401, description = "Incorrect name, password or code, or a missing code"),
         (status = 409, description = "Someone else changed this operator at the same time"),
         (status = 429, description = "Too many attempts; `Retry-After` says when to try again"),
     ))]
 pub(crate) async fn sign_in(
     State(admin): State<Admin>,
-    whence: Whence,
+    client: ClientInfo,
     JsonBody(body): JsonBody<4096>,
 ) -> Result<impl IntoResponse, Problem> {
     let (name, password, code) = read(&body, |fields| {
@@ -101,15 +101,15 @@ pub(crate) async fn sign_in(
     let (Some(name), Some(password)) = (name, password) else { return Err(Problem::WrongPassword) };
     let records = &*admin.records;
     let now = admin.now().await?;
-    let throttle = Throttle::of(&name, whence.address);
+    let throttle = SignInThrottle::of(&name, client.address);
     throttle.attempt(records, now).await?;
     let found = Operator::load(records, &name).await?;
     let is_known = found.is_some();
     let expected = found.as_ref().and_then(|(operator, _)| operator.password.clone());
     let right = admin.passwords.matches(&password, expected).await?;
     let Some((mut operator, revision)) = found.filter(|_| right) else {
-        warn!(operator = %name, request = whence.request.0, "a sign-in failed");
-        audit_failure(&admin, &whence, is_known.then_some(&name)).await;
+        warn!(operator = %name, request = client.request.0, "a sign-in failed");
+        audit_failure(&admin, &client, is_known.then_some(&name)).await;
         return Err(Problem::WrongPassword);
     };
     let mut accepted = None;
@@ -120,8 +120,8 @@ pub(crate) async fn sign_in(
         };
         accepted = totp.accept(&code, now)?;
         if accepted.is_none() {
-            warn!(operator = %name, request = whence.request.0, "a sign-in failed: the code was wrong");
-            audit_failure(&admin, &whence, Some(&name)).await;
+            warn!(operator = %name, request = client.request.0, "a sign-in failed: the code was wrong");
+            audit_failure(&admin, &client, Some(&name)).await;
             return Err(Problem::WrongCode);
         }
         // Of two sign-ins with the same code at once, one finds that the record has changed.
@@ -130,26 +130,26 @@ pub(crate) async fn sign_in(
     throttle.succeeded(records).await?;
     let method = if accepted.is_some() { SignInMethod::PasswordAndTotp } else { SignInMethod::Password };
     let secret = SignIn::begin(records, name.clone(), operator.password_at, method, now).await?;
-    let event = AuditEventBuilder::unknown("account.sign_in", &whence.request.0, Some(name.to_string()));
+    let event = AuditEventBuilder::unknown("account.sign_in", &client.request.0, Some(name.to_string()));
     let event = match accepted {
         Some(CodeKind::Recovery(left)) => event.with("recovery_codes_left", left),
         Some(CodeKind::Totp) | None => event,
     };
     event.log(&admin).await;
-    let cookie = set_cookie(Some(&secret), whence.https);
+    let cookie = set_cookie(Some(&secret), client.https);
     let account = CurrentPrincipal::of(&name, &operator.scope, operator.totp_status(method, admin.require_totp));
     Ok((AppendHeaders([(SET_COOKIE, cookie)]), Json(account)))
 }
 
 /// Audits a sign-in that failed: the first of an hour under a name, the tenth, the hundredth and so on, so that strangers
 /// can't fill the log. Under names that nobody has they are counted together, and what was typed is kept nowhere.
-async fn audit_failure(admin: &Admin, whence: &Whence, name: Option<&OperatorName>) {
+async fn audit_failure(admin: &Admin, client: &ClientInfo, name: Option<&OperatorName>) {
     let id = hash(name.map_or("", OperatorName::as_str));
     let count = admin.records.count(&EphemeralKey::new(EphemeralKind::FailedSignIns, id), FAILURES_WITHIN).await;
     let Ok(count) = count.inspect_err(|error| warn!(%error, "a failed sign-in could not be counted")) else { return };
     if 10_u64.pow(count.max(1).ilog10()) == count {
         let event =
-            AuditEventBuilder::unknown("account.sign_in_failed", whence.request(), name.map(ToString::to_string));
+            AuditEventBuilder::unknown("account.sign_in_failed", client.request(), name.map(ToString::to_string));
         event.with("failures", count).log(admin).await;
     }
 }

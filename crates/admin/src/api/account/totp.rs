@@ -13,10 +13,10 @@ use vestibule_core::StoreError;
 use vestibule_core::records::{EphemeralKey, EphemeralKind};
 
 use crate::access::{
-    CODE_MAX, Caller, Operator, OperatorName, OperatorTotp, PASSWORD_MAX, SignIn, SignInMethod, Throttle, TotpSecret,
-    set_cookie,
+    CODE_MAX, Operator, OperatorName, OperatorTotp, PASSWORD_MAX, Principal, SignIn, SignInMethod, SignInThrottle,
+    TotpSecret, set_cookie,
 };
-use crate::api::account::sign_in::Whence;
+use crate::api::account::sign_in::ClientInfo;
 use crate::audit::AuditEventBuilder;
 use crate::body::{JsonBody, read, wrong};
 use crate::codes::Code;
@@ -27,7 +27,7 @@ use crate::state::Admin;
 /// Seconds within which a set-up must be confirmed.
 const SETUP_TTL: u64 = 600;
 
-/// A secret for an authenticator app. It is not active yet.
+/// A secret for an authenticator app, not active yet.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TotpSetup {
     /// The secret in base32, to type into an app.
@@ -66,12 +66,12 @@ pub(crate) struct TotpConfirmation {
     /// The operator's password.
     #[schema(format = Password, max_length = 256)]
     password: String,
-    /// The code that the app shows.
+    /// The current code of the app.
     #[schema(max_length = 64)]
     code: String,
 }
 
-/// Recovery codes, shown this once.
+/// Recovery codes, shown only once.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct RecoveryCodes {
     /// Each is accepted once in place of a code of the app.
@@ -80,35 +80,38 @@ pub(crate) struct RecoveryCodes {
 
 /// Start TOTP setup
 ///
-/// Makes a secret for an authenticator app. It is active once `PUT /sign-in/totp` confirms it, within ten minutes. API tokens
-/// can't do this.
+/// Generates a secret for an authenticator app. TOTP is active after `PUT /sign-in/totp` confirms it within ten
+/// minutes. API tokens are not accepted.
 #[utoipa::path(post, path = "/sign-in/totp", tag = "account",
     responses(
-        (status = 200, description = "The secret", body = TotpSetup),
-        (status = 409, description = "TOTP is set up already"),
+        (status = 200, description = "The secret for an authenticator app", body = TotpSetup),
+        (status = 409, description = "TOTP is already set up"),
     ))]
-pub(crate) async fn start_totp_setup(State(admin): State<Admin>, caller: Caller) -> Result<Json<TotpSetup>, Problem> {
-    without_totp(&admin, &caller).await?;
+pub(crate) async fn start_totp_setup(
+    State(admin): State<Admin>,
+    principal: Principal,
+) -> Result<Json<TotpSetup>, Problem> {
+    without_totp(&admin, &principal).await?;
     let secret = TotpSecret::generate();
-    admin.records.set_ephemeral(&setup(&caller.operator), secret.text(), SETUP_TTL).await?;
-    let uri = secret.uri(&caller.operator)?;
+    admin.records.set_ephemeral(&setup(&principal.operator), secret.text(), SETUP_TTL).await?;
+    let uri = secret.uri(&principal.operator)?;
     Ok(Json(TotpSetup { secret: secret.text().to_owned(), qr_code: QrCodeImage::of(&uri)?, uri }))
 }
 
 /// Confirm TOTP setup
 ///
-/// Takes the password and a first code. From now on a sign-in with the password needs a code as well. Ends all other sign-ins
-/// with the password alone, and answers with recovery codes that are shown this once.
+/// Needs the password and a first code. From then on, a sign-in with the password also needs a code. Ends all other
+/// sign-ins that used the password alone, and returns recovery codes that are shown only once.
 #[utoipa::path(put, path = "/sign-in/totp", tag = "account", request_body = TotpConfirmation,
     responses(
         (status = 200, description = "TOTP is active", body = RecoveryCodes, headers(("Set-Cookie" = String))),
-        (status = 409, description = "TOTP is set up already, or no set-up is waiting for a code"),
+        (status = 409, description = "TOTP is already set up, or no setup is in progress"),
         (status = 429, description = "Too many attempts; `Retry-After` says when to try again"),
     ))]
 pub(crate) async fn confirm_totp_setup(
     State(admin): State<Admin>,
-    caller: Caller,
-    whence: Whence,
+    principal: Principal,
+    client: ClientInfo,
     JsonBody(body): JsonBody<4096>,
 ) -> Result<impl IntoResponse, Problem> {
     let text = |value: &Value, most: usize| value.as_str().filter(|text| text.len() <= most).map(str::to_owned);
@@ -117,55 +120,55 @@ pub(crate) async fn confirm_totp_setup(
         (password, fields.secret("code", true, Code::AuthenticationCode, |value| text(value, CODE_MAX)))
     })?;
     let (Some(password), Some(code)) = (password, code) else { return Err(Problem::WrongPassword) };
-    let (mut operator, revision) = without_totp(&admin, &caller).await?;
+    let (mut operator, revision) = without_totp(&admin, &principal).await?;
     let (records, now) = (&*admin.records, admin.now().await?);
-    let note = setup(&caller.operator);
+    let note = setup(&principal.operator);
     let secret = records.note(&note).await?.ok_or(Problem::NoTotpSetup)?;
-    let throttle = Throttle::of(&caller.operator, whence.address());
+    let throttle = SignInThrottle::of(&principal.operator, client.address());
     throttle.attempt(records, now).await?;
     if !admin.passwords.matches(&password, operator.password.clone()).await? {
-        AuditEventBuilder::of(&caller, "account.confirm_password_failed").log(&admin).await;
+        AuditEventBuilder::of(&principal, "account.confirm_password_failed").log(&admin).await;
         return Err(wrong("password", Code::NotThePassword));
     }
     let confirmed = OperatorTotp::confirm(TotpSecret::kept(secret), &code, now)?;
     let Some((totp, recovery_codes)) = confirmed else { return Err(wrong("code", Code::NotTheCode)) };
     throttle.succeeded(records).await?;
     operator.totp = Some(totp);
-    let stored = operator.store(records, &caller.operator, revision).await;
-    AuditEventBuilder::of(&caller, "account.enable_totp").concluded(&admin, stored).await?;
+    let stored = operator.store(records, &principal.operator, revision).await;
+    AuditEventBuilder::of(&principal, "account.enable_totp").concluded(&admin, stored).await?;
     records.take_ephemeral(&note).await.map_err(Problem::of_write)?;
     let method = SignInMethod::PasswordAndTotp;
-    let begun = SignIn::begin(records, caller.operator.clone(), operator.password_at, method, now).await;
-    let cookie = set_cookie(Some(&begun.map_err(Problem::of_write)?), whence.https());
+    let begun = SignIn::begin(records, principal.operator.clone(), operator.password_at, method, now).await;
+    let cookie = set_cookie(Some(&begun.map_err(Problem::of_write)?), client.https());
     Ok((AppendHeaders([(SET_COOKIE, cookie)]), Json(RecoveryCodes { recovery_codes })))
 }
 
 /// Turn off TOTP
 ///
-/// Takes an operator who signed in or gave their password within the last five minutes (`POST /sign-in/proof`); API tokens
-/// can't do this.
+/// Requires an operator who signed in or confirmed the password within the last five minutes (`POST /sign-in/proof`).
+/// API tokens are not accepted.
 #[utoipa::path(delete, path = "/sign-in/totp", tag = "account",
     responses(
         (status = 204, description = "TOTP is off"),
         (status = 409, description = "Someone else changed this operator at the same time"),
     ))]
-pub(crate) async fn remove_own_totp(State(admin): State<Admin>, caller: Caller) -> Result<StatusCode, Problem> {
-    caller.gave_password(admin.now().await?)?;
-    let found = Operator::load(&*admin.records, &caller.operator).await?;
+pub(crate) async fn remove_own_totp(State(admin): State<Admin>, principal: Principal) -> Result<StatusCode, Problem> {
+    principal.gave_password(admin.now().await?)?;
+    let found = Operator::load(&*admin.records, &principal.operator).await?;
     let Some((mut operator, revision)) = found else { return Err(Problem::CredentialInvalid) };
     if operator.totp.take().is_some() {
-        let stored = operator.store(&*admin.records, &caller.operator, revision).await;
-        AuditEventBuilder::of(&caller, "account.disable_totp").concluded(&admin, stored).await?;
+        let stored = operator.store(&*admin.records, &principal.operator, revision).await;
+        AuditEventBuilder::of(&principal, "account.disable_totp").concluded(&admin, stored).await?;
     }
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// The operator who asks, if they signed in, have a password and have no TOTP yet.
-async fn without_totp(admin: &Admin, caller: &Caller) -> Result<(Operator, u64), Problem> {
-    if caller.sign_in.is_none() {
+async fn without_totp(admin: &Admin, principal: &Principal) -> Result<(Operator, u64), Problem> {
+    if principal.sign_in.is_none() {
         return Err(Problem::PermissionDenied(Code::SignedInOperator));
     }
-    let found = Operator::load(&*admin.records, &caller.operator).await?;
+    let found = Operator::load(&*admin.records, &principal.operator).await?;
     let Some((operator, revision)) = found else { return Err(Problem::CredentialInvalid) };
     if operator.password.is_none() {
         return Err(Problem::PermissionDenied(Code::OperatorWithPassword));

@@ -4,17 +4,17 @@ use axum::response::IntoResponse;
 use http::header::ETAG;
 use serde_json::json;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::problem::Problem;
 use crate::query::Segments;
-use crate::queues::{Meant, change, etag, operated};
+use crate::queues::{IfMatch, change, etag, find_editable};
 use crate::schema::QueueSettings;
 use crate::state::Admin;
 
 /// Drain a queue
 ///
-/// Ends a sale in good order: nobody joins any more, everybody who waits is let in, first come, first served, and then the
-/// queue closes by itself. The mode `draining`; any other mode ends it. How long it takes stands in the queue's numbers.
+/// Sets the mode `draining`: no new visitors join, waiting visitors are admitted in order of arrival, and then the
+/// queue closes. Any other mode ends it. The statistics of the queue contain the remaining time.
 #[utoipa::path(post, path = "/queues/{queue}/drain", tag = "actions",
     params(("queue" = String, Path, description = "ID of the queue")),
     responses(
@@ -23,11 +23,11 @@ use crate::state::Admin;
     ))]
 pub(crate) async fn drain_queue(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     Segments(id): Segments<String>,
 ) -> Result<impl IntoResponse, Problem> {
-    let current = operated(&admin, &caller, &id).await?;
+    let current = find_editable(&admin, &principal, &id).await?;
     let patch = json!({ "mode": "draining" });
-    let settings = change(&admin, &caller, current, Meant::Any, &patch, "queue.drain").await?;
+    let settings = change(&admin, &principal, current, IfMatch::Any, &patch, "queue.drain").await?;
     Ok(([(ETAG, etag(settings.line.revision))], Json(settings.to_value())))
 }

@@ -8,7 +8,7 @@ use vestibule_core::line::RELEASE_BATCH;
 use vestibule_core::settings::FieldWording;
 use vestibule_core::{QueueId, StoreError};
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::audit::AuditEventBuilder;
 use crate::body::{JsonBody, read};
 use crate::codes::Code;
@@ -16,7 +16,7 @@ use crate::confirmation::confirmed;
 use crate::idempotency::Idempotency;
 use crate::problem::Problem;
 use crate::query::Segments;
-use crate::queues::operated;
+use crate::queues::find_editable;
 use crate::state::Admin;
 
 /// Most that one release admits.
@@ -24,54 +24,54 @@ const RELEASE_MAX: u64 = 100_000;
 /// Up to this many are released without a confirmation.
 const UNCONFIRMED_MAX: u64 = 100;
 
-/// How many are to be released.
+/// How many visitors to admit.
 #[derive(ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes a body that is read field by field")]
 pub(crate) struct ReleaseRequest {
-    /// How many.
+    /// Number of visitors to admit.
     #[schema(minimum = 1, maximum = 100_000)]
     count: u64,
 }
 
-/// How many were released.
+/// How many visitors were admitted.
 #[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
 pub(crate) struct ReleaseResult {
-    /// How many were admitted: fewer than asked for if fewer waited.
+    /// Number of admitted visitors; less than `count` if fewer were waiting.
     released: u64,
-    /// Whether that is all. `false` if the store stopped responding on the way; up to 500 more may have been admitted then.
+    /// `false` if the store stopped responding; up to 500 more visitors may have been admitted.
     complete: bool,
 }
 
 /// Admit the next visitors
 ///
-/// Admits the next `count` visitors of the line now, whatever quota, rate or pause say. More than 100 are to be confirmed:
-/// they can't be sent back. With an `Idempotency-Key` a request that is repeated within a day admits nobody again, and is
-/// answered as the first one.
+/// Admits the next `count` visitors now, regardless of mode, quota and rate. More than 100 need a confirmation, because
+/// they cannot be sent back. With an `Idempotency-Key`, a request that is repeated within a day admits nobody again and
+/// returns the first response.
 #[utoipa::path(post, path = "/queues/{queue}/release", tag = "actions", request_body = ReleaseRequest,
     params(("queue" = String, Path, description = "ID of the queue"),
         ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response"),
-        ("Idempotency-Key" = Option<String>, Header, description = "Names the request, so that it can be repeated safely",
+        ("Idempotency-Key" = Option<String>, Header, description = "Identifies the request so that it can be retried safely",
             pattern = "^[A-Za-z0-9_-]{1,128}$")),
     responses(
-        (status = 200, description = "How many were admitted", body = ReleaseResult),
+        (status = 200, description = "How many visitors were admitted", body = ReleaseResult),
         (status = 428, description = "Confirmation required"),
-        (status = 504, description = "The store did not respond in time: visitors may or may not have been admitted"),
+        (status = 504, description = "The store did not respond; visitors may or may not have been admitted"),
     ))]
 pub(crate) async fn release(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     headers: HeaderMap,
     Segments(id): Segments<String>,
     JsonBody(body): JsonBody,
 ) -> Result<Json<ReleaseResult>, Problem> {
-    let settings = operated(&admin, &caller, &id).await?;
+    let settings = find_editable(&admin, &principal, &id).await?;
     let count = read(&body, |fields| {
         let takes = FieldWording::WholeNumber.with("least", 1_u64).with("most", RELEASE_MAX);
         fields.required("count", takes, |value| value.as_u64().filter(|count| (1..=RELEASE_MAX).contains(count)))
     })?;
     let count = count.unwrap_or_default();
-    let key = Idempotency::of(&headers, &caller, &format!("queue.release {} {count}", settings.id))?;
+    let key = Idempotency::of(&headers, &principal, &format!("queue.release {} {count}", settings.id))?;
     if let Some(key) = &key
         && let Some(released) = key.answered(&admin).await?
     {
@@ -85,7 +85,7 @@ pub(crate) async fn release(
             people.with("quota", stats.rules.quota)
         };
         let subject = format!("queue.release {} {} {count}", settings.id, settings.line.revision);
-        confirmed(&admin, &caller, &headers, &subject, effect).await?;
+        confirmed(&admin, &principal, &headers, &subject, effect).await?;
     }
     if let Some(key) = &key
         && !key.begin(&admin).await?
@@ -93,7 +93,7 @@ pub(crate) async fn release(
         let first = key.answered(&admin).await?;
         return first.map(Json).ok_or(Problem::ConcurrentChange);
     }
-    let event = AuditEventBuilder::of(&caller, "queue.release").queue(&settings).with("asked", count);
+    let event = AuditEventBuilder::of(&principal, "queue.release").queue(&settings).with("asked", count);
     let (released, broke_off) = release_batches(&admin, &settings.id, count).await;
     let event = event.with("released", released);
     match &broke_off {

@@ -4,20 +4,21 @@ use axum::response::IntoResponse;
 use http::HeaderMap;
 use http::header::ETAG;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::audit::AuditEventBuilder;
 use crate::codes::Code;
 use crate::confirmation::confirmed;
 use crate::merge_patch::differences;
 use crate::problem::Problem;
 use crate::query::Segments;
-use crate::queues::{etag, operated, seen};
+use crate::queues::{etag, find_editable, find_visible};
 use crate::schema::QueueSettings;
 use crate::state::Admin;
 
 /// Reset a queue
 ///
-/// Begins a new epoch: the line is empty, nobody is in, and all tickets are void. Asks for a confirmation.
+/// Starts a new epoch: all waiting and active visitors lose their position and rejoin at the end, and all tickets
+/// become invalid. Needs a confirmation.
 #[utoipa::path(post, path = "/queues/{queue}/reset", tag = "actions",
     params(("queue" = String, Path, description = "ID of the queue"),
         ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
@@ -27,16 +28,16 @@ use crate::state::Admin;
     ))]
 pub(crate) async fn reset_queue(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     headers: HeaderMap,
     Segments(id): Segments<String>,
 ) -> Result<impl IntoResponse, Problem> {
-    let before = operated(&admin, &caller, &id).await?;
+    let before = find_editable(&admin, &principal, &id).await?;
     let stats = admin.store.stats(&before.id).await?;
     let effect = || Code::WillReset.with("waiting", stats.waiting).with("active", stats.active);
     let subject = format!("queue.reset {} {}", before.id, before.line.revision);
-    confirmed(&admin, &caller, &headers, &subject, effect).await?;
-    let event = AuditEventBuilder::of(&caller, "queue.reset");
+    confirmed(&admin, &principal, &headers, &subject, effect).await?;
+    let event = AuditEventBuilder::of(&principal, "queue.reset");
     let numbers = |event: AuditEventBuilder| event.with("waiting", stats.waiting).with("active", stats.active);
     let mut after = before.clone();
     match admin.store.reset(&before.id).await {
@@ -47,6 +48,6 @@ pub(crate) async fn reset_queue(
     numbers(event.queue(&after).changes(changes)).log(&admin).await;
     admin.changed(&before.id).await;
     // What others changed at the same moment is in the answer too, if the store still responds.
-    let after = seen(&admin, &caller, before.id.as_str()).await.unwrap_or(after);
+    let after = find_visible(&admin, &principal, before.id.as_str()).await.unwrap_or(after);
     Ok(([(ETAG, etag(after.line.revision))], Json(after.to_value())))
 }

@@ -6,7 +6,7 @@ use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde_json::json;
 use vestibule_core::StoreError;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::api::audit::{Filter, json};
 use crate::audit::AuditEvent;
 use crate::audit_reader::AuditReader;
@@ -20,33 +20,33 @@ const CHUNK: usize = 65_536;
 
 /// Export the audit log
 ///
-/// All entries that a search finds, as a line each: JSON or CSV.
+/// Returns all events that a search finds, one per line, as JSON or CSV.
 #[utoipa::path(get, path = "/audit/export", tag = "audit",
     params(
-        ("tenant" = Option<String>, Query, description = "Only about this tenant"),
-        ("queue" = Option<String>, Query, description = "Only about this queue"),
-        ("operator" = Option<String>, Query, description = "Only by this operator"),
-        ("action" = Option<String>, Query, description = "Only actions that begin with this: `queue.`"),
-        ("search" = Option<String>, Query, description = "Only entries with this text in them"),
-        ("from" = Option<u64>, Query, description = "Only from this time on, in seconds since 1970"),
-        ("to" = Option<u64>, Query, description = "Only up to this time, in seconds since 1970"),
-        ("before" = Option<String>, Query, description = "Only before this entry", pattern = "^[0-9]{1,16}-[0-9]{1,10}(~|@[a-z0-9-]{1,63})?$"),
+        ("tenant" = Option<String>, Query, description = "Only events of this tenant"),
+        ("queue" = Option<String>, Query, description = "Only events of this queue"),
+        ("operator" = Option<String>, Query, description = "Only events of this operator"),
+        ("action" = Option<String>, Query, description = "Only actions with this prefix, such as `queue.`"),
+        ("search" = Option<String>, Query, description = "Only events that contain this text"),
+        ("from" = Option<u64>, Query, description = "Earliest time in seconds since 1970"),
+        ("to" = Option<u64>, Query, description = "Latest time in seconds since 1970"),
+        ("before" = Option<String>, Query, description = "Only events before this one", pattern = "^[0-9]{1,16}-[0-9]{1,10}(~|@[a-z0-9-]{1,63})?$"),
         ("format" = Option<String>, Query, description = "`ndjson` or `csv`", pattern = "^(ndjson|csv)$"),
     ),
-    responses((status = 200, description = "The entries, the newest first",
+    responses((status = 200, description = "The events, newest first",
         content((String = "application/x-ndjson"), (String = "text/csv")))))]
 pub(crate) async fn export_audit(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     query: Query,
 ) -> Result<Response, Problem> {
     let (filter, format) = query.read(|fields| (Filter::read(fields), format(fields, ["ndjson", "csv"])))?;
-    let reader = AuditReader::new(&admin, &caller, filter.tenant.as_ref(), filter.before.as_ref()).await?;
+    let reader = AuditReader::new(&admin, &principal, filter.tenant.as_ref(), filter.before.as_ref()).await?;
     let csv = format == "csv";
     let kind = if csv { "text/csv; charset=utf-8" } else { "application/x-ndjson" };
     let head =
         [(CONTENT_TYPE, kind.to_owned()), (CONTENT_DISPOSITION, format!("attachment; filename=\"audit.{format}\""))];
-    let export = Export { reader: Some(reader), caller, filter, csv, begun: false };
+    let export = Export { reader: Some(reader), principal, filter, csv, begun: false };
     let lines = stream::unfold(export, |export| async move { export.lines().await });
     Ok((head, Body::from_stream(lines)).into_response())
 }
@@ -55,7 +55,7 @@ pub(crate) async fn export_audit(
 struct Export {
     /// `None` at the end.
     reader: Option<AuditReader>,
-    caller: Caller,
+    principal: Principal,
     filter: Filter,
     csv: bool,
     begun: bool,
@@ -70,7 +70,7 @@ impl Export {
         while text.len() < CHUNK {
             match reader.next().await {
                 Ok(Some((_, entry))) if entry.at >= self.filter.from => {
-                    if self.filter.takes(&self.caller, &entry) {
+                    if self.filter.takes(&self.principal, &entry) {
                         text.push_str(&if self.csv { row(&entry) } else { json(&entry) + "\n" });
                     }
                 }
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_of_csv_is_neither_broken_nor_a_formula() {
+    fn csv_fields_are_quoted_and_not_formulas() {
         assert_eq!(quoted("a \"b\", c"), "\"a \"\"b\"\", c\"");
         assert_eq!(quoted("=1+1"), "\"'=1+1\"");
     }

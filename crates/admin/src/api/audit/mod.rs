@@ -9,7 +9,7 @@ use utoipa_axum::routes;
 use vestibule_core::settings::{FieldWording, Fields};
 use vestibule_core::{QueueId, TenantId};
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::audit::AuditEvent;
 use crate::audit_reader::AuditId;
 use crate::codes::Code;
@@ -51,10 +51,11 @@ impl Filter {
         }
     }
 
-    /// Whether an entry is wanted, and the caller's to see: their own deeds, and what was done with their tenants.
-    fn takes(&self, caller: &Caller, entry: &AuditEvent) -> bool {
-        let own = entry.operator.as_deref() == Some(caller.operator.as_str());
-        let visible = caller.is_superuser() || own || entry.tenant.as_ref().is_some_and(|tenant| caller.sees(tenant));
+    /// Whether an entry is wanted, and the principal's to see: their own deeds, and what was done with their tenants.
+    fn takes(&self, principal: &Principal, entry: &AuditEvent) -> bool {
+        let own = entry.operator.as_deref() == Some(principal.operator.as_str());
+        let visible =
+            principal.is_superuser() || own || entry.tenant.as_ref().is_some_and(|tenant| principal.can_view(tenant));
         visible
             && (self.from..=self.to).contains(&entry.at)
             && self.tenant.is_none_or_is(entry.tenant.as_ref())

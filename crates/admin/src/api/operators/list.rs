@@ -3,7 +3,7 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::access::{Caller, Operator, Role};
+use crate::access::{Operator, Principal, Role};
 use crate::api::operators::OperatorView;
 use crate::problem::Problem;
 use crate::state::Admin;
@@ -18,8 +18,11 @@ pub(crate) struct Operators {
 /// List operators
 #[utoipa::path(get, path = "/operators", tag = "operators",
     responses((status = 200, description = "The operators", body = Operators)))]
-pub(crate) async fn list_operators(State(admin): State<Admin>, caller: Caller) -> Result<Json<Operators>, Problem> {
-    caller.at_least(Role::Superuser)?;
+pub(crate) async fn list_operators(
+    State(admin): State<Admin>,
+    principal: Principal,
+) -> Result<Json<Operators>, Problem> {
+    principal.at_least(Role::Superuser)?;
     let all = Operator::all(&*admin.records).await?;
     let operators = all.iter().map(|(name, operator, _)| OperatorView::of(name, operator)).collect();
     Ok(Json(Operators { operators }))

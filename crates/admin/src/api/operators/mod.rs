@@ -28,21 +28,21 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .routes(routes!(remove_totp::remove_operator_totp))
 }
 
-/// An operator. The password is never told.
+/// An operator, without the password.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct OperatorView {
     /// Name of the operator.
     name: String,
-    /// What they may.
+    /// The role.
     role: Role,
-    /// The tenants that the role holds for; empty for a superuser, who has all.
+    /// The accessible tenants; empty for a superuser, who has all.
     tenants: Vec<String>,
-    /// When they were created, in seconds since 1970.
+    /// Creation time in seconds since 1970.
     created_at: u64,
-    /// When their password was set, in seconds since 1970; `null` for one who has none and signs in through the identity
-    /// provider.
+    /// When the password was set, in seconds since 1970; `null` without a password, for single
+    /// sign-on.
     password_at: Option<u64>,
-    /// When they set up TOTP, in seconds since 1970; `null` without it.
+    /// When TOTP was set up, in seconds since 1970; `null` without TOTP.
     totp_at: Option<u64>,
 }
 

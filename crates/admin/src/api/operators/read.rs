@@ -1,7 +1,7 @@
 use axum::Json;
 use axum::extract::State;
 
-use crate::access::{Caller, Role};
+use crate::access::{Principal, Role};
 use crate::api::operators::{OperatorView, find};
 use crate::problem::Problem;
 use crate::query::Segments;
@@ -13,10 +13,10 @@ use crate::state::Admin;
     responses((status = 200, description = "The operator", body = OperatorView)))]
 pub(crate) async fn get_operator(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     Segments(name): Segments<String>,
 ) -> Result<Json<OperatorView>, Problem> {
-    caller.at_least(Role::Superuser)?;
+    principal.at_least(Role::Superuser)?;
     let (name, operator, _) = find(&admin, &name).await?;
     Ok(Json(OperatorView::of(&name, &operator)))
 }

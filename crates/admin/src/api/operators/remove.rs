@@ -3,7 +3,7 @@ use http::{HeaderMap, StatusCode};
 use tracing::warn;
 use vestibule_core::records::DocumentKind;
 
-use crate::access::{Caller, Token};
+use crate::access::{Principal, Token};
 use crate::api::operators::{find, not_the_last};
 use crate::audit::AuditEventBuilder;
 use crate::codes::Code;
@@ -14,31 +14,32 @@ use crate::state::Admin;
 
 /// Remove an operator
 ///
-/// With their API tokens; their sign-ins end at once. Asks for a confirmation. Takes a superuser who signed in and gave their
-/// password within the last five minutes (`POST /sign-in/proof`); API tokens can't do this.
+/// Removes the operator with their API tokens and ends their sign-ins. Needs a confirmation. Requires a superuser who
+/// signed in or confirmed the password within the last five minutes (`POST /sign-in/proof`). API tokens are not
+/// accepted.
 #[utoipa::path(delete, path = "/operators/{operator}", tag = "operators",
     params(("operator" = String, Path, description = "Name of the operator"),
         ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 204, description = "Removed"),
-        (status = 409, description = "It is the last superuser"),
+        (status = 409, description = "The last superuser"),
         (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn remove_operator(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     headers: HeaderMap,
     Segments(name): Segments<String>,
 ) -> Result<StatusCode, Problem> {
-    caller.manages_operators(admin.now().await?)?;
+    principal.manages_operators(admin.now().await?)?;
     let (name, operator, revision) = find(&admin, &name).await?;
     if operator.is_superuser() {
         not_the_last(&admin, &name).await?;
     }
     let tokens: Vec<_> = Token::all(&*admin.records).await?.into_iter().filter(|(_, it)| it.operator == name).collect();
     let effect = || Code::WillRemoveOperator.with("operator", name.as_str()).with("tokens", tokens.len());
-    confirmed(&admin, &caller, &headers, &format!("operator.remove {name} {revision}"), effect).await?;
-    let event = AuditEventBuilder::of(&caller, "operator.remove").subject(&name).with("tokens", tokens.len());
+    confirmed(&admin, &principal, &headers, &format!("operator.remove {name} {revision}"), effect).await?;
+    let event = AuditEventBuilder::of(&principal, "operator.remove").subject(&name).with("tokens", tokens.len());
     event.concluded(&admin, operator.remove(&*admin.records, &name, revision).await).await?;
     for (id, _) in &tokens {
         // A token whose owner is gone is worth nothing, whether or not its record goes now.

@@ -2,7 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use utoipa::ToSchema;
 
-use crate::access::{Caller, Role, Scope};
+use crate::access::{Principal, Role, Scope};
 use crate::api::operators::{OperatorView, find, password, password_set};
 use crate::audit::AuditEventBuilder;
 use crate::body::{JsonBody, read};
@@ -11,7 +11,7 @@ use crate::problem::Problem;
 use crate::query::Segments;
 use crate::state::Admin;
 
-/// What is to be changed of an operator. What is absent stays.
+/// Changes to an operator. Absent fields stay unchanged.
 #[derive(ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes a body that is read field by field")]
@@ -19,30 +19,30 @@ pub(crate) struct OperatorPatch {
     /// A new password; ends all their sign-ins.
     #[schema(format = Password, min_length = 12, max_length = 256)]
     password: Option<String>,
-    /// What they may.
+    /// The role.
     role: Option<Role>,
-    /// The tenants that the role holds for.
+    /// The accessible tenants.
     #[schema(max_items = 100)]
     tenants: Option<Vec<String>>,
 }
 
 /// Update an operator
 ///
-/// In force on their next request. A new password ends all their sign-ins. Takes a superuser who signed in and gave their
-/// password within the last five minutes (`POST /sign-in/proof`); API tokens can't do this.
+/// Effective from their next request. A new password ends all their sign-ins. Requires a superuser who signed in or
+/// confirmed the password within the last five minutes (`POST /sign-in/proof`). API tokens are not accepted.
 #[utoipa::path(patch, path = "/operators/{operator}", tag = "operators", request_body = OperatorPatch,
     params(("operator" = String, Path, description = "Name of the operator")),
     responses(
-        (status = 200, description = "The operator as it is now", body = OperatorView),
-        (status = 409, description = "It is the last superuser, or is changed by somebody else right now"),
+        (status = 200, description = "The updated operator", body = OperatorView),
+        (status = 409, description = "The last superuser, or someone else is changing the operator"),
     ))]
 pub(crate) async fn update_operator(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     Segments(name): Segments<String>,
     JsonBody(body): JsonBody,
 ) -> Result<Json<OperatorView>, Problem> {
-    caller.manages_operators(admin.now().await?)?;
+    principal.manages_operators(admin.now().await?)?;
     let (name, before, revision) = find(&admin, &name).await?;
     let (password, scope) = read(&body, |fields| (password(fields, false), Scope::read(fields, Some(&before.scope))))?;
     let mut after = before.clone();
@@ -54,7 +54,7 @@ pub(crate) async fn update_operator(
         changes.push(password_set());
     }
     if !changes.is_empty() {
-        let event = AuditEventBuilder::of(&caller, "operator.update").subject(&name).changes(changes);
+        let event = AuditEventBuilder::of(&principal, "operator.update").subject(&name).changes(changes);
         event.concluded(&admin, after.replace(&*admin.records, &name, (&before, revision)).await).await?;
     }
     Ok(Json(OperatorView::of(&name, &after)))

@@ -5,7 +5,7 @@ use http::StatusCode;
 use http::header::ETAG;
 use serde_json::Value;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::api::queues::Validated;
 use crate::audit::AuditEventBuilder;
 use crate::body::JsonBody;
@@ -18,27 +18,27 @@ use crate::state::Admin;
 
 /// Create a queue
 ///
-/// In force on the next request to its hosts. With `validate=true` nothing is written.
+/// Active from the next request to its hosts. With `validate=true` nothing is written.
 #[utoipa::path(post, path = "/queues", tag = "queues", request_body = QueueDraft,
     params(("validate" = Option<bool>, Query, description = "Validate only; nothing is written")),
     responses(
         (status = 200, description = "What would be written", body = Validated),
         (status = 201, description = "Created", body = QueueSettings, headers(("ETag" = String))),
-        (status = 409, description = "There is one of this id, or another queue is in the way"),
+        (status = 409, description = "The ID is in use, or another queue conflicts"),
     ))]
 pub(crate) async fn create_queue(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     query: Query,
     JsonBody(body): JsonBody,
 ) -> Result<Response, Problem> {
     let only_validate = query.read(|fields| flag(fields, "validate"))?;
-    let settings = draft(&admin, &caller, body, None).await?;
+    let settings = draft(&admin, &principal, body, None).await?;
     if only_validate {
         let settings = settings.to_value();
         let changes = differences(&Value::Null, &settings);
         return Ok(Json(Validated { settings, changes }).into_response());
     }
-    let settings = create(&admin, AuditEventBuilder::of(&caller, "queue.create"), settings).await?;
+    let settings = create(&admin, AuditEventBuilder::of(&principal, "queue.create"), settings).await?;
     Ok((StatusCode::CREATED, [(ETAG, etag(settings.line.revision))], Json(settings.to_value())).into_response())
 }

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use vestibule_core::settings::FieldWording;
 use vestibule_core::{QueueId, TenantId};
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::codes::Code;
 use crate::problem::Problem;
 use crate::query::{Query, number, parsed};
@@ -22,24 +22,24 @@ pub(crate) struct QueuePage {
     /// The queues by id.
     #[schema(value_type = Vec<QueueSettings>)]
     queues: Vec<Value>,
-    /// What the next page begins after; `null` at the end.
+    /// Start of the next page as `after`; `null` at the end.
     next: Option<String>,
 }
 
 /// List queues
 ///
-/// Those that the caller may see, with all their settings, by id.
+/// Returns the queues that you have access to, with all settings, by ID.
 #[utoipa::path(get, path = "/queues", tag = "queues",
     params(
-        ("tenant" = Option<String>, Query, description = "Only this tenant's"),
-        ("search" = Option<String>, Query, description = "Only those with this in id, name or a host"),
-        ("after" = Option<String>, Query, description = "Begin after this id"),
-        ("limit" = Option<u64>, Query, description = "At most this many", minimum = 1, maximum = 500),
+        ("tenant" = Option<String>, Query, description = "Only queues of this tenant"),
+        ("search" = Option<String>, Query, description = "Only queues with this text in ID, name or a host"),
+        ("after" = Option<String>, Query, description = "Return queues after this ID"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of results", minimum = 1, maximum = 500),
     ),
     responses((status = 200, description = "The queues", body = QueuePage)))]
 pub(crate) async fn list_queues(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     query: Query,
 ) -> Result<Json<QueuePage>, Problem> {
     let (tenant, search, after, limit) = query.read(|fields| {
@@ -52,7 +52,7 @@ pub(crate) async fn list_queues(
     let mut queues = admin.directory.queues();
     queues.retain(|queue| {
         let settings = &queue.settings;
-        caller.sees(&settings.tenant)
+        principal.can_view(&settings.tenant)
             && tenant.as_ref().is_none_or(|tenant| settings.tenant == *tenant)
             && after.as_ref().is_none_or(|after| settings.id > *after)
             && (settings.id.as_str().contains(&search)

@@ -26,12 +26,12 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .routes(routes!(url_test::test_url))
 }
 
-/// What would be written, if it were meant.
+/// The result of a validation.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Validated {
-    /// The settings as they would be.
+    /// The resulting settings.
     #[schema(value_type = QueueSettings)]
     settings: Value,
-    /// What would change.
+    /// The changed fields.
     changes: Vec<FieldChange>,
 }

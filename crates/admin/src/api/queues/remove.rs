@@ -1,18 +1,18 @@
 use axum::extract::State;
 use http::{HeaderMap, StatusCode};
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::audit::AuditEventBuilder;
 use crate::codes::Code;
 use crate::confirmation::confirmed;
 use crate::problem::Problem;
 use crate::query::Segments;
-use crate::queues::operated;
+use crate::queues::find_editable;
 use crate::state::Admin;
 
 /// Remove a queue
 ///
-/// With its line: whoever waits there or is in gets no more answer of it. Asks for a confirmation.
+/// Removes the queue with all its sessions. Needs a confirmation.
 #[utoipa::path(delete, path = "/queues/{queue}", tag = "queues",
     params(("queue" = String, Path, description = "ID of the queue"),
         ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
@@ -22,19 +22,19 @@ use crate::state::Admin;
     ))]
 pub(crate) async fn remove_queue(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     headers: HeaderMap,
     Segments(id): Segments<String>,
 ) -> Result<StatusCode, Problem> {
-    let settings = operated(&admin, &caller, &id).await?;
+    let settings = find_editable(&admin, &principal, &id).await?;
     let stats = admin.store.stats(&settings.id).await?;
     let effect = || {
         let queue = Code::WillRemoveQueue.with("queue", settings.id.as_str());
         queue.with("waiting", stats.waiting).with("active", stats.active)
     };
     let subject = format!("queue.remove {} {}", settings.id, settings.line.revision);
-    confirmed(&admin, &caller, &headers, &subject, effect).await?;
-    let event = AuditEventBuilder::of(&caller, "queue.remove").queue(&settings);
+    confirmed(&admin, &principal, &headers, &subject, effect).await?;
+    let event = AuditEventBuilder::of(&principal, "queue.remove").queue(&settings);
     let event = event.with("waiting", stats.waiting).with("active", stats.active);
     event.written(&admin, admin.store.remove_queue(&settings.id).await).await?;
     admin.refreshed().await;

@@ -11,14 +11,14 @@ use vestibule_core::settings::{
     normalise_host, rulings,
 };
 use vestibule_core::{Message, QueueId};
-use vestibule_http::Queue;
+use vestibule_runtime::Queue;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::body::{JsonBody, read};
 use crate::codes::Code;
 use crate::message::MessageView;
 use crate::problem::Problem;
-use crate::queues::seen;
+use crate::queues::find_visible;
 use crate::state::Admin;
 
 /// Longest address that is tested.
@@ -26,12 +26,12 @@ const URL_MAX: usize = 8192;
 /// Most headers or cookies of a tested request.
 const PAIRS_MAX: usize = 100;
 
-/// A request that is to be tested.
+/// A request to test.
 #[derive(ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes a body that is read field by field")]
 pub(crate) struct UrlTest {
-    /// The address, with its host.
+    /// The URL with its host.
     #[schema(example = "https://tickets.example.com/shop/seats", max_length = 8192)]
     url: String,
     /// The method, GET by default.
@@ -43,70 +43,70 @@ pub(crate) struct UrlTest {
     /// Cookies by name.
     #[schema(value_type = Option<std::collections::BTreeMap<String, String>>, nullable = false)]
     cookies: Option<Map<String, Value>>,
-    /// Address of the visitor.
+    /// IP address of the visitor.
     #[schema(value_type = Option<String>, nullable = false)]
     source: Option<IpAddr>,
-    /// The queue that `rules` are of.
+    /// The queue whose rules are replaced by `rules`.
     #[schema(nullable = false)]
     queue: Option<String>,
-    /// Rules to try in place of those that the queue has.
+    /// Rules to use instead of the saved ones.
     #[schema(nullable = false)]
     rules: Option<Vec<Value>>,
 }
 
-/// What a request would meet.
+/// The result of a URL test.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct UrlTestResult {
     /// The host, as rules see it.
     host: String,
-    /// The reading of the path that decides.
+    /// The interpretation of the path that decides.
     path: String,
-    /// Every way in which an origin may read the path; the first is the path as it was sent. The request passes only if
-    /// it passes in all of them.
+    /// All interpretations of the path by origins; the first is the path as sent. A request bypasses queues only if
+    /// all interpretations do.
     readings: Vec<Reading>,
-    /// What would happen.
+    /// The result.
     outcome: Outcome,
-    /// The queue that decides; `null` for none, or for one that is not the caller's to see.
+    /// The queue that decides; `null` for none, or without access to it.
     queue: Option<String>,
-    /// Every queue that is asked, in that order, with its reason.
+    /// The evaluated queues in order, each with a reason.
     evaluated: Vec<EvaluatedQueue>,
 }
 
-/// What would happen to a request.
+/// The result for a request.
 #[derive(Serialize, ToSchema, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
-    /// It meets a queue.
+    /// The request is queued.
     Queue,
-    /// It passes, by a rule.
+    /// A rule bypasses the queue.
     Bypass,
-    /// It passes: no queue of its host takes it.
+    /// No queue of the host matches.
     Pass,
-    /// No queue stands in front of the host: the gate answers 404.
+    /// No queue is configured for the host: the gate answers 404.
     UnknownHost,
 }
 
-/// One reading of the path.
+/// One interpretation of the path.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Reading {
     /// The path, as rules see it.
     path: String,
-    /// What would happen if it were the only reading.
+    /// The result for this interpretation alone.
     outcome: Outcome,
 }
 
-/// A queue that was asked.
+/// An evaluated queue.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct EvaluatedQueue {
-    /// The queue; `null` for one that is not the caller's to see.
+    /// The queue; `null` without access to it.
     queue: Option<String>,
-    /// Its host that fits.
+    /// The matching host of the queue.
     host: Option<String>,
-    /// Number of the rule that decides, from 0; `null` where none does.
+    /// Index of the matching rule, from 0; `null` for none.
     rule: Option<usize>,
-    /// Why, as a sentence.
+    /// The reason in English.
     reason: String,
-    /// The same, for those who say it in another language.
+    /// The code and parameters of the reason, for other languages.
     message: MessageView,
 }
 
@@ -127,26 +127,26 @@ struct Request {
 
 /// Test a URL
 ///
-/// Which queue would this request meet, and why.
+/// Returns which queue matches the request, and why.
 #[utoipa::path(post, path = "/url-tests", tag = "queues", request_body = UrlTest,
-    responses((status = 200, description = "What it would meet", body = UrlTestResult)))]
+    responses((status = 200, description = "The result", body = UrlTestResult)))]
 pub(crate) async fn test_url(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     JsonBody(body): JsonBody,
 ) -> Result<Json<UrlTestResult>, Problem> {
     let (request, tried) = request(&body)?;
     admin.directory.refresh().await?;
     let mut queues = admin.directory.of_host(&request.host).await;
     if let Some((id, rules)) = tried {
-        let mut document = seen(&admin, &caller, id.as_str()).await?.to_value();
+        let mut document = find_visible(&admin, &principal, id.as_str()).await?.to_value();
         document["rules"] = rules;
         let settings = Settings::from_value(&document).map_err(Problem::ValidationFailed)?;
         for queue in queues.iter_mut().filter(|queue| queue.settings.id == id) {
             *queue = Arc::new(queue.with(settings.clone()));
         }
     }
-    Ok(Json(met(&caller, &request, &queues)))
+    Ok(Json(met(&principal, &request, &queues)))
 }
 
 /// The request, and the rules that are tried with the queue that they are of.
@@ -191,7 +191,7 @@ fn pairs(value: &Value) -> Option<Vec<(String, String)>> {
     map.iter().map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
 }
 
-fn met(caller: &Caller, request: &Request, queues: &[Arc<Queue>]) -> UrlTestResult {
+fn met(principal: &Principal, request: &Request, queues: &[Arc<Queue>]) -> UrlTestResult {
     let header =
         |name: &str| request.headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, it)| it.as_str());
     let cookie = |name: &str| request.cookies.iter().find(|(it, _)| it == name).map(|(_, value)| value.clone());
@@ -212,11 +212,11 @@ fn met(caller: &Caller, request: &Request, queues: &[Arc<Queue>]) -> UrlTestResu
     };
     let readings = rulings.iter().map(|ruling| Reading { path: ruling.path.clone(), outcome: outcome(ruling) });
     let decisive = decisive(&rulings);
-    let sees = |queue: &Queue| caller.sees(&queue.settings.tenant);
-    let met_queue = decisive.queue.map(|index| &queues[index]).filter(|queue| sees(queue));
+    let can_view = |queue: &Queue| principal.can_view(&queue.settings.tenant);
+    let met_queue = decisive.queue.map(|index| &queues[index]).filter(|queue| can_view(queue));
     let evaluated =
         queues.iter().take(decisive.queue.map_or(queues.len(), |index| index + 1)).enumerate().map(|(index, queue)| {
-            if !sees(queue) {
+            if !can_view(queue) {
                 return EvaluatedQueue::new(None, None, None, Code::ForeignQueue.into());
             }
             let takes = decisive.action == RuleAction::Queue && decisive.queue == Some(index);
@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_taken_apart_as_a_browser_would() {
+    fn url_is_parsed_like_a_browser() {
         for (url, host, path) in [
             ("https://Tickets.example.com:8443/Shop?x=/y#z", "tickets.example.com", "/Shop"),
             ("tickets.example.com", "tickets.example.com", "/"),

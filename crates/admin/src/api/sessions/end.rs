@@ -5,32 +5,32 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use vestibule_core::line::Removed;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::api::sessions::session;
 use crate::audit::AuditEventBuilder;
 use crate::codes::Code;
 use crate::confirmation::confirmed;
 use crate::problem::Problem;
 use crate::query::Segments;
-use crate::queues::operated;
+use crate::queues::find_editable;
 use crate::state::Admin;
 
-/// What a session was before it was ended.
+/// A session that was ended.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct EndedSession {
-    /// What it was.
+    /// State before the end.
     previous_state: PreviousState,
 }
 
-/// What a session was.
+/// State of a session before it ended.
 #[derive(Serialize, ToSchema, Clone, Copy)]
 #[serde(rename_all = "snake_case")]
 enum PreviousState {
-    /// It waited.
+    /// Waiting.
     Waiting,
-    /// It was let in.
+    /// Active.
     Active,
-    /// It was not there; should it be away, its ticket is void now.
+    /// Not present. Its ticket, if any, is now invalid.
     Absent,
 }
 
@@ -46,26 +46,26 @@ impl PreviousState {
 
 /// End a session
 ///
-/// Its place is free at once, and its ticket can't return. Asks for a confirmation.
+/// Frees its slot immediately and invalidates its ticket. Needs a confirmation.
 #[utoipa::path(post, path = "/queues/{queue}/sessions/{session}/end", tag = "sessions",
     params(("queue" = String, Path, description = "ID of the queue"),
-        ("session" = String, Path, description = "Id or support code of the session"),
+        ("session" = String, Path, description = "ID or support code of the session"),
         ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
-        (status = 200, description = "What it was before", body = EndedSession),
+        (status = 200, description = "The session before it ended", body = EndedSession),
         (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn end_session(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     headers: HeaderMap,
     Segments((queue, text)): Segments<(String, String)>,
 ) -> Result<Json<EndedSession>, Problem> {
-    let settings = operated(&admin, &caller, &queue).await?;
+    let settings = find_editable(&admin, &principal, &queue).await?;
     let session = session(&text)?;
     let effect = || Code::WillEndSession.with("session", session.to_string());
-    confirmed(&admin, &caller, &headers, &format!("session.end {} {session}", settings.id), effect).await?;
-    let event = AuditEventBuilder::of(&caller, "session.end").queue(&settings).subject(&session);
+    confirmed(&admin, &principal, &headers, &format!("session.end {} {session}", settings.id), effect).await?;
+    let event = AuditEventBuilder::of(&principal, "session.end").queue(&settings).subject(&session);
     let previous_state = match admin.store.end(&settings.id, session).await {
         Ok(Removed::Waiting) => PreviousState::Waiting,
         Ok(Removed::Active) => PreviousState::Active,

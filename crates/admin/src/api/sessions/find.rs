@@ -6,63 +6,63 @@ use vestibule_core::Micros;
 use vestibule_core::line::{LocatedSession, SessionLocation};
 use vestibule_core::settings::Settings;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::api::sessions::list::seconds;
 use crate::api::sessions::session;
 use crate::codes::Code;
 use crate::problem::Problem;
 use crate::query::Segments;
-use crate::queues::seen;
+use crate::queues::find_visible;
 use crate::state::Admin;
 
-/// Where a session is.
+/// A session.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SessionView {
     /// The session.
     session: String,
-    /// The code that its visitor can read out.
+    /// The support code on the queue page.
     support_code: String,
-    /// Where it is.
+    /// The state.
     state: SessionState,
-    /// Its rank in the line, from 1; `null` unless it waits.
+    /// Position in line, from 1; `null` unless waiting.
     position: Option<u64>,
-    /// When it joined, in seconds since 1970; `null` unless it waits.
+    /// Arrival in seconds since 1970; `null` unless waiting.
     joined_at: Option<f64>,
-    /// When it was let in, in seconds since 1970; `null` unless it is in.
+    /// Admission in seconds since 1970; `null` unless active.
     admitted_at: Option<f64>,
-    /// When it was heard of, in seconds since 1970. It may have been heard of a little later: not every visit is written
-    /// down. `null` once it ended.
+    /// Last recorded visit in seconds since 1970; not every visit is recorded, so the
+    /// actual one can be slightly later. `null` after the end.
     last_seen: Option<f64>,
-    /// When it lapses unless it is heard of, or until when its ticket is void, in seconds since 1970.
+    /// When the session expires without another visit, or when its end is forgotten, in seconds since 1970.
     expires_at: f64,
 }
 
-/// Where a session is.
+/// A session.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum SessionState {
-    /// In line.
+    /// Waiting in line.
     Waiting,
-    /// Let in.
+    /// Admitted and not ended.
     Active,
-    /// Ended; its ticket can't return.
+    /// Ended; its ticket is invalid.
     Ended,
 }
 
 /// Find a session
 ///
-/// By its id, or by the support code that its visitor reads out from the queue page. A session that is away is not
-/// found: its place is in the visitor's own ticket.
+/// By its ID or by the support code on the queue page. An absent session is not found: its position is in the ticket of
+/// the visitor.
 #[utoipa::path(get, path = "/queues/{queue}/sessions/{session}", tag = "sessions",
     params(("queue" = String, Path, description = "ID of the queue"),
-        ("session" = String, Path, description = "Id or support code of the session")),
-    responses((status = 200, description = "Where it is", body = SessionView)))]
+        ("session" = String, Path, description = "ID or support code of the session")),
+    responses((status = 200, description = "The session", body = SessionView)))]
 pub(crate) async fn find_session(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     Segments((queue, text)): Segments<(String, String)>,
 ) -> Result<Json<SessionView>, Problem> {
-    let settings = seen(&admin, &caller, &queue).await?;
+    let settings = find_visible(&admin, &principal, &queue).await?;
     let session = session(&text)?;
     let found = admin.store.find(&settings.id, session).await?.ok_or(Problem::NotFound(Code::ASession))?;
     let (state, position, joined_at, admitted_at) = match found.state {

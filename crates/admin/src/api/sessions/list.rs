@@ -5,47 +5,47 @@ use utoipa::ToSchema;
 use vestibule_core::Micros;
 use vestibule_core::line::PAGE_MAX;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::problem::Problem;
 use crate::query::{Query, Segments, number};
-use crate::queues::seen;
+use crate::queues::find_visible;
 use crate::state::Admin;
 
-/// A page of a line.
+/// A page of waiting sessions.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SessionPage {
-    /// Those who wait, in their order.
+    /// Waiting sessions in order of arrival.
     sessions: Vec<Waiting>,
-    /// What the next page begins from; `null` at the end.
+    /// Start of the next page as `from`; `null` at the end.
     next: Option<String>,
 }
 
-/// Somebody who waits.
+/// A waiting session.
 #[derive(Serialize, ToSchema)]
 struct Waiting {
     /// The session.
     session: String,
-    /// The code that its visitor can read out.
+    /// The support code on the queue page.
     support_code: String,
-    /// When it joined, in seconds since 1970.
+    /// Arrival in seconds since 1970.
     joined_at: f64,
-    /// When it lapses unless it is heard of, in seconds since 1970.
+    /// When the session expires without another visit, in seconds since 1970.
     expires_at: f64,
 }
 
 /// List waiting visitors
 ///
-/// A page of the line in the order of arrival.
+/// Returns a page of waiting sessions in order of arrival.
 #[utoipa::path(get, path = "/queues/{queue}/sessions", tag = "sessions",
     params(
         ("queue" = String, Path, description = "ID of the queue"),
-        ("from" = Option<String>, Query, description = "`next` of the page before", pattern = "^[0-9]{1,16}$"),
-        ("limit" = Option<u64>, Query, description = "At most this many", minimum = 1, maximum = 200),
+        ("from" = Option<String>, Query, description = "`next` of the previous page", pattern = "^[0-9]{1,16}$"),
+        ("limit" = Option<u64>, Query, description = "Maximum number of results", minimum = 1, maximum = 200),
     ),
-    responses((status = 200, description = "A page of the line", body = SessionPage)))]
+    responses((status = 200, description = "A page of waiting visitors", body = SessionPage)))]
 pub(crate) async fn list_sessions(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     query: Query,
     Segments(id): Segments<String>,
 ) -> Result<Json<SessionPage>, Problem> {
@@ -53,7 +53,7 @@ pub(crate) async fn list_sessions(
         let from = number(fields, "from", 0, 0, 1 << 53);
         (from, number(fields, "limit", 50, 1, PAGE_MAX as u64))
     })?;
-    let settings = seen(&admin, &caller, &id).await?;
+    let settings = find_visible(&admin, &principal, &id).await?;
     let page = admin.store.page(&settings.id, Micros(from), limit as usize).await?;
     let waiting = page.entries.into_iter().map(|entry| Waiting {
         session: entry.session.to_string(),

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::api::tenants::TenantView;
 use crate::problem::Problem;
 use crate::query::{Query, format};
@@ -14,7 +14,7 @@ use crate::schema::QueueSettings;
 use crate::state::Admin;
 use crate::toml::to_toml;
 
-/// All tenants and queues.
+/// A settings document.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct SettingsDocument {
     /// The tenants by id.
@@ -27,23 +27,23 @@ pub(crate) struct SettingsDocument {
 
 /// Export all settings
 ///
-/// Every tenant and queue that the caller may see as one document, as `POST /settings` and `vestibule serve --settings`
-/// take it; as JSON or TOML.
+/// Returns all tenants and queues that you have access to as one JSON or TOML document, in the format of `POST
+/// /settings` and `vestibule serve --settings`.
 #[utoipa::path(get, path = "/settings", tag = "settings",
     params(("format" = Option<String>, Query, description = "`json` or `toml`", pattern = "^(json|toml)$")),
     responses((status = 200, description = "The document", content((SettingsDocument = "application/json"), (String = "application/toml")))))]
 pub(crate) async fn export_settings(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     query: Query,
 ) -> Result<Response, Problem> {
     let format = query.read(|fields| format(fields, ["json", "toml"]))?;
     admin.directory.refresh().await?;
     let tenants = admin.store.tenants().await?;
     let mut queues = admin.directory.queues();
-    queues.retain(|queue| caller.sees(&queue.settings.tenant));
+    queues.retain(|queue| principal.can_view(&queue.settings.tenant));
     queues.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));
-    let tenants = tenants.iter().filter(|tenant| caller.sees(&tenant.id)).map(|tenant| json!(tenant));
+    let tenants = tenants.iter().filter(|tenant| principal.can_view(&tenant.id)).map(|tenant| json!(tenant));
     let document = SettingsDocument {
         tenants: tenants.collect(),
         queues: queues.iter().map(|it| it.settings.to_value()).collect(),

@@ -7,39 +7,39 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 use vestibule_core::settings::{Document, FieldError, Settings, Tenant};
 use vestibule_core::{Message, QueueId};
-use vestibule_http::Queue;
+use vestibule_runtime::Queue;
 
 use crate::api::tenants::outside;
 use crate::codes::Code;
-use crate::conflicts::contradictions;
+use crate::conflicts::routing_conflicts;
 use crate::merge_patch::{FieldChange, differences};
 use crate::problem::Problem;
 use crate::state::Admin;
 use crate::themes::theme_refusal;
 
-/// What would be written and removed.
+/// The plan of an import.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Plan {
-    /// Tenants that are new or differ.
+    /// New and changed tenants.
     tenants: Vec<PlannedChange>,
-    /// Queues that are new or differ.
+    /// New and changed queues.
     queues: Vec<PlannedChange>,
-    /// Queues that the document does not name, and that are removed.
+    /// Queues that are removed because the document does not contain them.
     removed: Vec<String>,
-    /// Queues that the document does not name, and that stay.
+    /// Queues that the document does not contain and that stay.
     kept: Vec<String>,
     #[serde(skip)]
     pub(super) work: Work,
 }
 
-/// Something that would be written.
+/// A planned change.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct PlannedChange {
-    /// Its id.
+    /// The ID.
     id: String,
-    /// Whether it is new.
+    /// Whether it is created.
     created: bool,
-    /// Fields with their values before and after.
+    /// Changed fields with old and new values.
     changes: Vec<FieldChange>,
 }
 
@@ -171,7 +171,7 @@ fn consistent(work: &Work, after: Vec<Settings>) -> Result<(), Problem> {
     let all: Vec<Arc<Queue>> = after.into_iter().map(queue).collect();
     let mut errors = Vec::new();
     for QueueWork { settings, .. } in &work.queues {
-        let found = contradictions(settings, &all, true, |_| true);
+        let found = routing_conflicts(settings, &all, true, |_| true);
         errors.extend(
             found
                 .into_iter()

@@ -9,38 +9,38 @@ use utoipa::ToSchema;
 use vestibule_core::Micros;
 use vestibule_core::history::{Sample, Step, samples};
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::problem::Problem;
 use crate::query::{Query, Segments, format, number, one_of};
-use crate::queues::seen;
+use crate::queues::find_visible;
 use crate::state::Admin;
 
 const COLUMNS: [&str; 6] = ["at", "waiting", "active", "quota", "joined", "admitted"];
 
-/// A queue's numbers over time.
+/// History of a queue.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct QueueHistory {
-    /// Seconds between two points.
+    /// Seconds between two samples.
     step_seconds: u64,
-    /// What the numbers of a point are: `at` in seconds since 1970, how many were `waiting` and `active` then, the
-    /// `quota`, and how many `joined` and were `admitted` since the point before.
+    /// Columns of a sample: `at` in seconds since 1970, `waiting` and `active` visitors at that time, the
+    /// `quota`, and visitors who `joined` and were `admitted` since the previous sample.
     columns: [&'static str; 6],
-    /// The points, the oldest first. A step without a point had nobody in it; `null` is not known.
+    /// The samples, oldest first. A step without a sample had no visitors; `null` is unknown.
     points: Vec<[Option<u64>; 6]>,
 }
 
 /// Get queue history
 ///
-/// A point for every minute of the last day, or for every five minutes of the last 30 days; as JSON or CSV.
+/// Returns one sample per minute for the last day, or one per five minutes for the last 30 days, as JSON or CSV.
 #[utoipa::path(get, path = "/queues/{queue}/history", tag = "stats",
     params(("queue" = String, Path, description = "ID of the queue"),
         ("step" = Option<String>, Query, description = "`minute` or `five_minutes`", pattern = "^(minute|five_minutes)$"),
-        ("from" = Option<u64>, Query, description = "Begin at this time, in seconds since 1970"),
+        ("from" = Option<u64>, Query, description = "Start time in seconds since 1970"),
         ("format" = Option<String>, Query, description = "`json` or `csv`", pattern = "^(json|csv)$")),
-    responses((status = 200, description = "The points", content((QueueHistory = "application/json"), (String = "text/csv")))))]
+    responses((status = 200, description = "The samples", content((QueueHistory = "application/json"), (String = "text/csv")))))]
 pub(crate) async fn get_queue_history(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     query: Query,
     Segments(id): Segments<String>,
 ) -> Result<Response, Problem> {
@@ -53,7 +53,7 @@ pub(crate) async fn get_queue_history(
             });
         (step, number(fields, "from", 0, 0, 1 << 40), format(fields, ["json", "csv"]))
     })?;
-    let settings = seen(&admin, &caller, &id).await?;
+    let settings = find_visible(&admin, &principal, &id).await?;
     let samples = samples(&*admin.records, &settings.id, step, Micros(0).add_seconds(from)).await?;
     let points: Vec<_> = samples.iter().map(point).collect();
     if format == "csv" {

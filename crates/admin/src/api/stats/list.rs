@@ -3,7 +3,7 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::problem::Problem;
 use crate::query::{Query, number};
 use crate::state::Admin;
@@ -12,36 +12,36 @@ use crate::stats::{QueueStats, all_stats, recent};
 /// Longest time that recent points are asked for, in minutes.
 const RECENT_MAX: u64 = 60;
 
-/// All queues at a glance.
+/// Statistics of queues.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct QueueStatsList {
     /// The queues by id.
     queues: Vec<QueueStatsEntry>,
 }
 
-/// A queue at a glance, with how many waited of late.
+/// Statistics of a queue with recent waiting counts.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct QueueStatsEntry {
     #[serde(flatten)]
     stats: QueueStats,
-    /// Points of the last minutes, the oldest first: seconds since 1970, and how many waited. A minute without a point
-    /// had nobody in it.
+    /// Samples of the last minutes, oldest first: seconds since 1970 and waiting visitors. A minute without a sample
+    /// had no visitors.
     recent: Vec<[u64; 2]>,
 }
 
 /// List queue stats
 ///
-/// The numbers of every queue that the caller may see.
+/// Returns the statistics of all queues that you have access to.
 #[utoipa::path(get, path = "/stats", tag = "stats",
-    params(("recent" = Option<u64>, Query, description = "Minutes for which to tell how many waited", minimum = 0, maximum = 60)),
-    responses((status = 200, description = "Their numbers", body = QueueStatsList)))]
+    params(("recent" = Option<u64>, Query, description = "Minutes of recent waiting counts to include", minimum = 0, maximum = 60)),
+    responses((status = 200, description = "The statistics", body = QueueStatsList)))]
 pub(crate) async fn list_queue_stats(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     query: Query,
 ) -> Result<Json<QueueStatsList>, Problem> {
     let minutes = query.read(|fields| number(fields, "recent", 0, 0, RECENT_MAX))?;
-    let stats = all_stats(&admin, |settings| caller.sees(&settings.tenant)).await?;
+    let stats = all_stats(&admin, |settings| principal.can_view(&settings.tenant)).await?;
     let recent = recent(&admin, &stats, minutes).await?;
     let queues = stats.into_iter().zip(recent).map(|(stats, recent)| QueueStatsEntry { stats, recent });
     Ok(Json(QueueStatsList { queues: queues.collect() }))

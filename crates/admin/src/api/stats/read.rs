@@ -1,21 +1,21 @@
 use axum::Json;
 use axum::extract::State;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::problem::Problem;
 use crate::query::Segments;
-use crate::queues::seen;
+use crate::queues::find_visible;
 use crate::state::Admin;
 use crate::stats::QueueStats;
 
 /// Get queue stats
 #[utoipa::path(get, path = "/queues/{queue}/stats", tag = "stats", params(("queue" = String, Path, description = "ID of the queue")),
-    responses((status = 200, description = "Its numbers", body = QueueStats)))]
+    responses((status = 200, description = "The statistics", body = QueueStats)))]
 pub(crate) async fn get_queue_stats(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     Segments(id): Segments<String>,
 ) -> Result<Json<QueueStats>, Problem> {
-    let settings = seen(&admin, &caller, &id).await?;
+    let settings = find_visible(&admin, &principal, &id).await?;
     Ok(Json(QueueStats::of(&admin, &settings).await?))
 }

@@ -8,15 +8,15 @@ use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 use utoipa::ToSchema;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::problem::Problem;
 use crate::state::Admin;
 use crate::stats::QueueStats;
 
 /// How long a stream lasts. The browser opens another one then, which looks anew at who asks.
-const LASTS: Duration = Duration::from_mins(5);
+const STREAM_TTL: Duration = Duration::from_mins(5);
 
-/// What an event `stats` carries.
+/// Data of an event `stats`.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct StatsEvent<'a> {
     /// The queues by id.
@@ -25,33 +25,32 @@ pub(crate) struct StatsEvent<'a> {
 
 /// Stream stats
 ///
-/// Server-sent events `stats`, every two seconds, with the numbers of every queue that the caller may see. A stream ends
-/// after five minutes, and when the store gives no answer, so that nobody takes old numbers for new ones: whoever asks for
-/// the next one is told why there is none. Where answers can't be streamed there is none: poll
-/// `/stats` there.
+/// Sends server-sent events `stats` every two seconds with the statistics of all queues that you have access to. A
+/// stream ends after five minutes, and when the store is unavailable; reconnecting returns the error. Where streaming
+/// is not available, poll `/stats`.
 #[utoipa::path(get, path = "/stats/stream", tag = "stats",
     responses(
         (status = 200, description = "Events `stats`; their data is a `StatsEvent`", content((String = "text/event-stream"))),
-        (status = 404, description = "Answers are not streamed here"),
+        (status = 404, description = "Streaming is not available in this deployment"),
     ))]
 pub(crate) async fn stream_stats(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
     if !admin.streams {
         return Err(Problem::StreamingUnavailable);
     }
-    let live = admin.live.subscribe(&admin)?;
-    let end = Instant::now() + LASTS;
-    let events = futures_util::stream::unfold((live, caller), move |(mut live, caller)| async move {
-        let changed = timeout_at(end, live.numbers.changed()).await;
+    let subscriber = admin.stats_stream.subscribe(&admin)?;
+    let end = Instant::now() + STREAM_TTL;
+    let events = futures_util::stream::unfold((subscriber, principal), move |(mut subscriber, principal)| async move {
+        let changed = timeout_at(end, subscriber.stats.changed()).await;
         changed.ok()?.ok()?;
         let event = {
-            let numbers = live.numbers.borrow_and_update();
-            let queues = numbers.as_ref()?.iter().filter(|stats| caller.sees(&stats.tenant)).collect();
+            let stats = subscriber.stats.borrow_and_update();
+            let queues = stats.as_ref()?.iter().filter(|it| principal.can_view(&it.tenant)).collect();
             Event::default().event("stats").json_data(StatsEvent { queues }).unwrap_or_default()
         };
-        Some((Ok(event), (live, caller)))
+        Some((Ok(event), (subscriber, principal)))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::default()))
 }

@@ -4,7 +4,7 @@ use http::StatusCode;
 use serde_json::{Value, json};
 use vestibule_core::settings::Tenant;
 
-use crate::access::{Caller, Role};
+use crate::access::{Principal, Role};
 use crate::api::tenants::{TenantDraft, TenantView, find};
 use crate::audit::AuditEventBuilder;
 use crate::body::JsonBody;
@@ -18,21 +18,21 @@ use crate::themes::refuse_missing_logo;
 #[utoipa::path(post, path = "/tenants", tag = "tenants", request_body = TenantDraft,
     responses(
         (status = 201, description = "Created", body = TenantView),
-        (status = 409, description = "There is a tenant of this id already"),
+        (status = 409, description = "The ID is in use"),
     ))]
 pub(crate) async fn create_tenant(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<TenantView>), Problem> {
-    caller.at_least(Role::Superuser)?;
+    principal.at_least(Role::Superuser)?;
     let tenant = Tenant::from_value(&Value::Object(body)).map_err(Problem::ValidationFailed)?;
     if find(&admin, &tenant.id).await?.is_some() {
         return Err(Problem::AlreadyExists(Code::ATenant));
     }
     refuse_missing_logo(&admin, &tenant).await?;
     let changes = differences(&Value::Null, &json!(tenant));
-    let event = AuditEventBuilder::of(&caller, "tenant.create").tenant(&tenant.id).changes(changes);
+    let event = AuditEventBuilder::of(&principal, "tenant.create").tenant(&tenant.id).changes(changes);
     event.written(&admin, admin.store.put_tenant(&tenant).await).await?;
     Ok((StatusCode::CREATED, Json(tenant.into())))
 }

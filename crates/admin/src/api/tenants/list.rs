@@ -3,12 +3,12 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::api::tenants::TenantView;
 use crate::problem::Problem;
 use crate::state::Admin;
 
-/// All tenants that the caller may see.
+/// A list of tenants.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Tenants {
     /// The tenants by id.
@@ -17,11 +17,11 @@ pub(crate) struct Tenants {
 
 /// List tenants
 ///
-/// Those that the caller may see, by id.
+/// Returns the tenants that you have access to, by ID.
 #[utoipa::path(get, path = "/tenants", tag = "tenants",
     responses((status = 200, description = "The tenants", body = Tenants)))]
-pub(crate) async fn list_tenants(State(admin): State<Admin>, caller: Caller) -> Result<Json<Tenants>, Problem> {
+pub(crate) async fn list_tenants(State(admin): State<Admin>, principal: Principal) -> Result<Json<Tenants>, Problem> {
     let all = admin.store.tenants().await?;
-    let tenants = all.into_iter().filter(|tenant| caller.sees(&tenant.id)).map(TenantView::from).collect();
+    let tenants = all.into_iter().filter(|tenant| principal.can_view(&tenant.id)).map(TenantView::from).collect();
     Ok(Json(Tenants { tenants }))
 }

@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 use vestibule_core::settings::{FieldError, Settings, Tenant};
 use vestibule_core::{StoreError, TenantId};
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::codes::Code;
 use crate::problem::Problem;
 use crate::state::Admin;
@@ -31,15 +31,15 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
 pub(crate) struct TenantView {
     /// Id of the tenant.
     id: String,
-    /// The brand as visitors know it.
+    /// Brand name shown to visitors.
     name: String,
     /// The brand's color as `#rrggbb`; `null` is the theme's own.
     color: Option<String>,
-    /// The brand's logo within its theme; `null` shows the name.
+    /// Path of the logo within the theme; `null` shows the name.
     logo: Option<String>,
-    /// Domains that the hosts and cookie domains of its queues are or lie below; `null` leaves them to superusers.
+    /// Domains for hosts and cookies of its queues, including subdomains; `null` leaves them to superusers.
     domains: Option<Vec<String>>,
-    /// Origins that its queues hand visitors over to; `null` leaves them to superusers.
+    /// Origins of its queues; `null` leaves them to superusers.
     origins: Option<Vec<String>>,
 }
 
@@ -59,16 +59,16 @@ pub(crate) struct TenantDraft {
     /// Id of the tenant.
     #[schema(pattern = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")]
     id: String,
-    /// The brand as visitors know it.
+    /// Brand name shown to visitors.
     #[schema(min_length = 1, max_length = 120)]
     name: String,
     /// The brand's color.
     #[schema(pattern = "^#[0-9a-fA-F]{6}$")]
     color: Option<String>,
-    /// The brand's logo within its theme.
+    /// Path of the logo within the theme.
     #[schema(max_length = 120)]
     logo: Option<String>,
-    /// Domains of its queues' hosts and cookies, each with all names below it. Without the list only superusers set these.
+    /// Domains for hosts and cookies of its queues, including subdomains. Without a list, only superusers set them.
     #[schema(max_items = 100)]
     domains: Option<Vec<String>>,
     /// Origins of its queues, such as `https://www.example.com` or `https://*.example.com`. Only an origin that is named
@@ -77,21 +77,21 @@ pub(crate) struct TenantDraft {
     origins: Option<Vec<String>>,
 }
 
-/// What is to be changed of a tenant: a JSON merge patch.
+/// A JSON merge patch for a tenant.
 #[derive(ToSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes a body that is read field by field")]
 pub(crate) struct TenantPatch {
-    /// The brand as visitors know it.
+    /// Brand name shown to visitors.
     #[schema(min_length = 1, max_length = 120, required = false, nullable = false)]
     name: Option<String>,
     /// The brand's color.
     #[schema(pattern = "^#[0-9a-fA-F]{6}$")]
     color: Option<String>,
-    /// The brand's logo within its theme.
+    /// Path of the logo within the theme.
     #[schema(max_length = 120)]
     logo: Option<String>,
-    /// Domains of its queues' hosts and cookies, each with all names below it. Without the list only superusers set these.
+    /// Domains for hosts and cookies of its queues, including subdomains. Without a list, only superusers set them.
     #[schema(max_items = 100)]
     domains: Option<Vec<String>>,
     /// Origins of its queues, such as `https://www.example.com` or `https://*.example.com`. Only an origin that is named
@@ -110,11 +110,11 @@ pub(crate) fn outside<'a>(tenant: &Tenant, queues: impl Iterator<Item = &'a Sett
     own.flat_map(named).collect()
 }
 
-/// A tenant that the caller may see.
-async fn seen(admin: &Admin, caller: &Caller, id: &str) -> Result<Tenant, Problem> {
+/// A tenant that the principal may see.
+async fn find_visible(admin: &Admin, principal: &Principal, id: &str) -> Result<Tenant, Problem> {
     let unknown = || Problem::NotFound(Code::ATenant);
     let id: TenantId = id.parse().map_err(|_| unknown())?;
-    find(admin, &id).await?.filter(|_| caller.sees(&id)).ok_or_else(unknown)
+    find(admin, &id).await?.filter(|_| principal.can_view(&id)).ok_or_else(unknown)
 }
 
 async fn find(admin: &Admin, id: &TenantId) -> Result<Option<Tenant>, StoreError> {

@@ -1,8 +1,8 @@
 use axum::Json;
 use axum::extract::State;
 
-use crate::access::Caller;
-use crate::api::tenants::{TenantView, seen};
+use crate::access::Principal;
+use crate::api::tenants::{TenantView, find_visible};
 use crate::problem::Problem;
 use crate::query::Segments;
 use crate::state::Admin;
@@ -12,8 +12,8 @@ use crate::state::Admin;
     responses((status = 200, description = "The tenant", body = TenantView)))]
 pub(crate) async fn get_tenant(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     Segments(id): Segments<String>,
 ) -> Result<Json<TenantView>, Problem> {
-    Ok(Json(seen(&admin, &caller, &id).await?.into()))
+    Ok(Json(find_visible(&admin, &principal, &id).await?.into()))
 }

@@ -3,8 +3,8 @@ use axum::extract::State;
 use serde_json::{Value, json};
 use vestibule_core::settings::Tenant;
 
-use crate::access::Caller;
-use crate::api::tenants::{TenantPatch, TenantView, outside, seen};
+use crate::access::Principal;
+use crate::api::tenants::{TenantPatch, TenantView, find_visible, outside};
 use crate::audit::AuditEventBuilder;
 use crate::body::{JsonBody, wrong};
 use crate::codes::Code;
@@ -16,22 +16,22 @@ use crate::themes::refuse_missing_logo;
 
 /// Update a tenant
 ///
-/// By a JSON merge patch. Pages show it within seconds. Only superusers change `domains` and `origins`, and to lists that
-/// all queues of the tenant are within.
+/// Applies a JSON merge patch. Pages show it within seconds. Only superusers can change `domains` and `origins`, and
+/// only to lists that cover all queues of the tenant.
 #[utoipa::path(patch, path = "/tenants/{tenant}", tag = "tenants", params(("tenant" = String, Path, description = "ID of the tenant")),
     request_body = TenantPatch,
     responses(
-        (status = 200, description = "The tenant as it is now", body = TenantView),
-        (status = 409, description = "Queues of the tenant are outside of the lists"),
+        (status = 200, description = "The updated tenant", body = TenantView),
+        (status = 409, description = "Queues of the tenant use values that the lists do not allow"),
     ))]
 pub(crate) async fn update_tenant(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     Segments(id): Segments<String>,
     JsonBody(patch): JsonBody,
 ) -> Result<Json<TenantView>, Problem> {
-    let before = seen(&admin, &caller, &id).await?;
-    caller.operates(&before.id)?;
+    let before = find_visible(&admin, &principal, &id).await?;
+    principal.can_edit(&before.id)?;
     let mut document = json!(before);
     merge(&mut document, &Value::Object(patch));
     let tenant = Tenant::from_value(&document).map_err(Problem::ValidationFailed)?;
@@ -41,7 +41,7 @@ pub(crate) async fn update_tenant(
     for (field, changed) in
         [("domains", tenant.domains != before.domains), ("origins", tenant.origins != before.origins)]
     {
-        if changed && !caller.is_superuser() {
+        if changed && !principal.is_superuser() {
             return Err(wrong(field, Code::SuperuserOnly));
         }
         if changed {
@@ -53,7 +53,7 @@ pub(crate) async fn update_tenant(
     }
     let changes = differences(&json!(before), &json!(tenant));
     if !changes.is_empty() {
-        let event = AuditEventBuilder::of(&caller, "tenant.update").tenant(&tenant.id).changes(changes);
+        let event = AuditEventBuilder::of(&principal, "tenant.update").tenant(&tenant.id).changes(changes);
         event.written(&admin, admin.store.put_tenant(&tenant).await).await?;
     }
     Ok(Json(tenant.into()))

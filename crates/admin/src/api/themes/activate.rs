@@ -2,7 +2,7 @@ use axum::Json;
 use axum::extract::State;
 use vestibule_themes::VersionId;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::api::themes::ThemeVersionView;
 use crate::audit::AuditEventBuilder;
 use crate::codes::Code;
@@ -10,25 +10,25 @@ use crate::merge_patch::FieldChange;
 use crate::problem::Problem;
 use crate::query::Segments;
 use crate::state::Admin;
-use crate::themes::{operated, publisher};
+use crate::themes::{find_editable, publisher};
 
 /// Activate a theme version
 ///
-/// Makes a version what visitors see, the newest or an older one, once it was checked anew. Gates notice it within
-/// seconds. It is undone by publishing the one before, so it asks for no confirmation.
+/// Validates a version, the newest or an older one, and shows it to visitors within seconds. Needs no confirmation,
+/// because activating the previous version undoes it.
 #[utoipa::path(post, path = "/themes/{theme}/versions/{version}/activate", tag = "themes",
     params(("theme" = String, Path, description = "ID of the theme"), ("version" = String, Path, description = "ID of the version")),
     responses(
-        (status = 200, description = "The version, which is live", body = ThemeVersionView),
-        (status = 409, description = "Somebody else does the same at this moment, or themes are kept nowhere"),
-        (status = 422, description = "It does not work any more; `errors` names all that is wrong"),
+        (status = 200, description = "The active version", body = ThemeVersionView),
+        (status = 409, description = "Someone else is changing the theme, or theme storage is not configured"),
+        (status = 422, description = "The version is no longer valid; `errors` lists all problems"),
     ))]
 pub(crate) async fn activate_theme_version(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     Segments((id, version)): Segments<(String, String)>,
 ) -> Result<Json<ThemeVersionView>, Problem> {
-    let theme = operated(&admin, &caller, &id).await?;
+    let theme = find_editable(&admin, &principal, &id).await?;
     let version: VersionId = version.parse().map_err(|_| Problem::NotFound(Code::AVersion))?;
     let publisher = publisher(&admin)?;
     let before = publisher.versions(&theme.id).await?.into_iter().find(|version| version.live);
@@ -36,6 +36,6 @@ pub(crate) async fn activate_theme_version(
     let id = |version: &VersionId| version.to_string().into();
     let (from, to) = (before.map_or_else(Default::default, |before| id(&before.id)), id(&live.id));
     let changes = vec![FieldChange { field: "live".to_owned(), from, to }];
-    AuditEventBuilder::of(&caller, "theme.activate").theme(&theme).changes(changes).log(&admin).await;
+    AuditEventBuilder::of(&principal, "theme.activate").theme(&theme).changes(changes).log(&admin).await;
     Ok(Json(live.into()))
 }

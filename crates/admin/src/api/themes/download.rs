@@ -9,16 +9,16 @@ use zip::ZipWriter;
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::codes::Code;
 use crate::problem::Problem;
 use crate::query::Segments;
 use crate::state::Admin;
-use crate::themes::{publisher, seen};
+use crate::themes::{find_visible, publisher};
 
 /// Download a theme version
 ///
-/// Its files as a ZIP archive, as they can be uploaded again.
+/// Returns the files as a ZIP archive that can be uploaded again.
 #[utoipa::path(get, path = "/themes/{theme}/versions/{version}/download", tag = "themes",
     params(("theme" = String, Path, description = "ID of the theme"), ("version" = String, Path, description = "ID of the version")),
     responses(
@@ -27,10 +27,10 @@ use crate::themes::{publisher, seen};
     ))]
 pub(crate) async fn download_theme_version(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     Segments((id, version)): Segments<(String, String)>,
 ) -> Result<Response, Problem> {
-    let theme = seen(&admin, &caller, &id).await?;
+    let theme = find_visible(&admin, &principal, &id).await?;
     let version: VersionId = version.parse().map_err(|_| Problem::NotFound(Code::AVersion))?;
     let files = publisher(&admin)?.read(&theme.id, &version).await?;
     archived(&theme.id, files).await

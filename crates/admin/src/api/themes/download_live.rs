@@ -1,17 +1,18 @@
 use axum::extract::State;
 use axum::response::Response;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::api::themes::download::archived;
 use crate::codes::Code;
 use crate::problem::Problem;
 use crate::query::Segments;
 use crate::state::Admin;
-use crate::themes::{publisher, seen};
+use crate::themes::{find_visible, publisher};
 
 /// Download the active theme
 ///
-/// The files of a theme as gates find them now, published here or put there by hand, as a ZIP archive that can be uploaded.
+/// Returns the files that gates use now, whether activated here or copied into the folder, as a ZIP archive that can be
+/// uploaded.
 #[utoipa::path(get, path = "/themes/{theme}/download", tag = "themes",
     params(("theme" = String, Path, description = "ID of the theme")),
     responses(
@@ -20,10 +21,10 @@ use crate::themes::{publisher, seen};
     ))]
 pub(crate) async fn download_live_theme(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     Segments(id): Segments<String>,
 ) -> Result<Response, Problem> {
-    let theme = seen(&admin, &caller, &id).await?;
+    let theme = find_visible(&admin, &principal, &id).await?;
     let files = publisher(&admin)?.live(&theme.id).await?.ok_or(Problem::NotFound(Code::ATheme))?;
     archived(&theme.id, files).await
 }

@@ -5,10 +5,10 @@ use utoipa::ToSchema;
 use vestibule_core::VisitorState;
 use vestibule_themes::Language;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::problem::Problem;
 use crate::state::Admin;
-use crate::themes::all_seen;
+use crate::themes::all_visible;
 
 /// The states that a page is shown in.
 pub(super) const STATES: [VisitorState; 5] = [
@@ -19,44 +19,44 @@ pub(super) const STATES: [VisitorState; 5] = [
     VisitorState::Unavailable,
 ];
 
-/// The themes that the caller may see.
+/// A list of themes.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ThemeList {
     /// The themes by id.
     themes: Vec<ThemeView>,
-    /// The states in which a page can be looked at.
+    /// States for previews.
     #[schema(value_type = Vec<String>)]
     states: [&'static str; 5],
-    /// The languages in which a page can be looked at.
+    /// Languages for previews.
     languages: Vec<&'static str>,
 }
 
 /// A theme.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ThemeView {
-    /// Its id, as a queue's `theme` names it.
+    /// ID of the theme.
     id: String,
-    /// The tenant whose it is: the one whose id it has or begins with; `null` for the superusers' own.
+    /// The owner: the tenant whose ID the theme ID equals or starts with; `null` for shared themes.
     tenant: Option<String>,
-    /// The queues that have it, as far as the caller may see them.
+    /// Accessible queues that use the theme.
     queues: Vec<String>,
-    /// Whether visitors see something of it: what was published, or put there by hand.
+    /// Whether the theme is active.
     live: bool,
 }
 
 /// List themes
 ///
-/// The themes that there are and that the caller may see, by id. `default` is for queues without one.
+/// Returns the themes that you have access to, by ID. `default` is for queues without a theme.
 #[utoipa::path(get, path = "/themes", tag = "themes",
     responses(
         (status = 200, description = "The themes", body = ThemeList),
         (status = 409, description = "Theme storage is not configured"),
     ))]
-pub(crate) async fn list_themes(State(admin): State<Admin>, caller: Caller) -> Result<Json<ThemeList>, Problem> {
-    let owned = all_seen(&admin, &caller).await?;
+pub(crate) async fn list_themes(State(admin): State<Admin>, principal: Principal) -> Result<Json<ThemeList>, Problem> {
+    let owned = all_visible(&admin, &principal).await?;
     admin.directory.refresh().await?;
     let mut queues = admin.directory.queues();
-    queues.retain(|queue| caller.sees(&queue.settings.tenant));
+    queues.retain(|queue| principal.can_view(&queue.settings.tenant));
     queues.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));
     let themes = owned.into_iter().map(|(theme, live)| ThemeView {
         tenant: theme.tenant_id().map(ToString::to_string),

@@ -34,17 +34,17 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
 /// A version of a theme.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ThemeVersionView {
-    /// Its id, which grows with time.
+    /// ID of the version; IDs increase with time.
     id: String,
-    /// When it was uploaded, in seconds since 1970.
+    /// Upload time in seconds since 1970.
     at: u64,
-    /// Who uploaded it; `null` for what was put there by hand.
+    /// The operator who uploaded it; `null` for files that were copied into the folder.
     operator: Option<String>,
-    /// How many files it has.
+    /// Number of files.
     files: u64,
-    /// How many bytes they have together.
+    /// Total size in bytes.
     bytes: u64,
-    /// Whether it is what visitors see.
+    /// Whether the version is active.
     live: bool,
 }
 

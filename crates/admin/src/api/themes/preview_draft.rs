@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use vestibule_core::VisitorState;
 use vestibule_themes::{FILES_MAX, Language};
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::api::themes::list::STATES;
 use crate::api::themes::preview::{language, state};
 use crate::body::{JsonBody, read, wrong};
@@ -15,27 +15,27 @@ use crate::codes::Code;
 use crate::problem::Problem;
 use crate::query::{Segments, one_of};
 use crate::state::Admin;
-use crate::themes::{DraftTemplate, SKETCH_MAX, Sketch, ThemeDraftPreview, drawn, seen};
+use crate::themes::{DRAFT_MAX, DraftPreview, DraftTemplate, ThemeDraftPreview, find_visible, render_preview};
 
-/// A theme that somebody is at work on.
+/// A theme draft.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "describes a body")]
 pub(crate) struct ThemeDraft {
-    /// Its templates; without any, the pages are the built-in ones.
+    /// Templates; without any, the built-in pages are rendered.
     #[schema(max_items = 32)]
     templates: Vec<DraftTemplate>,
-    /// Paths of its other files, which are not sent: the tenant's logo is shown if it is one of them.
+    /// Paths of the other files, which are not sent. The tenant's logo is shown if it is one of them.
     #[schema(max_items = 1000, required = false)]
     assets: Vec<String>,
-    /// The states to draw, all of them without it.
+    /// States to render; all by default.
     #[schema(max_items = 5, required = false)]
     states: Vec<PreviewState>,
-    /// Language of the visitor, `en` without it.
+    /// Visitor language; `en` by default.
     #[schema(pattern = "^(en|de|fr|es|nl|cy)$", required = false)]
     language: String,
 }
 
-/// A state that a page is shown in.
+/// A visitor state.
 #[derive(ToSchema)]
 #[schema(rename_all = "snake_case")]
 #[expect(dead_code, reason = "describes a body")]
@@ -49,25 +49,25 @@ enum PreviewState {
 
 /// Preview a theme draft
 ///
-/// Draws the pages of templates as they are sent, with sample data. Nothing of them is kept, and no visitor sees them. Only
-/// templates are sent: whoever shows the pages has the theme's other files, and puts them where `asset_base` stands. Ask
-/// again when something changed, not more often than once a second on end: drawing takes a moment of a core. At most 1 MB.
+/// Renders pages from the given templates with sample data. Nothing is stored, and no visitor sees them. Send templates
+/// only; the client inserts the other files of the theme where `asset_base` appears. Send at most one request per
+/// second. The body is limited to 1 MB.
 #[utoipa::path(post, path = "/themes/{theme}/preview", tag = "themes",
     request_body = ThemeDraft,
-    params(("theme" = String, Path, description = "ID of the theme, whether there is one yet or not")),
+    params(("theme" = String, Path, description = "ID of the theme, which need not exist yet")),
     responses(
         (status = 200, description = "The pages", body = ThemeDraftPreview),
-        (status = 422, description = "A field is wrong, or it is broken; `errors` names all that is, `field` as file and line"),
+        (status = 422, description = "A field or the theme is invalid; `errors` lists all problems, with file and line as `field`"),
     ))]
 pub(crate) async fn preview_theme_draft(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     Segments(id): Segments<String>,
-    JsonBody(body): JsonBody<SKETCH_MAX>,
+    JsonBody(body): JsonBody<DRAFT_MAX>,
 ) -> Result<Json<ThemeDraftPreview>, Problem> {
     let sketch = read(&body, |fields| {
         let (names, languages) = (STATES.map(VisitorState::as_str), Language::ALL.map(Language::code));
-        Sketch {
+        DraftPreview {
             templates: fields.required("templates", Code::DraftTemplates, templates).unwrap_or_default(),
             assets: fields.or("assets", HashSet::new(), Code::DraftAssets.with("most", FILES_MAX), assets),
             states: fields.or("states", STATES.to_vec(), one_of(&names), states),
@@ -78,8 +78,8 @@ pub(crate) async fn preview_theme_draft(
     if paths.len() < sketch.templates.len() {
         return Err(wrong("templates", Code::Duplicate));
     }
-    let theme = seen(&admin, &caller, &id).await?;
-    drawn(&admin, &theme, sketch).await.map(Json)
+    let theme = find_visible(&admin, &principal, &id).await?;
+    render_preview(&admin, &theme, sketch).await.map(Json)
 }
 
 fn templates(value: &Value) -> Option<Vec<DraftTemplate>> {

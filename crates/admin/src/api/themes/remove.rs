@@ -1,35 +1,35 @@
 use axum::extract::State;
 use http::{HeaderMap, StatusCode};
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::audit::AuditEventBuilder;
 use crate::codes::Code;
 use crate::confirmation::confirmed;
 use crate::problem::Problem;
 use crate::query::Segments;
 use crate::state::Admin;
-use crate::themes::{OwnedTheme, operated, publisher, there};
+use crate::themes::{OwnedTheme, find_editable, find_existing, publisher};
 
 /// Remove a theme
 ///
-/// For good, with all its versions. Refused while a queue has it; asks for a confirmation.
+/// Removes the theme permanently with all its versions. Fails while a queue uses it. Needs a confirmation.
 #[utoipa::path(delete, path = "/themes/{theme}", tag = "themes",
     params(("theme" = String, Path, description = "ID of the theme"),
         ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
     responses(
         (status = 204, description = "Removed"),
-        (status = 409, description = "Queues have it, somebody publishes it at this moment, or themes are kept nowhere"),
+        (status = 409, description = "Queues use the theme, someone else is changing it, or theme storage is not configured"),
         (status = 428, description = "Confirmation required"),
     ))]
 pub(crate) async fn remove_theme(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     headers: HeaderMap,
     Segments(id): Segments<String>,
 ) -> Result<StatusCode, Problem> {
-    let theme = operated(&admin, &caller, &id).await?;
+    let theme = find_editable(&admin, &principal, &id).await?;
     let publisher = publisher(&admin)?;
-    let known = there(&admin, &theme).await?;
+    let known = find_existing(&admin, &theme).await?;
     refuse_if_used(&admin, &theme).await?;
     let kept = publisher.versions(&theme.id).await?;
     let (versions, newest) = (kept.len(), kept.first().map_or("-", |version| version.id.as_str()));
@@ -38,9 +38,9 @@ pub(crate) async fn remove_theme(
         _ => Code::WillRemoveTheme.with("theme", theme.id.as_str()).with("versions", versions),
     };
     let subject = format!("theme.remove {} {versions} {newest} {}", theme.id, known.live);
-    confirmed(&admin, &caller, &headers, &subject, effect).await?;
+    confirmed(&admin, &principal, &headers, &subject, effect).await?;
     publisher.remove(&theme.id, admin.now().await?).await?;
-    AuditEventBuilder::of(&caller, "theme.remove").theme(&theme).with("versions", versions).log(&admin).await;
+    AuditEventBuilder::of(&principal, "theme.remove").theme(&theme).with("versions", versions).log(&admin).await;
     Ok(StatusCode::NO_CONTENT)
 }
 

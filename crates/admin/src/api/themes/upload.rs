@@ -7,48 +7,48 @@ use utoipa::ToSchema;
 use vestibule_core::QueueId;
 use vestibule_themes::Draft;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::api::themes::ThemeVersionView;
 use crate::audit::AuditEventBuilder;
 use crate::problem::Problem;
 use crate::query::{Query, Segments, flag};
 use crate::state::Admin;
-use crate::themes::{OwnedTheme, ThemeUpload, Upload, ZipArchive, operated, publisher};
+use crate::themes::{OwnedTheme, ThemeUpload, Upload, ZipArchive, find_editable, publisher};
 
-/// What was checked, and not kept.
+/// The result of a validation.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ThemeCheck {
-    /// How many files it has.
+    /// Number of files.
     files: usize,
-    /// How many bytes they have together.
+    /// Total size in bytes.
     bytes: usize,
 }
 
 /// Upload a theme version
 ///
-/// Keeps the files as the theme's newest version, once every page of it was drawn in all states and languages. Visitors see
-/// it when it is published. A theme that is broken is refused, each fault by file and line. At most 16 MB as a ZIP
-/// archive or base64 (1 MB through a load balancer that calls a function), 64 MB unpacked in 1000 files, 2 MB a file,
-/// 256 KB a template. With `validate=true` nothing is kept.
+/// Validates all pages in all states and languages and stores the files as the newest version. Visitors see it after
+/// activation. An invalid theme is rejected with file and line of each error. Limits: 16 MB as a ZIP archive or base64
+/// (1 MB through a load balancer in front of a Lambda function), 64 MB unpacked, 1000 files, 2 MB per file, 256 KB per
+/// template. With `validate=true` nothing is stored.
 #[utoipa::path(post, path = "/themes/{theme}/versions", tag = "themes",
     request_body(content((ThemeUpload = "application/json"), (ZipArchive = "application/zip"))),
-    params(("theme" = String, Path, description = "ID of the theme: a tenant's id, alone or with `-` and more behind it"),
-        ("validate" = Option<bool>, Query, description = "Only say whether it works")),
+    params(("theme" = String, Path, description = "ID of the theme: the ID of a tenant, optionally followed by `-` and a suffix"),
+        ("validate" = Option<bool>, Query, description = "Validate only; nothing is stored")),
     responses(
-        (status = 200, description = "It works, and was not kept", body = ThemeCheck),
+        (status = 200, description = "The theme is valid; nothing was stored", body = ThemeCheck),
         (status = 201, description = "The new version", body = ThemeVersionView),
-        (status = 409, description = "Somebody else does the same at this moment, or themes are kept nowhere"),
-        (status = 422, description = "It is broken; `errors` names all that is, `field` as file and line"),
+        (status = 409, description = "Someone else is changing the theme, or theme storage is not configured"),
+        (status = 422, description = "The theme is invalid; `errors` lists all problems, with file and line as `field`"),
     ))]
 pub(crate) async fn upload_theme(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     query: Query,
     Segments(id): Segments<String>,
     upload: Upload,
 ) -> Result<Response, Problem> {
     let only_validate = query.read(|fields| flag(fields, "validate"))?;
-    let theme = operated(&admin, &caller, &id).await?;
+    let theme = find_editable(&admin, &principal, &id).await?;
     let files = upload.files(&admin.unpacking).await?;
     let draft =
         Draft::check_for(files, queues_of(&admin, &theme)).await.map_err(|faults| Problem::broken_theme(&faults))?;
@@ -57,8 +57,8 @@ pub(crate) async fn upload_theme(
         return Ok(Json(ThemeCheck { files: draft.files().len(), bytes }).into_response());
     }
     let now = admin.now().await?;
-    let version = publisher(&admin)?.stage(&theme.id, &draft, &caller.operator.to_string(), now).await?;
-    let event = AuditEventBuilder::of(&caller, "theme.upload").theme(&theme).with("version", version.id.to_string());
+    let version = publisher(&admin)?.stage(&theme.id, &draft, &principal.operator.to_string(), now).await?;
+    let event = AuditEventBuilder::of(&principal, "theme.upload").theme(&theme).with("version", version.id.to_string());
     event.with("files", version.files).with("bytes", version.bytes).log(&admin).await;
     Ok((StatusCode::CREATED, Json(ThemeVersionView::from(version))).into_response())
 }

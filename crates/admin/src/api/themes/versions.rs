@@ -3,23 +3,24 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::access::Caller;
+use crate::access::Principal;
 use crate::api::themes::ThemeVersionView;
 use crate::problem::Problem;
 use crate::query::Segments;
 use crate::state::Admin;
-use crate::themes::{publisher, seen};
+use crate::themes::{find_visible, publisher};
 
 /// The versions of a theme.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ThemeVersions {
-    /// The versions, the newest first.
+    /// The versions, newest first.
     versions: Vec<ThemeVersionView>,
 }
 
 /// List theme versions
 ///
-/// The newest first; the last 50 are kept, and the live one. What was put there by hand becomes one with the first upload.
+/// Returns the versions, newest first. The last 50 and the active version are kept. Files that were copied into the
+/// folder become a version with the first upload.
 #[utoipa::path(get, path = "/themes/{theme}/versions", tag = "themes",
     params(("theme" = String, Path, description = "ID of the theme")),
     responses(
@@ -28,10 +29,10 @@ pub(crate) struct ThemeVersions {
     ))]
 pub(crate) async fn list_theme_versions(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     Segments(id): Segments<String>,
 ) -> Result<Json<ThemeVersions>, Problem> {
-    let theme = seen(&admin, &caller, &id).await?;
+    let theme = find_visible(&admin, &principal, &id).await?;
     let versions = publisher(&admin)?.versions(&theme.id).await?;
     Ok(Json(ThemeVersions { versions: versions.into_iter().map(ThemeVersionView::from).collect() }))
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 use vestibule_core::settings::FieldError;
 
-use crate::access::{Caller, Role, Scope, Token, TokenLimit};
+use crate::access::{Principal, Role, Scope, Token, TokenLimit};
 use crate::api::tokens::TokenView;
 use crate::audit::AuditEventBuilder;
 use crate::body::{JsonBody, read};
@@ -25,26 +25,26 @@ const NAME_MAX: usize = 120;
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes a body that is read field by field")]
 pub(crate) struct TokenDraft {
-    /// What it is for.
+    /// Purpose of the token.
     #[schema(min_length = 1, max_length = 120)]
     name: String,
-    /// What it may: at most what its owner may.
+    /// The role, at most that of its owner.
     role: Role,
-    /// The tenants that the role holds for: at most its owner's; none for a superuser.
+    /// The accessible tenants, at most those of its owner; empty for a superuser.
     #[schema(max_items = 100)]
     tenants: Option<Vec<String>>,
-    /// What it is limited to: `settings` for a token that exports and imports settings and does nothing else, as
-    /// `vestibule apply` needs it. Without it the token does all that its role may, but for managing operators.
+    /// Limits the token: `settings` for a token that only exports and imports settings, as needed by
+    /// `vestibule apply`. Without it the token has all permissions of its role except managing operators.
     only: Option<TokenLimit>,
-    /// Seconds after which it is good no more.
+    /// Seconds until the token expires.
     #[schema(minimum = 60, maximum = 31_622_400)]
     expires_in: u64,
 }
 
-/// A new token with its secret, which is shown this once.
+/// A new token with its secret, which is shown only once.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct CreatedToken {
-    /// What to send as `Authorization: Bearer <secret>`. It is kept nowhere: who loses it makes another.
+    /// Send it as `Authorization: Bearer <secret>`. It is not stored; if you lose it, create a new token.
     secret: String,
     /// The token.
     token: TokenView,
@@ -52,19 +52,19 @@ pub(crate) struct CreatedToken {
 
 /// Create an API token
 ///
-/// For scripts of the operator who signed in: a token can't make others, which would outlive it.
+/// Requires a signed-in operator; API tokens are not accepted.
 #[utoipa::path(post, path = "/tokens", tag = "tokens", request_body = TokenDraft,
     responses(
-        (status = 201, description = "Created; the secret is shown this once", body = CreatedToken),
-        (status = 409, description = "There are as many tokens as there may be"),
+        (status = 201, description = "Created; the secret is shown only once", body = CreatedToken),
+        (status = 409, description = "The limit of tokens is reached"),
     ))]
 pub(crate) async fn create_token(
     State(admin): State<Admin>,
-    caller: Caller,
+    principal: Principal,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<CreatedToken>), Problem> {
-    caller.at_least(Role::Operator)?;
-    if caller.sign_in.is_none() {
+    principal.at_least(Role::Operator)?;
+    if principal.sign_in.is_none() {
         return Err(Problem::PermissionDenied(Code::SignedInOperator));
     }
     let (name, scope, only, life) = read(&body, |fields| {
@@ -78,14 +78,14 @@ pub(crate) async fn create_token(
         let life = fields.required("expires_in", takes, |value| value.as_u64().filter(|life| LIFE.contains(life)));
         (name, scope, only, life.unwrap_or(*LIFE.start()))
     })?;
-    within(&caller, &scope)?;
+    within(&principal, &scope)?;
     let now = admin.now().await?;
     let times = (now, now.add_seconds(life));
     let told = json!({ "name": name, "role": scope.role, "tenants": scope.tenants, "only": only, "expires_in": life });
     let event =
-        AuditEventBuilder::of(&caller, "token.create").changes(crate::merge_patch::differences(&Value::Null, &told));
+        AuditEventBuilder::of(&principal, "token.create").changes(crate::merge_patch::differences(&Value::Null, &told));
     let (id, secret, token) =
-        match Token::create(&*admin.records, name, caller.operator.clone(), (scope, only), times).await {
+        match Token::create(&*admin.records, name, principal.operator.clone(), (scope, only), times).await {
             Ok(created) => created,
             Err(problem) => return Err(event.failed(&admin, problem).await),
         };
@@ -100,12 +100,12 @@ fn name(value: &Value) -> Option<String> {
 }
 
 /// Nobody hands on more than they have.
-fn within(caller: &Caller, scope: &Scope) -> Result<(), Problem> {
+fn within(principal: &Principal, scope: &Scope) -> Result<(), Problem> {
     let mut errors = Vec::new();
-    if scope.role > caller.role {
+    if scope.role > principal.role {
         errors.push(FieldError::new("role", Code::RoleAboveOwn));
     }
-    for (index, tenant) in scope.tenants.iter().enumerate().filter(|(_, tenant)| !caller.sees(tenant)) {
+    for (index, tenant) in scope.tenants.iter().enumerate().filter(|(_, tenant)| !principal.can_view(tenant)) {
         let fault = Code::TenantNotAccessible.with("tenant", tenant.as_str());
         errors.push(FieldError::new(format!("tenants[{index}]"), fault));
     }

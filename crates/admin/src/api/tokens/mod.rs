@@ -20,23 +20,23 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
 /// An API token, without its secret.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct TokenView {
-    /// Its public half.
+    /// ID of the token.
     id: String,
-    /// What it is for.
+    /// Purpose of the token.
     name: String,
-    /// Whose it is.
+    /// The owner.
     operator: String,
-    /// What it may, as long as its owner may.
+    /// The role, limited by that of its owner.
     role: Role,
-    /// The tenants that the role holds for; empty for all of its owner's.
+    /// The accessible tenants; empty for all of the owner.
     tenants: Vec<String>,
-    /// What it is limited to; `null` for all that its role may.
+    /// Limit of the token; `null` for none.
     only: Option<TokenLimit>,
-    /// When it was made, in seconds since 1970.
+    /// Creation time in seconds since 1970.
     created_at: u64,
-    /// When it is good no more, in seconds since 1970.
+    /// Expiry in seconds since 1970.
     expires_at: u64,
-    /// When it was used last, in seconds since 1970, give or take a minute; `null` if never.
+    /// Last use in seconds since 1970, accurate to a minute; `null` if never.
     used_at: Option<u64>,
 }
 

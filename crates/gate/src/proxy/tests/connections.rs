@@ -13,7 +13,7 @@ use tokio::io::AsyncWriteExt;
 use vestibule_core::settings::Reach;
 
 use super::support::{Gate, ask, head_of, origin};
-use crate::proxy::{ProxyLimits, pool::Pool, upload::Upload, upload::UploadBody};
+use crate::proxy::{ProxyLimits, pool::Pool, request_body::RequestBody, request_body::UploadProgress};
 
 /// Answers every request with the number of its connection.
 async fn numbering() -> Uri {
@@ -31,7 +31,7 @@ async fn numbering() -> Uri {
 }
 
 async fn connection_used(pool: &Pool, origin: &Uri) -> String {
-    let body = UploadBody::new(Body::empty(), Upload::start(), None).ok().unwrap();
+    let body = RequestBody::new(Body::empty(), UploadProgress::start(), None).ok().unwrap();
     let request = Request::get(origin.clone()).header("host", "origin").body(body).unwrap();
     let answer = pool.client().request(request).await.unwrap();
     String::from_utf8(answer.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()

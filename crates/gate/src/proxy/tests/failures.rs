@@ -60,7 +60,7 @@ async fn an_origin_without_tls_is_unreachable_by_https() {
 }
 
 #[tokio::test]
-async fn an_origin_that_breaks_off_or_speaks_something_else_gives_no_answer() {
+async fn interrupted_and_invalid_responses_are_errors() {
     for words in ["", "HTTP/1.1 200 OK\r\nContent-", "SSH-2.0-OpenSSH\r\n\r\n"] {
         let origin = origin(move |mut socket| async move {
             head_of(&mut socket).await;
@@ -189,7 +189,7 @@ async fn a_failure_is_logged_once_and_without_the_visitor() {
 }
 
 #[tokio::test]
-async fn a_host_that_is_no_header_is_a_bad_request() {
+async fn an_invalid_host_cannot_be_forwarded() {
     let proxy = crate::proxy::Proxy::new(crate::proxy::ProxyLimits::default());
     let context = Forwarded { peer: None, proto: "http", host: "a\r\nb: c", pass: None, bypass: None, trusted: false };
     let origin = "http://127.0.0.1:1".parse().unwrap();

@@ -32,7 +32,7 @@ const HEARSAY: [&str; 7] = [
 ];
 
 #[tokio::test]
-async fn what_an_untrusted_visitor_says_about_the_way_is_replaced() {
+async fn forwarded_for_of_visitors_is_replaced() {
     let head = head_at_origin(|gate| gate.peer = Some([192, 0, 2, 7].into()), &HEARSAY).await;
     assert_eq!(values(&head, "x-forwarded-for"), ["192.0.2.7"]);
     assert_eq!(values(&head, "x-forwarded-host"), ["tickets.example:8443"]);
@@ -45,7 +45,7 @@ async fn what_an_untrusted_visitor_says_about_the_way_is_replaced() {
 }
 
 #[tokio::test]
-async fn what_a_trusted_proxy_says_about_the_way_is_continued() {
+async fn forwarded_for_of_trusted_proxies_is_extended() {
     let trusting = |gate: &mut Gate| {
         gate.peer = Some("::ffff:192.0.2.7".parse().unwrap());
         gate.trusted = true;
@@ -107,7 +107,7 @@ async fn own_cookies_stay_at_the_gate() {
 }
 
 #[tokio::test]
-async fn what_concerns_one_connection_stays_on_it() {
+async fn hop_by_hop_request_headers_are_dropped() {
     let lines = [
         "Connection: X-Mine , keep-alive",
         "X-Mine: 1",
@@ -128,7 +128,7 @@ async fn what_concerns_one_connection_stays_on_it() {
 }
 
 #[tokio::test]
-async fn what_concerns_the_origins_connection_stays_on_it() {
+async fn hop_by_hop_response_headers_are_dropped() {
     let (origin, _heads) = recorder(
         b"HTTP/1.1 200 OK\r\nConnection: X-Mine\r\nConnection: keep-alive\r\nX-Mine: 1\r\nKeep-Alive: timeout=5\r\n\
           Proxy-Authenticate: Basic\r\nUpgrade: h2c\r\nX-Kept: 1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",

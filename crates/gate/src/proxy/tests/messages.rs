@@ -97,7 +97,7 @@ async fn an_old_origin_is_answered_for_in_the_visitors_version() {
 }
 
 #[tokio::test]
-async fn announced_trailers_of_the_origin_are_handed_on_and_the_visitors_are_not() {
+async fn only_trailers_of_the_origin_are_forwarded() {
     let (origin, handed) = handed().await;
     let gate = Gate::before(origin).open().await;
     let visitor = tokio::spawn(async move {

@@ -110,7 +110,7 @@ async fn end_of(socket: &mut TcpStream) {
 }
 
 #[tokio::test]
-async fn a_refused_upgrade_is_an_answer_like_any_other() {
+async fn a_rejected_upgrade_is_forwarded() {
     let (origin, _heads) =
         recorder(b"HTTP/1.1 426 No\r\nUpgrade: tea/2\r\nConnection: upgrade\r\nContent-Length: 2\r\n\r\nno").await;
     let mut visitor = TcpStream::connect(Gate::before(origin).open().await).await.unwrap();
@@ -122,7 +122,7 @@ async fn a_refused_upgrade_is_an_answer_like_any_other() {
 }
 
 #[tokio::test]
-async fn no_upgrade_opens_a_way_for_unjudged_requests() {
+async fn upgrades_cannot_carry_other_requests() {
     let (origin, mut heads) = recorder(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
     let gate = Gate::before(origin).open().await;
     for protocols in ["h2c", "H2C", "HTTP/2.0", "TLS/1.3, h2c"] {

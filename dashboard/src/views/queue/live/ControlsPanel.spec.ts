@@ -34,13 +34,13 @@ async function type(label: string, value: string): Promise<void> {
 const changes = (asked: ApiRequest[]) => asked.filter(({ line }) => !line.startsWith('GET')).map(({ line, body, headers }) => [line, body, headers.get('x-vestibule-confirm')])
 
 test('nothing is changed before it was said what it will do', async () => {
-  const asked = await controls({ 'PATCH /api/v1/queues/acme-tour/levers': settings({ quota: 150, revision: 8 }) })
+  const asked = await controls({ 'PATCH /api/v1/queues/acme-tour/controls': settings({ quota: 150, revision: 8 }) })
   await type('Quota', '150')
   expect(found('[role="dialog"]').textContent).toContain('Admits 50 visitors now, 150 active in total.')
   expect(changes(asked)).toEqual([])
   found<HTMLButtonElement>('[role="dialog"] button', 'Set quota to 150').closest('form')!.requestSubmit()
   await flushPromises()
-  expect(changes(asked)).toEqual([['PATCH /api/v1/queues/acme-tour/levers', { quota: 150 }, null]])
+  expect(changes(asked)).toEqual([['PATCH /api/v1/queues/acme-tour/controls', { quota: 150 }, null]])
   expect(document.querySelector('[role="dialog"]')).toBeNull()
 })
 
@@ -59,7 +59,7 @@ test('what is no number of people is refused before anything is asked', async ()
 })
 
 test('a large release is shown once more in the words of the server, and done with its token', async () => {
-  const confirmation = { token: 'once', expires_in: 120, effect: '200 people will be let in now' }
+  const confirmation = { token: 'once', expires_in: 120, consequence: '200 people will be let in now' }
   const asked = await controls({
     'POST /api/v1/queues/acme-tour/release': ({ headers }) =>
       headers.has('x-vestibule-confirm') ? { released: 200, complete: true } : problemResponse(428, 'confirmation_required', { confirmation }),
@@ -89,7 +89,7 @@ test('a change of unknown outcome can be repeated once the values were read agai
   const read = () => (++reads === 2 ? problemResponse(503, 'store_unavailable') : settings())
   await controls({
     'GET /api/v1/queues/acme-tour': read,
-    'PATCH /api/v1/queues/acme-tour/levers': problemResponse(504, 'outcome_unknown'),
+    'PATCH /api/v1/queues/acme-tour/controls': problemResponse(504, 'outcome_unknown'),
   })
   await pause()
   const dialog = () => found('[role="dialog"]').textContent

@@ -2,7 +2,7 @@ import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
 import { locale } from '@/i18n'
-import type { AuditEntry } from '@/api/types'
+import type { AuditEvent } from '@/api/types'
 import { useStatsStore } from '@/stores/stats'
 import { found, mountApp } from '@/testing/mount'
 import { stats } from '@/testing/fixtures'
@@ -14,7 +14,7 @@ import { annotationsOf } from './annotations'
 enableAutoUnmount(afterEach)
 
 const NOW = 1_790_000_000
-const entry = (at: number, more: Partial<AuditEntry>): AuditEntry => ({ id: `${at}-0`, at, action: 'queue.levers', operator: 'otto', request: 'r', changes: [], outcome: 'done', via: 'api', ...more })
+const entry = (at: number, more: Partial<AuditEvent>): AuditEvent => ({ id: `${at}-0`, at, action: 'queue.controls', operator: 'otto', request: 'r', changes: [], outcome: 'done', via: 'api', ...more })
 const quota = { field: 'quota', from: 100, to: 150 }
 
 test('a mark says who changed what, the oldest first', () => {
@@ -22,7 +22,7 @@ test('a mark says who changed what, the oldest first', () => {
     entry(30, { changes: [quota] }),
     entry(20, { action: 'queue.release' }),
     entry(15, { action: 'session.end' }),
-    entry(10, { action: 'queue.change', operator: null, via: 'settings_file', changes: [{ field: 'handover', from: { kind: 'proxy' }, to: { kind: 'check' } }] }),
+    entry(10, { action: 'queue.update', operator: null, via: 'settings_file', changes: [{ field: 'handover', from: { kind: 'proxy' }, to: { kind: 'check' } }] }),
   ])
   expect(annotations.map(({ at, text }) => [at, text])).toEqual([
     [10, 'The settings file: handover.kind proxy → check'],
@@ -39,7 +39,7 @@ test('a mark is received in the language of the operator, and says what is not k
 test('changes of the span are listed below the chart', async () => {
   const asked = mockApi({
     'GET /api/v1/queues/acme-tour/history': { step_seconds: 60, columns: [], points: [] },
-    'GET /api/v1/audit': ({ line }) => ({ entries: line.includes('action=queue.') ? [entry(NOW - 60, { changes: [quota] }), entry(NOW - 90_000, { changes: [quota] })] : [], next: null }),
+    'GET /api/v1/audit': ({ line }) => ({ events: line.includes('action=queue.') ? [entry(NOW - 60, { changes: [quota] }), entry(NOW - 90_000, { changes: [quota] })] : [], next: null }),
   })
   const now = stats({ at: NOW })
   useStatsStore().setQueue(now)

@@ -1,4 +1,4 @@
-import type { History, QueueStats } from '@/api/types'
+import type { QueueHistory, QueueStats } from '@/api/types'
 
 /** Columns of a chart, of the same length; `null` where a number is not known. */
 export interface Series {
@@ -13,7 +13,7 @@ export interface Series {
 }
 
 /** A history as columns. A step without a point had nobody in it: it gets one, so that no line is drawn through it. */
-export function series({ points, step_seconds: step }: History, from: number, now: number): Series {
+export function series({ points, step_seconds: step }: QueueHistory, from: number, now: number): Series {
   const received = new Map(points.map((point) => [Math.floor((point[0] ?? 0) / step), point]))
   const first = points[0]?.[0]
   const rows: (readonly (number | null)[])[] = []

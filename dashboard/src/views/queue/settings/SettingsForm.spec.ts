@@ -57,8 +57,8 @@ test('what would change is shown before it is saved, over the revision that was 
 })
 
 test('what the server finds wrong stands at its field', async () => {
-  const errors = [{ code: 'takes', field: 'waiting_ttl', message: 'takes 3 to 3600' }, { code: 'takes', field: 'epoch', message: 'is odd' }]
-  await open({ [`PATCH ${QUEUE}?validate=true`]: problemResponse(422, 'wrong_fields', { errors }) })
+  const errors = [{ code: 'takes', field: 'waiting_ttl', detail: 'takes 3 to 3600' }, { code: 'takes', field: 'epoch', detail: 'is odd' }]
+  await open({ [`PATCH ${QUEUE}?validate=true`]: problemResponse(422, 'validation_failed', { errors }) })
   await field('Waiting timeout').find('input').setValue('1')
   await review()
   expect(field('Waiting timeout').find('.error').text()).toBe('Takes 3 to 3600.')
@@ -75,7 +75,7 @@ test('what changed meanwhile is kept unless the operator says otherwise', async 
     [`PATCH ${QUEUE}?validate=true`]: ({ headers }) => {
       if (headers.get('if-match') === '"8"') return { settings: theirs, changes: [{ field: 'max_session', from: null, to: 3600 }] }
       revision = 8
-      return problemResponse(412, 'changed_meanwhile', { conflict })
+      return problemResponse(412, 'revision_conflict', { conflict })
     },
   })
   await field('Name').find('input').setValue('Grand tour')

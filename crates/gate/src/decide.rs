@@ -1,0 +1,132 @@
+//! Admission control for every path that is not an endpoint of the gate: continue or wait.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use tracing::info;
+use vestibule_core::settings::{HandoverKind, Preflights, Rule, RuleAction, decide as match_rules};
+use vestibule_runtime::{Outcome, Queue};
+use vestibule_themes::ErrorPage;
+
+use crate::cors::answer_preflight;
+use crate::error::GateError;
+use crate::handover::hand_over;
+use crate::page::{plain_page, unavailable_page};
+use crate::request::RequestInfo;
+use crate::respond::{Answer, Reply, finish, respond};
+use crate::state::Gate;
+use crate::visit::{JoinPolicy, VisitResult, admit_without_recheck, decision, visit};
+
+/// The queue of a request, and what its rules say.
+pub(crate) enum QueueMatch {
+    /// The request is queued.
+    Queued(Arc<Queue>),
+    /// The request passes; the queue names the origin.
+    Bypassed(Arc<Queue>),
+}
+
+/// Finds the queue of a request: by host, then by the first matching rule.
+pub(crate) async fn match_queue(gate: &Gate, info: &RequestInfo) -> Result<QueueMatch, GateError> {
+    let host = info.host.as_deref().ok_or(GateError::InvalidHost)?;
+    let queues = gate.directory.of_host(host).await;
+    if queues.is_empty() {
+        if !gate.directory.index_loaded() {
+            return Err(GateError::QueuesNotLoaded);
+        }
+        if let Some(suppressed) = gate.unknown_hosts.allow() {
+            info!(host, suppressed, "no queue is configured for this host");
+        }
+        return Err(GateError::UnknownHost);
+    }
+    let rules: Vec<&[Rule]> = queues.iter().map(|queue| queue.settings.rules.as_slice()).collect();
+    let ruling = info.facts(|facts| match_rules(&rules, facts));
+    let queue = Arc::clone(&queues[ruling.queue.unwrap_or_default()]);
+    match ruling.action {
+        RuleAction::Queue => Ok(QueueMatch::Queued(queue)),
+        RuleAction::Bypass => Ok(QueueMatch::Bypassed(queue)),
+    }
+}
+
+/// Decides on a request and answers it.
+pub(crate) async fn handle(State(gate): State<Gate>, mut info: RequestInfo, request: Request) -> Response {
+    let answer = match match_queue(&gate, &info).await {
+        Ok(QueueMatch::Queued(queue)) if info.is_preflight() => {
+            if !forwards_preflights(&queue) {
+                return preflight(&info, &queue);
+            }
+            bypass_preflight(&gate, &mut info, queue, request).await
+        }
+        Ok(QueueMatch::Queued(queue)) => queue_request(&gate, &info, queue, request).await,
+        Ok(QueueMatch::Bypassed(queue)) => hand_over(&gate, &info, bypassed(&gate, queue), request).await,
+        Err(GateError::UnknownHost) if info.is_navigation() => {
+            return plain_page(&info, StatusCode::NOT_FOUND, ErrorPage::NoQueue);
+        }
+        Err(GateError::QueuesNotLoaded) if info.is_navigation() => return unavailable_page(&info, StatusCode::OK),
+        Err(error) => return error.into_response(),
+    };
+    respond(&gate, &info, answer).await
+}
+
+fn forwards_preflights(queue: &Queue) -> bool {
+    let handover = &queue.settings.handover;
+    handover.preflights == Preflights::Forward && handover.kind == HandoverKind::Proxy
+}
+
+/// A preflight carries no ticket, so it can never be admitted. The gate answers it in place of the origin.
+fn preflight(info: &RequestInfo, queue: &Queue) -> Response {
+    match answer_preflight(info, &queue.settings) {
+        Ok((response, cors)) => finish(response, Some(cors), decision(Outcome::Endpoint, queue, None, None)),
+        Err(error) => finish(error.into_response(), None, decision(Outcome::NotFound, queue, None, None)),
+    }
+}
+
+/// Forwards a preflight where the queue says so, with only those headers that browsers send with one.
+async fn bypass_preflight(gate: &Gate, info: &mut RequestInfo, queue: Arc<Queue>, request: Request) -> Answer {
+    info.keep_of_preflight();
+    let (parts, _) = request.into_parts();
+    hand_over(gate, info, bypassed(gate, queue), Request::from_parts(parts, Body::empty())).await
+}
+
+async fn queue_request(gate: &Gate, info: &RequestInfo, queue: Arc<Queue>, request: Request) -> Answer {
+    let visit = decide_visit(gate, info, queue).await;
+    if visit.passes {
+        return hand_over(gate, info, visit, request).await;
+    }
+    let reply = if info.is_navigation() {
+        Reply::QueuePage(StatusCode::from_u16(visit.queue.settings.queue_status).unwrap_or(StatusCode::OK))
+    } else {
+        Reply::Status(StatusCode::TOO_MANY_REQUESTS)
+    };
+    Answer::new(visit, reply)
+}
+
+/// The visit of a queued request.
+pub(crate) async fn decide_visit(gate: &Gate, info: &RequestInfo, queue: Arc<Queue>) -> VisitResult {
+    let ticket = info.ticket(&queue, &gate.tickets);
+    if let Some(result) = admit_without_recheck(gate, &queue, ticket.as_ref()) {
+        return result;
+    }
+    let join_policy = if info.is_navigation() { JoinPolicy::Allowed } else { JoinPolicy::Never };
+    visit(gate, queue, ticket, join_policy, Some(info.path_and_query())).await
+}
+
+/// A request that passes without a visit.
+pub(crate) fn bypassed(gate: &Gate, queue: Arc<Queue>) -> VisitResult {
+    let now = gate.clock.now();
+    let visitor_status = crate::visitor_status::unavailable(&queue.settings, None, now);
+    let outcome = Outcome::Bypassed;
+    VisitResult {
+        queue,
+        visitor_status,
+        ticket: None,
+        admitted: None,
+        passes: true,
+        now,
+        known: false,
+        outcome,
+        store_time: None,
+    }
+}

@@ -1,0 +1,24 @@
+//! Why the session of a ticket has ended.
+
+use vestibule_core::line::{Mode, VisitAnswer};
+use vestibule_core::settings::Settings;
+use vestibule_core::{EndReason, MICROS_PER_SECOND, Ticket};
+
+/// `None` without a ticket, while its session exists, and if the ticket may restore it later.
+pub(crate) fn end_reason(settings: &Settings, answer: &VisitAnswer, ticket: Option<&Ticket>) -> Option<EndReason> {
+    let ticket = ticket?;
+    let has_ended = match &answer.place {
+        Some(place) => place.session != ticket.session(),
+        None => matches!(answer.mode, Mode::Open | Mode::Paused),
+    };
+    if !has_ended {
+        return None;
+    }
+    if ticket.epoch() != answer.epoch {
+        return Some(EndReason::Reset);
+    }
+    let line = &settings.line;
+    let valid_for = if ticket.admitted_at().is_some() { line.active_ttl } else { line.hold_ttl };
+    let is_valid = answer.now.since(ticket.signed_at()) <= valid_for * MICROS_PER_SECOND;
+    Some(if is_valid { EndReason::Ended } else { EndReason::Expired })
+}

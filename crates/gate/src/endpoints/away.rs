@@ -1,0 +1,29 @@
+//! `POST /_vestibule/away?queue=`: the queue page was closed. The ticket keeps the position.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use tracing::warn;
+use vestibule_runtime::Outcome;
+
+use super::EndpointRequest;
+use crate::respond::finish;
+use crate::state::Gate;
+use crate::visit::{StoreDeadline, decision};
+
+pub(crate) async fn away(State(gate): State<Gate>, request: EndpointRequest) -> Response {
+    let mut decision = decision(Outcome::Endpoint, &request.queue, None, None);
+    if let Some(ticket) = request.ticket(&gate) {
+        decision.session = Some(ticket.session());
+        let deadline = StoreDeadline::of(&gate);
+        let stored = deadline.limit(gate.store.away(&request.queue.settings.id, ticket)).await;
+        decision.store_time = Some(deadline.elapsed());
+        // The browser ignores the response to a beacon, and the session expires anyway.
+        if let Err(error) = stored
+            && let Some(suppressed) = gate.store_failures.allow()
+        {
+            warn!(queue = %request.queue.settings.id, %error, suppressed, "an away beacon did not reach the store");
+        }
+    }
+    finish(StatusCode::NO_CONTENT.into_response(), Some(request.cors_origin), decision)
+}

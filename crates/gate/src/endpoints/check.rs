@@ -1,0 +1,151 @@
+//! `/_vestibule/check`: forward authentication for nginx, Traefik, Caddy and Envoy. The proxy describes the original
+//! request by `X-Forwarded-Host`, `-Uri` and `-Method`, or by `X-Original-URL` and `X-Original-Method`.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::{Method, StatusCode};
+use serde::Deserialize;
+use vestibule_core::settings::{Preflights, normalise_host};
+use vestibule_runtime::Queue;
+
+use super::QueryParams;
+use crate::decide::{QueueMatch, bypassed, decide_visit, match_queue};
+use crate::error::GateError;
+use crate::page::unavailable_page;
+use crate::request::RequestInfo;
+use crate::respond::{Answer, PassDelivery, Reply, respond, set_location};
+use crate::state::Gate;
+use crate::visit::VisitResult;
+
+/// How the proxy wants the response.
+#[derive(Debug, Deserialize)]
+pub(crate) struct CheckParams {
+    /// `page=true`: the 401 for a waiting page view has the queue page as its body, for proxies that pass it on.
+    #[serde(default)]
+    page: bool,
+}
+
+pub(crate) async fn check(
+    State(gate): State<Gate>,
+    QueryParams(params): QueryParams<CheckParams>,
+    info: RequestInfo,
+) -> Result<Response, GateError> {
+    let info = original_request(info)?;
+    let visit = match match_queue(&gate, &info).await {
+        Ok(QueueMatch::Bypassed(queue)) => bypassed(&gate, queue),
+        Ok(QueueMatch::Queued(queue)) if is_forwarded_preflight(&info, &queue) => bypassed(&gate, queue),
+        Ok(QueueMatch::Queued(queue)) => decide_visit(&gate, &info, queue).await,
+        Err(GateError::QueuesNotLoaded) => return Ok(queues_not_loaded(&info, params.page)),
+        Err(error) => return Err(error),
+    };
+    let answer = if visit.passes {
+        Answer::new(visit, Reply::Empty(StatusCode::OK)).with_pass(PassDelivery::Header)
+    } else {
+        deny(&info, visit, params.page)
+    };
+    Ok(respond(&gate, &info, answer).await)
+}
+
+/// Whether the queue forwards this preflight. The proxy forwards it with all its headers, so it must have none but those
+/// of a preflight.
+fn is_forwarded_preflight(info: &RequestInfo, queue: &Queue) -> bool {
+    let forwards = queue.settings.handover.preflights == Preflights::Forward;
+    forwards && info.is_preflight() && !info.exceeds_preflight()
+}
+
+/// The request that the proxy describes. A proxy forwards headers that it does not set, so the visitor may have written
+/// one of two headers with the same meaning. Both must agree.
+fn original_request(mut info: RequestInfo) -> Result<RequestInfo, GateError> {
+    let original = header_text(&info, "x-original-url").map(|url| OriginalTarget::read(&url));
+    let forwarded = header_text(&info, "x-forwarded-uri").map(|uri| OriginalTarget::read(&uri));
+    let named = header_text(&info, "x-forwarded-host");
+    let in_url = original.as_ref().and_then(|target| target.authority.clone());
+    if let (Some(one), Some(other)) = (&named, &in_url)
+        && normalise_host(one) != normalise_host(other)
+    {
+        return Err(GateError::ConflictingHeaders("X-Original-URL and X-Forwarded-Host"));
+    }
+    if let Some(authority) = named.or(in_url) {
+        info.host = normalise_host(&authority);
+        info.authority = authority;
+    }
+    let place = |target: &OriginalTarget| (target.path.clone(), target.query.clone());
+    let (original, forwarded) = (original.as_ref().map(place), forwarded.as_ref().map(place));
+    let place = require_equal("X-Original-URL and X-Forwarded-Uri", original, forwarded)?;
+    (info.path, info.query) = place.unwrap_or_else(|| ("/".to_owned(), None));
+    // It would become a part of the host in the address.
+    if !info.path.starts_with('/') {
+        return Err(GateError::InvalidRequest("forwarded path"));
+    }
+    let (forwarded, original) = (header_text(&info, "x-forwarded-method"), header_text(&info, "x-original-method"));
+    let method = require_equal("X-Forwarded-Method and X-Original-Method", forwarded, original)?;
+    info.method = method.and_then(|method| method.parse().ok()).unwrap_or(Method::GET);
+    if let Some(proto) = info.header("x-forwarded-proto") {
+        info.origin.https = proto == "https";
+    }
+    if info.host.is_none() { Err(GateError::InvalidHost) } else { Ok(info) }
+}
+
+/// A header as text. Invalid UTF-8 is replaced, so that such a header is not taken for absent.
+fn header_text(info: &RequestInfo, name: &str) -> Option<String> {
+    info.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+}
+
+/// Requires that two headers agree if both are present.
+fn require_equal<T: PartialEq>(
+    headers: &'static str,
+    one: Option<T>,
+    other: Option<T>,
+) -> Result<Option<T>, GateError> {
+    match (one, other) {
+        (Some(one), Some(other)) if one != other => Err(GateError::ConflictingHeaders(headers)),
+        (one, other) => Ok(one.or(other)),
+    }
+}
+
+/// The target of the original request, parsed leniently: the site may accept what a strict parser rejects. A fragment is
+/// kept, because not every site removes it.
+struct OriginalTarget {
+    authority: Option<String>,
+    path: String,
+    query: Option<String>,
+}
+
+impl OriginalTarget {
+    fn read(text: &str) -> Self {
+        let (authority, rest) = match text.split_once("://") {
+            Some((scheme, rest)) if !scheme.contains(['/', '?']) => {
+                let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+                (Some(authority.to_owned()), rest)
+            }
+            _ => (None, text),
+        };
+        let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query.to_owned())));
+        Self { authority, path: if path.is_empty() { "/".to_owned() } else { path.to_owned() }, query }
+    }
+}
+
+/// 401 with the visitor status and the same address at the gate, which shows the queue page.
+fn deny(info: &RequestInfo, mut visit: VisitResult, page: bool) -> Answer {
+    if page && info.is_navigation() {
+        return Answer::new(visit, Reply::QueuePage(StatusCode::UNAUTHORIZED));
+    }
+    let address = address(info);
+    visit.visitor_status.enter_url = Some(address.clone());
+    Answer::new(visit, Reply::CheckDenied(address))
+}
+
+/// 401, because proxies take any other error for a fault. The gate shows the visitor a page that tries again.
+fn queues_not_loaded(info: &RequestInfo, page: bool) -> Response {
+    if page && info.is_navigation() {
+        return unavailable_page(info, StatusCode::UNAUTHORIZED);
+    }
+    let mut response = GateError::QueuesNotLoaded.into_response();
+    *response.status_mut() = StatusCode::UNAUTHORIZED;
+    set_location(&mut response, address(info));
+    response
+}
+
+fn address(info: &RequestInfo) -> String {
+    format!("{}://{}{}", info.scheme(), info.authority, info.path_and_query())
+}

@@ -1,0 +1,19 @@
+//! `POST /_vestibule/keepalive?queue=`: renews the session; joins nobody.
+
+use axum::extract::State;
+use axum::response::Response;
+use http::StatusCode;
+
+use super::EndpointRequest;
+use crate::respond::{Answer, PassDelivery, Reply, respond};
+use crate::state::Gate;
+use crate::visit::{JoinPolicy, visit};
+
+/// A pass is valid for a minute at most, so every keepalive renews the cookie of an origin that is not behind the gate.
+pub(crate) async fn keepalive(State(gate): State<Gate>, request: EndpointRequest) -> Response {
+    let ticket = request.ticket(&gate);
+    let enter_url = request.enter_url();
+    let visit = visit(&gate, request.queue, ticket, JoinPolicy::Never, Some(enter_url)).await;
+    let answer = Answer::new(visit, Reply::Status(StatusCode::OK));
+    respond(&gate, &request.info, answer.with_pass(PassDelivery::Cookie).with_cors(request.cors_origin)).await
+}

@@ -1,0 +1,58 @@
+//! `POST /_vestibule/leave?queue=`: ends the session.
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use tracing::warn;
+use vestibule_core::{StoreError, Ticket};
+use vestibule_runtime::{Outcome, Queue};
+
+use super::EndpointRequest;
+use crate::error::GateError;
+use crate::respond::{cookie, finish, ticket_cookies};
+use crate::state::Gate;
+use crate::visit::{StoreDeadline, decision};
+
+pub(crate) async fn leave(State(gate): State<Gate>, request: EndpointRequest) -> Response {
+    let mut decision = decision(Outcome::Endpoint, &request.queue, None, None);
+    let mut has_left = true;
+    if let Some(ticket) = request.ticket(&gate) {
+        decision.session = Some(ticket.session());
+        let deadline = StoreDeadline::of(&gate);
+        has_left = end_session(&gate, &request.queue, ticket, &deadline).await;
+        decision.store_time = Some(deadline.elapsed());
+    }
+    let response = if has_left {
+        left(&request)
+    } else {
+        decision.outcome = Outcome::Unavailable;
+        GateError::StoreUnavailable.into_response()
+    };
+    finish(response, Some(request.cors_origin), decision)
+}
+
+async fn end_session(gate: &Gate, queue: &Queue, ticket: Ticket, deadline: &StoreDeadline) -> bool {
+    match deadline.limit(gate.store.leave(&queue.settings.id, ticket)).await {
+        Ok(_) | Err(StoreError::UnknownQueue(_)) => true,
+        Err(error) => {
+            if let Some(suppressed) = gate.store_failures.allow() {
+                warn!(queue = %queue.settings.id, %error, suppressed, "a leave did not reach the store");
+            }
+            false
+        }
+    }
+}
+
+/// 204, with the ticket cookies deleted.
+fn left(request: &EndpointRequest) -> Response {
+    let queue = &request.queue;
+    let https = request.info.origin.https;
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let [host_only, plain] = ticket_cookies(queue);
+    for name in https.then_some(host_only).into_iter().chain([plain]) {
+        if let Ok(value) = HeaderValue::try_from(cookie(queue, &name, "", 0, https)) {
+            response.headers_mut().append(header::SET_COOKIE, value);
+        }
+    }
+    response
+}

@@ -1,0 +1,105 @@
+//! The endpoints of the gate, one file each.
+
+pub(crate) mod away;
+pub(crate) mod check;
+pub(crate) mod health;
+pub(crate) mod jwks;
+pub(crate) mod keepalive;
+pub(crate) mod leave;
+pub(crate) mod scripts;
+pub(crate) mod status;
+pub(crate) mod theme;
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, Query};
+use axum::response::Response;
+use http::request::Parts;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use vestibule_core::{QueueId, SessionId, Ticket};
+use vestibule_runtime::{Decision, Outcome, Queue};
+
+use crate::cors::{self, CorsOrigin, endpoint_preflight};
+use crate::error::GateError;
+use crate::request::RequestInfo;
+use crate::respond::finish;
+use crate::state::Gate;
+
+/// The query of a request, with problem details as its rejection.
+pub(crate) struct QueryParams<T>(pub(crate) T);
+
+impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T> {
+    type Rejection = GateError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, GateError> {
+        let Query(params) = Query::try_from_uri(&parts.uri).map_err(|_| GateError::InvalidQuery)?;
+        Ok(Self(params))
+    }
+}
+
+/// The query parameters of an endpoint.
+#[derive(Debug, Deserialize)]
+pub(crate) struct EndpointParams {
+    /// The queue; optional if the host has only one.
+    queue: Option<String>,
+    /// The session of the page that sent the request.
+    session: Option<String>,
+}
+
+/// A request to an endpoint, with its queue and the origin of the page that sent it.
+pub(crate) struct EndpointRequest {
+    pub(crate) info: RequestInfo,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) cors_origin: CorsOrigin,
+    /// The session of the page that sent the request. Such a page had its cookie set, so it does not join again.
+    pub(crate) page_session: Option<SessionId>,
+}
+
+impl FromRequestParts<Gate> for EndpointRequest {
+    type Rejection = GateError;
+
+    async fn from_request_parts(parts: &mut Parts, gate: &Gate) -> Result<Self, GateError> {
+        let QueryParams(query) = QueryParams::<EndpointParams>::from_request_parts(parts, gate).await?;
+        let Ok(info) = RequestInfo::from_request_parts(parts, gate).await;
+        let host = info.host.clone().ok_or(GateError::InvalidHost)?;
+        let queues = gate.directory.of_host(&host).await;
+        if queues.is_empty() && !gate.directory.index_loaded() {
+            return Err(GateError::QueuesNotLoaded);
+        }
+        let queue = match &query.queue {
+            Some(id) => {
+                let id: QueueId = id.parse().map_err(|_| GateError::UnknownQueue)?;
+                queues.into_iter().find(|queue| queue.settings.id == id)
+            }
+            None => Some(queues).filter(|queues| queues.len() == 1).and_then(|mut queues| queues.pop()),
+        };
+        let queue = queue.ok_or(GateError::UnknownQueue)?;
+        let cors_origin = cors::cors_origin(&info, &queue.settings)?;
+        let page_session = query.session.as_ref().and_then(|session| session.parse().ok());
+        Ok(Self { info, queue, cors_origin, page_session })
+    }
+}
+
+impl EndpointRequest {
+    /// The ticket of this queue in the request.
+    pub(crate) fn ticket(&self, gate: &Gate) -> Option<Ticket> {
+        self.info.ticket(&self.queue, &gate.tickets)
+    }
+
+    /// The address for an admitted visitor: the site, through the gate.
+    pub(crate) fn enter_url(&self) -> String {
+        format!("{}://{}/", self.info.scheme(), self.info.authority)
+    }
+}
+
+/// Answers a preflight to an endpoint.
+pub(crate) async fn preflight(request: EndpointRequest) -> Response {
+    let decision = Decision::without_queue(Outcome::Endpoint);
+    finish(endpoint_preflight(), Some(request.cors_origin), decision)
+}
+
+/// Any other path under `/_vestibule/`.
+pub(crate) async fn not_found() -> GateError {
+    GateError::NotFound
+}

@@ -1,0 +1,90 @@
+//! Errors of the gate as problem details (RFC 9457). Causes go to the log, never to the body.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::json;
+use vestibule_runtime::Problem;
+
+/// An error as a client sees it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum GateError {
+    /// No queue has this host.
+    #[error("No queue is configured for this host.")]
+    UnknownHost,
+    /// No queue of this host has this ID.
+    #[error("No queue with this ID on this host. Pass it as queue={{id}}.")]
+    UnknownQueue,
+    /// The host of the request is missing or invalid.
+    #[error("Missing or invalid Host header.")]
+    InvalidHost,
+    /// The query is invalid.
+    #[error("Invalid query. Give each parameter once, with a valid value.")]
+    InvalidQuery,
+    /// Two headers of a forward-auth request contradict each other.
+    #[error("{0} disagree. Set both in the proxy or remove one.")]
+    ConflictingHeaders(&'static str),
+    /// No such endpoint.
+    #[error("No such endpoint.")]
+    NotFound,
+    /// A page of another site sent the request.
+    #[error("Requests from this origin are not allowed.")]
+    OriginNotAllowed,
+    /// The store is unavailable.
+    #[error("The store is unavailable. Try again.")]
+    StoreUnavailable,
+    /// The store has been unavailable since the process started.
+    #[error("Queues are not loaded yet because the store is unavailable. Try again.")]
+    QueuesNotLoaded,
+    /// A part of the request is invalid.
+    #[error("Invalid {0} in the request.")]
+    InvalidRequest(&'static str),
+    /// The response of the origin exceeds the limit of a function.
+    #[error("The origin's response exceeds {limit_mib} MB.")]
+    ResponseTooLarge {
+        /// The limit in MiB.
+        limit_mib: u32,
+    },
+    /// A function cannot upgrade connections.
+    #[error("Connection upgrades are not supported in this deployment.")]
+    UpgradeNotSupported,
+}
+
+/// Seconds until a client should try again while the store is unavailable.
+const RETRY_AFTER: u64 = 5;
+
+impl GateError {
+    const fn table(&self) -> (StatusCode, &'static str, Option<&'static str>) {
+        match self {
+            Self::UnknownHost => (StatusCode::NOT_FOUND, "unknown_host", None),
+            Self::UnknownQueue => (StatusCode::NOT_FOUND, "unknown_queue", Some("queue")),
+            Self::InvalidHost => (StatusCode::BAD_REQUEST, "invalid_host", Some("host")),
+            Self::InvalidQuery => (StatusCode::BAD_REQUEST, "invalid_query", None),
+            Self::ConflictingHeaders(headers) => (StatusCode::BAD_REQUEST, "conflicting_headers", Some(headers)),
+            Self::NotFound => (StatusCode::NOT_FOUND, "not_found", None),
+            Self::OriginNotAllowed => (StatusCode::FORBIDDEN, "origin_not_allowed", Some("origin")),
+            Self::StoreUnavailable => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable", None),
+            Self::QueuesNotLoaded => (StatusCode::TOO_MANY_REQUESTS, "queues_not_loaded", None),
+            Self::InvalidRequest(_) => (StatusCode::BAD_REQUEST, "invalid_request", None),
+            Self::ResponseTooLarge { .. } => (StatusCode::BAD_GATEWAY, "response_too_large", None),
+            Self::UpgradeNotSupported => (StatusCode::NOT_IMPLEMENTED, "upgrade_not_supported", None),
+        }
+    }
+}
+
+impl IntoResponse for GateError {
+    fn into_response(self) -> Response {
+        let (status, code, field) = self.table();
+        let mut problem = Problem::new(status, code, self.to_string());
+        if let Some(field) = field {
+            problem = problem.with_field(field);
+        }
+        if let Self::ResponseTooLarge { limit_mib } = self {
+            problem = problem.with_params(json!({ "limit_mib": limit_mib }));
+        }
+        let mut response = problem.into_response();
+        if matches!(self, Self::QueuesNotLoaded | Self::StoreUnavailable) {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER));
+        }
+        response
+    }
+}

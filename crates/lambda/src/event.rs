@@ -1,0 +1,195 @@
+//! Converts events to requests.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, COOKIE, HOST, TRANSFER_ENCODING};
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
+use serde::de::{Deserialize, Deserializer};
+
+use crate::json::Json;
+use crate::target::{PathForm, query_of, target};
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+/// The stage that has no part in a path.
+const DEFAULT_STAGE: &str = "$default";
+/// In the host of every function URL.
+const FUNCTION_URL: &str = ".lambda-url.";
+
+/// The event of an invocation, in its original order.
+#[derive(Debug, Clone)]
+pub struct Event(Json);
+
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Json::deserialize(deserializer).map(Self)
+    }
+}
+
+/// The source of an HTTP event. It decides the form of the response and its maximum size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EventSource {
+    /// An Application Load Balancer; `multi_value` as the target group's `lambda.multi_value_headers.enabled` says.
+    LoadBalancer { multi_value: bool },
+    /// An API Gateway HTTP API with payload format 2.0, or a function URL, which uses the same.
+    HttpApi,
+}
+
+/// An event that is not an HTTP request.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0}: this function answers HTTP requests of a load balancer, a function URL or an HTTP API (payload format 2.0)"
+)]
+pub struct UnsupportedEvent(pub(crate) &'static str);
+
+/// As in words, which is how the runtime logs it.
+impl std::fmt::Debug for UnsupportedEvent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+/// An HTTP event with this invalid part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InvalidEvent(pub(crate) &'static str);
+
+impl Event {
+    pub(crate) fn caller(&self) -> Result<EventSource, UnsupportedEvent> {
+        let context = self.0.get("requestContext");
+        let in_context = |name| context.is_some_and(|context| context.get(name).is_some());
+        if in_context("elb") {
+            return Ok(EventSource::LoadBalancer { multi_value: self.0.get("multiValueHeaders").is_some() });
+        }
+        if in_context("http") {
+            return Ok(EventSource::HttpApi);
+        }
+        let has = |name| self.0.get(name).is_some();
+        Err(UnsupportedEvent(if context.is_some() && has("httpMethod") {
+            "an event of payload format 1.0"
+        } else if has("detail-type") {
+            "an event of EventBridge"
+        } else if has("RecordStore") {
+            "an event with records"
+        } else {
+            "an event of an unknown kind"
+        }))
+    }
+
+    pub(crate) fn request(&self, caller: EventSource) -> Result<Request<Bytes>, InvalidEvent> {
+        let (method, target, mut headers) = match caller {
+            EventSource::LoadBalancer { multi_value } => self.of_load_balancer(multi_value)?,
+            EventSource::HttpApi => self.of_http_api()?,
+        };
+        let body = self.body()?;
+        // The body is here as a whole, whatever it came in.
+        headers.remove(TRANSFER_ENCODING);
+        if !body.is_empty() || headers.contains_key(CONTENT_LENGTH) {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+        }
+        let mut request = Request::new(body);
+        *request.method_mut() = method;
+        *request.uri_mut() = Uri::from(target);
+        *request.headers_mut() = headers;
+        Ok(request)
+    }
+
+    fn of_load_balancer(&self, multi_value: bool) -> Result<(Method, PathAndQuery, HeaderMap), InvalidEvent> {
+        let event = &self.0;
+        let headers = event.get(if multi_value { "multiValueHeaders" } else { "headers" });
+        let several = event.get("multiValueQueryStringParameters");
+        let query =
+            several.or_else(|| event.get("queryStringParameters")).map_or_else(|| Some(String::new()), query_of);
+        let query = query.ok_or(InvalidEvent("query"))?;
+        let target = target(text_of(event, "path")?, PathForm::Written, &query).ok_or(InvalidEvent("path"))?;
+        Ok((method(event.get("httpMethod"))?, target, headers_of(headers)?))
+    }
+
+    fn of_http_api(&self) -> Result<(Method, PathAndQuery, HeaderMap), InvalidEvent> {
+        let event = &self.0;
+        let context = event.get("requestContext").unwrap_or(&Json::Null);
+        let http = context.get("http").unwrap_or(&Json::Null);
+        let host = context.get("domainName").and_then(Json::text);
+        let form =
+            if host.is_some_and(|host| host.contains(FUNCTION_URL)) { PathForm::Written } else { PathForm::Decoded };
+        let path = without_stage(text_of(event, "rawPath")?, context.get("stage").and_then(Json::text));
+        let target = target(path, form, text_of(event, "rawQueryString")?).ok_or(InvalidEvent("path"))?;
+        let mut headers = headers_of(event.get("headers"))?;
+        if let Some(cookies) = event.get("cookies") {
+            headers.insert(COOKIE, cookie_header(cookies).ok_or(InvalidEvent("cookies"))?);
+        }
+        if let Some(host) = host.and_then(|host| HeaderValue::try_from(host).ok()) {
+            headers.entry(HOST).or_insert(host);
+        }
+        headers.entry(FORWARDED_PROTO).or_insert(HeaderValue::from_static("https"));
+        if let Some(address) = http.get("sourceIp").and_then(Json::text).filter(|it| !it.is_empty()) {
+            came_from(&mut headers, address)?;
+        }
+        Ok((method(http.get("method"))?, target, headers))
+    }
+
+    fn body(&self) -> Result<Bytes, InvalidEvent> {
+        let Some(body) = self.0.get("body") else { return Ok(Bytes::new()) };
+        let body = body.text().ok_or(InvalidEvent("body"))?;
+        match self.0.get("isBase64Encoded") {
+            None | Some(Json::Bool(false)) => Ok(Bytes::copy_from_slice(body.as_bytes())),
+            Some(Json::Bool(true)) => {
+                BASE64_STANDARD.decode(body).map(Bytes::from).map_err(|_| InvalidEvent("body, which is no base64,"))
+            }
+            Some(_) => Err(InvalidEvent("body")),
+        }
+    }
+}
+
+/// A text of the event; empty where there is none.
+fn text_of<'a>(event: &'a Json, name: &'static str) -> Result<&'a str, InvalidEvent> {
+    event.get(name).map_or(Ok(""), |value| value.text().ok_or(InvalidEvent("target")))
+}
+
+fn method(method: Option<&Json>) -> Result<Method, InvalidEvent> {
+    method.and_then(Json::text).and_then(|method| method.parse().ok()).ok_or(InvalidEvent("method"))
+}
+
+fn headers_of(named: Option<&Json>) -> Result<HeaderMap, InvalidEvent> {
+    let mut headers = HeaderMap::new();
+    let Some(named) = named else { return Ok(headers) };
+    for (name, values) in named.members().ok_or(InvalidEvent("headers"))? {
+        let name: HeaderName = name.parse().map_err(|_| InvalidEvent("headers"))?;
+        let values = if let Json::List(values) = values { values } else { std::slice::from_ref(values) };
+        for value in values {
+            let value = value.text().and_then(|value| HeaderValue::from_bytes(value.as_bytes()).ok());
+            headers
+                .try_append(name.clone(), value.ok_or(InvalidEvent("headers"))?)
+                .map_err(|_| InvalidEvent("headers"))?;
+        }
+    }
+    Ok(headers)
+}
+
+/// A named stage stands before the path of an event, though a host of one's own doesn't show it to anybody.
+fn without_stage<'a>(path: &'a str, stage: Option<&str>) -> &'a str {
+    let Some(stage) = stage.filter(|stage| *stage != DEFAULT_STAGE) else { return path };
+    let rest = path.strip_prefix('/').and_then(|path| path.strip_prefix(stage));
+    rest.filter(|rest| rest.is_empty() || rest.starts_with('/')).unwrap_or(path)
+}
+
+fn cookie_header(cookies: &Json) -> Option<HeaderValue> {
+    let cookies: Option<Vec<&str>> = cookies.list()?.iter().map(Json::text).collect();
+    HeaderValue::from_bytes(cookies?.join("; ").as_bytes()).ok()
+}
+
+/// Ends the way of the request with who called, as a load balancer does by itself.
+fn came_from(headers: &mut HeaderMap, address: &str) -> Result<(), InvalidEvent> {
+    let way: Vec<&[u8]> = headers.get_all(FORWARDED_FOR).iter().map(HeaderValue::as_bytes).collect();
+    let mut way = way.join(b", ".as_slice());
+    let last = way.rsplit(|byte| *byte == b',').next().unwrap_or_default().trim_ascii();
+    if last != address.as_bytes() {
+        if !way.is_empty() {
+            way.extend_from_slice(b", ");
+        }
+        way.extend_from_slice(address.as_bytes());
+    }
+    headers.insert(FORWARDED_FOR, HeaderValue::from_bytes(&way).map_err(|_| InvalidEvent("address"))?);
+    Ok(())
+}

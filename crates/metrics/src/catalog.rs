@@ -1,0 +1,84 @@
+//! All metrics: name, type, labels and help. Names follow the conventions of Prometheus: base units, the unit last,
+//! `_total` for counters.
+
+use prometheus::proto::MetricType;
+
+/// The description of a metric.
+#[derive(Debug, Clone, Copy)]
+pub struct Metric {
+    /// `vestibule_queue_waiting`
+    pub name: &'static str,
+    /// Counter, gauge or histogram.
+    pub kind: MetricType,
+    /// Label names, in the order of the label values.
+    pub labels: &'static [&'static str],
+    /// Meaning, in one sentence.
+    pub help: &'static str,
+}
+
+const NONE: &[&str] = &[];
+/// The labels of every metric of a queue.
+const QUEUE: &[&str] = &["tenant", "queue"];
+
+macro_rules! metrics {
+    ($($constant:ident = $kind:ident $name:literal $labels:expr, $help:literal;)*) => {
+        $(pub(crate) const $constant: Metric =
+            Metric { name: $name, kind: MetricType::$kind, labels: $labels, help: $help };)*
+        /// All metrics, in the order in which they are written.
+        pub const CATALOG: &[Metric] = &[$($constant),*];
+    };
+}
+
+metrics! {
+    UP = GAUGE "vestibule_up" NONE, "1 if the store answers and every queue could be read, else 0.";
+    STORE_UP = GAUGE "vestibule_store_up" NONE, "1 if the store answers, else 0.";
+    STORE_ROUND_TRIP = GAUGE "vestibule_store_round_trip_seconds" NONE,
+        "Round-trip time of a minimal store command in seconds.";
+    BUILD_INFO = GAUGE "vestibule_build_info" &["version", "architecture"],
+        "Always 1; the labels identify the running version.";
+    QUEUES = GAUGE "vestibule_queues" NONE, "Number of queues in the store.";
+
+    QUEUE_UP = GAUGE "vestibule_queue_up" QUEUE, "1 if the queue could be read, else 0.";
+    WAITING = GAUGE "vestibule_queue_waiting" QUEUE, "Waiting sessions.";
+    ACTIVE = GAUGE "vestibule_queue_active" QUEUE, "Active sessions.";
+    QUOTA = GAUGE "vestibule_queue_quota" QUEUE, "Maximum number of active sessions.";
+    OLDEST_WAIT = GAUGE "vestibule_queue_oldest_wait_seconds" QUEUE,
+        "Wait of the first session in line in seconds; 0 if the line is empty.";
+    ADMISSIONS = GAUGE "vestibule_queue_admissions_per_second" QUEUE,
+        "Admissions from the line per second, over the last five minutes at most.";
+    ADMISSIONS_LIMIT = GAUGE "vestibule_queue_admissions_per_second_limit" QUEUE,
+        "Admission limit per second; absent without a limit.";
+    RECOVERING = GAUGE "vestibule_queue_recovering" QUEUE,
+        "1 while the queue recovers lost state and admits nobody new.";
+    MODE = GAUGE "vestibule_queue_mode" &["tenant", "queue", "mode"],
+        "1 for the current mode of the queue, 0 for the others.";
+
+    JOINED = COUNTER "vestibule_queue_joined_total" QUEUE, "Sessions that joined.";
+    CONFIRMED = COUNTER "vestibule_queue_confirmed_total" QUEUE, "Sessions confirmed by a returned ticket.";
+    RETURNED = COUNTER "vestibule_queue_returned_total" QUEUE, "Sessions restored from a ticket.";
+    ADMITTED = COUNTER "vestibule_queue_admitted_total" QUEUE, "Sessions admitted by the rules.";
+    RELEASED = COUNTER "vestibule_queue_released_total" QUEUE, "Sessions admitted by an operator's release.";
+    LEFT = COUNTER "vestibule_queue_left_total" QUEUE, "Sessions ended by their visitor.";
+    ENDED = COUNTER "vestibule_queue_ended_total" QUEUE, "Sessions ended by an operator or by max_session.";
+    AWAY = COUNTER "vestibule_queue_away_total" QUEUE, "Waiting sessions whose page was closed.";
+    EXPIRED = COUNTER "vestibule_queue_expired_total" &["tenant", "queue", "state"],
+        "Expired sessions by state: waiting or active.";
+    WAIT = HISTOGRAM "vestibule_queue_wait_seconds" QUEUE, "Wait of admitted sessions in seconds.";
+
+    PURGE_TIMESTAMP = GAUGE "vestibule_purge_timestamp_seconds" NONE,
+        "End of the last purge, in seconds since 1970 by the store's clock.";
+    PURGE_DURATION = GAUGE "vestibule_purge_duration_seconds" NONE, "Duration of the last purge in seconds.";
+    PURGE_QUEUES = GAUGE "vestibule_purge_queues" NONE, "Queues visited by the last purge.";
+    PURGE_FAILED = GAUGE "vestibule_purge_failed_queues" NONE, "Queues that failed in the last purge.";
+    PURGE_EXPIRED = GAUGE "vestibule_purge_expired_sessions" NONE, "Expired sessions removed by the last purge.";
+    PURGE_TOMBSTONES = GAUGE "vestibule_purge_tombstones" NONE, "Old tombstones removed by the last purge.";
+    PURGE_ADMITTED = GAUGE "vestibule_purge_admitted_sessions" NONE,
+        "Sessions admitted by the last purge to slots that it freed.";
+    PURGE_UNFINISHED = GAUGE "vestibule_purge_unfinished" NONE, "1 if the last purge ran out of time.";
+
+    REQUESTS = COUNTER "vestibule_requests_total" &["outcome"], "Requests answered by this process.";
+    REQUEST_DURATION = HISTOGRAM "vestibule_request_duration_seconds" &["outcome"],
+        "Time from a request to the head of its response in seconds, including the origin.";
+    STORE_DURATION = HISTOGRAM "vestibule_request_store_seconds" NONE,
+        "Time spent on store calls per request in seconds.";
+}

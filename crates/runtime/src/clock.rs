@@ -1,0 +1,65 @@
+//! The store's time, as far as this process knows it.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use vestibule_core::{Clock as _, Micros, SystemClock};
+use vestibule_store_redis::Moment;
+
+/// Follows the store's clock between answers. A ticket's age is only ever taken by the store's time: hosts disagree.
+/// Time in which the process was frozen counts, or an old ticket would pass for a fresh one after it.
+pub struct StoreClock {
+    base: Micros,
+    began: Moment,
+    offset: AtomicI64,
+    answers: AtomicU64,
+}
+
+impl Default for StoreClock {
+    fn default() -> Self {
+        Self {
+            base: SystemClock::new().now(),
+            began: Moment::now(),
+            offset: AtomicI64::new(0),
+            answers: AtomicU64::new(0),
+        }
+    }
+}
+
+impl StoreClock {
+    /// Takes note of the store's clock as an answer carried it.
+    pub fn observe(&self, store_now: Micros) {
+        let offset = store_now.0.cast_signed() - self.local().cast_signed();
+        self.offset.store(offset, Ordering::Relaxed);
+        self.answers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The store's time; this machine's while the store has not answered yet.
+    #[must_use]
+    pub fn now(&self) -> Micros {
+        Micros(self.local().saturating_add_signed(self.offset.load(Ordering::Relaxed)))
+    }
+
+    fn local(&self) -> u64 {
+        self.base.0.saturating_add(self.began.elapsed().as_micros() as u64)
+    }
+
+    /// Whether the store has ever answered this process.
+    #[must_use]
+    pub fn has_synced(&self) -> bool {
+        self.answers.load(Ordering::Relaxed) > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_follows_the_store() {
+        let clock = StoreClock::default();
+        assert!(!clock.has_synced());
+        let store = Micros(clock.now().0 + 3_600_000_000);
+        clock.observe(store);
+        assert!(clock.now().since(store) < 5_000_000 && clock.now() >= store);
+    }
+}

@@ -1,0 +1,269 @@
+//! Which queue stands in front of a host: a copy of the settings in this process, so that no request needs a second
+//! round trip to find its queue.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use tracing::{info, warn};
+use vestibule_core::settings::{Settings, Tenant};
+use vestibule_core::{PutMode, PutOutcome, QueueId, Store, StoreError, TenantId};
+
+use self::refresh::{Refresh, RefreshGate};
+use self::snapshot::Snapshot;
+
+mod refresh;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+
+/// Age at which the copy is compared with the store's index, beside the request that finds it old.
+const REFRESH_AFTER: Duration = Duration::from_secs(10);
+/// How often at most a host that is not known makes a request wait for a look into the index.
+const UNKNOWN_HOST_AFTER: Duration = Duration::from_secs(1);
+/// The same where the index was never read, so that no host is known: nothing can be served until it is.
+const UNREAD_AFTER: Duration = Duration::from_millis(500);
+
+/// A queue as the gate holds it.
+#[derive(Debug)]
+pub struct Queue {
+    /// Its settings.
+    pub settings: Settings,
+    /// The brand.
+    pub tenant: Option<Arc<Tenant>>,
+    /// Name of the ticket cookie.
+    pub cookie_name: String,
+}
+
+impl Queue {
+    /// The same queue with other settings.
+    #[must_use]
+    pub fn with(&self, settings: Settings) -> Self {
+        Self { settings, tenant: self.tenant.clone(), cookie_name: self.cookie_name.clone() }
+    }
+}
+
+/// Host -> queues, kept up to date from the store's index.
+pub struct Directory {
+    store: Arc<dyn Store>,
+    snapshot: ArcSwap<Snapshot>,
+    read: AtomicBool,
+    refresh_gate: RefreshGate,
+    reloads: std::sync::Mutex<HashMap<QueueId, Arc<Reload>>>,
+}
+
+/// The reloads of a queue, one at a time.
+#[derive(Default)]
+struct Reload {
+    under_way: tokio::sync::Mutex<()>,
+    finished: AtomicU64,
+}
+
+impl Directory {
+    /// A directory that holds these queues from the start (those of a settings file), and finds the others in the store.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, tenants: Vec<Tenant>, queues: Vec<Settings>) -> Self {
+        let directory = Self {
+            store,
+            snapshot: ArcSwap::default(),
+            read: AtomicBool::new(!queues.is_empty()),
+            refresh_gate: RefreshGate::default(),
+            reloads: std::sync::Mutex::default(),
+        };
+        let tenants = tenants.into_iter().map(|tenant| (tenant.id.clone(), Arc::new(tenant))).collect();
+        directory.replace_snapshot(queues.into_iter().map(|settings| queue_of(settings, &tenants)).collect());
+        directory
+    }
+
+    fn replace_snapshot(&self, queues: Vec<Arc<Queue>>) {
+        self.snapshot.store(Arc::new(Snapshot::of(queues)));
+    }
+
+    /// Whether it is known which queues there are: queues were given at the start, or the index was read with all that it
+    /// lists. Otherwise a host without a queue may have one that could not be loaded.
+    #[must_use]
+    pub fn index_loaded(&self) -> bool {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    /// The queue of this id.
+    #[must_use]
+    pub fn queue(&self, id: &QueueId) -> Option<Arc<Queue>> {
+        self.snapshot.load().queues.get(id).cloned()
+    }
+
+    /// All queues held.
+    #[must_use]
+    pub fn queues(&self) -> Vec<Arc<Queue>> {
+        self.snapshot.load().queues.values().cloned().collect()
+    }
+
+    /// The queues in front of `host` (as `normalise_host` gives it), in the order in which they are asked: exact hosts,
+    /// then the nearest wildcard, then those of every host. Waits for a look into the store's index where none is known.
+    pub async fn of_host(self: &Arc<Self>, host: &str) -> Vec<Arc<Queue>> {
+        let known = self.snapshot.load().of_host(host);
+        let pause = match (known.is_empty(), self.index_loaded()) {
+            (false, _) => REFRESH_AFTER,
+            (true, true) => UNKNOWN_HOST_AFTER,
+            (true, false) => UNREAD_AFTER,
+        };
+        match self.refresh_gate.try_begin(pause) {
+            Some(refresh) => {
+                // In a task of its own, so that it is not in vain if this visitor goes away.
+                let refreshing = tokio::spawn(self.clone().refresh_and_log(refresh));
+                if known.is_empty() {
+                    let _ = refreshing.await;
+                }
+            }
+            // What another request looks for may be what this one needs.
+            None if known.is_empty() => drop(self.refresh_gate.lock().await),
+            None => {}
+        }
+        if known.is_empty() { self.snapshot.load().of_host(host) } else { known }
+    }
+
+    async fn refresh_and_log(self: Arc<Self>, refresh: Refresh) {
+        if let Err(error) = self.refresh_now(refresh).await {
+            warn!(%error, "queue index could not be read; using the cached queues");
+        }
+    }
+
+    /// Takes over what a settings file says now: writes every queue that differs from the store's, and removes those that
+    /// it no longer names, except for queues with sessions, which it returns. The copy in this process changes first, so
+    /// that it holds even while the store is away.
+    ///
+    /// # Errors
+    /// The store's; what could not be written is written by the next call.
+    pub async fn apply(
+        &self,
+        tenants: &[Tenant],
+        queues: &[Settings],
+        unnamed: &[QueueId],
+    ) -> Result<Vec<QueueId>, StoreError> {
+        let by_id: HashMap<_, _> = tenants.iter().map(|tenant| (tenant.id.clone(), Arc::new(tenant.clone()))).collect();
+        let mut all = self.snapshot.load().queues.clone();
+        for settings in queues {
+            let mut settings = settings.clone();
+            if let Some(held) = all.get(&settings.id) {
+                settings.line.revision = settings.line.revision.max(held.settings.line.revision);
+            }
+            all.insert(settings.id.clone(), queue_of(settings, &by_id));
+        }
+        self.replace_snapshot(all.into_values().collect());
+        for tenant in tenants {
+            self.store.put_tenant(tenant).await?;
+        }
+        for settings in queues {
+            self.write(settings).await?;
+        }
+        let left = self.remove_unused(unnamed).await?;
+        for settings in queues {
+            self.reload(&settings.id).await?;
+        }
+        Ok(left)
+    }
+
+    /// Removes these queues. Those that have sessions stay and are returned: a file that is wrong for a moment must not
+    /// cost a line.
+    async fn remove_unused(&self, ids: &[QueueId]) -> Result<Vec<QueueId>, StoreError> {
+        let mut left = Vec::new();
+        for id in ids {
+            match self.store.stats(id).await {
+                Ok(stats) if stats.waiting + stats.active > 0 => {
+                    let (waiting, active) = (stats.waiting, stats.active);
+                    warn!(queue = %id, waiting, active, "the settings no longer name this queue; it stays, as it has sessions");
+                    left.push(id.clone());
+                }
+                Ok(_) | Err(StoreError::UnknownQueue(_)) => {
+                    self.store.remove_queue(id).await?;
+                    info!(queue = %id, "removed, as the settings no longer name it");
+                }
+                Err(StoreError::Corrupt(error)) => {
+                    warn!(queue = %id, error, "the settings no longer name this queue; it stays, as it can't be read");
+                    left.push(id.clone());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let _lock = self.refresh_gate.lock().await;
+        let mut queues = self.snapshot.load().queues.clone();
+        queues.retain(|id, _| !ids.contains(id) || left.contains(id));
+        self.replace_snapshot(queues.into_values().collect());
+        Ok(left)
+    }
+
+    async fn write(&self, settings: &Settings) -> Result<(), StoreError> {
+        let mut settings = settings.clone();
+        if let Some(stored) = self.store.settings(&settings.id).await? {
+            if stored.eq_ignoring_revision(&settings) && stored.line.epoch >= settings.line.epoch {
+                return Ok(());
+            }
+            // A reset since the file was written has begun a later epoch, which a change of the file must not undo.
+            settings.line.epoch = settings.line.epoch.max(stored.line.epoch);
+            settings.unknown_fields = stored.unknown_fields;
+        }
+        if let PutOutcome::Stored(revision) = self.store.put_settings(&settings, PutMode::Always).await? {
+            info!(queue = %settings.id, revision, "settings written");
+        }
+        Ok(())
+    }
+
+    /// Loads one queue anew: an answer carried a revision that is not the one held. Calls that come while another one is
+    /// under way wait for it and take what is held then, so that a change under load is loaded once.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn reload(&self, id: &QueueId) -> Result<Option<Arc<Queue>>, StoreError> {
+        let reload = self.reloads.lock().unwrap_or_else(PoisonError::into_inner).entry(id.clone()).or_default().clone();
+        let finished = reload.finished.load(Ordering::Relaxed);
+        let _under_way = reload.under_way.lock().await;
+        if reload.finished.load(Ordering::Relaxed) != finished {
+            return Ok(self.queue(id));
+        }
+        let loaded = self.load_one(id).await;
+        reload.finished.fetch_add(1, Ordering::Relaxed);
+        loaded
+    }
+
+    async fn load_one(&self, id: &QueueId) -> Result<Option<Arc<Queue>>, StoreError> {
+        let Some(settings) = self.store.settings(id).await? else { return Ok(self.queue(id)) };
+        let held = self.snapshot.load_full();
+        let tenants = self.load_tenants(&held).await?;
+        let queue = queue_of(settings, &tenants);
+        let _lock = self.refresh_gate.lock().await;
+        let mut queues = self.snapshot.load().queues.clone();
+        queues.insert(id.clone(), queue.clone());
+        self.replace_snapshot(queues.into_values().collect());
+        Ok(Some(queue))
+    }
+
+    /// Writes back a queue that the store lost, epoch included. `false` if the store says that it was removed.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn restore_lost_queue(&self, queue: &Queue) -> Result<bool, StoreError> {
+        let id = &queue.settings.id;
+        match self.store.put_settings(&queue.settings, PutMode::Restore).await? {
+            PutOutcome::Removed => {
+                self.refresh().await?;
+                return Ok(false);
+            }
+            PutOutcome::Stored(_) => {
+                warn!(queue = %id, "queue missing in the store; settings restored, recovering tickets");
+            }
+            PutOutcome::Conflict(_) => {}
+        }
+        if let Some(tenant) = &queue.tenant {
+            self.store.put_tenant(tenant).await?;
+        }
+        Ok(true)
+    }
+}
+
+fn queue_of(settings: Settings, tenants: &HashMap<TenantId, Arc<Tenant>>) -> Arc<Queue> {
+    let tenant = tenants.get(&settings.tenant).cloned();
+    let cookie_name = format!("vestibule_{}", settings.id);
+    Arc::new(Queue { settings, tenant, cookie_name })
+}

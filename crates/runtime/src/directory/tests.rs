@@ -1,0 +1,189 @@
+mod keeper;
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::time::{advance, sleep};
+use vestibule_core::{PutMode, Store, StoreError};
+
+use self::keeper::{ANSWERS_AFTER, Keeper, host, id, settings};
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn many_queues_are_loaded_at_once_but_not_all() {
+    let keeper = Keeper::with_queues(500).await;
+    let directory = keeper.directory();
+    directory.refresh().await.unwrap();
+    assert_eq!(directory.queues().len(), 500);
+    assert!(directory.queues().iter().all(|queue| queue.tenant.is_some()));
+    assert_eq!(keeper.asked(), (1, 500));
+    assert_eq!(keeper.most_at_once.load(Ordering::Relaxed), 64);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_changed_is_loaded_again() {
+    let keeper = Keeper::with_queues(5).await;
+    let directory = keeper.directory();
+    directory.refresh().await.unwrap();
+    keeper.put_settings(&settings(2), PutMode::Always).await.unwrap();
+    keeper.remove_queue(&id(3)).await.unwrap();
+    directory.refresh().await.unwrap();
+    assert_eq!(keeper.asked(), (2, 6));
+    assert_eq!(directory.queue(&id(2)).unwrap().settings.line.revision, 2);
+    assert!(directory.queue(&id(3)).is_none() && directory.queue(&id(4)).is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refresh_loads_changed_tenants() {
+    let keeper = Keeper::with_queues(2).await;
+    let directory = keeper.directory();
+    directory.refresh().await.unwrap();
+    let mut tenant = keeper.tenants().await.unwrap().remove(0);
+    tenant.origins = Some(Vec::new());
+    keeper.put_tenant(&tenant).await.unwrap();
+    directory.refresh().await.unwrap();
+    assert!(directory.queues().iter().all(|queue| queue.tenant.as_deref() == Some(&tenant)));
+    assert_eq!(keeper.asked(), (2, 2), "no queue is loaded again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_corrupt_queue_does_not_hide_others() {
+    let keeper = Keeper::with_queues(100).await;
+    let directory = keeper.directory();
+    keeper.break_queue(17, true);
+    assert!(matches!(directory.refresh().await, Err(StoreError::Unavailable(_))));
+    assert_eq!(directory.queues().len(), 99);
+    assert!(!directory.index_loaded(), "the host of the one that is missing is not known yet");
+    assert_eq!(directory.of_host(&host(16)).await.len(), 1);
+
+    keeper.break_queue(17, false);
+    directory.refresh().await.unwrap();
+    assert_eq!((directory.queues().len(), directory.index_loaded()), (100, true));
+    assert_eq!(keeper.asked(), (2, 101), "the others are not loaded again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_corrupt_queue_is_not_treated_as_missing() {
+    let keeper = Keeper::with_queues(2).await;
+    keeper.corrupt.store(true, Ordering::Relaxed);
+    keeper.break_queue(1, true);
+    let directory = keeper.directory();
+    assert_eq!(directory.of_host(&host(0)).await.len(), 1);
+    assert!(directory.of_host(&host(1)).await.is_empty());
+    assert!(!directory.index_loaded(), "its hosts are not known");
+
+    keeper.break_queue(1, false);
+    advance(UNREAD_AFTER).await;
+    assert_eq!(directory.of_host(&host(1)).await.len(), 1);
+    keeper.break_queue(1, true);
+    keeper.put_settings(&settings(1), PutMode::Always).await.unwrap();
+    assert!(directory.refresh().await.is_err() && directory.index_loaded(), "it is held as it was");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_under_load_is_loaded_once() {
+    let keeper = Keeper::with_queues(1).await;
+    let directory = keeper.directory();
+    directory.refresh().await.unwrap();
+    keeper.put_settings(&settings(0), PutMode::Always).await.unwrap();
+    for broken in [true, false] {
+        keeper.break_queue(0, broken);
+        let (_, loads) = keeper.asked();
+        let mut visits = tokio::task::JoinSet::new();
+        for _ in 0..256 {
+            let directory = directory.clone();
+            visits.spawn(async move { directory.reload(&id(0)).await.is_ok() });
+        }
+        let ok = visits.join_all().await.into_iter().filter(|ok| *ok).count();
+        assert_eq!((keeper.asked().1 - loads, ok), (1, if broken { 255 } else { 256 }));
+    }
+    assert_eq!(directory.queue(&id(0)).unwrap().settings.line.revision, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn index_is_loaded_after_start_or_first_read() {
+    let keeper = Keeper::with_queues(1).await;
+    keeper.go_away(true);
+    let directory = keeper.directory();
+    assert!(directory.refresh().await.is_err() && !directory.index_loaded());
+    keeper.go_away(false);
+    directory.refresh().await.unwrap();
+    assert!(directory.index_loaded());
+    keeper.go_away(true);
+    assert!(directory.refresh().await.is_err() && directory.index_loaded(), "what is known is not forgotten");
+
+    assert!(Directory::new(keeper.clone(), Vec::new(), vec![settings(9)]).index_loaded());
+    let empty = Keeper::with_queues(0).await.directory();
+    empty.refresh().await.unwrap();
+    assert!(empty.index_loaded(), "that there is none is known as well");
+}
+
+#[tokio::test(start_paused = true)]
+async fn concurrent_requests_share_a_refresh() {
+    let keeper = Keeper::with_queues(3).await;
+    let directory = keeper.directory();
+    let requests: Vec<_> = (0..50)
+        .map(|number| {
+            let directory = directory.clone();
+            tokio::spawn(async move {
+                sleep(Duration::from_millis(number)).await;
+                directory.of_host(&host(1)).await.len()
+            })
+        })
+        .collect();
+    for request in requests {
+        assert_eq!(request.await.unwrap(), 1, "none is told that there is no queue");
+    }
+    assert_eq!(keeper.asked(), (1, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancelled_request_does_not_cancel_the_refresh() {
+    let keeper = Keeper::with_queues(3).await;
+    let directory = keeper.directory();
+    let _ = tokio::time::timeout(ANSWERS_AFTER / 2, directory.of_host(&host(1))).await;
+    assert_eq!(directory.of_host(&host(1)).await.len(), 1);
+    assert_eq!(keeper.asked(), (1, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn refreshes_are_rate_limited_in_an_outage() {
+    let keeper = Keeper::with_queues(1).await;
+    keeper.go_away(true);
+    let directory = keeper.directory();
+    for _ in 0..100 {
+        assert!(directory.of_host(&host(0)).await.is_empty());
+    }
+    assert_eq!(keeper.asked().0, 1);
+    advance(UNREAD_AFTER).await;
+    for _ in 0..100 {
+        assert!(directory.of_host(&host(0)).await.is_empty());
+    }
+    assert_eq!(keeper.asked().0, 2, "soon again, as nothing can be served");
+    keeper.go_away(false);
+    advance(UNREAD_AFTER).await;
+    assert_eq!(directory.of_host(&host(0)).await.len(), 1);
+
+    keeper.go_away(true);
+    advance(UNREAD_AFTER).await;
+    assert!(directory.of_host("unknown.example.com").await.is_empty());
+    assert_eq!(keeper.asked().0, 3, "not as soon for a host that nobody knows");
+    advance(UNKNOWN_HOST_AFTER).await;
+    assert!(directory.of_host("unknown.example.com").await.is_empty());
+    assert_eq!(keeper.asked().0, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_old_snapshot_is_refreshed_in_the_background() {
+    let keeper = Keeper::with_queues(1).await;
+    let directory = keeper.directory();
+    assert_eq!(directory.of_host(&host(0)).await.len(), 1);
+    keeper.put_settings(&settings(0), PutMode::Always).await.unwrap();
+    advance(REFRESH_AFTER).await;
+    for _ in 0..10 {
+        assert_eq!(directory.of_host(&host(0)).await[0].settings.line.revision, 1, "nobody waits for it");
+    }
+    sleep(10 * ANSWERS_AFTER).await;
+    assert_eq!(directory.of_host(&host(0)).await[0].settings.line.revision, 2);
+    assert_eq!(keeper.asked().0, 2);
+}

@@ -1,0 +1,84 @@
+//! What a function is told by its environment. The stand-alone program has a flag for each of these.
+
+use std::time::Duration;
+
+use crate::config::STORE_TIMEOUT;
+use crate::telemetry::{DEFAULT_LEVELS, LogFormat, init_telemetry};
+
+/// Bounds of `VESTIBULE_STORE_TIMEOUT_MS`.
+const STORE_TIMEOUT_MS: std::ops::RangeInclusive<u64> = 10..=10_000;
+
+/// A variable that is missing, or says what it doesn't take.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name} {takes}")]
+pub struct EnvError {
+    /// The variable.
+    pub name: &'static str,
+    /// What it takes, in words.
+    pub takes: String,
+}
+
+impl EnvError {
+    /// Names what a variable takes.
+    #[must_use]
+    pub fn new(name: &'static str, takes: impl Into<String>) -> Self {
+        Self { name, takes: takes.into() }
+    }
+}
+
+/// A variable's value; `None` if it is not set or empty.
+#[must_use]
+pub fn variable(name: &'static str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// A variable's value, which there must be.
+///
+/// # Errors
+/// It is not set, or empty.
+pub fn required(name: &'static str, takes: &str) -> Result<String, EnvError> {
+    variable(name).ok_or_else(|| EnvError::new(name, format!("is not set; it takes {takes}")))
+}
+
+/// A number from a variable; `default` if it is not set.
+///
+/// # Errors
+/// No whole number, or one outside `range`.
+pub fn number(name: &'static str, range: std::ops::RangeInclusive<u64>, default: u64) -> Result<u64, EnvError> {
+    let Some(text) = variable(name) else { return Ok(default) };
+    let number = text.trim().parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| EnvError::new(name, format!("takes a whole number from {} to {}", range.start(), range.end())))
+}
+
+/// Where the store is, and how long it may take.
+#[derive(Debug, Clone)]
+pub struct StoreConfig {
+    /// `VESTIBULE_REDIS_URL`: `redis://..`, `rediss://..`, `redis-cluster://..` or `redis-sentinel://..`. May hold a password.
+    pub url: String,
+    /// `VESTIBULE_STORE_TIMEOUT_MS`, 250 if it is not set.
+    pub timeout: Duration,
+}
+
+impl StoreConfig {
+    /// Reads the variables.
+    ///
+    /// # Errors
+    /// The address is missing, or the time is out of its range.
+    pub fn from_env() -> Result<Self, EnvError> {
+        let url = required("VESTIBULE_REDIS_URL", "the address of a Redis, such as rediss://user:password@host:6379")?;
+        let timeout = number("VESTIBULE_STORE_TIMEOUT_MS", STORE_TIMEOUT_MS, STORE_TIMEOUT.as_millis() as u64)?;
+        Ok(Self { url, timeout: Duration::from_millis(timeout) })
+    }
+}
+
+/// Starts logging as `VESTIBULE_LOG` and `VESTIBULE_LOG_FORMAT` (json where it is not set, as a function's log is read
+/// by programs) say.
+///
+/// # Errors
+/// Levels or a format that are none.
+pub fn init_telemetry_from_env() -> Result<(), EnvError> {
+    let levels = variable("VESTIBULE_LOG").unwrap_or_else(|| DEFAULT_LEVELS.to_owned());
+    let format = variable("VESTIBULE_LOG_FORMAT").map_or(Ok(LogFormat::Json), |format| format.parse());
+    let format = format.map_err(|takes| EnvError::new("VESTIBULE_LOG_FORMAT", takes))?;
+    init_telemetry(&levels, format).map_err(|takes| EnvError::new("VESTIBULE_LOG", takes))
+}

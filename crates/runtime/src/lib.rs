@@ -1,0 +1,39 @@
+//! What all programs and functions share at run time.
+//!
+//! - [`open_store`], [`open_themes`], [`parse_keys`]: configuration, checked at startup, with the name of the flag or
+//!   variable in every message.
+//! - [`StoreConfig`], [`variable`]: the environment of a function.
+//! - [`Directory`]: the queue cache. It finds the queues of a host without a store call, is compared with the store's index
+//!   every few seconds in the background, and reloads a queue when an answer of the store has another revision.
+//! - [`StoreClock`]: the store's time between two answers of the store.
+//! - [`Decision`]: the gate's decision on a request, for log and metrics.
+//! - [`log_requests`]: one line per request, and the request ID in every other line.
+//! - [`Problem`]: errors as problem details (RFC 9457).
+//! - [`request_origin`]: the client address and scheme, behind trusted proxies.
+//! - [`init_telemetry`]: logging, with levels per module.
+//!
+//! Try it: `cargo test -p vestibule-runtime`.
+
+mod client_address;
+mod clock;
+mod config;
+mod decision;
+mod directory;
+mod env;
+mod log_format;
+mod problem;
+mod request_log;
+mod telemetry;
+
+pub use client_address::{RequestOrigin, TRUSTED_PROXIES_MAX, request_origin};
+pub use clock::StoreClock;
+pub use config::{
+    ConfigError, STORE_TIMEOUT, Stores, THEMES_RECHECK, ThemesConfig, open_publisher, open_store,
+    open_store_and_records, open_themes, parse_keys,
+};
+pub use decision::{Decision, Outcome};
+pub use directory::{Directory, Queue};
+pub use env::{EnvError, StoreConfig, init_telemetry_from_env, number, required, variable};
+pub use problem::Problem;
+pub use request_log::{RequestId, log_requests};
+pub use telemetry::{DEFAULT_LEVELS, LogFormat, init_telemetry};

@@ -1,0 +1,168 @@
+//! Logging: levels per module, text or JSON.
+
+use tracing::level_filters::LevelFilter;
+use tracing::subscriber::Interest;
+use tracing::{Level, Metadata, Subscriber};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use crate::log_format::RequestIdFormat;
+
+/// Levels where nobody gave any: what an operator wants to know, without a line a request (`request=info` adds those).
+pub const DEFAULT_LEVELS: &str = "info,request=off";
+
+/// Libraries that log whole messages at level trace, with cookies, addresses and signatures.
+const PAYLOAD_LOGGERS: [&str; 2] = ["lambda_runtime", "aws_"];
+
+/// How log lines look (`VESTIBULE_LOG_FORMAT`, `--log-format`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+impl std::str::FromStr for LogFormat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            _ => Err("takes text or json".to_owned()),
+        }
+    }
+}
+
+/// Starts logging to standard error. `levels` is `VESTIBULE_LOG`: `info`, or levels per module such as
+/// `warn,vestibule_gate=debug`. Unless they name the target `request`, there is no line a request.
+///
+/// # Errors
+/// Levels that are none, in words.
+pub fn init_telemetry(levels: &str, format: LogFormat) -> Result<(), String> {
+    let levels = parsed(&with_default(levels)).map_err(|directive| {
+        format!(
+            "takes levels per module such as info,vestibule_gate=debug: \"{directive}\" is neither module nor level"
+        )
+    })?;
+    let registry = tracing_subscriber::registry().with(levels).with(NoTracePayloads);
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    let started = match format {
+        LogFormat::Text => registry.with(lines.map_event_format(RequestIdFormat::text)).try_init(),
+        LogFormat::Json => {
+            let lines = lines.json().flatten_event(true).with_current_span(false).with_span_list(false);
+            registry.with(lines.map_event_format(RequestIdFormat::json)).try_init()
+        }
+    };
+    started.map_err(|error| error.to_string())
+}
+
+/// A line a request is a choice of its own: `info` or `debug` alone don't ask for it.
+fn with_default(levels: &str) -> String {
+    let named = levels.split(',').any(|directive| directive.trim().starts_with("request"));
+    if named { levels.to_owned() } else { format!("request=off,{levels}") }
+}
+
+/// Levels per module; the error is what is none. A module without a level is shown whole, spaces and empty parts count
+/// for nothing. A filter that also knew fields of spans would bring an engine of regular expressions along.
+fn parsed(levels: &str) -> Result<Targets, String> {
+    let directives = levels.split(',').map(str::trim).filter(|directive| !directive.is_empty());
+    directives.into_iter().try_fold(Targets::new(), |targets, directive| {
+        let none = || directive.to_owned();
+        match directive.split_once('=') {
+            Some((module, level)) => {
+                Ok(targets.with_target(name(module).ok_or_else(none)?, one(level).ok_or_else(none)?))
+            }
+            None => match one(directive) {
+                Some(level) => Ok(targets.with_default(level)),
+                None => Ok(targets.with_target(name(directive).ok_or_else(none)?, LevelFilter::TRACE)),
+            },
+        }
+    })
+}
+
+fn name(module: &str) -> Option<&str> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b':' | b'.');
+    let module = module.trim();
+    (!module.is_empty() && module.bytes().all(plain)).then_some(module)
+}
+
+fn one(level: &str) -> Option<LevelFilter> {
+    let level = level.trim();
+    if level.is_empty() { None } else { level.parse().ok() }
+}
+
+/// Keeps what no log may hold from being logged, whatever levels are asked for.
+struct NoTracePayloads;
+
+impl NoTracePayloads {
+    fn allows(metadata: &Metadata<'_>) -> bool {
+        *metadata.level() != Level::TRACE
+            || !PAYLOAD_LOGGERS.iter().any(|library| metadata.target().starts_with(library))
+    }
+}
+
+impl<S: Subscriber> Layer<S> for NoTracePayloads {
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        if Self::allows(metadata) { Interest::always() } else { Interest::never() }
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        Self::allows(metadata)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn request_lines_must_be_enabled() {
+        for (asked, meant) in [
+            ("info", "request=off,info"),
+            ("warn,vestibule_gate=debug", "request=off,warn,vestibule_gate=debug"),
+            ("info,request=info", "info,request=info"),
+            ("info, request=debug", "info, request=debug"),
+            (DEFAULT_LEVELS, DEFAULT_LEVELS),
+        ] {
+            assert_eq!(with_default(asked), meant);
+        }
+    }
+
+    #[test]
+    fn levels_are_read_by_module() {
+        let levels = parsed("warn, vestibule_gate=debug,vestibule_gate::proxy=off,request = Info,,fred").unwrap();
+        for (module, level, shown) in [
+            ("hyper", Level::WARN, true),
+            ("hyper", Level::INFO, false),
+            ("vestibule_gate", Level::DEBUG, true),
+            ("vestibule_gate::judge", Level::DEBUG, true),
+            ("vestibule_gate::judge", Level::TRACE, false),
+            ("vestibule_gate::proxy::connector", Level::ERROR, false),
+            ("request", Level::INFO, true),
+            ("request", Level::DEBUG, false),
+            ("fred::router", Level::TRACE, true),
+        ] {
+            assert_eq!(levels.would_enable(module, &level), shown, "{module} {level}");
+        }
+    }
+
+    #[test]
+    fn invalid_levels_are_named() {
+        for (levels, named) in [
+            ("info,=", "="),
+            ("info,vestibule_gate=loud", "vestibule_gate=loud"),
+            ("vestibule_gate=", "vestibule_gate="),
+            ("=debug", "=debug"),
+            ("info,a=debug=info", "a=debug=info"),
+            ("info,[span]=debug", "[span]=debug"),
+            ("info;warn", "info;warn"),
+        ] {
+            assert_eq!(parsed(levels).unwrap_err(), named);
+        }
+    }
+}

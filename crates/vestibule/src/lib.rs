@@ -1,0 +1,3 @@
+//! The parts of the `vestibule` program that tests use as a library.
+
+pub mod cost;

@@ -1,0 +1,164 @@
+//! Inversions: visitors who were certainly admitted before one who certainly arrived earlier.
+//!
+//! An arrival is between the time when the visitor's first request was sent and the time when its response was received; an
+//! admission is between the last request with the response to wait and the first response that shows the admission. One
+//! visitor certainly arrived before another if the response was received before the other's first request was sent, and was
+//! certainly admitted later if a request sent after the other's admission was received still had the response to wait.
+//! The arrivals that the gate reports are not used, and ambiguous order is not an inversion.
+
+use crate::sim_time::SimTime;
+use crate::visitor::VisitorTrace;
+
+/// The result of the comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct OrderCheck {
+    /// Number of visitors who were present from their arrival on.
+    pub compared: u64,
+    /// Pairs of them of whom one certainly arrived earlier and was certainly admitted later.
+    pub inversions: u64,
+    /// Largest inversion: by how many seconds a visitor arrived later who was admitted first.
+    pub worst_seconds: f64,
+    /// Number of visitors who were admitted after a later arrival.
+    pub inverted: u64,
+}
+
+impl OrderCheck {
+    /// The normalized Kendall tau distance between arrivals and admissions: 0 is the same order, 1 the reverse.
+    #[must_use]
+    pub fn tau(&self) -> Option<f64> {
+        let pairs = self.compared as f64 * (self.compared as f64 - 1.0) / 2.0;
+        (pairs > 0.0).then(|| self.inversions as f64 / pairs)
+    }
+}
+
+/// A waiting visitor: arrived at `joined` at the latest, and still waited at `last_waiting`.
+struct Older {
+    joined: SimTime,
+    last_waiting: SimTime,
+}
+
+/// An admitted visitor: arrived at `arrived` at the earliest, and was admitted at `admitted` at the latest.
+struct Younger {
+    arrived: SimTime,
+    admitted: SimTime,
+    stayed_present: bool,
+}
+
+/// Compares all visitors.
+#[must_use]
+pub fn check_order(traces: &[VisitorTrace]) -> OrderCheck {
+    let older = |trace: &VisitorTrace| Some(Older { joined: trace.joined?, last_waiting: trace.last_waiting? });
+    let mut olders: Vec<Older> = traces.iter().filter(|trace| trace.stayed_present()).filter_map(older).collect();
+    let younger = |trace: &VisitorTrace| {
+        let (arrived, admitted) = (trace.arrived?, trace.admitted?);
+        Some(Younger { arrived, admitted, stayed_present: trace.stayed_present() })
+    };
+    let mut youngers: Vec<Younger> = traces.iter().filter(|trace| trace.is_person()).filter_map(younger).collect();
+    let compared = traces.iter().filter(|trace| trace.stayed_present()).count() as u64;
+    let (inverted, worst_seconds) = worst(&mut olders, &mut youngers);
+    OrderCheck { compared, inversions: inversions(&mut olders, &mut youngers), worst_seconds, inverted }
+}
+
+/// For each visitor, the latest arrival that was admitted before.
+fn worst(olders: &mut [Older], youngers: &mut [Younger]) -> (u64, f64) {
+    olders.sort_by_key(|older| older.last_waiting);
+    youngers.sort_by_key(|younger| younger.admitted);
+    let (mut next, mut youngest, mut inverted, mut worst) = (0, SimTime(0), 0, 0.0_f64);
+    for older in olders {
+        while let Some(younger) = youngers.get(next).filter(|younger| younger.admitted < older.last_waiting) {
+            youngest = youngest.max(younger.arrived);
+            next += 1;
+        }
+        if youngest > older.joined {
+            inverted += 1;
+            worst = worst.max(youngest.since(older.joined));
+        }
+    }
+    (inverted, worst)
+}
+
+/// Counts inverted pairs with a Fenwick tree over the last instants of waiting.
+fn inversions(olders: &mut [Older], youngers: &mut [Younger]) -> u64 {
+    let mut instants: Vec<SimTime> = olders.iter().map(|older| older.last_waiting).collect();
+    instants.sort_unstable();
+    instants.dedup();
+    olders.sort_by_key(|older| older.joined);
+    youngers.sort_by_key(|younger| younger.arrived);
+    let mut tree = vec![0_u64; instants.len() + 1];
+    let (mut next, mut count) = (0, 0);
+    for younger in youngers.iter().filter(|younger| younger.stayed_present) {
+        while let Some(older) = olders.get(next).filter(|older| older.joined < younger.arrived) {
+            let mut at = instants.partition_point(|instant| *instant < older.last_waiting) + 1;
+            while at < tree.len() {
+                tree[at] += 1;
+                at += at & at.wrapping_neg();
+            }
+            next += 1;
+        }
+        // All who arrived before, except those who no longer waited.
+        let mut at = instants.partition_point(|instant| *instant <= younger.admitted);
+        let mut gone = 0;
+        while at > 0 {
+            gone += tree[at];
+            at -= at & at.wrapping_neg();
+        }
+        count += next as u64 - gone;
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::VisitorKind;
+
+    fn trace(arrived: u32, joined: u32, last_waiting: u32, admitted: u32) -> VisitorTrace {
+        let mut trace = VisitorTrace::new(VisitorKind::Person);
+        (trace.arrived, trace.joined) = (Some(SimTime(arrived)), Some(SimTime(joined)));
+        (trace.last_waiting, trace.admitted) = (Some(SimTime(last_waiting)), Some(SimTime(admitted)));
+        trace
+    }
+
+    #[test]
+    fn earlier_admission_of_a_later_arrival_is_an_inversion() {
+        let first = trace(0, 10, 9_000, 9_100);
+        let second = trace(3_000, 3_010, 5_000, 5_100);
+        let order = check_order(&[first.clone(), second]);
+        assert_eq!((order.compared, order.inversions, order.inverted), (2, 1, 1));
+        assert_eq!((order.worst_seconds, order.tau()), (2.99, Some(1.0)));
+        let was_absent = VisitorTrace { was_absent: true, ..first };
+        assert_eq!(
+            check_order(&[was_absent, trace(3_000, 3_010, 5_000, 5_100)]).inversions,
+            0,
+            "who was away may be inverted"
+        );
+    }
+
+    #[test]
+    fn ambiguous_order_is_not_an_inversion() {
+        let together = [trace(0, 3_000, 5_000, 5_100), trace(2_000, 2_100, 3_000, 3_100)];
+        assert_eq!(check_order(&together).inversions, 0, "either may have arrived first");
+        let noticed_late = [trace(0, 10, 4_000, 6_000), trace(1_000, 1_010, 4_500, 4_600)];
+        assert_eq!(check_order(&noticed_late).inversions, 0, "the first may have been in since shortly after 4 s");
+    }
+
+    #[test]
+    fn inversions_equal_a_count_of_all_pairs() {
+        let mut rng = crate::rng::Rng::for_visitor(1, 0);
+        let traces: Vec<VisitorTrace> = (0..300)
+            .map(|_| {
+                let arrived = (rng.share() * 1e5) as u32;
+                let last_waiting = arrived + (rng.share() * 1e5) as u32;
+                trace(arrived, arrived + 50, last_waiting, last_waiting + 60)
+            })
+            .collect();
+        let mut expected = 0;
+        for one in &traces {
+            for other in &traces {
+                expected += u64::from(one.joined < other.arrived && other.admitted < one.last_waiting);
+            }
+        }
+        assert_eq!(check_order(&traces).inversions, expected);
+        assert!(expected > 1000);
+    }
+}

@@ -1,0 +1,319 @@
+//! The HTTP client that all visitors share.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, COOKIE, HOST, SET_COOKIE, USER_AGENT};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http_body_util::{BodyExt as _, Empty, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
+
+use super::response::{self, Tickets};
+use super::{CookieJar, Target};
+use crate::sim_time::SimTime;
+use crate::visitor::{GateResponse, PlannedRequest, RequestKind};
+
+/// Maximum size of a response body.
+const RESPONSE_MAX: usize = 16 << 20;
+/// Timeout of a request, as on the queue page.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// Idle connections are closed after this time, before the server closes them.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Prefix of the `User-Agent` of a visitor; the visitor's number follows.
+pub(crate) const USER_AGENT_PREFIX: &str = "vestibule-workload/1 (visitor ";
+/// What a browser accepts for a page.
+const PAGE_TYPES: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+type HttpClient = Client<HttpsConnector<HttpConnector>, Empty<Bytes>>;
+type BoxError = Box<dyn Error + Send + Sync>;
+
+/// A request to send.
+#[derive(Debug)]
+pub(crate) struct Job {
+    /// The visitor who sends it.
+    pub(crate) visitor: u32,
+    /// The request.
+    pub(crate) request: PlannedRequest,
+    /// The visitor's cookies.
+    pub(crate) cookies: CookieJar,
+    /// When it was due.
+    pub(crate) due: SimTime,
+}
+
+/// A request with its response.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    /// The request.
+    pub(crate) job: Job,
+    /// When it was sent.
+    pub(crate) sent: SimTime,
+    /// When the response was complete.
+    pub(crate) received: SimTime,
+    /// The time between the two, in microseconds.
+    pub(crate) latency_us: u64,
+    /// The response, as the visitor understands it.
+    pub(crate) response: GateResponse,
+    /// The status code; `None` without a response.
+    pub(crate) status: Option<StatusCode>,
+    /// Why the request failed.
+    pub(crate) failure: Option<String>,
+    /// The number of active visitors that the gate reports.
+    pub(crate) reported_active: Option<u64>,
+    /// The `Set-Cookie` headers.
+    pub(crate) set_cookies: Vec<HeaderValue>,
+    /// Size of the request, in bytes.
+    pub(crate) sent_bytes: usize,
+    /// Size of the response, in bytes.
+    pub(crate) received_bytes: usize,
+}
+
+/// A target that cannot be tested.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetCheckError {
+    /// No connection.
+    #[error("cannot connect to {target} ({cause}): is the gate running, and is this its address?")]
+    Unreachable {
+        /// The target.
+        target: String,
+        /// The cause.
+        cause: String,
+    },
+    /// Not a gate.
+    #[error("{target} is not a Vestibule gate: /_vestibule/health returns {status} instead of 200")]
+    NotAGate {
+        /// The target.
+        target: String,
+        /// The status of the health endpoint.
+        status: StatusCode,
+    },
+    /// The gate has no such queue.
+    #[error(
+        "the gate at {target} has no such queue for the host {host:?} ({status}): pass --host and --queue as in its settings; a host with several queues needs --queue"
+    )]
+    NoQueue {
+        /// The target.
+        target: String,
+        /// The host of the requests.
+        host: String,
+        /// The status of the status endpoint.
+        status: StatusCode,
+    },
+    /// The gate's store is unavailable.
+    #[error("the store of the gate at {target} is unavailable: start it first; use --faults to stop it during the run")]
+    StoreUnavailable {
+        /// The target.
+        target: String,
+    },
+}
+
+/// Sends requests with a limit on those in progress.
+pub(crate) struct RequestPool {
+    client: Arc<GateClient>,
+    free: usize,
+    done: mpsc::UnboundedSender<Exchange>,
+    exchanges: mpsc::UnboundedReceiver<Exchange>,
+}
+
+struct GateClient {
+    http: HttpClient,
+    target: Target,
+    started: Instant,
+}
+
+impl RequestPool {
+    /// A pool with a maximum number of requests in progress. Checks the target first.
+    ///
+    /// # Errors
+    /// A target that is not a gate with this queue.
+    pub(crate) async fn open(target: Target, max: usize, started: Instant) -> Result<Self, TargetCheckError> {
+        let client = Arc::new(GateClient { http: http_client(), target, started });
+        client.check_target().await?;
+        let (done, exchanges) = mpsc::unbounded_channel();
+        Ok(Self { client, free: max, done, exchanges })
+    }
+
+    /// Whether another request can be sent now.
+    pub(crate) fn has_capacity(&self) -> bool {
+        self.free > 0
+    }
+
+    /// Sends a request.
+    pub(crate) fn send(&mut self, job: Job) {
+        self.free = self.free.saturating_sub(1);
+        let (client, done) = (Arc::clone(&self.client), self.done.clone());
+        tokio::spawn(async move {
+            // Fails only if the run has ended.
+            let _ = done.send(client.exchange(job).await);
+        });
+    }
+
+    /// Waits for responses. Cancel safe.
+    pub(crate) async fn receive(&mut self, exchanges: &mut Vec<Exchange>) {
+        self.free += self.exchanges.recv_many(exchanges, usize::MAX).await;
+    }
+}
+
+impl GateClient {
+    async fn exchange(&self, job: Job) -> Exchange {
+        let request = self.request(&job);
+        let sent_bytes = header_bytes(request.headers()) + request.uri().path().len() + "GET  HTTP/1.1\r\n\r\n".len();
+        let sent = Instant::now();
+        let result = send(&self.http, request, REQUEST_TIMEOUT).await;
+        let received = Instant::now();
+        let mut exchange = Exchange {
+            job,
+            sent: self.sim_time(sent),
+            received: self.sim_time(received),
+            latency_us: received.duration_since(sent).as_micros() as u64,
+            response: GateResponse::Failed { retry_after_ms: 0 },
+            status: None,
+            failure: None,
+            reported_active: None,
+            set_cookies: Vec::new(),
+            sent_bytes,
+            received_bytes: 0,
+        };
+        match result {
+            Ok(response) => exchange.read(response),
+            Err(error) => exchange.failure = Some(root_cause(error.as_ref())),
+        }
+        exchange
+    }
+
+    fn sim_time(&self, at: Instant) -> SimTime {
+        SimTime(at.saturating_duration_since(self.started).as_millis() as u32)
+    }
+
+    /// Checks that the target is a healthy gate with this queue. HEAD requests do not join the line.
+    async fn check_target(&self) -> Result<(), TargetCheckError> {
+        let target = || self.target.url().to_owned();
+        match self.probe(self.target.health()).await? {
+            StatusCode::OK => {}
+            StatusCode::SERVICE_UNAVAILABLE => return Err(TargetCheckError::StoreUnavailable { target: target() }),
+            status => return Err(TargetCheckError::NotAGate { target: target(), status }),
+        }
+        let status = self.probe(self.target.uri(RequestKind::Poll)).await?;
+        if status.is_success() {
+            return Ok(());
+        }
+        let host = String::from_utf8_lossy(self.target.host.as_bytes()).into_owned();
+        Err(TargetCheckError::NoQueue { target: target(), host, status })
+    }
+
+    async fn probe(&self, uri: Uri) -> Result<StatusCode, TargetCheckError> {
+        let mut request = Request::new(Empty::new());
+        *request.method_mut() = Method::HEAD;
+        *request.uri_mut() = uri;
+        request.headers_mut().insert(HOST, self.target.host.clone());
+        let unreachable = |error: BoxError| TargetCheckError::Unreachable {
+            target: self.target.url().to_owned(),
+            cause: root_cause(error.as_ref()),
+        };
+        send(&self.http, request, REQUEST_TIMEOUT).await.map(|response| response.status()).map_err(unreachable)
+    }
+
+    fn request(&self, job: &Job) -> Request<Empty<Bytes>> {
+        let kind = job.request.kind;
+        let is_page = matches!(kind, RequestKind::Enter | RequestKind::Page);
+        let is_get = is_page || kind == RequestKind::Poll;
+        let mut request = Request::new(Empty::new());
+        *request.method_mut() = if is_get { Method::GET } else { Method::POST };
+        *request.uri_mut() = self.target.uri(kind);
+        let headers = request.headers_mut();
+        headers.insert(HOST, self.target.host.clone());
+        // Identifies the visitor in the access log of the origin.
+        if let Ok(agent) = HeaderValue::try_from(format!("{USER_AGENT_PREFIX}{})", job.visitor)) {
+            headers.insert(USER_AGENT, agent);
+        }
+        headers.insert(ACCEPT, HeaderValue::from_static(if is_page { PAGE_TYPES } else { "application/json" }));
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+        if is_page {
+            headers.insert("sec-fetch-mode", HeaderValue::from_static("navigate"));
+            headers.insert("sec-fetch-dest", HeaderValue::from_static("document"));
+        }
+        if let Some(cookie) = job.cookies.header() {
+            headers.insert(COOKIE, cookie);
+        }
+        request
+    }
+}
+
+impl Exchange {
+    fn read(&mut self, response: Response<Bytes>) {
+        let (head, body) = response.into_parts();
+        self.status = Some(head.status);
+        self.received_bytes = header_bytes(&head.headers) + "HTTP/1.1 200 OK\r\n\r\n".len() + body.len();
+        self.set_cookies = head.headers.get_all(SET_COOKIE).into_iter().cloned().collect();
+        let set = self.set_cookies.iter().any(|cookie| cookie.as_bytes().starts_with(b"vestibule_"));
+        let tickets = Tickets { held: self.job.cookies.has_prefix("vestibule_"), set };
+        let kind = self.job.request.kind;
+        self.reported_active =
+            response::active(&body).filter(|_| matches!(kind, RequestKind::Poll | RequestKind::Keepalive));
+        match response::read(kind, &head, &body, tickets) {
+            Ok(read) => self.response = read,
+            Err(failure) => {
+                let retry_after_ms = response::retry_after_ms(&head.headers).unwrap_or(0);
+                self.response = GateResponse::Failed { retry_after_ms };
+                self.failure = Some(failure);
+            }
+        }
+    }
+}
+
+/// Gets a URL, with a bearer token if there is one.
+pub(crate) async fn fetch(uri: &Uri, token: Option<&str>) -> Result<(StatusCode, Bytes), BoxError> {
+    let mut request = Request::new(Empty::new());
+    *request.uri_mut() = uri.clone();
+    if let Some(token) = token {
+        request.headers_mut().insert(AUTHORIZATION, HeaderValue::try_from(format!("Bearer {token}"))?);
+    }
+    let response = send(&http_client(), request, IDLE_TIMEOUT).await?;
+    Ok((response.status(), response.into_body()))
+}
+
+fn http_client() -> HttpClient {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(REQUEST_TIMEOUT));
+    #[expect(clippy::expect_used, reason = "ring supports all requested TLS versions")]
+    let tls = HttpsConnectorBuilder::new()
+        .with_provider_and_webpki_roots(rustls::crypto::ring::default_provider())
+        .expect("ring supports TLS");
+    let connector = tls.https_or_http().enable_http1().wrap_connector(tcp);
+    Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_TIMEOUT).build(connector)
+}
+
+async fn send(
+    client: &HttpClient,
+    request: Request<Empty<Bytes>>,
+    limit: Duration,
+) -> Result<Response<Bytes>, BoxError> {
+    let exchange = async {
+        let (head, body) = client.request(request).await?.into_parts();
+        let body = Limited::new(body, RESPONSE_MAX).collect().await?.to_bytes();
+        Ok(Response::from_parts(head, body))
+    };
+    timeout(limit, exchange).await.unwrap_or_else(|_| Err(format!("no response in {} s", limit.as_secs()).into()))
+}
+
+fn header_bytes(headers: &HeaderMap) -> usize {
+    headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum()
+}
+
+/// The root cause of an error, without the layers above it.
+fn root_cause(error: &(dyn Error + 'static)) -> String {
+    let mut last = error;
+    while let Some(cause) = last.source() {
+        last = cause;
+    }
+    last.to_string()
+}

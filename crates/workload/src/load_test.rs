@@ -1,0 +1,269 @@
+//! Runs a workload against a gate over HTTP, in real time.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use crate::faults::{Fault, InjectedFault, inject_faults};
+use crate::http::{CookieJar, Exchange, Job, RequestPool, Target, TargetCheckError};
+use crate::observe::{Observation, Observer};
+use crate::request_stats::RequestStats;
+use crate::sim_time::SimTime;
+use crate::visitor::{Event, PlannedRequest, VisitorTrace};
+use crate::visitors::VirtualVisitors;
+use crate::workload::Workload;
+
+/// Resolution of the timers.
+const TICK: Duration = Duration::from_millis(10);
+
+/// A load test of a gate.
+pub struct LoadTest {
+    /// The virtual visitors.
+    pub workload: Workload,
+    /// The gate.
+    pub target: Target,
+    /// Maximum number of requests in progress.
+    pub connections: usize,
+    /// Maximum duration.
+    pub max_duration: Duration,
+    /// Maximum number of requests.
+    pub max_requests: u64,
+    /// Faults to inject during the run.
+    pub faults: Vec<Fault>,
+    /// What is observed of the store and the gate.
+    pub observer: Observer,
+}
+
+/// Why a load test ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndReason {
+    /// All visitors have left.
+    Completed,
+    /// The maximum duration was reached.
+    Duration,
+    /// The maximum number of requests was reached.
+    Requests,
+    /// It was stopped by a signal.
+    Stopped,
+}
+
+impl EndReason {
+    /// The reason, for reports.
+    #[must_use]
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Completed => "all visitors have left",
+            Self::Duration => "the maximum duration was reached",
+            Self::Requests => "the maximum number of requests was reached",
+            Self::Stopped => "it was stopped",
+        }
+    }
+}
+
+/// The result of a load test.
+pub struct RunResult {
+    /// What every visitor experienced.
+    pub traces: Vec<VisitorTrace>,
+    /// Statistics of the requests.
+    pub request_stats: RequestStats,
+    /// The duration.
+    pub duration: SimTime,
+    /// Why it ended.
+    pub ended: EndReason,
+    /// The faults that were injected.
+    pub faults: Vec<InjectedFault>,
+    /// What the store and the gate reported.
+    pub observed: Observation,
+}
+
+/// The progress of a load test, once a second.
+#[derive(Debug, Clone)]
+pub struct Progress {
+    /// Time since the start.
+    pub now: SimTime,
+    /// Waiting visitors.
+    pub waiting: u64,
+    /// Active visitors.
+    pub active: u64,
+    /// Admissions so far.
+    pub admitted: u64,
+    /// Requests so far.
+    pub requests: u64,
+    /// Failed requests so far.
+    pub failures: u64,
+    /// The most frequent cause of failure.
+    pub cause: Option<String>,
+}
+
+impl LoadTest {
+    /// Runs until all visitors have left, a limit is reached or `stop` resolves.
+    ///
+    /// # Errors
+    /// The target is not a gate with this queue, or is unreachable.
+    pub async fn run(
+        self,
+        stop: impl Future<Output = ()>,
+        mut on_progress: impl FnMut(&Progress),
+    ) -> Result<RunResult, TargetCheckError> {
+        let started = Instant::now();
+        let pool = RequestPool::open(self.target, self.connections, started).await?;
+        let cookie_jars = vec![[CookieJar::default(), CookieJar::default()]; self.workload.visitors as usize];
+        let (sender, injected) = mpsc::unbounded_channel();
+        let faults = tokio::spawn(inject_faults(self.faults, started, sender));
+        let observation = self.observer.start().await;
+        let mut run = Run {
+            visitors: VirtualVisitors::new(self.workload),
+            pool,
+            cookie_jars,
+            backlog: VecDeque::new(),
+            request_stats: RequestStats::default(),
+        };
+        let (ended, duration) = run.run(started, self.max_duration, self.max_requests, stop, &mut on_progress).await;
+        faults.abort();
+        let faults = drain(injected);
+        let observed = observation.finish().await;
+        let (traces, request_stats) = (run.visitors.into_traces(), run.request_stats);
+        Ok(RunResult { traces, request_stats, duration, ended, faults, observed })
+    }
+}
+
+fn drain(mut injected: mpsc::UnboundedReceiver<InjectedFault>) -> Vec<InjectedFault> {
+    std::iter::from_fn(|| injected.try_recv().ok()).collect()
+}
+
+struct Run {
+    visitors: VirtualVisitors,
+    pool: RequestPool,
+    /// For each visitor, the current cookies and the ones before.
+    cookie_jars: Vec<[CookieJar; 2]>,
+    /// Due requests that wait for a connection.
+    backlog: VecDeque<Job>,
+    request_stats: RequestStats,
+}
+
+impl Run {
+    async fn run(
+        &mut self,
+        started: Instant,
+        max_duration: Duration,
+        max_requests: u64,
+        stop: impl Future<Output = ()>,
+        on_progress: &mut impl FnMut(&Progress),
+    ) -> (EndReason, SimTime) {
+        let elapsed = || SimTime(started.elapsed().as_millis() as u32);
+        let mut stop = std::pin::pin!(stop);
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut exchanges, mut reported) = (Vec::new(), 0);
+        loop {
+            let now = elapsed();
+            self.fire_timers(now);
+            self.send();
+            if now.second() > reported {
+                reported = now.second();
+                on_progress(&self.progress(now));
+            }
+            let ended = match () {
+                () if self.visitors.all_departed() => Some(EndReason::Completed),
+                () if started.elapsed() >= max_duration => Some(EndReason::Duration),
+                () if self.request_stats.requests as u64 >= max_requests => Some(EndReason::Requests),
+                () => None,
+            };
+            if let Some(ended) = ended {
+                return (ended, now);
+            }
+            tokio::select! {
+                () = self.pool.receive(&mut exchanges) => {}
+                _ = ticks.tick() => {}
+                () = &mut stop => return (EndReason::Stopped, elapsed()),
+            }
+            for exchange in exchanges.drain(..) {
+                self.on_response(&exchange);
+            }
+        }
+    }
+
+    fn fire_timers(&mut self, now: SimTime) {
+        while let Some((at, visitor)) = self.visitors.timers.pop_due(now) {
+            if self.visitors.is_due(visitor, at)
+                && let Some(request) = self.visitors.step(visitor, now, Event::Timer)
+            {
+                self.enqueue(visitor, request, at);
+            }
+        }
+    }
+
+    fn enqueue(&mut self, visitor: u32, request: PlannedRequest, due: SimTime) {
+        // A visitor who starts over is a new one for the gate.
+        if self.visitors.get(visitor).trace().requests == 1 {
+            self.cookie_jars[visitor as usize] = Default::default();
+        }
+        let [current, previous] = &self.cookie_jars[visitor as usize];
+        let cookies = if request.previous_cookies && !previous.is_empty() { previous } else { current };
+        // Bots send no cookies.
+        let cookies = if self.visitors.get(visitor).is_bot() { CookieJar::default() } else { cookies.clone() };
+        self.backlog.push_back(Job { visitor, request, cookies, due });
+    }
+
+    fn send(&mut self) {
+        while self.pool.has_capacity()
+            && let Some(job) = self.backlog.pop_front()
+        {
+            self.pool.send(job);
+        }
+    }
+
+    fn on_response(&mut self, exchange: &Exchange) {
+        self.record(exchange);
+        let visitor = exchange.job.visitor;
+        let [current, previous] = &mut self.cookie_jars[visitor as usize];
+        if let Some(updated) = current.updated(&exchange.set_cookies) {
+            *previous = std::mem::replace(current, updated);
+        }
+        let event = Event::Response(&exchange.response, exchange.sent);
+        if let Some(request) = self.visitors.step(visitor, exchange.received, event) {
+            self.enqueue(visitor, request, exchange.received);
+        }
+    }
+
+    fn record(&mut self, exchange: &Exchange) {
+        let stats = &mut self.request_stats;
+        stats.record_request(exchange.sent);
+        stats.sent_bytes += exchange.sent_bytes as u64;
+        stats.received_bytes += exchange.received_bytes as u64;
+        stats.send_delay.record(u64::from(exchange.sent.0.saturating_sub(exchange.job.due.0)) * 1000);
+        if let Some(status) = exchange.status {
+            let kind = exchange.job.request.kind;
+            stats.record_response(exchange.received, kind, status.as_u16(), exchange.latency_us);
+        }
+        if let Some(failure) = &exchange.failure {
+            stats.record_failure(exchange.received, failure);
+        }
+        if let Some(active) = exchange.reported_active {
+            let second = stats.second(exchange.received);
+            second.reported_active = second.reported_active.max(Some(active));
+        }
+    }
+
+    fn progress(&self, now: SimTime) -> Progress {
+        let mut progress = Progress {
+            now,
+            waiting: 0,
+            active: 0,
+            admitted: 0,
+            requests: self.request_stats.requests as u64,
+            failures: self.request_stats.failed_requests(),
+            cause: self.request_stats.main_cause().map(str::to_owned),
+        };
+        for number in 0..self.cookie_jars.len() as u32 {
+            let visitor = self.visitors.get(number);
+            let admitted = visitor.trace().admitted.is_some();
+            progress.waiting += u64::from(visitor.is_in_line());
+            progress.admitted += u64::from(admitted);
+            progress.active += u64::from(admitted && !visitor.has_departed());
+        }
+        progress
+    }
+}

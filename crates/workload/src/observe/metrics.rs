@@ -1,0 +1,76 @@
+//! The metrics of the gate, in the text format of Prometheus.
+
+use http::Uri;
+
+use super::{ObserveError, Sample};
+use crate::http::fetch;
+
+/// The metrics endpoint.
+#[derive(Clone)]
+pub struct MetricsAddress {
+    uri: Uri,
+    token: Option<String>,
+}
+
+impl std::fmt::Debug for MetricsAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.uri)
+    }
+}
+
+impl MetricsAddress {
+    /// The metrics at a URL, with a bearer token.
+    ///
+    /// # Errors
+    /// An invalid URL.
+    pub fn new(address: &str, token: Option<String>) -> Result<Self, ObserveError> {
+        let wrong = || ObserveError::Metrics(address.to_owned());
+        let uri: Uri = address.parse().map_err(|_| wrong())?;
+        let good = uri.authority().is_some() && matches!(uri.scheme_str(), Some("http" | "https"));
+        if good { Ok(Self { uri, token }) } else { Err(wrong()) }
+    }
+
+    pub(super) async fn sample(&self, queue: Option<&str>) -> Result<Sample, String> {
+        let (status, text) =
+            fetch(&self.uri, self.token.as_deref()).await.map_err(|error| format!("metrics: {error}"))?;
+        if !status.is_success() {
+            return Err(format!("metrics: {status}"));
+        }
+        let text = String::from_utf8_lossy(&text);
+        let of_queue = |name: &str| value(&text, name, queue);
+        Ok(Sample {
+            memory: None,
+            commands: value(&text, "vestibule_request_store_seconds_count", None),
+            waiting: of_queue("vestibule_queue_waiting"),
+            active: of_queue("vestibule_queue_active"),
+            quota: of_queue("vestibule_queue_quota"),
+        })
+    }
+}
+
+/// The value of a metric for a queue, or of the only queue.
+fn value(text: &str, name: &str, queue: Option<&str>) -> Option<u64> {
+    let label = queue.map(|queue| format!("queue=\"{queue}\""));
+    let samples = text.lines().filter_map(|line| line.strip_prefix(name)).filter(|rest| rest.starts_with(['{', ' ']));
+    let mut of_it = samples.filter(|rest| label.as_ref().is_none_or(|label| rest.contains(label.as_str())));
+    let sample = of_it.next()?;
+    if of_it.next().is_some() {
+        return None;
+    }
+    let number: f64 = sample.rsplit(' ').next()?.parse().ok()?;
+    (number >= 0.0).then_some(number as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metric_is_selected_by_queue() {
+        let text = "# HELP x\nvestibule_queue_active{tenant=\"a\",queue=\"one\"} 3\nvestibule_queue_active{tenant=\"a\",queue=\"two\"} 4\n\
+                    vestibule_queue_active_total 9\nvestibule_request_store_seconds_count 17\n";
+        assert_eq!(value(text, "vestibule_queue_active", Some("two")), Some(4));
+        assert_eq!(value(text, "vestibule_queue_active", None), None, "which of them?");
+        assert_eq!(value(text, "vestibule_request_store_seconds_count", None), Some(17));
+    }
+}

@@ -1,0 +1,170 @@
+//! Samples the store and the metrics of the gate during a run.
+
+mod metrics;
+mod redis;
+
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::{MissedTickBehavior, interval};
+
+pub use metrics::MetricsAddress;
+pub use redis::RedisAddress;
+
+/// Interval of the samples.
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(2);
+
+/// An invalid address.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ObserveError {
+    /// Of Redis.
+    #[error("{0:?} is not a valid Redis URL: use redis://HOST:PORT, with :PASSWORD@ before the host if needed")]
+    Redis(String),
+    /// Of metrics.
+    #[error("{0:?} is not a valid metrics URL: use http:// or https://, such as http://127.0.0.1:8081/metrics")]
+    Metrics(String),
+}
+
+/// What to sample.
+#[derive(Debug, Clone, Default)]
+pub struct Observer {
+    /// The store.
+    pub redis: Option<RedisAddress>,
+    /// The metrics of the gate.
+    pub metrics: Option<MetricsAddress>,
+    /// The queue ID, if the metrics have several queues.
+    pub queue: Option<String>,
+}
+
+/// The samples of a run.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Observation {
+    /// Number of successful samples.
+    pub succeeded: u64,
+    /// Number of samples.
+    pub samples: u64,
+    /// Number of store commands for visits.
+    pub store_commands: Option<u64>,
+    /// Memory of the store before the run, in bytes.
+    pub store_memory_before: Option<u64>,
+    /// Maximum memory of the store, in bytes.
+    pub store_memory_peak: Option<u64>,
+    /// Maximum number of waiting and active visitors, from the metrics.
+    pub present_peak: Option<u64>,
+    /// Maximum number of active visitors, from the metrics.
+    pub active_peak: Option<u64>,
+    /// The quota, from the metrics.
+    pub quota: Option<u64>,
+    /// The first error.
+    pub first_error: Option<String>,
+}
+
+/// One sample.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Sample {
+    pub(crate) memory: Option<u64>,
+    pub(crate) commands: Option<u64>,
+    pub(crate) waiting: Option<u64>,
+    pub(crate) active: Option<u64>,
+    pub(crate) quota: Option<u64>,
+}
+
+/// A running sampler.
+pub(crate) struct Watch {
+    stop: oneshot::Sender<()>,
+    seen: JoinHandle<Observation>,
+}
+
+impl Observer {
+    pub(crate) async fn start(self) -> Watch {
+        let mut builder = ObservationBuilder::default();
+        // The first sample is taken before the run.
+        builder.take(&self).await;
+        let (stop, mut stopped) = oneshot::channel();
+        let seen = tokio::spawn(async move {
+            let mut ticks = interval(SAMPLE_INTERVAL);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                tokio::select! {
+                    _ = ticks.tick() => builder.take(&self).await,
+                    _ = &mut stopped => break,
+                }
+            }
+            builder.take(&self).await;
+            builder.seen
+        });
+        Watch { stop, seen }
+    }
+}
+
+impl Watch {
+    pub(crate) async fn finish(self) -> Observation {
+        // Fails only if the task has panicked.
+        let _ = self.stop.send(());
+        self.seen.await.unwrap_or_default()
+    }
+}
+
+#[derive(Default)]
+struct ObservationBuilder {
+    seen: Observation,
+    /// For each source, the command count of the last sample. It restarts at 0 with the store.
+    commands: [Option<u64>; 2],
+}
+
+impl ObservationBuilder {
+    async fn take(&mut self, observer: &Observer) {
+        if let Some(metrics) = &observer.metrics {
+            let sample = metrics.sample(observer.queue.as_deref()).await;
+            // With both sources, the commands are counted at the store.
+            self.add(0, sample, observer.redis.is_none());
+        }
+        if let Some(redis) = &observer.redis {
+            let sample = redis.sample().await;
+            self.add(1, sample, true);
+        }
+    }
+
+    fn add(&mut self, source: usize, sample: Result<Sample, String>, counts: bool) {
+        let seen = &mut self.seen;
+        seen.samples += 1;
+        let sample = match sample {
+            Ok(sample) => sample,
+            Err(first_error) => {
+                seen.first_error.get_or_insert(first_error);
+                return;
+            }
+        };
+        seen.succeeded += 1;
+        if seen.store_memory_before.is_none() {
+            seen.store_memory_before = sample.memory;
+        }
+        seen.store_memory_peak = seen.store_memory_peak.max(sample.memory);
+        seen.active_peak = seen.active_peak.max(sample.active);
+        seen.quota = sample.quota.or(seen.quota);
+        let present = sample.waiting.zip(sample.active).map(|(waiting, active)| waiting + active);
+        seen.present_peak = seen.present_peak.max(present);
+        if let Some(commands) = sample.commands.filter(|_| counts) {
+            let before = self.commands[source].replace(commands);
+            let more = before.map_or(0, |before| if commands >= before { commands - before } else { commands });
+            *seen.store_commands.get_or_insert(0) += more;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_count_survives_a_store_restart() {
+        let mut builder = ObservationBuilder::default();
+        for commands in [100, 150, 20, 60] {
+            builder.add(1, Ok(Sample { commands: Some(commands), memory: Some(commands), ..Sample::default() }), true);
+        }
+        assert_eq!(builder.seen.store_commands, Some(50 + 20 + 40));
+        assert_eq!((builder.seen.store_memory_before, builder.seen.store_memory_peak), (Some(100), Some(150)));
+    }
+}

@@ -1,0 +1,369 @@
+//! A gate in virtual time: the rules of the line, and the responses that a gate would send.
+
+use std::collections::{BTreeSet, HashMap};
+
+use vestibule_core::line::{Line, LineRules, SessionLocation, SessionState, Visit, VisitAnswer};
+use vestibule_core::{
+    KeyList, MICROS_PER_SECOND, Micros, QueueId, SessionId, Ticket, TicketSigner, VisitorState, WaitRange,
+    expected_wait, poll_after,
+};
+
+use crate::rng::Rng;
+use crate::sim_time::SimTime;
+use crate::visitor::{GateResponse, PollSpan, ReportedStatus, RequestKind};
+use crate::workload::Workload;
+
+/// The start of the simulated time.
+const START: Micros = Micros(1_700_000_000 * MICROS_PER_SECOND);
+/// `waiting_ttl` of the simulated line, in seconds: polls may be skipped, so the gate expires silent visitors itself.
+const PRESENCE_TTL: u64 = 30 * 86_400;
+/// Maximum time in which polls are skipped, in seconds.
+const SKIP_MAX: f64 = 1800.0;
+/// Poll interval near the front, in seconds.
+const POLL_MIN: f64 = 2.0;
+/// Number of polls in the estimated wait.
+const POLLS_PER_WAIT: f64 = 20.0;
+/// Positions near the front.
+const NEAR_FRONT: u64 = 10;
+/// Microseconds per millisecond.
+const MICROS_PER_MILLI: f64 = 1000.0;
+
+/// The session of a visitor.
+#[derive(Clone)]
+struct SimulatedSession {
+    session: SessionId,
+    ticket: Option<Ticket>,
+    /// When an estimate was last shown.
+    shown_at: SimTime,
+    /// The estimate that was last shown, in seconds; 0 is none.
+    shown_wait: f32,
+    /// The lower of the shown and the expected wait, in seconds, which determines the poll interval.
+    poll_wait: f32,
+    /// The position that was last shown, which never rises; 0 is none.
+    shown_position: u64,
+}
+
+/// The gate.
+pub(super) struct VirtualGate {
+    line: Line,
+    /// The rules, with the real `waiting_ttl`.
+    rules: LineRules,
+    signer: TicketSigner,
+    queue: QueueId,
+    sessions: Vec<SimulatedSession>,
+    /// Waiting visitors in order of arrival.
+    order: BTreeSet<(Micros, u32)>,
+    /// Visitors who have stopped polling, and when they expire.
+    silent: HashMap<u32, SimTime>,
+    /// Maximum time in which polls are skipped, in seconds.
+    skip_max: f64,
+    rng: Rng,
+}
+
+impl VirtualGate {
+    #[expect(clippy::expect_used, reason = "the key and the name are constants")]
+    pub(super) fn new(workload: &Workload, rules: &LineRules) -> Self {
+        let mut rng = Rng::for_visitor(workload.seed, u32::MAX);
+        let session_of = |rng: &mut Rng| SimulatedSession {
+            session: rng.session(),
+            ticket: None,
+            shown_at: SimTime(0),
+            shown_wait: 0.0,
+            poll_wait: 0.0,
+            shown_position: 0,
+        };
+        Self {
+            line: Line::new(LineRules { waiting_ttl: PRESENCE_TTL, ..rules.clone() }, START, false),
+            rules: rules.clone(),
+            signer: TicketSigner::new(&KeyList::of_bytes("plan", [7; 32])).expect("a key of the right length"),
+            queue: "plan".parse().expect("an id"),
+            sessions: (0..workload.visitors).map(|_| session_of(&mut rng)).collect(),
+            order: BTreeSet::new(),
+            silent: HashMap::new(),
+            skip_max: SKIP_MAX,
+            rng,
+        }
+    }
+
+    /// The same gate without skipped polls.
+    #[cfg(test)]
+    pub(super) fn exact(self) -> Self {
+        Self { skip_max: 0.0, ..self }
+    }
+
+    /// Handles a request.
+    pub(super) fn handle(&mut self, now: SimTime, number: u32, kind: RequestKind, is_robot: bool) -> GateResponse {
+        match kind {
+            RequestKind::Away => {
+                self.renew(now, number);
+                self.go_away(now, number);
+                GateResponse::Done
+            }
+            RequestKind::Leave => {
+                if let Some(ticket) = self.session_of(number).ticket.clone() {
+                    self.line.leave(instant(now), &ticket);
+                }
+                GateResponse::Done
+            }
+            _ if is_robot => self.answer_robot(now),
+            _ => {
+                let answer = self.visit(now, number);
+                self.tell(now, number, kind, &answer)
+            }
+        }
+    }
+
+    fn answer_robot(&mut self, now: SimTime) -> GateResponse {
+        let join = Some(self.rng.session());
+        let answer = self.line.visit(instant(now), &Visit { join, ..Visit::default() });
+        let is_in = answer.place.is_some_and(|place| place.admitted_at.is_some());
+        if is_in { GateResponse::Site } else { GateResponse::QueuePage { poll_after_ms: 2000, ticket: true } }
+    }
+
+    fn session_of(&self, number: u32) -> &SimulatedSession {
+        &self.sessions[number as usize]
+    }
+
+    fn visit(&mut self, now: SimTime, number: u32) -> VisitAnswer {
+        self.silent.remove(&number);
+        let session_of = self.session_of(number);
+        let visit = Visit { ticket: session_of.ticket.clone(), join: Some(session_of.session), ..Visit::default() };
+        let mut answer = self.line.visit(instant(now), &visit);
+        if answer.place.is_none() {
+            // The session has ended: the visitor joins again.
+            let session_of = &mut self.sessions[number as usize];
+            (session_of.session, session_of.ticket) = (self.rng.session(), None);
+            (session_of.shown_position, session_of.shown_wait) = (0, 0.0);
+            let visit = Visit::joining(session_of.session);
+            answer = self.line.visit(instant(now), &visit);
+        }
+        if let Some(place) = &answer.place {
+            if place.admitted_at.is_none() {
+                self.order.insert((place.arrival, number));
+            }
+            let held = self.session_of(number).ticket.as_ref();
+            let confirms = |ticket: &Ticket| ticket.is_unconfirmed() && place.confirmed;
+            if held.is_none_or(|ticket| ticket.admitted_at() != place.admitted_at || confirms(ticket)) {
+                self.sign(now, number, place);
+            }
+            if !place.confirmed {
+                self.confirm(now, number);
+            }
+        }
+        answer
+    }
+
+    /// A page returns its ticket within seconds. That poll is simulated at once, since later ones may be skipped.
+    fn confirm(&mut self, now: SimTime, number: u32) {
+        let Some(ticket) = self.session_of(number).ticket.clone() else { return };
+        if let Some(place) = self.line.visit(instant(now), &Visit::keeping(ticket)).place {
+            self.sign(now, number, &place);
+        }
+    }
+
+    fn sign(&mut self, now: SimTime, number: u32, place: &SessionState) {
+        let position = (place.position > 0).then_some(place.position);
+        let token = self.signer.sign(&self.queue, self.rules.epoch, instant(now), place, position);
+        let ticket = token.and_then(|token| self.signer.verify(&self.queue, token.as_bytes()).ok());
+        self.sessions[number as usize].ticket = ticket;
+    }
+
+    /// Signs the ticket of a waiting visitor again, as the last skipped poll would have done.
+    fn renew(&mut self, now: SimTime, number: u32) {
+        let SimulatedSession { session, ticket: Some(ticket), shown_position, .. } = self.session_of(number) else {
+            return;
+        };
+        if ticket.admitted_at().is_none() {
+            let (session, arrival, position) = (*session, ticket.arrival(), *shown_position);
+            let expires_at = instant(now);
+            // A ticket newer than the last use of the line would show a loss of its state.
+            self.line.visit(expires_at, &Visit::default());
+            self.sign(
+                now,
+                number,
+                &SessionState { session, arrival, admitted_at: None, position, expires_at, confirmed: true },
+            );
+        }
+    }
+
+    /// The visitor stops polling. Returns when the session expires.
+    pub(super) fn stop_polling(&mut self, now: SimTime, number: u32) -> SimTime {
+        self.renew(now, number);
+        let since_poll = self.rng.between(0.0, self.interval(now, number));
+        let lapses = now.add_seconds((self.rules.waiting_ttl as f64 - since_poll).max(0.0));
+        self.silent.insert(number, lapses);
+        lapses
+    }
+
+    /// Expires a visitor who has not returned since.
+    pub(super) fn expire(&mut self, now: SimTime, number: u32, at: SimTime) -> bool {
+        let is_silent = self.silent.get(&number) == Some(&at);
+        if is_silent {
+            self.silent.remove(&number);
+            self.go_away(now, number);
+        }
+        is_silent
+    }
+
+    fn go_away(&mut self, now: SimTime, number: u32) {
+        if let Some(ticket) = self.session_of(number).ticket.clone() {
+            self.line.away(instant(now), &ticket);
+        }
+    }
+
+    /// The visitor does not return.
+    pub(super) fn forget(&mut self, number: u32) {
+        self.sessions[number as usize].ticket = None;
+    }
+
+    pub(super) fn purge(&mut self, now: SimTime) {
+        while self.line.purge(instant(now), vestibule_core::line::PURGE_BATCH).more {}
+    }
+
+    /// The next visitor who was admitted, and the milliseconds until their next poll, as near the front.
+    pub(super) fn next_admitted(&mut self, now: SimTime) -> Option<(u32, u32)> {
+        loop {
+            let (arrival, number) = *self.order.first()?;
+            let found = self.line.find(instant(now), self.session_of(number).session);
+            match found.map(|found| found.state) {
+                Some(SessionLocation::Waiting { .. }) => return None,
+                Some(SessionLocation::Active { .. }) => {
+                    self.order.remove(&(arrival, number));
+                    return Some((number, self.rng.between(0.0, POLL_MIN * 1000.0) as u32));
+                }
+                Some(SessionLocation::Ended) | None => {
+                    self.order.remove(&(arrival, number));
+                }
+            }
+        }
+    }
+
+    /// Poll interval of a visitor, by the remaining part of the shown wait.
+    fn interval(&self, now: SimTime, number: u32) -> f64 {
+        let SimulatedSession { shown_at: at, poll_wait: wait, .. } = *self.session_of(number);
+        between_polls(f64::from(wait) - now.since(at), self.longest())
+    }
+
+    /// Maximum poll interval, in seconds.
+    fn longest(&self) -> f64 {
+        ((self.rules.waiting_ttl / 3) as f64).max(POLL_MIN)
+    }
+
+    /// The wait to show, smoothed from the last one as a gate does.
+    fn shown_wait(&self, now: SimTime, number: u32, expected: WaitRange, known_for: f64) -> WaitRange {
+        let session_of = self.session_of(number);
+        let before = (f64::from(session_of.shown_wait) * 1000.0) as u64;
+        if before == 0 { expected } else { expected.after(before, now.since(session_of.shown_at), known_for) }
+    }
+
+    fn tell(&mut self, now: SimTime, number: u32, kind: RequestKind, answer: &VisitAnswer) -> GateResponse {
+        let admitted = answer.place.is_some_and(|place| place.admitted_at.is_some());
+        let position = answer.place.filter(|_| !admitted).map(|place| place.position);
+        let known_for = answer.pace.observed(answer.now).age;
+        let expected = position.and_then(|position| expected_wait(&self.rules, &answer.flow(), answer.now, position));
+        let wait = expected.map(|expected| self.shown_wait(now, number, expected, known_for).seconds());
+        let poll_wait = expected.map(WaitRange::seconds).into_iter().chain(wait).map(|wait| wait.p50).min();
+        let full = if admitted { self.rules.active_ttl } else { self.rules.waiting_ttl };
+        let left = answer.place.map(|place| full.min(place.expires_at.since(answer.now) / MICROS_PER_SECOND));
+        let ask_after = poll_after(position, poll_wait, full, left, self.with_random_micros(answer.now));
+        let poll_after_ms = u32::try_from(ask_after * 1000).unwrap_or(u32::MAX);
+        let skip = poll_wait
+            .filter(|_| kind == RequestKind::Poll && position.is_some_and(|position| position > NEAR_FRONT))
+            .and_then(|poll_wait| self.skip(now, poll_wait as f64, known_for));
+        let session_of = &mut self.sessions[number as usize];
+        session_of.shown_at = now;
+        session_of.shown_wait = wait.map_or(0.0, |wait| wait.p50 as f32);
+        session_of.poll_wait = poll_wait.map_or(0.0, |poll_wait| poll_wait as f32);
+        session_of.shown_position = position.map_or(0, |position| {
+            if session_of.shown_position == 0 { position } else { position.min(session_of.shown_position) }
+        });
+        let (session, shown) = (ReportedStatus::session_prefix(session_of.session), session_of.shown_position);
+        match kind {
+            RequestKind::Enter | RequestKind::Page if admitted => GateResponse::Site,
+            RequestKind::Enter | RequestKind::Page => GateResponse::QueuePage { poll_after_ms, ticket: true },
+            _ => GateResponse::Status(ReportedStatus {
+                state: if admitted { VisitorState::Admitted } else { VisitorState::Waiting },
+                session,
+                position: u32::try_from(shown).unwrap_or(u32::MAX),
+                joined_at: answer.place.map_or(0, |place| place.arrival.0),
+                wait,
+                expires_in: Some(if admitted { full } else { PRESENCE_TTL }),
+                poll_after_ms,
+                skip,
+            }),
+        }
+    }
+
+    /// Adds random microseconds to virtual time, from which `poll_after` derives its jitter.
+    fn with_random_micros(&mut self, at: Micros) -> Micros {
+        Micros(at.0 + self.rng.between(0.0, MICROS_PER_MILLI) as u64)
+    }
+
+    /// The span in which polls are skipped: half of the wait, and half of the time for which the pace is known. `None` if it
+    /// has fewer than two polls.
+    fn skip(&self, now: SimTime, wait: f64, known_for: f64) -> Option<PollSpan> {
+        let wait_for_timer = (wait / 2.0).min(self.skip_max).min(known_for / 2.0);
+        let polls = polls(wait - wait_for_timer, wait, self.longest()) as f32;
+        (polls >= 2.0).then(|| PollSpan { until: now.add_seconds(wait_for_timer), polls })
+    }
+}
+
+/// Mean poll interval far from the front. `poll_after` has whole seconds and subtracts up to a quarter as jitter.
+fn between_polls(wait: f64, longest: f64) -> f64 {
+    let most = (wait / POLLS_PER_WAIT).floor().clamp(POLL_MIN, longest);
+    most - (most / 4.0).floor().min(most - POLL_MIN) / 2.0
+}
+
+/// Number of polls while the expected wait decreases from `more` to `less`.
+fn polls(less: f64, more: f64, longest: f64) -> f64 {
+    let (mut from, mut polls) = (less, 0.0);
+    while from < more {
+        let step = ((from / POLLS_PER_WAIT).floor() + 1.0) * POLLS_PER_WAIT;
+        let until = if from < longest * POLLS_PER_WAIT { step.min(more) } else { more };
+        polls += (until - from) / between_polls(from, longest);
+        from = until;
+    }
+    polls
+}
+
+fn instant(at: SimTime) -> Micros {
+    Micros(START.0 + u64::from(at.0) * 1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrivals::Arrivals;
+    use crate::simulation::tests::rules;
+    use crate::workload::{Behavior, Shopping};
+
+    #[test]
+    fn polls_are_jittered_as_with_a_real_clock() {
+        let behavior = Behavior::patient(Shopping::Fixed(30.0));
+        let workload = Workload { visitors: 200, arrivals: Arrivals::Steady(1.0), behavior, seed: 1, repeat: None };
+        let mut gate = VirtualGate::new(&workload, &rules(1));
+        let request = (0..200).map(|number| gate.handle(SimTime(number), number, RequestKind::Enter, false));
+        let pages = request.filter_map(|response| match response {
+            GateResponse::QueuePage { poll_after_ms, .. } => Some(poll_after_ms / 1000),
+            _ => None,
+        });
+        let seconds: BTreeSet<u32> = pages.skip(20).collect();
+        assert_eq!(seconds, (15..=20).collect());
+    }
+
+    #[test]
+    fn skipped_polls_are_counted_exactly() {
+        for (less, more, longest) in
+            [(900.0, 1800.0, 20.0), (100.0, 200.0, 20.0), (5.0, 30.0, 20.0), (10.0, 3000.0, 20.0)]
+        {
+            let (mut wait, mut count) = (more, 0_u32);
+            while wait > less {
+                let now = Micros(u64::from(count).wrapping_mul(7_919));
+                wait -= poll_after(Some(1000), Some(wait as u64), 3 * longest as u64, None, now) as f64;
+                count += 1;
+            }
+            let skipped = polls(less, more, longest);
+            assert!((skipped / f64::from(count) - 1.0).abs() < 0.06, "{less}..{more}: {skipped} and {count}");
+        }
+    }
+}

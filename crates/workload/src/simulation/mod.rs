@@ -1,0 +1,195 @@
+//! Runs a workload against the rules of the line in virtual time, without network or sleeping.
+//!
+//! The visitors are the same as in a load test; the responses come from the rules. A visitor far from the front polls
+//! hundreds of times without effect, so such polls are counted and not simulated until half of the estimated wait is over
+//! or the visitor is admitted. An hour with a million waiting visitors takes about a minute.
+
+mod gate;
+mod request_rate;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use vestibule_core::line::LineRules;
+
+use self::gate::VirtualGate;
+use self::request_rate::RequestRate;
+use crate::request_stats::RequestStats;
+use crate::sim_time::SimTime;
+use crate::visitor::{Event, RequestKind, SkippedPolls, VisitorTrace};
+use crate::visitors::VirtualVisitors;
+use crate::workload::Workload;
+
+/// Interval of the purge, in seconds.
+const PURGE_INTERVAL: f64 = 5.0;
+/// Maximum simulated time, in seconds: two days.
+const DURATION_MAX: f64 = 172_800.0;
+
+/// The result of a simulation.
+pub struct SimulationResult {
+    /// What every visitor experienced.
+    pub traces: Vec<VisitorTrace>,
+    /// Statistics of the requests. Sizes and latency are not simulated.
+    pub request_stats: RequestStats,
+    /// The simulated time.
+    pub duration: SimTime,
+    /// Whether everybody was served within the time that a plan looks ahead.
+    pub completed: bool,
+}
+
+/// Simulates a workload with these rules.
+#[must_use]
+pub fn simulate(workload: Workload, rules: &LineRules) -> SimulationResult {
+    Simulation::new(workload, rules).run()
+}
+
+struct Simulation {
+    visitors: VirtualVisitors,
+    gate: VirtualGate,
+    request_stats: RequestStats,
+    request_rate: RequestRate,
+    /// When visitors who have stopped polling expire.
+    expiries: BinaryHeap<Reverse<(SimTime, u32)>>,
+    purge: SimTime,
+    now: SimTime,
+}
+
+impl Simulation {
+    fn new(workload: Workload, rules: &LineRules) -> Self {
+        Self {
+            gate: VirtualGate::new(&workload, rules),
+            visitors: VirtualVisitors::new(workload),
+            request_stats: RequestStats::default(),
+            request_rate: RequestRate::default(),
+            expiries: BinaryHeap::new(),
+            purge: SimTime(0),
+            now: SimTime(0),
+        }
+    }
+
+    fn run(mut self) -> SimulationResult {
+        while !self.visitors.all_departed()
+            && self.now < SimTime::from_seconds(DURATION_MAX)
+            && let Some((at, visitor)) = self.visitors.timers.pop()
+        {
+            self.advance(at);
+            if self.visitors.is_due(visitor, at) {
+                self.fire_timer(visitor);
+            }
+        }
+        let completed = self.visitors.all_departed();
+        self.request_rate.write(&mut self.request_stats);
+        SimulationResult {
+            traces: self.visitors.into_traces(),
+            request_stats: self.request_stats,
+            duration: self.now,
+            completed,
+        }
+    }
+
+    /// Advances the time: sessions expire and the purge runs.
+    fn advance(&mut self, until: SimTime) {
+        while let Some(Reverse((at, visitor))) = self.expiries.peek().copied().filter(|Reverse((at, _))| *at <= until) {
+            self.expiries.pop();
+            self.now = self.now.max(at);
+            if self.gate.expire(self.now, visitor, at) {
+                self.notify_admitted(None);
+            }
+        }
+        self.now = self.now.max(until);
+        if self.now >= self.purge {
+            self.purge = self.now.add_seconds(PURGE_INTERVAL);
+            self.gate.purge(self.now);
+            self.notify_admitted(None);
+        }
+    }
+
+    fn fire_timer(&mut self, visitor: u32) {
+        let was_in_line = self.visitors.get(visitor).is_in_line();
+        let mut next = self.visitors.step(visitor, self.now, Event::Timer);
+        self.cancel_skipped(visitor);
+        if next.is_none() && was_in_line && !self.visitors.get(visitor).is_in_line() {
+            let expires_at = self.gate.stop_polling(self.now, visitor);
+            self.expiries.push(Reverse((expires_at, visitor)));
+        }
+        while let Some(request) = next {
+            self.request_rate.add(self.now);
+            let response = self.gate.handle(self.now, visitor, request.kind, self.visitors.get(visitor).is_bot());
+            let before = self.visitors.get(visitor).trace().requests;
+            next = self.visitors.step(visitor, self.now, Event::Response(&response, self.now));
+            let skipped = self.visitors.get(visitor).trace().requests - before - u32::from(next.is_some());
+            if skipped > 0 {
+                self.request_rate.spread(self.now, self.visitors.get(visitor).next_timer(), f64::from(skipped));
+            }
+            self.notify_admitted(Some(visitor));
+            if request.kind == RequestKind::Leave {
+                self.gate.forget(visitor);
+            }
+        }
+    }
+
+    /// Visitors who were just admitted learn of it with their next poll, which is not skipped any more.
+    fn notify_admitted(&mut self, current: Option<u32>) {
+        while let Some((visitor, within_ms)) = self.gate.next_admitted(self.now) {
+            if current != Some(visitor) {
+                self.visitors.poll_sooner(visitor, self.now, within_ms);
+                self.cancel_skipped(visitor);
+            }
+        }
+    }
+
+    /// Subtracts skipped polls that do not take place after all.
+    fn cancel_skipped(&mut self, visitor: u32) {
+        if let Some(SkippedPolls { from, until, polls, .. }) = self.visitors.take_canceled(visitor) {
+            self.request_rate.spread(from, until, -f64::from(polls));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vestibule_core::line::Mode;
+
+    use super::*;
+    use crate::arrivals::Arrivals;
+    use crate::observe::Observation;
+    use crate::summary::summarize;
+    use crate::workload::{Behavior, Shopping};
+
+    pub(super) fn rules(quota: u64) -> LineRules {
+        LineRules {
+            mode: Mode::Open,
+            quota,
+            admissions_per_minute: None,
+            waiting_ttl: 60,
+            active_ttl: 600,
+            claim_ttl: 30,
+            hold_ttl: 600,
+            max_session: None,
+            credential_ttl: 2,
+            epoch: 1,
+            revision: 1,
+        }
+    }
+
+    #[test]
+    fn skipped_polls_change_no_figure() {
+        // A short line with a hardly known pace, one of some minutes, and one with a well-known pace.
+        for (visitors, quota, shopping) in [(480, 80, (2.0, 6.0)), (800, 100, (10.0, 30.0)), (1000, 50, (30.0, 90.0))] {
+            let behavior = Behavior { second_tab: 0.1, ..Behavior::patient(Shopping::Uniform(shopping.0, shopping.1)) };
+            let workload = Workload { visitors, arrivals: Arrivals::Burst(5.0), behavior, seed: 3, repeat: None };
+            let figures = |simulation: Simulation| {
+                let SimulationResult { traces, request_stats, duration, .. } = simulation.run();
+                summarize(&traces, &request_stats, Some(quota), duration, true, &Observation::default()).figures
+            };
+            let simulation = || Simulation::new(workload.clone(), &rules(quota));
+            let exact = Simulation { gate: simulation().gate.exact(), ..simulation() };
+            let (skipped, result) = (figures(simulation()), figures(exact));
+            for (name, bound) in [("wait_p50", 0.04), ("wait_p90", 0.04), ("wait_longest", 0.04), ("requests", 0.08)] {
+                let (one, other) = (skipped.value(name).unwrap(), result.value(name).unwrap());
+                println!("{visitors}: {name}: {one} with skipping, {other} without");
+                assert!((one / other - 1.0).abs() < bound, "{visitors}: {name}: {one} with skipping, {other} without");
+            }
+        }
+    }
+}

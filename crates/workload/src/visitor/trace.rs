@@ -1,0 +1,98 @@
+//! What a visitor experienced: the input of all checks.
+
+use crate::sim_time::SimTime;
+use crate::workload::VisitorKind;
+
+/// The trace of a visitor. Instants are those at which requests were sent and responses received, so that only
+/// `slot_free_at` and the estimates depend on what the gate reports.
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags are independent")]
+pub struct VisitorTrace {
+    /// The kind of visitor.
+    pub kind: VisitorKind,
+    /// When the request was sent with which the visitor joined.
+    pub arrived: Option<SimTime>,
+    /// When its response was received; the gate recorded the arrival between the two.
+    pub joined: Option<SimTime>,
+    /// When the last request was sent whose response was to wait.
+    pub last_waiting: Option<SimTime>,
+    /// When the first response was received that showed the admission.
+    pub admitted: Option<SimTime>,
+    /// When the visitor was last certainly active: when the leave request or the last successful request was sent.
+    pub active_until: Option<SimTime>,
+    /// When the slot is free: at the leave request, or when the session expires by what the gate reported.
+    pub slot_free_at: Option<SimTime>,
+    /// Whether the visitor was absent while waiting, so that others may be admitted first.
+    pub was_absent: bool,
+    /// How often the session changed, the arrival became later or the position rose.
+    pub position_losses: u8,
+    /// Whether the gate ended the session of the active visitor.
+    pub evicted: bool,
+    /// Whether the visitor closed the queue page for good.
+    pub gave_up: bool,
+    /// Whether the queue was closed.
+    pub rejected: bool,
+    /// The first estimate that was shown.
+    pub first_estimate: Option<ShownEstimate>,
+    /// The first estimate that was shown at least two minutes later, when the gate has measured the pace.
+    pub later_estimate: Option<ShownEstimate>,
+    /// Number of requests.
+    pub requests: u32,
+    /// Number of failed requests.
+    pub failures: u32,
+    /// How often a bot was admitted.
+    pub bot_admissions: u32,
+}
+
+/// An estimated wait that was shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShownEstimate {
+    /// When it was shown.
+    pub at: SimTime,
+    /// The median, in seconds.
+    pub p50: u32,
+    /// The 90th percentile, in seconds.
+    pub p90: u32,
+}
+
+impl VisitorTrace {
+    pub(crate) const fn new(kind: VisitorKind) -> Self {
+        Self {
+            kind,
+            arrived: None,
+            joined: None,
+            last_waiting: None,
+            admitted: None,
+            active_until: None,
+            slot_free_at: None,
+            was_absent: false,
+            position_losses: 0,
+            evicted: false,
+            gave_up: false,
+            rejected: false,
+            first_estimate: None,
+            later_estimate: None,
+            requests: 0,
+            failures: 0,
+            bot_admissions: 0,
+        }
+    }
+
+    /// Whether this is a person, who sends cookies, and not a bot.
+    #[must_use]
+    pub fn is_person(&self) -> bool {
+        self.kind != VisitorKind::Bot
+    }
+
+    /// Whether the visitor was present from the arrival on, so that nobody who arrived later may be admitted first.
+    #[must_use]
+    pub fn stayed_present(&self) -> bool {
+        self.is_person() && self.joined.is_some() && !self.was_absent && !self.gave_up
+    }
+
+    /// Seconds from the arrival to the admission.
+    #[must_use]
+    pub fn wait(&self) -> Option<f64> {
+        Some(self.admitted?.since(self.arrived?))
+    }
+}

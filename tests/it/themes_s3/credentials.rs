@@ -1,0 +1,90 @@
+//! Credentials and signatures of requests to a bucket.
+
+use tempfile::TempDir;
+use vestibule_core::Micros;
+use vestibule_tests::{Launch, Program, S3};
+use vestibule_themes::{Draft, Publisher, S3Server, ThemeFiles, Themes};
+
+use super::{AT_ONCE, NEVER, address, asset, saying, theme, until_says};
+
+const PAGE: &str = "themes/acme/queue.html";
+
+#[tokio::test]
+async fn requests_are_signed() {
+    let s3 = S3::start().await;
+    for path in ["queue.html", "img/logo.svg", "a b+c.css", "café~(1).css"] {
+        s3.put(&format!("themes/acme/{path}"), saying(path)).await;
+    }
+    let server = s3.require_signatures().await;
+    let themes = Themes::on_server(server.clone(), address(&s3.themes("themes")), NEVER);
+    until_says(&themes, "acme", "queue").await;
+    for path in ["img/logo.svg", "a b+c.css", "café~(1).css"] {
+        assert!(asset(&themes, "acme", path).await.is_some(), "{path}");
+    }
+    let publisher = Publisher::on_server(server, address(&s3.themes("themes")));
+    let files = ThemeFiles::from([("queue.html".to_owned(), saying("published").into())]);
+    let draft = Draft::check(files.clone()).await.ok().unwrap();
+    for at in 1..3 {
+        publisher.publish(&theme("acme"), &draft, "anna", Micros(at)).await.unwrap();
+    }
+    assert_eq!(publisher.live(&theme("acme")).await.unwrap(), Some(files));
+}
+
+#[tokio::test]
+async fn a_wrong_secret_key_is_reported_without_the_key() {
+    let s3 = S3::start().await;
+    s3.put(PAGE, saying("acme")).await;
+    let server = S3Server { secret_key: "this-is-another-one".to_owned(), ..s3.require_signatures().await };
+    let themes = Themes::on_server(server, address(&s3.themes("themes")), AT_ONCE);
+    let said = themes.check(&theme("acme")).await.unwrap_err().to_string();
+    assert!(said.contains("S3 answered 403 SignatureDoesNotMatch"), "{said}");
+    assert!(!said.contains("this-is-another-one"), "{said}");
+}
+
+/// `vestibule check` of a theme, with no AWS configuration but the endpoint.
+struct Check {
+    program: Program,
+    _folder: TempDir,
+}
+
+impl Check {
+    async fn run(s3: &S3, change: impl FnOnce(Launch) -> Launch) -> (bool, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("vestibule.toml");
+        let settings = "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n[[queues]]\nid = \"tour\"\ntenant = \"acme\"\nquota = 1\n\
+                        hosts = [\"tickets.example.com\"]\ntheme = \"acme\"\nhandover = { kind = \"check\" }\n";
+        std::fs::write(&file, settings).unwrap();
+        let launch = Program::vestibule(&["check", &file.display().to_string(), "--themes", &s3.themes("themes")]);
+        let launch = launch.env("HOME", &folder.path().display().to_string());
+        let launch = launch.env("AWS_ENDPOINT_URL", &s3.endpoint());
+        let mut check = Self { program: change(launch).start(), _folder: folder };
+        (check.program.end().await.success(), check.program.log())
+    }
+}
+
+#[tokio::test]
+async fn a_profile_names_credentials_and_region() {
+    let s3 = S3::start().await;
+    s3.put(PAGE, saying("acme")).await;
+    let server = s3.require_signatures().await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("credentials");
+    let profile = format!(
+        "[other]\naws_access_key_id = x\naws_secret_access_key = y\n\n[gates]\nregion = eu-west-1\naws_access_key_id = {}\naws_secret_access_key = {}\n",
+        server.access_key, server.secret_key
+    );
+    std::fs::write(&file, profile).unwrap();
+    let (succeeded, log) = Check::run(&s3, |launch| {
+        let launch = launch.env("AWS_SHARED_CREDENTIALS_FILE", &file.display().to_string());
+        launch.env("AWS_PROFILE", "gates").env("AWS_EC2_METADATA_DISABLED", "true")
+    })
+    .await;
+    assert!(succeeded, "{log}");
+}
+
+#[tokio::test]
+async fn missing_credentials_are_reported() {
+    let s3 = S3::start().await;
+    let (succeeded, log) = Check::run(&s3, |launch| launch.env("AWS_EC2_METADATA_DISABLED", "true")).await;
+    assert!(!succeeded && log.contains("credential"), "{log}");
+}

@@ -7,9 +7,6 @@ const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, '..', '..')
 const target = join(here, 'extracted')
 
-/** Files that do not follow the glossary yet. Remove them from here when they do. */
-const PENDING = new Set(['openapi.json', 'crates/vestibule/src/rehearse.rs'])
-
 /** Members of openapi.json that people read. */
 const READ = new Set(['description', 'summary', 'title'])
 
@@ -38,7 +35,6 @@ function* help(source) {
 }
 
 function write(file, found) {
-  if (PENDING.has(relative(root, file).replaceAll('\\', '/'))) return
   // A text's place is a comment, which no rule reads. Placeholders such as {count} are code.
   const shown = ([place, text]) => `<!-- ${place} -->\n\n${text.replace(/\{[^{}]*\}/g, '`$&`')}\n`
   const name = relative(root, file).replaceAll('/', '-')
@@ -49,7 +45,7 @@ rmSync(target, { recursive: true, force: true })
 mkdirSync(target)
 const json = (file) => JSON.parse(readFileSync(file, 'utf8'))
 const catalogs = ['crates/themes/built-in/texts/en.json', 'dashboard/src/i18n/locales/en.json']
-const programs = ['crates/vestibule/src', 'crates/rehearsal/src', 'crates/workload/src']
+const programs = ['crates/vestibule/src', 'crates/workload/src']
 
 write(join(root, 'openapi.json'), texts(json(join(root, 'openapi.json')), [], (member) => READ.has(member)))
 for (const file of catalogs.map((path) => join(root, path)).filter(existsSync)) write(file, texts(json(file), []))

@@ -176,7 +176,9 @@ async fn invalid_theme_is_rejected_with_file_and_line() {
     let twice = upload(&[("queue.html", "a"), ("queue.html", "b")]);
     assert_eq!(studio.zoe.post(VERSIONS, twice).await.wrong_fields(), ["files[1].path: is given twice"]);
     let no_base64 = json!({ "files": [{ "path": "queue.html", "base64": "?" }] });
-    assert!(studio.zoe.post(VERSIONS, no_base64).await.wrong_fields()[0].starts_with("files[0].base64: must be base64"));
+    assert!(
+        studio.zoe.post(VERSIONS, no_base64).await.wrong_fields()[0].starts_with("files[0].base64: must be base64")
+    );
     assert_eq!(send_zip(&mut studio.zoe, VERSIONS, b"no archive".to_vec()).await.code(), "invalid_body");
     let tar = Request::post(format!("/api/v1{VERSIONS}")).header("content-type", "application/x-tar");
     let refused = studio.zoe.visitor().request(tar, "x").await;

@@ -10,7 +10,7 @@ use vestibule_admin::{AdminParts, NewOperator, ProviderConfig, ProviderTexts, Re
 use vestibule_core::Store;
 use vestibule_core::records::RecordStore;
 use vestibule_runtime::Directory;
-use vestibule_themes::Publisher;
+use vestibule_themes::ThemeVersions;
 
 use crate::{Answer, Visitor};
 
@@ -62,7 +62,11 @@ impl AdminUnderTest {
     }
 
     /// Starts one that publishes themes.
-    pub async fn start_with_themes(store: Arc<dyn Store>, records: Arc<dyn RecordStore>, themes: Publisher) -> Self {
+    pub async fn start_with_themes(
+        store: Arc<dyn Store>,
+        records: Arc<dyn RecordStore>,
+        themes: ThemeVersions,
+    ) -> Self {
         Self::start_with(store, records, |_| None, Some(themes), RequireTotp::Nobody).await
     }
 
@@ -70,7 +74,7 @@ impl AdminUnderTest {
         store: Arc<dyn Store>,
         records: Arc<dyn RecordStore>,
         provider: impl FnOnce(&str) -> Option<ProviderConfig>,
-        themes: Option<Publisher>,
+        themes: Option<ThemeVersions>,
         require_totp: RequireTotp,
     ) -> Self {
         let (name, password) = ROOT;

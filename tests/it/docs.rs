@@ -108,7 +108,8 @@ fn every_variable_is_documented() {
     let sources = files(&root().join("crates"), ".rs");
     let sources = sources.iter().filter(|path| path.components().any(|part| part.as_os_str() == "src"));
     let code: BTreeSet<_> = sources.flat_map(|path| variables(&fs::read_to_string(path).unwrap())).collect();
-    let code: BTreeSet<_> = code.into_iter().filter(|name| !name.starts_with("VESTIBULE_TEST") && !name.ends_with('_')).collect();
+    let code: BTreeSet<_> =
+        code.into_iter().filter(|name| !name.starts_with("VESTIBULE_TEST") && !name.ends_with('_')).collect();
     assert_eq!(variables(&text("docs/configuration.md")), code);
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use vestibule_core::{Micros, ThemeId};
 use vestibule_tests::S3;
-use vestibule_themes::{Draft, Publisher, ThemeFiles, Themes, ThemesAddress};
+use vestibule_themes::{Draft, ThemeFiles, ThemeVersions, Themes, ThemesAddress};
 
 use crate::scene::{view, visitor_status};
 
@@ -45,10 +45,10 @@ impl Place {
         Self::Bucket(S3::start().await)
     }
 
-    pub(crate) fn publisher(&self) -> Publisher {
+    pub(crate) fn publisher(&self) -> ThemeVersions {
         match self {
-            Self::Folder(folder) => Publisher::at(ThemesAddress::Folder(folder.path().to_owned())),
-            Self::Bucket(s3) => Publisher::on_server(s3.server(), s3.themes("themes").parse().unwrap()),
+            Self::Folder(folder) => ThemeVersions::at(ThemesAddress::Folder(folder.path().to_owned())),
+            Self::Bucket(s3) => ThemeVersions::on_server(s3.server(), s3.themes("themes").parse().unwrap()),
         }
     }
 

@@ -7,7 +7,7 @@ use tracing::warn;
 use vestibule_core::records::RecordStore;
 use vestibule_core::{Micros, QueueId, Store, StoreError};
 use vestibule_runtime::Directory;
-use vestibule_themes::Publisher;
+use vestibule_themes::ThemeVersions;
 
 use crate::access::{PasswordHasher, RequireTotp};
 use crate::oidc::{Provider, ProviderConfig};
@@ -27,7 +27,7 @@ pub struct AdminParts {
     /// The identity provider that operators may sign in through.
     pub provider: Option<ProviderConfig>,
     /// Where themes are kept; `None` if nowhere.
-    pub themes: Option<Publisher>,
+    pub themes: Option<ThemeVersions>,
     /// Days for which audit events are kept; [`AUDIT_DAYS`](crate::AUDIT_DAYS) unless somebody says otherwise.
     pub audit_days: u64,
     /// Which operators need TOTP to sign in with a password.

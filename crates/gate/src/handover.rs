@@ -137,7 +137,7 @@ fn too_large(info: &RequestInfo, visit: VisitResult, limit: ResponseLimit, annou
     );
     let limit_mib = limit.mib();
     let reply = if info.is_navigation() {
-        Reply::ErrorPage(StatusCode::BAD_GATEWAY, ErrorPage::AnswerTooLarge { limit_mib })
+        Reply::ErrorPage(StatusCode::BAD_GATEWAY, ErrorPage::ResponseTooLarge { limit_mib })
     } else {
         Reply::Error(GateError::ResponseTooLarge { limit_mib })
     };

@@ -6,7 +6,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 use vestibule_core::settings::HOST_GAP;
 use vestibule_core::{MICROS_PER_SECOND, SessionId, VisitorStatus};
 use vestibule_runtime::{Decision, Outcome, Queue};
-use vestibule_themes::{PageView, ErrorPage, Themes, negotiate};
+use vestibule_themes::{ErrorPage, PageView, Themes, negotiate};
 
 use crate::compression::{Compression, accepts_gzip, gzip};
 use crate::endpoints::theme::theme_of;

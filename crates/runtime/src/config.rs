@@ -6,7 +6,7 @@ use std::time::Duration;
 use vestibule_core::records::RecordStore;
 use vestibule_core::{KeyError, KeyList, MemoryRecords, MemoryStore, Store, SystemClock};
 use vestibule_store_redis::{AddressError, RedisOptions, RedisStore};
-use vestibule_themes::{Publisher, Themes, ThemesAddress, ThemesAddressError};
+use vestibule_themes::{ThemeVersions, Themes, ThemesAddress, ThemesAddressError};
 
 use crate::env::{EnvError, number, variable};
 
@@ -121,8 +121,8 @@ pub fn open_themes(variable: &'static str, config: &ThemesConfig) -> Result<Them
 ///
 /// # Errors
 /// An address that is none, or a folder that isn't there.
-pub fn open_publisher(variable: &'static str, config: &ThemesConfig) -> Result<Option<Publisher>, ConfigError> {
-    Ok(address_of_themes(variable, config)?.map(Publisher::at))
+pub fn open_publisher(variable: &'static str, config: &ThemesConfig) -> Result<Option<ThemeVersions>, ConfigError> {
+    Ok(address_of_themes(variable, config)?.map(ThemeVersions::at))
 }
 
 fn address_of_themes(variable: &'static str, config: &ThemesConfig) -> Result<Option<ThemesAddress>, ConfigError> {

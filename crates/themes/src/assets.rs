@@ -1,4 +1,4 @@
-//! The assets of all themes of one place: read once, and kept while there is room.
+//! The asset cache: assets of all themes, read once and kept while there is room.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,46 +9,46 @@ use quick_cache::sync::Cache;
 use tokio::time::{Instant, timeout};
 
 use crate::asset::{ASSET_MAX, Asset};
-use crate::source::{Source, SourceError, Stamp};
+use crate::source::{ETag, Source, SourceError};
 use crate::throttle::Throttle;
 
-/// Most bytes of assets that are kept in memory, of all themes together; whichever are wanted least make room.
+/// Most bytes of cached assets, of all themes. The least used ones are evicted.
 pub const ASSETS_KEPT_MAX: u64 = 32 * 1024 * 1024;
-/// How long a request waits for an asset that isn't kept.
+/// How long a request waits for an asset that is not cached.
 pub const ASSET_WAIT_MAX: Duration = Duration::from_secs(2);
-/// For how long nobody asks again after an asset couldn't be had: those who wait would wait in vain, all of them.
-const AWAY_PAUSE: Duration = Duration::from_secs(1);
+/// Time without reads after a failed read: further requests would wait in vain.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// What an asset takes beside its content, so that empty ones don't cost nothing.
 const BYTES_BESIDE: u64 = 512;
 /// How many are expected; few enough that all share one room, or the largest would fit into none.
 const EXPECTED: usize = 32;
 
-/// Themes can't be read at the moment; the answer may differ when asked again.
+/// Theme storage cannot be read at the moment. A retry may succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("themes can't be read at the moment")]
-pub struct ThemesAway;
+pub struct ThemeStorageUnavailable;
 
 /// One version of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct AssetKey {
     pub(crate) theme: String,
     pub(crate) path: String,
-    pub(crate) stamp: Stamp,
+    pub(crate) etag: ETag,
 }
 
-/// Reads assets, and keeps what it read.
+/// Reads and caches assets.
 pub(crate) struct Assets {
     source: Arc<Source>,
     kept: Cache<AssetKey, Asset, ByBytes>,
-    away_until: Mutex<Option<Instant>>,
+    unavailable_until: Mutex<Option<Instant>>,
     warnings: Throttle,
 }
 
-/// Why there is no asset.
-enum Lack {
-    /// There is none to be had.
+/// Why an asset cannot be served.
+enum AssetMiss {
+    /// The asset does not exist, or is not servable.
     Gone,
-    Away,
+    Unavailable,
 }
 
 #[derive(Clone)]
@@ -63,15 +63,15 @@ impl Weighter<AssetKey, Asset> for ByBytes {
 impl Assets {
     pub(crate) fn new(source: Arc<Source>) -> Self {
         let kept = Cache::with_weighter(EXPECTED, ASSETS_KEPT_MAX, ByBytes);
-        Self { source, kept, away_until: Mutex::default(), warnings: Throttle::default() }
+        Self { source, kept, unavailable_until: Mutex::default(), warnings: Throttle::default() }
     }
 
     /// The asset: as it is kept, or read now, once for all who ask meanwhile. `None` if it is gone, or too large.
-    pub(crate) async fn get(self: &Arc<Self>, key: AssetKey) -> Result<Option<Asset>, ThemesAway> {
+    pub(crate) async fn get(self: &Arc<Self>, key: AssetKey) -> Result<Option<Asset>, ThemeStorageUnavailable> {
         if let Some(asset) = self.kept.get(&key) {
             return Ok(Some(asset));
         }
-        if key.stamp.bytes > ASSET_MAX {
+        if key.etag.bytes > ASSET_MAX {
             self.warn_of_size(&self.source.place(&key.theme).join(&key.path));
             return Ok(None);
         }
@@ -80,25 +80,25 @@ impl Assets {
         let read = tokio::spawn(async move { assets.kept.get_or_insert_async(&key, assets.read(&key)).await });
         match timeout(ASSET_WAIT_MAX, read).await {
             Ok(Ok(Ok(asset))) => Ok(Some(asset)),
-            Ok(Ok(Err(Lack::Gone))) => Ok(None),
-            Ok(Ok(Err(Lack::Away)) | Err(_)) | Err(_) => Err(ThemesAway),
+            Ok(Ok(Err(AssetMiss::Gone))) => Ok(None),
+            Ok(Ok(Err(AssetMiss::Unavailable)) | Err(_)) | Err(_) => Err(ThemeStorageUnavailable),
         }
     }
 
-    async fn read(&self, key: &AssetKey) -> Result<Asset, Lack> {
-        if self.away_until().is_some_and(|until| Instant::now() < until) {
-            return Err(Lack::Away);
+    async fn read(&self, key: &AssetKey) -> Result<Asset, AssetMiss> {
+        if self.unavailable_until().is_some_and(|until| Instant::now() < until) {
+            return Err(AssetMiss::Unavailable);
         }
         match self.source.asset(&key.theme, &key.path, ASSET_MAX).await {
-            Ok(bytes) => Asset::new(&key.path, bytes).ok_or(Lack::Gone),
+            Ok(bytes) => Asset::new(&key.path, bytes).ok_or(AssetMiss::Gone),
             Err(SourceError::Fault(fault)) => {
                 if let Some(held_back) = self.warnings.pass() {
                     tracing::warn!(%fault, held_back, "an asset can't be served");
                 }
-                Err(Lack::Gone)
+                Err(AssetMiss::Gone)
             }
-            Err(SourceError::Changed) => Err(Lack::Gone),
-            Err(SourceError::Away(cause)) => {
+            Err(SourceError::Changed) => Err(AssetMiss::Gone),
+            Err(SourceError::Unavailable(cause)) => {
                 if let Some(held_back) = self.warnings.pass() {
                     tracing::warn!(
                         theme = key.theme,
@@ -107,8 +107,9 @@ impl Assets {
                         "an asset can't be read; those that are kept are served"
                     );
                 }
-                *self.away_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + AWAY_PAUSE);
-                Err(Lack::Away)
+                *self.unavailable_until.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Some(Instant::now() + RETRY_PAUSE);
+                Err(AssetMiss::Unavailable)
             }
         }
     }
@@ -119,7 +120,7 @@ impl Assets {
         }
     }
 
-    fn away_until(&self) -> Option<Instant> {
-        *self.away_until.lock().unwrap_or_else(PoisonError::into_inner)
+    fn unavailable_until(&self) -> Option<Instant> {
+        *self.unavailable_until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -18,7 +18,7 @@ pub use self::client::S3Server;
 use self::client::{connect, failed, read_body};
 use crate::ThemeError;
 use crate::asset::{content_type, is_safe_path};
-use crate::source::{FILES_MAX, Files, Listing, SourceError, Stamp};
+use crate::source::{ETag, FILES_MAX, FileSet, Listing, SourceError};
 
 /// Most pages of a listing. S3 puts a thousand keys into one; other servers may put less.
 const PAGES_MAX: usize = 10;
@@ -53,11 +53,11 @@ impl Bucket {
     /// All files of the theme that may be served or rendered.
     pub(crate) async fn list(&self, theme: &str) -> Result<Option<Listing>, SourceError> {
         let prefix = self.address.prefix_of(theme);
-        let (mut files, mut next) = (Files::new(), None);
+        let (mut files, mut next) = (FileSet::new(), None);
         for _ in 0..PAGES_MAX {
             let page = self.page(&prefix, next, None).await?;
             let path = |key: &str| Some(key.strip_prefix(&prefix).filter(|path| is_safe_path(path))?.to_owned());
-            files.extend(page.objects.into_iter().filter_map(|(key, stamp)| Some((path(&key)?, stamp))));
+            files.extend(page.objects.into_iter().filter_map(|(key, etag)| Some((path(&key)?, etag))));
             next = page.next;
             if next.is_none() || files.len() > FILES_MAX {
                 break;
@@ -80,12 +80,12 @@ impl Bucket {
         &self,
         theme: &str,
         path: &str,
-        listed: Option<&Stamp>,
+        listed: Option<&ETag>,
         max: u64,
     ) -> Result<Bytes, SourceError> {
         let request = self.client().await?.get_object().bucket(self.address.bucket());
         let request = request.key(self.address.prefix_of(theme) + path);
-        let request = request.set_if_match(listed.map(|stamp| stamp.tag.to_string()));
+        let request = request.set_if_match(listed.map(|etag| etag.value.to_string()));
         // Boxed, because every request for a page or an asset carries this future.
         let object = Box::pin(request.send()).await.map_err(|error| failed(&error))?;
         let content = Box::pin(read_body(object.body, max)).await?;
@@ -119,7 +119,7 @@ impl Bucket {
                 return Ok(pages);
             }
         }
-        Err(SourceError::Away(format!("more than {PAGES_MAX} pages of objects begin with {prefix}")))
+        Err(SourceError::Unavailable(format!("more than {PAGES_MAX} pages of objects begin with {prefix}")))
     }
 
     /// An object's content and `ETag`, if there is one.
@@ -168,7 +168,7 @@ impl Bucket {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Page {
     /// Keys and their versions. Keys that are not UTF-8, or have no version, are left out.
-    objects: Vec<(String, Stamp)>,
+    objects: Vec<(String, ETag)>,
     /// The common prefixes up to the delimiter.
     prefixes: Vec<String>,
     /// The continuation token of the next page, if this is not the last.
@@ -180,7 +180,7 @@ impl Page {
         let encoded = output.encoding_type() == Some(&EncodingType::Url);
         let objects = output.contents().iter().filter_map(|object| {
             let bytes = object.size()?.try_into().ok()?;
-            Some((decoded(object.key()?, encoded)?, Stamp { bytes, tag: object.e_tag()?.into() }))
+            Some((decoded(object.key()?, encoded)?, ETag { bytes, value: object.e_tag()?.into() }))
         });
         let prefixes = output.common_prefixes().iter().filter_map(|found| decoded(found.prefix()?, encoded));
         Self {
@@ -215,7 +215,7 @@ mod tests {
             .common_prefixes(CommonPrefix::builder().prefix("themes/old%2F").build())
             .next_continuation_token("1/x==");
         let page = Page::of(&output.build());
-        assert_eq!(page.objects, [("themes/a b&c.css".to_owned(), Stamp { bytes: 5, tag: "\"abc-1\"".into() })]);
+        assert_eq!(page.objects, [("themes/a b&c.css".to_owned(), ETag { bytes: 5, value: "\"abc-1\"".into() })]);
         assert_eq!((page.prefixes, page.next), (vec!["themes/old/".to_owned()], Some("1/x==".to_owned())));
     }
 

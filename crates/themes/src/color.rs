@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn only_six_hex_digits_are_a_color() {
+    fn colors_have_six_hex_digits() {
         assert_eq!("#C2185b".parse::<Color>().unwrap().to_string(), "#c2185b");
         for bad in ["", "#fff", "c2185b", "#c2185g", "#+2185b", "#c2185b;}", "#éé12"] {
             assert_eq!(bad.parse::<Color>(), Err(ColorError), "{bad}");
@@ -141,7 +141,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_the_brand_everything_can_be_read(rgb in any::<[u8; 3]>()) {
+        fn palettes_are_readable_for_every_brand_color(rgb in any::<[u8; 3]>()) {
             let palette = Palette::of(Color(rgb));
             for (front, ground) in [
                 (&palette.on_brand, &palette.brand),

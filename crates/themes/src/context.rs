@@ -63,7 +63,7 @@ impl Context {
         let texts = &texts(language).texts;
         let in_line = visitor_status.position.filter(|_| visitor_status.state != VisitorState::Admitted);
         let position = in_line.map(|n| language.number(n));
-        let (heading, lead) = said(texts, visitor_status);
+        let (heading, lead) = heading_and_lead(texts, visitor_status);
         let hold_minutes = minutes(view.hold_seconds);
         Self {
             state: visitor_status.state.as_str(),
@@ -134,7 +134,7 @@ impl Context {
     }
 
     /// Heading and lead, for the page that is left when no template can be rendered.
-    pub(crate) fn words(&self) -> (&str, &str) {
+    pub(crate) fn heading_and_lead(&self) -> (&str, &str) {
         (&self.heading, &self.lead)
     }
 
@@ -173,7 +173,7 @@ impl Context {
 }
 
 /// Heading and lead. The script chooses in the same way.
-fn said<'a>(texts: &'a Texts, visitor_status: &VisitorStatus) -> (&'a str, &'a str) {
+fn heading_and_lead<'a>(texts: &'a Texts, visitor_status: &VisitorStatus) -> (&'a str, &'a str) {
     let heading = texts.heading.of(visitor_status.state);
     match (visitor_status.state, visitor_status.session, visitor_status.position) {
         (VisitorState::Unavailable, None, _) => (&texts.newcomer.heading, &texts.newcomer.lead),

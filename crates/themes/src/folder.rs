@@ -9,8 +9,8 @@ use std::time::UNIX_EPOCH;
 use bytes::Bytes;
 
 use crate::ThemeError;
-use crate::loaded::TEMPLATES_MAX;
-use crate::source::{Files, Listing, SourceError, Stamp, is_template};
+use crate::compiled::TEMPLATES_MAX;
+use crate::source::{ETag, FileSet, Listing, SourceError, is_template};
 
 /// A folder of themes.
 pub(crate) struct Folder(Arc<Path>);
@@ -31,9 +31,9 @@ impl Folder {
     }
 
     /// A file's version, if it is one of the theme's.
-    pub(crate) async fn stamp(&self, theme: &str, path: &str) -> Option<Stamp> {
+    pub(crate) async fn etag(&self, theme: &str, path: &str) -> Option<ETag> {
         let (folder, path) = (self.place(theme), path.to_owned());
-        let found = move || Some(stamp(&fs::metadata(inside(&folder, &path)?).ok()?));
+        let found = move || Some(etag(&fs::metadata(inside(&folder, &path)?).ok()?));
         blocking(found).await.ok()?
     }
 
@@ -42,7 +42,7 @@ impl Folder {
         &self,
         theme: &str,
         path: &str,
-        listed: Option<&Stamp>,
+        listed: Option<&ETag>,
         max: u64,
     ) -> Result<Bytes, SourceError> {
         let (folder, path, listed) = (self.place(theme), path.to_owned(), listed.cloned());
@@ -50,7 +50,7 @@ impl Folder {
             let content = read(&folder, &path, max).map_err(SourceError::Fault)?;
             // The whole folder may have been exchanged for another meanwhile.
             let now = listed.as_ref().and_then(|_| fs::metadata(folder.join(&path)).ok());
-            if listed == now.as_ref().map(stamp) { Ok(content) } else { Err(SourceError::Changed) }
+            if listed == now.as_ref().map(etag) { Ok(content) } else { Err(SourceError::Changed) }
         })
         .await?
     }
@@ -58,23 +58,23 @@ impl Folder {
 
 /// Runs what waits for a disk where it holds up no request.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, SourceError> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| SourceError::Away(error.to_string()))
+    tokio::task::spawn_blocking(work).await.map_err(|error| SourceError::Unavailable(error.to_string()))
 }
 
-fn templates(folder: &Path) -> Option<Files> {
+fn templates(folder: &Path) -> Option<FileSet> {
     let entries = fs::read_dir(folder).ok()?;
     let named = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let files = named.filter(|name| is_template(name)).map(|name| {
         // What can't be asked for its length is said to be wrong when it is read.
-        let stamp = fs::metadata(folder.join(&name)).map_or(Stamp { bytes: 0, tag: "".into() }, |meta| stamp(&meta));
-        (name, stamp)
+        let etag = fs::metadata(folder.join(&name)).map_or(ETag { bytes: 0, value: "".into() }, |meta| etag(&meta));
+        (name, etag)
     });
     Some(files.take(TEMPLATES_MAX + 1).collect())
 }
 
-fn stamp(meta: &Metadata) -> Stamp {
+fn etag(meta: &Metadata) -> ETag {
     let changed = meta.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
-    Stamp { bytes: meta.len(), tag: changed.as_nanos().to_string().into() }
+    ETag { bytes: meta.len(), value: changed.as_nanos().to_string().into() }
 }
 
 fn read(folder: &Path, path: &str, max: u64) -> Result<Bytes, ThemeError> {

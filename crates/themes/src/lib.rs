@@ -1,9 +1,9 @@
-//! What a visitor sees: the queue page, the closed page, a brand's own themes, and the two scripts.
+//! The pages that visitors see: queue page, closed page and error page, the themes of tenants, and two scripts.
 //!
-//! The one idea: a page never fails. The built-in theme is compiled in and tested; a brand's theme is templates and
-//! assets beside it, in a folder or in a bucket of S3. Every page of it is drawn before the first visitor sees one, and
-//! whatever is wrong leaves the last version that worked, or the built-in one, to the visitor and tells the file and line
-//! to the operator. Pages are whole without JavaScript; the script only makes them live.
+//! The one idea: a page never fails. The built-in theme is compiled in and tested; a tenant's theme is templates and
+//! assets in a folder or an S3 bucket. Every page of it is rendered before the first visitor sees one. If that fails,
+//! visitors get the last valid version or the built-in theme, and the log names the file and line. Pages are complete
+//! without JavaScript; the script only updates them.
 //!
 //! ```
 //! # use vestibule_core::{VisitorStatus, VisitorState};
@@ -34,9 +34,10 @@
 //! # }
 //! ```
 //!
-//! How to write a theme stands in `docs/themes.md`. The parts: [`Themes`] picks and renders, [`PageView`] is what it
-//! is told, [`ThemesAddress`] is where themes are, [`Publisher`] writes them there, [`negotiate`] finds the language, [`WaitText`] rounds a wait so that the words stay true, [`Color`] turns
-//! a brand's color into ones that can be read, [`queue_script`] and [`keepalive_script`] are served as they are.
+//! `docs/themes.md` says how to write a theme. The parts: [`Themes`] selects and renders a theme for a [`PageView`],
+//! [`ThemesAddress`] is where themes are stored, [`ThemeVersions`] manages their versions, [`negotiate`] selects the
+//! language, [`WaitText`] rounds an estimated wait, [`Color`] derives readable colors from the brand color, and
+//! [`queue_script`] and [`keepalive_script`] are the two scripts.
 
 mod address;
 mod asset;
@@ -44,46 +45,46 @@ mod assets;
 mod bounds;
 #[cfg(feature = "s3")]
 mod bucket;
+mod cache;
+mod cache_entry;
 mod color;
+mod compiled;
 mod context;
 mod error;
 mod folder;
 mod freeze_safe;
 mod language;
-mod loaded;
-mod look;
-mod publish;
+mod refresh;
 mod script;
-mod shelf;
-mod slot;
 mod source;
 mod templates;
 mod texts;
 mod themes;
 mod throttle;
-mod trial;
+mod validate;
+mod versions;
 mod view;
 mod wait;
 
 pub use address::{ThemesAddress, ThemesAddressError};
 pub use asset::{ASSET_MAX, Asset};
-pub use assets::{ASSET_WAIT_MAX, ASSETS_KEPT_MAX, ThemesAway};
+pub use assets::{ASSET_WAIT_MAX, ASSETS_KEPT_MAX, ThemeStorageUnavailable};
 pub use bounds::{FUEL, RENDER_TIME_MAX};
 #[cfg(feature = "s3")]
 pub use bucket::{BucketAddress, S3Server};
+pub use cache::THEMES_KEPT_MAX;
+pub use cache_entry::FIRST_LOAD_MAX;
 pub use color::{Color, ColorError};
+pub use compiled::{RENDER_WAIT_MAX, SLOW_PAUSE, TEMPLATE_MAX, TEMPLATES_MAX};
 pub use error::ThemeError;
 pub use language::{Language, negotiate};
-pub use loaded::{RENDER_WAIT_MAX, SLOW_PAUSE, TEMPLATE_MAX, TEMPLATES_MAX};
-pub use publish::{
-    Draft, KnownTheme, PublishError, Publisher, THEME_MAX, ThemeFiles, ThemeVersion, VERSIONS_KEPT_MAX, VersionId,
-    VersionIdError,
-};
 pub use script::{keepalive_script, queue_script};
-pub use shelf::THEMES_KEPT_MAX;
-pub use slot::FIRST_LOAD_MAX;
 pub use source::FILES_MAX;
 pub use templates::PAGE_MAX;
 pub use themes::{BUCKET_RECHECK, FOLDER_RECHECK, Themes};
+pub use versions::{
+    Draft, KnownTheme, THEME_MAX, ThemeFiles, ThemeVersion, ThemeVersions, VERSIONS_KEPT_MAX, VersionError, VersionId,
+    VersionIdError,
+};
 pub use view::{ErrorPage, PageView};
 pub use wait::WaitText;

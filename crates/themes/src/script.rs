@@ -31,7 +31,7 @@ pub fn keepalive_script() -> &'static Asset {
 }
 
 fn script(source: &str) -> Asset {
-    let bytes = Bytes::from(squeezed(source));
+    let bytes = Bytes::from(minify(source));
     Asset {
         content_type: "text/javascript; charset=utf-8",
         etag: format!("\"{}\"", content_hash(&bytes)),
@@ -42,7 +42,7 @@ fn script(source: &str) -> Asset {
 
 /// The source without indentation and without lines that are a comment. Neither the scripts nor the style sheet has a
 /// text over several lines, so nothing else changes.
-pub(crate) fn squeezed(source: &str) -> String {
+pub(crate) fn minify(source: &str) -> String {
     let lines = source.lines().map(str::trim);
     let kept = lines.filter(|line| !line.is_empty() && !line.starts_with("//") && !line.starts_with("/*"));
     kept.collect::<Vec<_>>().join("\n")
@@ -150,12 +150,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn squeezing_takes_only_indentation_and_comments() {
-        assert_eq!(squeezed("// a\n  let x = 1; // b\n\n/* c */\n\ty()\n"), "let x = 1; // b\ny()");
+    fn minify_removes_indentation_and_comments() {
+        assert_eq!(minify("// a\n  let x = 1; // b\n\n/* c */\n\ty()\n"), "let x = 1; // b\ny()");
     }
 
     #[test]
-    fn the_script_that_sites_embed_stays_small() {
+    fn keepalive_script_stays_small() {
         let mut sent = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
         std::io::Write::write_all(&mut sent, &keepalive_script().bytes).unwrap();
         let sent = sent.finish().unwrap().len();

@@ -1,4 +1,4 @@
-//! Where themes come from: a folder or a bucket. Both answer the same questions.
+//! The source of themes: a folder or a bucket.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,42 +14,42 @@ use crate::folder::Folder;
 /// Most files of a theme in a bucket, templates and assets together.
 pub const FILES_MAX: usize = 1000;
 
-/// What tells one version of a file from the next.
+/// Identifies a version of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Stamp {
+pub(crate) struct ETag {
     /// Its length.
     pub(crate) bytes: u64,
-    /// Changes with its content: an `ETag`, or a time of change.
-    pub(crate) tag: Arc<str>,
+    /// An `ETag` or modification time: changes with the content.
+    pub(crate) value: Arc<str>,
 }
 
-/// Files of a theme by their paths.
-pub(crate) type Files = BTreeMap<String, Stamp>;
+/// Files of a theme by path.
+pub(crate) type FileSet = BTreeMap<String, ETag>;
 
-/// A theme as it is listed.
+/// The listing of a theme.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Listing {
-    /// A bucket's names all files; a folder's its templates alone, for it is asked for assets one by one.
-    pub(crate) files: Files,
+    /// All files of a bucket; only the templates of a folder, whose assets are looked up one by one.
+    pub(crate) files: FileSet,
     /// There are more than [`FILES_MAX`](crate::FILES_MAX), and these are some of them.
     pub(crate) cut_off: bool,
 }
 
-/// Why a file or a listing can't be had.
+/// Why a file or a listing cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SourceError {
-    /// The theme's author has to do something.
+    /// An error of the theme's author.
     #[error(transparent)]
     Fault(ThemeError),
-    /// The file is gone, or another one, since it was listed.
+    /// The file was removed or changed since it was listed.
     #[error("changed while it was read")]
     Changed,
-    /// No answer, or none that helps; the cause, for the log.
+    /// No usable response; the cause, for the log.
     #[error("{0}")]
-    Away(String),
+    Unavailable(String),
 }
 
-/// A place with themes in it.
+/// Where themes are read from.
 pub(crate) enum Source {
     Folder(Folder),
     #[cfg(feature = "s3")]
@@ -57,7 +57,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// Whether looking takes so little that a request may wait for it.
+    /// Whether a refresh is so fast that a request may wait for it.
     pub(crate) const fn is_near(&self) -> bool {
         matches!(self, Self::Folder(_))
     }
@@ -72,17 +72,11 @@ impl Source {
     }
 
     /// A template as it was listed, or a fault: of at most `max` bytes.
-    pub(crate) async fn template(
-        &self,
-        theme: &str,
-        name: &str,
-        stamp: &Stamp,
-        max: u64,
-    ) -> Result<Bytes, SourceError> {
+    pub(crate) async fn template(&self, theme: &str, name: &str, etag: &ETag, max: u64) -> Result<Bytes, SourceError> {
         match self {
-            Self::Folder(folder) => folder.read(theme, name, Some(stamp), max).await,
+            Self::Folder(folder) => folder.read(theme, name, Some(etag), max).await,
             #[cfg(feature = "s3")]
-            Self::Bucket(bucket) => bucket.read(theme, name, Some(stamp), max).await,
+            Self::Bucket(bucket) => bucket.read(theme, name, Some(etag), max).await,
         }
     }
 
@@ -97,9 +91,9 @@ impl Source {
 
     /// The version of an asset; `None` if there is no such file.
     #[cfg_attr(not(feature = "s3"), expect(unused_variables, reason = "only a bucket needs it"))]
-    pub(crate) async fn stamp(&self, theme: &str, path: &str, listed: &Files) -> Option<Stamp> {
+    pub(crate) async fn etag(&self, theme: &str, path: &str, listed: &FileSet) -> Option<ETag> {
         match self {
-            Self::Folder(folder) => folder.stamp(theme, path).await,
+            Self::Folder(folder) => folder.etag(theme, path).await,
             #[cfg(feature = "s3")]
             Self::Bucket(_) => listed.get(path).cloned(),
         }

@@ -9,7 +9,7 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, escape_formatter};
 
 use crate::bounds;
 use crate::context::Context;
-use crate::script::squeezed;
+use crate::script::minify;
 
 /// Most bytes of a page.
 pub const PAGE_MAX: usize = 512 * 1024;
@@ -42,7 +42,7 @@ fn built_in() -> Environment<'static> {
     });
     environment.set_recursion_limit(DEPTH_MAX);
     environment.set_fuel(Some(bounds::FUEL));
-    environment.add_global("page_css", Value::from_safe_string(squeezed(include_str!("../built-in/page.css"))));
+    environment.add_global("page_css", Value::from_safe_string(minify(include_str!("../built-in/page.css"))));
     for (name, source) in BUILT_IN {
         environment.add_template(name, source).expect("built-in templates compile");
     }
@@ -70,13 +70,13 @@ pub(crate) fn render(environment: &Environment<'_>, name: &str, context: &Contex
 pub(crate) fn render_built_in(name: &str, context: &Context) -> String {
     render(&BUILT_IN_ENVIRONMENT, &format!("vestibule/{name}"), context).unwrap_or_else(|error| {
         tracing::error!(template = name, %error, "a built-in page can't be rendered");
-        last_resort(context)
+        fallback_page(context)
     })
 }
 
 /// Two sentences, for the case that can't happen.
-fn last_resort(context: &Context) -> String {
-    let (heading, lead) = context.words();
+fn fallback_page(context: &Context) -> String {
+    let (heading, lead) = context.heading_and_lead();
     let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
     format!(
         "<!doctype html><meta charset=\"utf-8\"><title>{0}</title><h1>{0}</h1><p>{1}</p>",

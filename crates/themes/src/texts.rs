@@ -270,12 +270,12 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_never_filled_again() {
+    fn filled_values_are_not_expanded() {
         assert_eq!(fill("{brand}: {n} {x} {", &[("brand", "{n}"), ("n", "7")]), "{n}: 7 {x} {");
     }
 
     #[test]
-    fn welsh_counts_in_its_own_way() {
+    fn welsh_plurals_are_used() {
         let minutes = &texts(Language::Welsh).texts.wait.minutes;
         assert_eq!(minutes.count(Language::Welsh, 2), "tua 2 funud");
         assert_eq!(minutes.count(Language::Welsh, 3), "tua 3 munud");

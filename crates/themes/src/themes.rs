@@ -8,14 +8,14 @@ use vestibule_core::{ThemeId, VisitorState, VisitorStatus};
 
 use crate::address::ThemesAddress;
 use crate::asset::Asset;
-use crate::assets::ThemesAway;
+use crate::assets::ThemeStorageUnavailable;
 #[cfg(feature = "s3")]
 use crate::bucket::{Bucket, BucketAddress, S3Server};
+use crate::cache::ThemeCache;
 use crate::context::Context;
 use crate::error::ThemeError;
 use crate::folder::Folder;
 use crate::language::Language;
-use crate::shelf::Shelf;
 use crate::source::Source;
 use crate::templates::render_built_in;
 use crate::view::{ErrorPage, PageView};
@@ -28,7 +28,7 @@ pub const BUCKET_RECHECK: Duration = Duration::from_secs(10);
 /// The pages of all queues. Cheap to clone; clones share what they have read.
 #[derive(Clone, Default)]
 pub struct Themes {
-    shelf: Option<Arc<Shelf>>,
+    cache: Option<Arc<ThemeCache>>,
 }
 
 impl Themes {
@@ -77,12 +77,12 @@ impl Themes {
     fn bucket(address: BucketAddress, server: Option<S3Server>, recheck: Option<Duration>) -> Self {
         let themes =
             Self::of(Source::Bucket(Box::new(Bucket::new(address, server))), recheck.unwrap_or(BUCKET_RECHECK));
-        themes.shelf.iter().for_each(Shelf::warm_up);
+        themes.cache.iter().for_each(ThemeCache::warm_up);
         themes
     }
 
     fn of(source: Source, recheck: Duration) -> Self {
-        Self { shelf: Some(Arc::new(Shelf::new(source, recheck))) }
+        Self { cache: Some(Arc::new(ThemeCache::new(source, recheck))) }
     }
 
     /// The page of somebody who waits; of a closed queue, the closed page. Never fails: where the theme is missing or
@@ -118,15 +118,15 @@ impl Themes {
     ///
     /// # Errors
     /// The file isn't kept, and can't be read at the moment.
-    pub async fn asset(&self, theme: &ThemeId, path: &str) -> Result<Option<Asset>, ThemesAway> {
-        let Some(place) = &self.shelf else { return Ok(None) };
-        place.asset(theme, path).await
+    pub async fn asset(&self, theme: &ThemeId, path: &str) -> Result<Option<Asset>, ThemeStorageUnavailable> {
+        let Some(cache) = &self.cache else { return Ok(None) };
+        cache.asset(theme, path).await
     }
 
     /// Whether a theme has this file to serve, as far as is known without reading it.
     pub async fn has_asset(&self, theme: &ThemeId, path: &str) -> bool {
-        match &self.shelf {
-            Some(place) => place.has_asset(theme, path).await,
+        match &self.cache {
+            Some(cache) => cache.has_asset(theme, path).await,
             None => false,
         }
     }
@@ -137,8 +137,8 @@ impl Themes {
     /// # Errors
     /// The first thing that is wrong, by file and line.
     pub async fn check(&self, theme: &ThemeId) -> Result<(), ThemeError> {
-        let Some(place) = &self.shelf else { return Err(ThemeError::Missing { theme: theme.clone() }) };
-        place.check(theme).await
+        let Some(cache) = &self.cache else { return Err(ThemeError::Missing { theme: theme.clone() }) };
+        cache.check(theme).await
     }
 
     async fn page(&self, name: &'static str, theme: Option<&ThemeId>, view: &PageView<'_>) -> String {
@@ -146,8 +146,8 @@ impl Themes {
     }
 
     async fn render(&self, name: &'static str, theme: Option<&ThemeId>, context: Context) -> String {
-        let pages = match &self.shelf {
-            Some(place) => place.pages(theme).await,
+        let pages = match &self.cache {
+            Some(cache) => cache.pages(theme).await,
             None => None,
         };
         let context = Arc::new(context);

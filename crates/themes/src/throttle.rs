@@ -1,22 +1,22 @@
-//! Keeps a fault that every look meets from being logged by every look.
+//! Limits log messages that every refresh would repeat.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Time between two lines of one kind.
-const EVERY: Duration = Duration::from_mins(1);
+/// Time between two messages of one kind.
+const INTERVAL: Duration = Duration::from_mins(1);
 
-/// Lets one line a minute through and counts the others.
+/// Passes one message a minute and counts the others.
 #[derive(Default)]
 pub(crate) struct Throttle(Mutex<(Option<Instant>, u64)>);
 
 impl Throttle {
-    /// `Some` if it is time for a line: how many were held back since the last one.
+    /// `Some` if a message may be logged: how many were suppressed since the last one.
     pub(crate) fn pass(&self) -> Option<u64> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.0.is_some_and(|at| at.elapsed() < EVERY) {
+        if last.0.is_some_and(|at| at.elapsed() < INTERVAL) {
             last.1 += 1;
             return None;
         }
@@ -30,10 +30,10 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn one_line_a_minute_says_how_many_there_were() {
+    async fn one_message_a_minute_passes() {
         let throttle = Throttle::default();
         assert_eq!((throttle.pass(), throttle.pass(), throttle.pass()), (Some(0), None, None));
-        tokio::time::advance(EVERY).await;
+        tokio::time::advance(INTERVAL).await;
         assert_eq!((throttle.pass(), throttle.pass()), (Some(2), None));
     }
 }

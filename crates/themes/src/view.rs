@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_addresses_of_the_web_are_followed() {
+    fn only_http_urls_and_paths_are_links() {
         for good in ["/tickets?a=1", "https://shop.example/x", "http://localhost:8080/"] {
             assert_eq!(followable(good), Some(good));
         }

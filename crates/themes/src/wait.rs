@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_is_said_as_people_say_it() {
+    fn waits_are_rounded() {
         for (p50, p90, words) in [
             (0, 0, "less than a minute"),
             (20, 59, "less than a minute"),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
 use tokio::time::timeout;
-use vestibule_themes::{Publisher, ThemesAddress};
+use vestibule_themes::{ThemeVersions, ThemesAddress};
 
 use super::office::Office;
 
@@ -33,7 +33,7 @@ impl Target {
         let folder = tempfile::tempdir().unwrap();
         let themes = folder.path().join("themes");
         std::fs::create_dir(&themes).unwrap();
-        let office = Office::memory_with_themes(Publisher::at(ThemesAddress::Folder(themes))).await;
+        let office = Office::memory_with_themes(ThemeVersions::at(ThemesAddress::Folder(themes))).await;
         office.tenant("acme").await;
         office.queue("tour", "acme", json!({ "quota": 1 })).await;
         office.operator("victim", "viewer", &["acme"]).await;

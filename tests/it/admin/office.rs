@@ -8,7 +8,7 @@ use vestibule_core::line::Visit;
 use vestibule_core::{Clock as _, ManualClock, MemoryRecords, MemoryStore, Micros, SessionId, Store};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{AdminUnderTest, Desk, Redis};
-use vestibule_themes::Publisher;
+use vestibule_themes::ThemeVersions;
 
 /// When the tests' time begins.
 pub(crate) const START: Micros = Micros(1_700_000_100_000_000);
@@ -34,7 +34,7 @@ impl Office {
     }
 
     /// One that publishes themes.
-    pub(crate) async fn memory_with_themes(themes: Publisher) -> Self {
+    pub(crate) async fn memory_with_themes(themes: ThemeVersions) -> Self {
         let clock = Arc::new(ManualClock::at(START));
         let (store, records) = (Arc::new(MemoryStore::new(clock.clone())), Arc::new(MemoryRecords::new(clock.clone())));
         let admin = AdminUnderTest::start_with_themes(store.clone(), records, themes).await;
@@ -42,7 +42,7 @@ impl Office {
     }
 
     /// Another backoffice over the same store and records.
-    pub(crate) async fn another_process(&self, themes: Publisher) -> AdminUnderTest {
+    pub(crate) async fn another_process(&self, themes: ThemeVersions) -> AdminUnderTest {
         AdminUnderTest::start_with_themes(self.store.clone(), Arc::clone(self.admin.records()), themes).await
     }
 
@@ -54,7 +54,7 @@ impl Office {
     }
 
     /// One over Redis that publishes themes.
-    pub(crate) async fn redis_with_themes(themes: Publisher) -> Self {
+    pub(crate) async fn redis_with_themes(themes: ThemeVersions) -> Self {
         let (redis, clock) = (Redis::start().await, Arc::new(ManualClock::at(START)));
         let store = redis_store(&redis, &clock);
         let admin = AdminUnderTest::start_with_themes(store.clone(), store.clone(), themes).await;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use http::Method;
 use serde_json::{Value, json};
 use vestibule_tests::{Answer, Desk};
-use vestibule_themes::{Publisher, ThemesAddress};
+use vestibule_themes::{ThemeVersions, ThemesAddress};
 
 use super::office::{Office, PASSWORD, queue};
 
@@ -212,7 +212,7 @@ async fn spent_tokens(office: &Office) -> (String, String) {
 #[tokio::test]
 async fn role_matrix_covers_every_operation() {
     let folder = tempfile::tempdir().unwrap();
-    let office = Office::memory_with_themes(Publisher::at(ThemesAddress::Folder(folder.path().to_owned()))).await;
+    let office = Office::memory_with_themes(ThemeVersions::at(ThemesAddress::Folder(folder.path().to_owned()))).await;
     for tenant in ["acme", "blue"] {
         office.tenant_with(tenant, &["example.com"], &[]).await;
     }

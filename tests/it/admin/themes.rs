@@ -8,7 +8,7 @@ use http::Request;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use vestibule_tests::{Answer, Desk, GateUnderTest, S3, Visitor};
-use vestibule_themes::{BucketAddress, Publisher, ThemesAddress};
+use vestibule_themes::{BucketAddress, ThemeVersions, ThemesAddress};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
@@ -27,7 +27,8 @@ struct Studio {
 impl Studio {
     async fn open() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let office = Office::memory_with_themes(Publisher::at(ThemesAddress::Folder(folder.path().to_owned()))).await;
+        let office =
+            Office::memory_with_themes(ThemeVersions::at(ThemesAddress::Folder(folder.path().to_owned()))).await;
         Self::of(office, folder).await
     }
 
@@ -119,9 +120,9 @@ async fn version_lifecycle_in_a_bucket() {
     let s3 = S3::start().await;
     let ThemesAddress::Bucket(address) = s3.themes("themes").parse::<ThemesAddress>().unwrap() else { unreachable!() };
     let address: BucketAddress = address;
-    let office = Office::memory_with_themes(Publisher::on_server(s3.server(), address.clone())).await;
+    let office = Office::memory_with_themes(ThemeVersions::on_server(s3.server(), address.clone())).await;
     let studio = Studio::of(office, tempfile::tempdir().unwrap()).await;
-    let reader = Publisher::on_server(s3.server(), address);
+    let reader = ThemeVersions::on_server(s3.server(), address);
     version_is_previewed_activated_and_rolled_back(studio, async |_| {
         let live = reader.live(&"acme-summer".parse().unwrap()).await.unwrap().unwrap_or_default();
         live.get("queue.html").map_or_else(String::new, |page| String::from_utf8(page.to_vec()).unwrap())
@@ -176,7 +177,9 @@ async fn invalid_theme_is_rejected_with_file_and_line() {
     let twice = upload(&[("queue.html", "a"), ("queue.html", "b")]);
     assert_eq!(studio.zoe.post(VERSIONS, twice).await.wrong_fields(), ["files[1].path: is given twice"]);
     let no_base64 = json!({ "files": [{ "path": "queue.html", "base64": "?" }] });
-    assert!(studio.zoe.post(VERSIONS, no_base64).await.wrong_fields()[0].starts_with("files[0].base64: must be base64"));
+    assert!(
+        studio.zoe.post(VERSIONS, no_base64).await.wrong_fields()[0].starts_with("files[0].base64: must be base64")
+    );
     assert_eq!(send_zip(&mut studio.zoe, VERSIONS, b"no archive".to_vec()).await.code(), "invalid_body");
     let tar = Request::post(format!("/api/v1{VERSIONS}")).header("content-type", "application/x-tar");
     let refused = studio.zoe.visitor().request(tar, "x").await;
@@ -249,7 +252,7 @@ async fn preview_has_no_access_to_the_backoffice() {
     assert_eq!(anybody.request(Request::get(guessed), "").await.status, 404);
 
     // Another process has the token's note and the files, and nothing else.
-    let publisher = Publisher::at(ThemesAddress::Folder(studio.folder.path().to_owned()));
+    let publisher = ThemeVersions::at(ThemesAddress::Folder(studio.folder.path().to_owned()));
     let other = studio.office.another_process(publisher).await;
     let mut elsewhere = Visitor::new(other.address(), "admin.example.com");
     assert_eq!(elsewhere.request(Request::get(format!("{base}img/a.svg")), "").await.body, evil.as_bytes());
@@ -321,7 +324,7 @@ async fn missing_theme_storage_is_reported() {
 async fn unavailable_theme_storage_is_reported() {
     let mut s3 = S3::start().await;
     let ThemesAddress::Bucket(address) = s3.themes("themes").parse::<ThemesAddress>().unwrap() else { unreachable!() };
-    let office = Office::memory_with_themes(Publisher::on_server(s3.server(), address)).await;
+    let office = Office::memory_with_themes(ThemeVersions::on_server(s3.server(), address)).await;
     s3.kill();
     let answer = office.root().get("/themes").await;
     assert_eq!(

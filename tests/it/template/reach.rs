@@ -36,15 +36,15 @@ pub(crate) fn variables(function: &str) -> BTreeSet<String> {
 }
 
 /// What a function does with the bucket of themes: the methods of the one type that speaks to S3, which gates ask by a
-/// `Source` and publishers by a `Depot`.
+/// `Source` and the backoffice through a `VersionStore`.
 pub(crate) fn uses_of_s3(function: &str) -> BTreeSet<String> {
     let program = program(function);
     let mut uses = BTreeSet::new();
     if program.contains("Themes::at") {
         uses.extend(methods(&text_of("crates/themes/src/source.rs")));
     }
-    if program.contains("Publisher::at") {
-        uses.extend(methods(&code_of(&file("crates/themes/src/publish"))));
+    if program.contains("ThemeVersions::at") {
+        uses.extend(methods(&code_of(&file("crates/themes/src/versions"))));
     }
     uses
 }

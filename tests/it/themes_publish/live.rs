@@ -9,13 +9,13 @@ use super::{Place, acme, at, draft, files, on_each_place, page, saying};
 use crate::scene::PATIENCE;
 
 on_each_place!(
-    visitors_see_what_was_published_last,
-    what_is_no_longer_in_a_theme_is_gone,
+    visitors_see_the_last_published_version,
+    removed_files_disappear,
     a_theme_at_the_top_of_a_place_is_published_beside_others,
-    no_visitor_sees_a_page_that_is_half_of_each_version,
+    activation_never_mixes_versions,
 );
 
-async fn visitors_see_what_was_published_last(place: Place) {
+async fn visitors_see_the_last_published_version(place: Place) {
     let (publisher, themes) = (place.publisher(), place.themes());
     for (second, text) in [(1, "first"), (2, "second")] {
         publisher.publish(&acme(), &draft(saying(text)).await, "anna", at(second)).await.unwrap();
@@ -28,7 +28,7 @@ async fn visitors_see_what_was_published_last(place: Place) {
     }
 }
 
-async fn what_is_no_longer_in_a_theme_is_gone(place: Place) {
+async fn removed_files_disappear(place: Place) {
     let (publisher, themes) = (place.publisher(), place.themes());
     publisher.publish(&acme(), &draft(saying("first")).await, "anna", at(1)).await.unwrap();
     let second = files([("queue.html", "second.{{ script_tags }}")]);
@@ -50,7 +50,7 @@ async fn a_theme_at_the_top_of_a_place_is_published_beside_others(place: Place) 
 }
 
 /// The page, and the part that it includes, each say the version's name.
-async fn no_visitor_sees_a_page_that_is_half_of_each_version(place: Place) {
+async fn activation_never_mixes_versions(place: Place) {
     let version = |text: &str| {
         let page = format!("{text} {{% include \"part-{text}.html\" %}}.{{{{ script_tags }}}}");
         files([("queue.html", &page), (&format!("part-{text}.html"), text)])

@@ -12,7 +12,7 @@ use crate::scene::PATIENCE;
 const LOGO: &str = "themes/acme/img/logo.svg";
 
 #[tokio::test]
-async fn an_asset_is_of_the_type_that_its_name_says() {
+async fn content_type_follows_the_file_extension() {
     let s3 = S3::start().await;
     s3.put(LOGO, "<svg/>").await;
     s3.put("themes/acme/app.0123456789abcdef.js", "1").await;
@@ -23,7 +23,7 @@ async fn an_asset_is_of_the_type_that_its_name_says() {
 }
 
 #[tokio::test]
-async fn an_asset_is_read_once_for_all_who_ask() {
+async fn concurrent_asset_requests_share_one_read() {
     let s3 = S3::start().await;
     s3.put(LOGO, "<svg/>").await;
     s3.put("themes/acme/queue.html", saying("acme")).await;
@@ -38,7 +38,7 @@ async fn an_asset_is_read_once_for_all_who_ask() {
 }
 
 #[tokio::test]
-async fn a_changed_asset_is_read_anew_and_a_deleted_one_is_gone() {
+async fn changed_and_deleted_assets_are_noticed() {
     let s3 = S3::start().await;
     s3.put(LOGO, "<svg/>").await;
     let themes = fresh(&s3, AT_ONCE);
@@ -52,7 +52,7 @@ async fn a_changed_asset_is_read_anew_and_a_deleted_one_is_gone() {
 }
 
 #[tokio::test]
-async fn who_is_shown_the_default_page_gets_its_assets() {
+async fn default_page_has_its_assets() {
     let s3 = S3::start().await;
     s3.put("themes/default/queue.html", saying("default")).await;
     s3.put("themes/default/logo.svg", "<svg id=\"default\"/>").await;

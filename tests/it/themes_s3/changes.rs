@@ -21,7 +21,7 @@ async fn shown() -> (S3, vestibule_themes::Themes) {
 }
 
 #[tokio::test]
-async fn a_change_is_noticed_and_no_request_waits_for_it() {
+async fn changes_are_refreshed_in_the_background() {
     let (s3, themes) = shown().await;
     s3.delay(Duration::from_millis(400));
     s3.put(PAGE, saying("second")).await;
@@ -45,7 +45,7 @@ async fn only_what_changed_is_read_again() {
 }
 
 #[tokio::test]
-async fn what_is_deleted_is_shown_no_more() {
+async fn deleted_theme_is_not_shown() {
     let (s3, themes) = shown().await;
     s3.put("themes/acme/closed.html", "shut.").await;
     wait_until("the closed page is there", PATIENCE, async || closed_page(&themes, "acme").await == "shut").await;
@@ -85,7 +85,7 @@ fn broken() -> Vec<(&'static str, &'static str, Vec<u8>)> {
 }
 
 #[tokio::test]
-async fn a_broken_upload_never_replaces_a_page_that_works() {
+async fn broken_upload_keeps_the_last_valid_version() {
     let (s3, themes) = shown().await;
     for (what, file, content) in broken() {
         let key = format!("themes/acme/{file}");
@@ -113,7 +113,7 @@ async fn a_broken_version_is_read_once() {
 }
 
 #[tokio::test]
-async fn a_process_that_finds_only_a_broken_upload_shows_the_default_or_the_built_in_page() {
+async fn new_process_falls_back_on_a_broken_upload() {
     let s3 = S3::start().await;
     for (what, file, content) in broken() {
         s3.put(&format!("themes/acme/{file}"), content).await;
@@ -131,7 +131,7 @@ async fn a_process_that_finds_only_a_broken_upload_shows_the_default_or_the_buil
 }
 
 #[tokio::test]
-async fn a_theme_that_is_half_there_is_not_shown() {
+async fn incomplete_theme_is_not_shown() {
     let (s3, themes) = shown().await;
     s3.put(PAGE, "second{% include \"part.html\" %}{{ script_tags }}").await;
     until_looked(&s3, &themes, "acme").await;
@@ -154,7 +154,7 @@ async fn too_many_templates_keep_the_page_that_works() {
 }
 
 #[tokio::test]
-async fn a_theme_that_changes_while_it_is_read_is_listed_anew() {
+async fn theme_changed_during_refresh_is_listed_again() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("first")).await;
     let themes = fresh(&s3, NEVER);

@@ -3,7 +3,7 @@
 use tempfile::TempDir;
 use vestibule_core::Micros;
 use vestibule_tests::{Launch, Program, S3};
-use vestibule_themes::{Draft, Publisher, S3Server, ThemeFiles, Themes};
+use vestibule_themes::{Draft, S3Server, ThemeFiles, ThemeVersions, Themes};
 
 use super::{AT_ONCE, NEVER, address, asset, saying, theme, until_says};
 
@@ -21,7 +21,7 @@ async fn requests_are_signed() {
     for path in ["img/logo.svg", "a b+c.css", "café~(1).css"] {
         assert!(asset(&themes, "acme", path).await.is_some(), "{path}");
     }
-    let publisher = Publisher::on_server(server, address(&s3.themes("themes")));
+    let publisher = ThemeVersions::on_server(server, address(&s3.themes("themes")));
     let files = ThemeFiles::from([("queue.html".to_owned(), saying("published").into())]);
     let draft = Draft::check(files.clone()).await.ok().unwrap();
     for at in 1..3 {

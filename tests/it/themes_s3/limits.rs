@@ -34,7 +34,7 @@ async fn too_many_files_keep_the_page_that_works() {
 }
 
 #[tokio::test]
-async fn no_key_leads_out_of_a_theme_or_breaks_its_listing() {
+async fn odd_keys_do_not_leave_the_theme_or_break_listing() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("acme")).await;
     s3.put("themes/secret.css", "secret").await;

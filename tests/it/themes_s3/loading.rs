@@ -13,7 +13,7 @@ use super::{
 use crate::scene::PATIENCE;
 
 #[tokio::test]
-async fn the_very_first_request_for_a_theme_gets_it() {
+async fn first_request_waits_for_the_theme() {
     let s3 = S3::start().await;
     s3.put("themes/acme/queue.html", "{% include \"part.html\" %}{{ script_tags }}").await;
     s3.put("themes/acme/part.html", "Acme {{ queue.name }}.").await;
@@ -29,7 +29,7 @@ async fn the_very_first_request_for_a_theme_gets_it() {
 }
 
 #[tokio::test]
-async fn whoever_has_no_theme_gets_the_default_one_and_else_the_built_in_one() {
+async fn default_theme_is_the_fallback() {
     let s3 = S3::start().await;
     s3.put("themes/acme/queue.html", saying("acme")).await;
     let themes = fresh(&s3, NEVER);
@@ -44,7 +44,7 @@ async fn whoever_has_no_theme_gets_the_default_one_and_else_the_built_in_one() {
 }
 
 #[tokio::test]
-async fn themes_may_lie_at_the_top_of_a_bucket() {
+async fn prefix_is_optional() {
     let s3 = S3::start().await;
     s3.put("acme/queue.html", saying("at the top")).await;
     let themes = Themes::on_server(s3.server(), address(&s3.themes("")), NEVER);
@@ -52,7 +52,7 @@ async fn themes_may_lie_at_the_top_of_a_bucket() {
 }
 
 #[tokio::test]
-async fn a_thousand_first_requests_are_one_question_to_s3() {
+async fn first_requests_share_one_listing() {
     let s3 = S3::start().await;
     s3.put("themes/acme/queue.html", saying("acme")).await;
     s3.delay(Duration::from_millis(50));
@@ -87,7 +87,7 @@ async fn a_hundred_themes_are_each_read_once() {
 }
 
 #[tokio::test]
-async fn the_default_theme_is_read_before_anybody_asks() {
+async fn default_theme_is_loaded_at_start() {
     let s3 = S3::start().await;
     s3.put("themes/default/queue.html", saying("default")).await;
     let _themes = fresh(&s3, NEVER);

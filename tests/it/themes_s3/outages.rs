@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use vestibule_tests::{S3, wait_until};
-use vestibule_themes::{ThemeError, Themes, ThemesAway};
+use vestibule_themes::{ThemeError, ThemeStorageUnavailable, Themes};
 
 use super::{AT_ONCE, NEVER, address, asset, fresh, page, saying, theme, until_looked, until_says};
 use crate::scene::PATIENCE;
@@ -37,11 +37,11 @@ async fn assert_what_was_read_is_served(themes: &Themes) {
     });
     served.await.expect("requests waited for S3");
     let unread = timeout(SOON, themes.asset(&theme("acme"), "other.svg")).await;
-    assert_eq!(unread.expect("a request waited for S3 without end"), Err(ThemesAway));
+    assert_eq!(unread.expect("a request waited for S3 without end"), Err(ThemeStorageUnavailable));
 }
 
 #[tokio::test]
-async fn while_s3_is_gone_what_was_read_is_served() {
+async fn cached_files_are_served_while_s3_is_down() {
     let (mut s3, themes) = shown().await;
     s3.kill();
     assert_what_was_read_is_served(&themes).await;
@@ -51,7 +51,7 @@ async fn while_s3_is_gone_what_was_read_is_served() {
 }
 
 #[tokio::test]
-async fn while_s3_says_nothing_what_was_read_is_served() {
+async fn cached_files_are_served_while_s3_is_silent() {
     let (s3, themes) = shown().await;
     s3.freeze();
     assert_what_was_read_is_served(&themes).await;
@@ -61,19 +61,19 @@ async fn while_s3_says_nothing_what_was_read_is_served() {
 }
 
 #[tokio::test]
-async fn without_s3_from_the_start_the_built_in_page_is_shown_and_nothing_said_of_assets() {
+async fn built_in_page_is_shown_without_s3_from_the_start() {
     let mut s3 = S3::start().await;
     s3.kill();
     let themes = fresh(&s3, NEVER);
     assert_eq!(page(&themes, "acme").await, "built-in");
-    assert_eq!(themes.asset(&theme("acme"), "logo.svg").await, Err(ThemesAway));
+    assert_eq!(themes.asset(&theme("acme"), "logo.svg").await, Err(ThemeStorageUnavailable));
     s3.restart().await;
     s3.put(PAGE, saying("there")).await;
     until_says(&themes, "acme", "there").await;
 }
 
 #[tokio::test]
-async fn with_a_silent_s3_from_the_start_only_the_first_requests_wait() {
+async fn only_first_requests_wait_for_a_silent_s3() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("there")).await;
     s3.freeze();
@@ -89,7 +89,7 @@ async fn with_a_silent_s3_from_the_start_only_the_first_requests_wait() {
 }
 
 #[tokio::test]
-async fn a_slow_s3_is_waited_for_beside_the_requests() {
+async fn slow_s3_is_read_in_the_background() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("there")).await;
     s3.delay(Duration::from_millis(1200));
@@ -99,7 +99,7 @@ async fn a_slow_s3_is_waited_for_beside_the_requests() {
 }
 
 #[tokio::test]
-async fn a_bucket_that_is_not_there_is_named() {
+async fn missing_bucket_is_reported() {
     let s3 = S3::start().await;
     let themes = Themes::on_server(s3.server(), address("s3://no-such-bucket/themes"), AT_ONCE);
     assert_eq!(page(&themes, "acme").await, "built-in");
@@ -109,7 +109,7 @@ async fn a_bucket_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
-async fn a_server_that_nobody_listens_at_is_named() {
+async fn refused_connection_is_reported() {
     let mut s3 = S3::start().await;
     let mut server = s3.server();
     server.endpoint = format!("http://127.0.0.1:{}", vestibule_tests::free_port());
@@ -121,7 +121,7 @@ async fn a_server_that_nobody_listens_at_is_named() {
 }
 
 #[tokio::test]
-async fn an_answer_that_was_lost_is_asked_for_once_more() {
+async fn lost_response_is_retried_once() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("acme")).await;
     let themes = fresh(&s3, NEVER);

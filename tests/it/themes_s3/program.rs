@@ -72,7 +72,7 @@ fn by_environment(s3: &S3, launch: Launch) -> Launch {
 }
 
 #[tokio::test]
-async fn a_gate_finds_its_bucket_by_the_usual_environment() {
+async fn gate_reads_the_aws_environment() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("first")).await;
     let served = Served::over(s3).await;
@@ -82,7 +82,7 @@ async fn a_gate_finds_its_bucket_by_the_usual_environment() {
 }
 
 #[tokio::test]
-async fn a_broken_upload_is_told_once_by_file_and_line() {
+async fn broken_upload_is_logged_once_with_file_and_line() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("first")).await;
     let mut served = Served::over(s3).await;
@@ -105,7 +105,7 @@ async fn a_broken_upload_is_told_once_by_file_and_line() {
 }
 
 #[tokio::test]
-async fn while_s3_is_gone_one_line_is_logged() {
+async fn s3_outage_is_logged_once() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("first")).await;
     let mut served = Served::over(s3).await;
@@ -151,7 +151,7 @@ async fn assets_are_served_from_a_bucket_as_from_a_folder() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_frozen_while_it_looks_goes_on_where_it_was() {
+async fn freeze_does_not_time_out_a_refresh() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("first")).await;
     let mut served = Served::over(s3).await;
@@ -176,7 +176,7 @@ async fn a_program_that_is_frozen_while_it_looks_goes_on_where_it_was() {
 }
 
 #[tokio::test]
-async fn no_key_is_logged_at_any_level() {
+async fn credentials_are_never_logged() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("first")).await;
     let (secret, token) = (s3.secret_key(), "a-token-that-is-nobody-elses-business");
@@ -192,7 +192,7 @@ async fn no_key_is_logged_at_any_level() {
 }
 
 #[tokio::test]
-async fn themes_that_are_nowhere_are_refused_in_words() {
+async fn invalid_theme_addresses_are_refused() {
     let (_folder, file) = settings();
     for (themes, words) in [
         ("s3://", "--themes: s3:// names no bucket"),
@@ -209,7 +209,7 @@ async fn themes_that_are_nowhere_are_refused_in_words() {
 }
 
 #[tokio::test]
-async fn a_function_refuses_a_time_that_is_none() {
+async fn function_refuses_an_invalid_recheck_time() {
     let key = format!("k1:{}", base64::engine::general_purpose::STANDARD.encode([7; 32]));
     for seconds in ["0", "ten", "3601"] {
         let mut gate = Program::named("gate", &[])
@@ -224,7 +224,7 @@ async fn a_function_refuses_a_time_that_is_none() {
 }
 
 #[tokio::test]
-async fn checking_reads_the_bucket() {
+async fn check_reads_the_bucket() {
     let s3 = S3::start().await;
     let (_folder, file) = settings();
     let check = async |themes: &str| {

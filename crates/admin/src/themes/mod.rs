@@ -15,7 +15,7 @@ mod upload;
 
 use vestibule_core::settings::{FieldError, Settings, Tenant};
 use vestibule_core::{TenantId, ThemeId};
-use vestibule_themes::{KnownTheme, PublishError, Publisher, ThemeError};
+use vestibule_themes::{KnownTheme, ThemeError, ThemeVersions, VersionError};
 
 use crate::access::{Principal, Role};
 use crate::body::wrong;
@@ -129,17 +129,17 @@ pub(crate) async fn find_editable(admin: &Admin, principal: &Principal, id: &str
 }
 
 /// Where themes are kept.
-pub(crate) fn publisher(admin: &Admin) -> Result<&Publisher, Problem> {
+pub(crate) fn publisher(admin: &Admin) -> Result<&ThemeVersions, Problem> {
     admin.themes.as_ref().ok_or(Problem::ThemeStorageNotConfigured)
 }
 
-impl From<PublishError> for Problem {
-    fn from(error: PublishError) -> Self {
+impl From<VersionError> for Problem {
+    fn from(error: VersionError) -> Self {
         match error {
-            PublishError::NoVersion => Self::NotFound(Code::AVersion),
-            PublishError::Busy => Self::ConcurrentChange,
-            PublishError::Faults(faults) => Self::broken_theme(&faults),
-            PublishError::Away(cause) => Self::ThemeStorageUnavailable(cause),
+            VersionError::NotFound => Self::NotFound(Code::AVersion),
+            VersionError::Busy => Self::ConcurrentChange,
+            VersionError::Invalid(faults) => Self::broken_theme(&faults),
+            VersionError::Unavailable(cause) => Self::ThemeStorageUnavailable(cause),
         }
     }
 }

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use vestibule_core::{QueueId, ThemeId};
 use vestibule_runtime::Queue;
-use vestibule_themes::{Asset, ThemesAway};
+use vestibule_themes::{Asset, ThemeStorageUnavailable};
 
 use crate::error::GateError;
 use crate::request::RequestInfo;
@@ -38,7 +38,7 @@ pub(crate) async fn asset(
             let asset = asset.ok_or(GateError::NotFound)?;
             Ok(serve_asset(&asset, asset.immutable, &info.headers))
         }
-        Err(ThemesAway) => Ok(away()),
+        Err(ThemeStorageUnavailable) => Ok(away()),
     }
 }
 

@@ -109,7 +109,7 @@ async fn from_environment() -> Result<Builder, SourceError> {
     let mut config = Builder::from(&shared);
     if shared.region().is_none() {
         if endpoint.is_none() {
-            return Err(SourceError::Away("set AWS_REGION to the region of the bucket".to_owned()));
+            return Err(SourceError::Unavailable("set AWS_REGION to the region of the bucket".to_owned()));
         }
         config = config.region(Region::new(DEFAULT_REGION));
     }
@@ -148,12 +148,12 @@ impl AsyncSleep for FreezeSafeSleep {
 /// The whole body of an object, or `None` if it has more than `max` bytes.
 pub(super) async fn read_body(body: ByteStream, max: u64) -> Result<Option<Bytes>, SourceError> {
     let content = freeze_safe::timeout(BODY_TIMEOUT, collect(body, max)).await;
-    content.unwrap_or_else(|| Err(SourceError::Away("the body did not arrive in time".to_owned())))
+    content.unwrap_or_else(|| Err(SourceError::Unavailable("the body did not arrive in time".to_owned())))
 }
 
 async fn collect(mut body: ByteStream, max: u64) -> Result<Option<Bytes>, SourceError> {
     let mut content = BytesMut::new();
-    while let Some(part) = body.try_next().await.map_err(|error| SourceError::Away(with_causes(&error)))? {
+    while let Some(part) = body.try_next().await.map_err(|error| SourceError::Unavailable(with_causes(&error)))? {
         if (content.len() + part.len()) as u64 > max {
             return Ok(None);
         }
@@ -167,7 +167,7 @@ pub(super) fn failed<E>(error: &SdkError<E, HttpResponse>) -> SourceError
 where
     E: ProvideErrorMetadata + Error + 'static,
 {
-    let SdkError::ServiceError(refused) = error else { return SourceError::Away(with_causes(error)) };
+    let SdkError::ServiceError(refused) = error else { return SourceError::Unavailable(with_causes(error)) };
     let status = refused.raw().status().as_u16();
     let (code, message) = (refused.err().code(), refused.err().message());
     // 409: two conditional writes at once.
@@ -176,7 +176,7 @@ where
     }
     let (code, message) = (code.unwrap_or("no code"), message.unwrap_or("no message"));
     let id = error.request_id().unwrap_or("unknown");
-    SourceError::Away(format!("S3 answered {status} {code}: {message} (request {id})"))
+    SourceError::Unavailable(format!("S3 answered {status} {code}: {message} (request {id})"))
 }
 
 /// An error and its causes, in one line.

@@ -96,7 +96,7 @@ impl Subscriber for Log {
 }
 
 #[tokio::test]
-async fn a_theme_of_its_own_is_shown_with_everything_escaped() {
+async fn values_in_custom_themes_are_escaped() {
     let (_folder, themes) =
         folder(&[("acme/queue.html", "<h1>{{ brand.name }} {{ position }}</h1>{{ logo }}{{ script_tags }}")]);
     let visitor_status = visitor_status(VisitorState::Waiting);
@@ -106,7 +106,7 @@ async fn a_theme_of_its_own_is_shown_with_everything_escaped() {
 }
 
 #[tokio::test]
-async fn a_theme_may_change_one_block_of_the_built_in_page() {
+async fn theme_overrides_one_block() {
     let source = "{% extends \"vestibule/queue.html\" %}{% block logo %}<img src=\"{{ asset_base }}big.png\" alt=\"\">{% endblock %}";
     let (_folder, themes) = folder(&[("acme/queue.html", source)]);
     let page = page(&themes, "acme").await;
@@ -116,7 +116,7 @@ async fn a_theme_may_change_one_block_of_the_built_in_page() {
 }
 
 #[tokio::test]
-async fn a_theme_may_include_its_own_files() {
+async fn theme_includes_its_own_templates() {
     let (_folder, themes) = folder(&[
         ("acme/queue.html", "{% include \"part.html\" %}{{ script_tags }}"),
         ("acme/part.html", "<p>{{ queue.name }}</p>"),
@@ -125,7 +125,7 @@ async fn a_theme_may_include_its_own_files() {
 }
 
 #[tokio::test]
-async fn whoever_has_no_theme_gets_the_default_one() {
+async fn default_theme_is_the_fallback() {
     let (_folder, themes) = folder(&[("default/queue.html", OURS), ("default/logo.svg", "<svg/>")]);
     assert!(page(&themes, "missing").await.starts_with("ours"));
     let page = themes.queue_page(None, &view(&visitor_status(VisitorState::Waiting))).await;
@@ -134,7 +134,7 @@ async fn whoever_has_no_theme_gets_the_default_one() {
 }
 
 #[tokio::test]
-async fn a_missing_theme_is_the_built_in_one() {
+async fn missing_theme_falls_back_to_built_in() {
     let (_folder, themes) = folder(&[]);
     assert!(is_built_in(&page(&themes, "missing").await));
     assert!(is_built_in(&page(&Themes::folder("/nowhere/at/all"), "missing").await));
@@ -142,14 +142,14 @@ async fn a_missing_theme_is_the_built_in_one() {
 }
 
 #[tokio::test]
-async fn a_theme_with_only_a_closed_page_keeps_the_built_in_queue_page() {
+async fn missing_template_is_the_built_in_one() {
     let (_folder, themes) = folder(&[("acme/closed.html", "shut")]);
     assert!(is_built_in(&page(&themes, "acme").await));
     assert_eq!(themes.closed_page(Some(&theme("acme")), &view(&visitor_status(VisitorState::Waiting))).await, "shut");
 }
 
 #[tokio::test]
-async fn a_broken_template_falls_back_and_is_logged_once_with_file_and_line() {
+async fn broken_template_falls_back_and_is_logged_once() {
     for (source, line) in [("<p>\n{{ nope", 2), ("<p>\n\n{{ 1 / 0 }}", 3), ("{% include \"gone.html\" %}", 1)] {
         let (_folder, themes) = folder(&[("acme/queue.html", source)]);
         let log = Log::of(async {
@@ -170,7 +170,7 @@ fn nested(depth: usize, inner: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_template_that_never_ends_or_floods_falls_back() {
+async fn endless_template_falls_back() {
     let flood = nested(1, &"x".repeat(PAGE_MAX / 64));
     for source in [
         nested(4, ""),
@@ -188,7 +188,7 @@ async fn a_template_that_never_ends_or_floods_falls_back() {
 
 /// What a trial doesn't see may still be expensive for visitors.
 #[tokio::test]
-async fn a_page_that_takes_too_long_for_visitors_falls_back_soon_and_then_at_once() {
+async fn slow_page_falls_back_and_is_paused() {
     let search = nested(1, &"{% if \"xyz\" in big %}{% endif %}".repeat(10));
     let big = format!("{{% set big %}}{}{{% endset %}}", nested(1, &"x".repeat(16 * 1024)));
     let source = format!("{{% if queue.id == \"acme-tour\" %}}{big}{search}{{% endif %}}{{{{ script_tags }}}}");
@@ -203,7 +203,7 @@ async fn a_page_that_takes_too_long_for_visitors_falls_back_soon_and_then_at_onc
 }
 
 #[tokio::test]
-async fn nothing_makes_a_large_text_of_a_small_one() {
+async fn templates_cannot_amplify_text() {
     for source in [
         "{{ \"x\" * 100000000 }}",
         "{% set a = \"x\" * 100000000 %}{{ a|length }}",
@@ -241,7 +241,7 @@ async fn a_template_beyond_the_limits_falls_back() {
 }
 
 #[tokio::test]
-async fn checking_finds_what_a_visitor_would_not_notice() {
+async fn check_reports_undefined_variables() {
     let (_folder, themes) = folder(&[
         ("typo/queue.html", "{{ script_tags }}\n{{ positon }}"),
         ("still/queue.html", "<h1>{{ heading }}</h1>"),
@@ -265,7 +265,7 @@ async fn a_changed_template_is_noticed_within_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_theme_that_comes_or_goes_is_noticed() {
+async fn added_and_deleted_themes_are_noticed() {
     let (folder, themes) = folder(&[("default/queue.html", "default {{ script_tags }}")]);
     assert!(page(&themes, "acme").await.starts_with("default"));
     write(folder.path(), "acme/queue.html", OURS);
@@ -298,7 +298,7 @@ async fn a_broken_change_keeps_the_page_that_worked() {
 }
 
 #[tokio::test]
-async fn an_asset_is_served_with_its_type_and_a_tag_of_its_content() {
+async fn asset_has_content_type_and_etag() {
     let (folder, themes) = folder(&[("acme/img/logo.svg", "<svg/>"), ("acme/app.0123456789abcdef.js", "1")]);
     let logo = asset(&themes, "acme", "img/logo.svg").await.unwrap();
     assert_eq!((&logo.bytes[..], logo.content_type, logo.immutable), (&b"<svg/>"[..], "image/svg+xml", false));
@@ -310,7 +310,7 @@ async fn an_asset_is_served_with_its_type_and_a_tag_of_its_content() {
 }
 
 #[tokio::test]
-async fn no_path_leads_out_of_a_theme() {
+async fn paths_cannot_leave_the_theme() {
     let (folder, themes) = folder(&[
         ("secret.json", "{}"),
         ("other/x.css", "x"),
@@ -344,7 +344,7 @@ async fn no_path_leads_out_of_a_theme() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_link_out_of_a_theme_is_not_followed() {
+async fn links_out_of_a_theme_are_not_followed() {
     use std::os::unix::fs::symlink;
 
     let (folder, themes) =
@@ -370,7 +370,7 @@ async fn an_asset_that_is_too_large_is_not_served() {
 }
 
 #[tokio::test]
-async fn the_themes_of_the_documentation_work() {
+async fn documented_themes_are_valid() {
     let text = include_str!("../../../../docs/themes.md");
     let samples: Vec<_> = text.split("```html\n").skip(1).map(|rest| rest.split_once("```").unwrap().0).collect();
     let (_folder, themes) = folder(&[("little/queue.html", samples[0]), ("whole/queue.html", samples[1])]);
@@ -379,7 +379,7 @@ async fn the_themes_of_the_documentation_work() {
 }
 
 #[tokio::test]
-async fn the_documentation_names_every_variable_and_every_limit() {
+async fn documentation_names_every_variable_and_limit() {
     let text = include_str!("../../../../docs/themes.md");
     let context = include_str!("../../src/context.rs");
     let (_, fields) = context.split_once("pub(crate) struct Context {").unwrap();

@@ -48,7 +48,7 @@ fn every_state_is_shown_in_every_language() {
 }
 
 #[test]
-fn a_waiting_visitor_sees_place_wait_and_who_is_behind() {
+fn waiting_visitor_sees_position_wait_and_behind() {
     let visitor_status = visitor_status(VisitorState::Waiting);
     let page = page(&view(&visitor_status));
     let code = format!("<code>{}</code>", visitor_status.session.unwrap().support_code());
@@ -66,7 +66,7 @@ fn a_waiting_visitor_sees_place_wait_and_who_is_behind() {
 }
 
 #[test]
-fn an_admitted_visitor_sees_the_way_in_and_no_place() {
+fn admitted_visitor_sees_the_link_and_no_position() {
     let visitor_status = visitor_status(VisitorState::Admitted);
     let page = page(&view(&visitor_status));
     assert!(page.contains("<title>● You’re in · Acme</title>"));
@@ -76,7 +76,7 @@ fn an_admitted_visitor_sees_the_way_in_and_no_place() {
 }
 
 #[test]
-fn a_visitor_without_a_place_is_told_none() {
+fn visitor_without_session_sees_no_position() {
     let visitor_status = VisitorStatus {
         session: None,
         position: None,
@@ -92,7 +92,7 @@ fn a_visitor_without_a_place_is_told_none() {
 }
 
 #[test]
-fn the_script_is_told_where_to_ask_and_how_to_say_it() {
+fn script_data_has_urls_and_texts() {
     let visitor_status = visitor_status(VisitorState::Waiting);
     let told = data(&page(&PageView { language: Language::Welsh, ..view(&visitor_status) }));
     let session = "6f1c2a54-9a57-408e-8043-6d7a3f0f9b11";
@@ -104,7 +104,7 @@ fn the_script_is_told_where_to_ask_and_how_to_say_it() {
 }
 
 #[test]
-fn a_brand_cannot_write_markup_anywhere() {
+fn brand_names_are_escaped() {
     let evil = "</script><script>alert(1)</script>\" onload='x' <!--";
     for state in STATES {
         let visitor_status = VisitorStatus { enter_url: Some(format!("https://x/{evil}")), ..visitor_status(state) };
@@ -125,7 +125,7 @@ fn a_brand_cannot_write_markup_anywhere() {
 }
 
 #[test]
-fn only_addresses_of_the_web_become_links() {
+fn only_http_urls_become_links() {
     let visitor_status =
         VisitorStatus { enter_url: Some("javascript:alert(1)".to_owned()), ..visitor_status(VisitorState::Admitted) };
     let page = page(&PageView { logo: Some("data:image/png;base64,"), ..view(&visitor_status) });
@@ -150,7 +150,7 @@ fn nothing_in_a_page_breaks_the_strict_policy() {
 }
 
 #[test]
-fn the_style_sheet_knows_no_left_and_right() {
+fn style_sheet_uses_logical_properties() {
     let css = include_str!("../../built-in/page.css").replace("line-height:", "");
     for physical in [
         "-left",
@@ -206,7 +206,7 @@ fn pages_that_may_pass_retry_automatically() {
 }
 
 #[test]
-fn a_site_that_is_down_shows_the_brand_and_how_long_the_session_is_kept() {
+fn error_page_shows_brand_and_session_hold() {
     let visitor_status = visitor_status(VisitorState::Admitted);
     let code = format!("<code>{}</code>", visitor_status.session.unwrap().support_code());
     for language in Language::ALL {
@@ -224,7 +224,7 @@ fn a_site_that_is_down_shows_the_brand_and_how_long_the_session_is_kept() {
 }
 
 #[test]
-fn a_newcomer_is_told_of_no_position_while_the_line_is_away() {
+fn unavailable_newcomer_sees_no_position() {
     let visitor_status = VisitorStatus { session: None, position: None, ..visitor_status(VisitorState::Unavailable) };
     let html = page(&view(&visitor_status));
     assert!(html.contains(">One moment</h1>") && html.contains("you join the line when it is available"));
@@ -233,7 +233,7 @@ fn a_newcomer_is_told_of_no_position_while_the_line_is_away() {
 }
 
 #[test]
-fn a_visitor_who_begins_again_is_told_why() {
+fn rejoining_visitor_sees_the_reason() {
     use vestibule_core::EndReason::{Ended, Expired, Reset};
     for (reason, text) in [(Ended, "has ended"), (Expired, "away for too long"), (Reset, "was reset")] {
         let visitor_status = VisitorStatus { reason: Some(reason), ..visitor_status(VisitorState::Waiting) };
@@ -260,7 +260,7 @@ fn a_closed_queue_says_how_long_the_position_is_kept() {
 }
 
 #[test]
-fn an_answer_that_is_too_large_is_told_with_the_limit() {
+fn too_large_response_names_the_limit() {
     for language in Language::ALL {
         let html = Themes::plain_page(ErrorPage::ResponseTooLarge { limit_mib: 6 }, language, "n0nce");
         assert!(html.contains(" 6 M") && !html.contains("{n}"), "{language:?}");

@@ -32,7 +32,7 @@ pub(crate) async fn activate_theme_version(
     let version: VersionId = version.parse().map_err(|_| Problem::NotFound(Code::AVersion))?;
     let publisher = publisher(&admin)?;
     let before = publisher.versions(&theme.id).await?.into_iter().find(|version| version.live);
-    let live = publisher.roll_back(&theme.id, &version, admin.now().await?).await?;
+    let live = publisher.activate(&theme.id, &version, admin.now().await?).await?;
     let id = |version: &VersionId| version.to_string().into();
     let (from, to) = (before.map_or_else(Default::default, |before| id(&before.id)), id(&live.id));
     let changes = vec![FieldChange { field: "live".to_owned(), from, to }];

@@ -28,7 +28,7 @@ pub(crate) async fn deactivate_theme(
 ) -> Result<StatusCode, Problem> {
     let theme = find_editable(&admin, &principal, &id).await?;
     find_existing(&admin, &theme).await?;
-    let live = publisher(&admin)?.unpublish(&theme.id, admin.now().await?).await?;
+    let live = publisher(&admin)?.deactivate(&theme.id, admin.now().await?).await?;
     if let Some(live) = live {
         let change =
             FieldChange { field: "live".to_owned(), from: live.id.to_string().into(), to: serde_json::Value::Null };

@@ -57,7 +57,7 @@ pub(crate) async fn upload_theme(
         return Ok(Json(ThemeCheck { files: draft.files().len(), bytes }).into_response());
     }
     let now = admin.now().await?;
-    let version = publisher(&admin)?.stage(&theme.id, &draft, &principal.operator.to_string(), now).await?;
+    let version = publisher(&admin)?.create_version(&theme.id, &draft, &principal.operator.to_string(), now).await?;
     let event = AuditEventBuilder::of(&principal, "theme.upload").theme(&theme).with("version", version.id.to_string());
     event.with("files", version.files).with("bytes", version.bytes).log(&admin).await;
     Ok((StatusCode::CREATED, Json(ThemeVersionView::from(version))).into_response())

@@ -1,62 +1,66 @@
-//! Draws every page of a theme before any visitor sees it.
+//! Renders every page of a theme before a visitor sees it.
 
 use minijinja::Environment;
 use vestibule_core::{EndReason, QueueId, VisitorState, VisitorStatus, WaitSeconds};
 
 use crate::ThemeError;
+use crate::compiled::CompiledTheme;
 use crate::context::Context;
 use crate::language::Language;
-use crate::loaded::Loaded;
 use crate::templates;
 use crate::view::{ErrorPage, PageView};
 
-/// Most queues that a theme is tried with.
+/// Most queues that a theme is validated for.
 const QUEUES_MAX: usize = 100;
 
-/// Draws all pages in all states and languages, and those of these queues. A variable that doesn't exist is an error here, while a visitor's page
-/// would only show nothing in its place.
+/// Renders all pages in all states and languages, and for these queues. An undefined variable is an error here; a
+/// visitor's page shows nothing instead.
 ///
 /// # Errors
-/// The first thing that is wrong.
-pub(crate) fn try_out(loaded: &Loaded, queues: &[QueueId]) -> Result<(), ThemeError> {
-    let environment = loaded.strict();
+/// The first error.
+pub(crate) fn validate(compiled: &CompiledTheme, queues: &[QueueId]) -> Result<(), ThemeError> {
+    let environment = compiled.strict();
     let visitor_statuses = samples().unwrap_or_default();
     for language in Language::ALL {
         let mut views = visitor_statuses.iter().map(|visitor_status| sample_view(visitor_status, language));
-        views.try_for_each(|view| draw(loaded, &environment, &view))?;
+        views.try_for_each(|view| render(compiled, &environment, &view))?;
         if let Some(visitor_status) = visitor_statuses.last() {
-            draw_error(loaded, &environment, &sample_view(visitor_status, language))?;
+            render_error(compiled, &environment, &sample_view(visitor_status, language))?;
         }
     }
     for queue in queues.iter().take(QUEUES_MAX) {
         for sample in &visitor_statuses {
             let visitor_status = VisitorStatus { queue: queue.clone(), ..sample.clone() };
-            draw(loaded, &environment, &sample_view(&visitor_status, Language::English))?;
+            render(compiled, &environment, &sample_view(&visitor_status, Language::English))?;
         }
     }
     Ok(())
 }
 
-fn draw(loaded: &Loaded, environment: &Environment<'_>, view: &PageView<'_>) -> Result<(), ThemeError> {
+fn render(compiled: &CompiledTheme, environment: &Environment<'_>, view: &PageView<'_>) -> Result<(), ThemeError> {
     let closed = view.visitor_status.state == VisitorState::Closed;
     let name = if closed { "closed.html" } else { "queue.html" };
-    if !loaded.templates().contains_key(name) {
+    if !compiled.templates().contains_key(name) {
         return Ok(());
     }
     let page = templates::render(environment, name, &Context::of(view));
-    let page = page.map_err(|error| loaded.fault(name, &error))?;
+    let page = page.map_err(|error| compiled.fault(name, &error))?;
     if !closed && !page.contains("id=\"vestibule-data\"") {
-        return Err(ThemeError::NoScript { file: loaded.path(name) });
+        return Err(ThemeError::NoScript { file: compiled.path(name) });
     }
     Ok(())
 }
 
-fn draw_error(loaded: &Loaded, environment: &Environment<'_>, view: &PageView<'_>) -> Result<(), ThemeError> {
-    if !loaded.templates().contains_key("error.html") {
+fn render_error(
+    compiled: &CompiledTheme,
+    environment: &Environment<'_>,
+    view: &PageView<'_>,
+) -> Result<(), ThemeError> {
+    if !compiled.templates().contains_key("error.html") {
         return Ok(());
     }
     let page = templates::render(environment, "error.html", &Context::error(ErrorPage::OriginDown, view));
-    page.map(drop).map_err(|error| loaded.fault("error.html", &error))
+    page.map(drop).map_err(|error| compiled.fault("error.html", &error))
 }
 
 /// A visitor status in each state, once with everything and once with nothing in it.

@@ -1,4 +1,4 @@
-//! One theme, compiled: its templates as they were at one moment.
+//! A compiled theme: its templates in one version.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::ThemeError;
 use crate::bounds;
 use crate::context::Context;
 use crate::freeze_safe;
-use crate::source::{Files, Stamp};
+use crate::source::{ETag, FileSet};
 use crate::templates;
 
 /// Most bytes of a template.
@@ -24,22 +24,22 @@ pub const TEMPLATES_MAX: usize = 32;
 
 /// How long a visitor waits for a theme's page; the built-in one is shown after that.
 pub const RENDER_WAIT_MAX: Duration = Duration::from_millis(500);
-/// For how long a theme's pages are not tried again after one took too long.
+/// How long a theme is not rendered after a page took too long.
 pub const SLOW_PAUSE: Duration = Duration::from_mins(1);
 
 /// Pages of all themes that may be rendered at the same time.
 static RENDERS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(renders_at_once())));
 
 /// A theme's templates, compiled.
-pub(crate) struct Loaded {
+pub(crate) struct CompiledTheme {
     place: PathBuf,
-    templates: Files,
+    templates: FileSet,
     environment: Environment<'static>,
-    /// Templates that failed while a visitor waited for them, each of which is told once.
+    /// Templates that failed for a visitor. Each is logged once.
     failed: Mutex<HashSet<String>>,
     /// Pages of this theme that may be rendered at the same time: half of all, so that one theme never holds up another.
     renders: Arc<Semaphore>,
-    /// Until when the built-in pages stand in, as a page took too long.
+    /// Until when the built-in pages are used because a page took too long.
     slow_until: Mutex<Option<Instant>>,
 }
 
@@ -47,14 +47,14 @@ fn renders_at_once() -> usize {
     available_parallelism().map_or(2, |cores| cores.get().max(2))
 }
 
-impl Loaded {
+impl CompiledTheme {
     /// Compiles the templates of a version, with a text for each that could be had.
     ///
     /// # Errors
     /// What is wrong with each that doesn't compile.
     pub(crate) fn compile(
         place: &Path,
-        templates: Files,
+        templates: FileSet,
         texts: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, Vec<ThemeError>> {
         let mut environment = templates::environment();
@@ -86,14 +86,14 @@ impl Loaded {
     }
 
     /// Its templates, as they were when it was compiled.
-    pub(crate) fn templates(&self) -> &Files {
+    pub(crate) fn templates(&self) -> &FileSet {
         &self.templates
     }
 
     /// The text of a template, if it is of that version.
-    pub(crate) fn text(&self, name: &str, stamp: &Stamp) -> Option<String> {
+    pub(crate) fn text(&self, name: &str, etag: &ETag) -> Option<String> {
         let template = self.environment.get_template(name).ok()?;
-        (self.templates.get(name) == Some(stamp)).then(|| template.source().to_owned())
+        (self.templates.get(name) == Some(etag)).then(|| template.source().to_owned())
     }
 
     /// The page, or `None` if the theme has no such template, it fails or it takes too long; the first failure is logged.
@@ -104,10 +104,10 @@ impl Loaded {
             return None;
         }
         let permits = freeze_safe::timeout(RENDER_WAIT_MAX, self.permits()).await??;
-        let (loaded, told) = (Arc::clone(self), Arc::clone(context));
+        let (theme, told) = (Arc::clone(self), Arc::clone(context));
         let render = move || {
             let _permits = permits;
-            templates::render(&loaded.environment, name, &told)
+            templates::render(&theme.environment, name, &told)
         };
         match freeze_safe::timeout(RENDER_WAIT_MAX, tokio::task::spawn_blocking(render)).await {
             Some(Ok(Ok(page))) => Some(page),
@@ -115,7 +115,7 @@ impl Loaded {
                 if bounds::was_slow(&error) {
                     self.pause();
                 }
-                self.tell_once(name, &error);
+                self.log_once(name, &error);
                 None
             }
             Some(Err(_)) => None,
@@ -142,7 +142,7 @@ impl Loaded {
         *self.slow_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + SLOW_PAUSE);
     }
 
-    /// For the trial, which wants a variable that doesn't exist to be an error too.
+    /// For validation: an undefined variable is an error.
     pub(crate) fn strict(&self) -> Environment<'static> {
         let mut environment = self.environment.clone();
         environment.set_undefined_behavior(minijinja::UndefinedBehavior::SemiStrict);
@@ -159,7 +159,7 @@ impl Loaded {
         template_error(&self.place, name, error)
     }
 
-    fn tell_once(&self, name: &str, error: &Error) {
+    fn log_once(&self, name: &str, error: &Error) {
         let new = self.failed.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
         if new {
             tracing::warn!(fault = %self.fault(name, error), "a theme's page failed; the built-in one stands in");

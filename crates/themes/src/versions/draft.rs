@@ -1,4 +1,4 @@
-//! A set of files that was checked, and could be a theme.
+//! Validated files that can become a version of a theme.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use bytes::Bytes;
 use vestibule_core::{QueueId, VisitorState, VisitorStatus};
 
 use crate::asset::{ASSET_MAX, Asset, content_hash, content_type, is_safe_path};
+use crate::compiled::{CompiledTheme, TEMPLATE_MAX, TEMPLATES_MAX};
 use crate::context::Context;
-use crate::loaded::{Loaded, TEMPLATE_MAX, TEMPLATES_MAX};
-use crate::look::compile_and_try;
-use crate::source::{FILES_MAX, Files, Stamp, is_template};
+use crate::refresh::compile_and_validate;
+use crate::source::{ETag, FILES_MAX, FileSet, is_template};
 use crate::templates::render_built_in;
 use crate::{PageView, ThemeError};
 
@@ -21,24 +21,23 @@ pub const THEME_MAX: u64 = 64 * 1024 * 1024;
 /// Files of a theme by their paths in it: `queue.html`, `img/logo.svg`.
 pub type ThemeFiles = BTreeMap<String, Bytes>;
 
-/// Files that gates would show as they are.
+/// Validated files of a theme.
 pub struct Draft {
     files: ThemeFiles,
-    pages: Arc<Loaded>,
+    pages: Arc<CompiledTheme>,
 }
 
 impl Draft {
-    /// Checks files as gates do, and harder: a file that no gate would ever read is a fault too. Takes a moment, which no
-    /// request of others waits for.
+    /// Validates files as gates do. Files that no gate would read are errors too. Runs on a blocking thread.
     ///
     /// # Errors
-    /// All that is wrong, as far as it can be told at once.
+    /// All errors that one pass can find.
     pub async fn check(files: ThemeFiles) -> Result<Self, Vec<ThemeError>> {
         Self::check_for(files, Vec::new()).await
     }
 
-    /// As [`Self::check`], and draws the pages of these queues too, for templates that ask which queue it is. At most 100
-    /// of them are tried.
+    /// As [`Self::check`], and renders the pages for these queues too (at most 100), because templates can depend on the
+    /// queue.
     ///
     /// # Errors
     /// As [`Self::check`].
@@ -55,7 +54,7 @@ impl Draft {
         &self.files
     }
 
-    /// The page that gates would show for this visitor status; the built-in one where the draft has none of its own.
+    /// The page for this visitor status; the built-in one if the draft has no template for it.
     #[must_use]
     pub async fn page(&self, view: &PageView<'_>) -> String {
         if view.visitor_status.state == VisitorState::Closed {
@@ -67,7 +66,7 @@ impl Draft {
         self.drawn("queue.html", Context::of(view)).await
     }
 
-    /// A file as gates would serve it; `None` if there is none of that path, or it is a template.
+    /// A file as gates serve it; `None` if it does not exist or is a template.
     #[must_use]
     pub fn asset(&self, path: &str) -> Option<Asset> {
         Asset::new(path, self.files.get(path)?.clone())
@@ -86,7 +85,7 @@ impl Draft {
         if !faults.is_empty() {
             return Err(faults);
         }
-        let pages = compile_and_try(Path::new(""), templates, texts, queues)?;
+        let pages = compile_and_validate(Path::new(""), templates, texts, queues)?;
         Ok(Self { files, pages: Arc::new(pages) })
     }
 }
@@ -126,13 +125,13 @@ fn fault_of(path: &str, content: &Bytes) -> Option<ThemeError> {
     (content.len() as u64 > max).then(|| ThemeError::TooLarge { file: path.into(), max })
 }
 
-fn templates_of(files: &ThemeFiles) -> (Files, Vec<(String, String)>, Vec<ThemeError>) {
-    let (mut templates, mut texts, mut faults) = (Files::new(), Vec::new(), Vec::new());
+fn templates_of(files: &ThemeFiles) -> (FileSet, Vec<(String, String)>, Vec<ThemeError>) {
+    let (mut templates, mut texts, mut faults) = (FileSet::new(), Vec::new(), Vec::new());
     for (path, content) in files.iter().filter(|(path, _)| is_template(path)) {
         match std::str::from_utf8(content) {
             Ok(text) => {
-                let stamp = Stamp { bytes: content.len() as u64, tag: content_hash(content).into() };
-                templates.insert(path.clone(), stamp);
+                let etag = ETag { bytes: content.len() as u64, value: content_hash(content).into() };
+                templates.insert(path.clone(), etag);
                 texts.push((path.clone(), text.to_owned()));
             }
             Err(error) => faults.push(ThemeError::Read { file: path.into(), message: error.to_string() }),
@@ -150,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_draft_is_shown_as_gates_would() {
+    async fn templates_are_not_served_as_assets() {
         let draft = files([("queue.html", "{% include \"part.html\" %}{{ script_tags }}"), ("part.html", "Acme")]);
         let draft = Draft::check(draft).await.ok().unwrap();
         assert_eq!(draft.files().len(), 2);
@@ -160,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_draft_is_tried_with_the_queues_that_there_are() {
+    async fn a_draft_is_validated_for_each_queue() {
         let hidden = files([("queue.html", "{% if queue.id == \"tour\" %}{{ gone }}{% endif %}{{ script_tags }}")]);
         assert!(Draft::check(hidden.clone()).await.is_ok());
         let faults = Draft::check_for(hidden, vec!["tour".parse().unwrap()]).await.err().unwrap();
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_that_is_wrong_is_told_at_once() {
+    async fn all_invalid_files_are_reported_at_once() {
         let draft = files([
             ("queue.html", "{{ script_tags }}"),
             ("../x.css", "x"),
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_gates_refuse_is_no_draft() {
+    async fn drafts_that_gates_refuse_are_invalid() {
         for (wrong, said) in [
             (files([]), "at least one file"),
             (files([("queue.html", "no script")]), "script_tags"),

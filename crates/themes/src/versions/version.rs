@@ -1,4 +1,4 @@
-//! What is known of a version without reading its files.
+//! The ID and the manifest of a version.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,19 +11,19 @@ use vestibule_core::Micros;
 use super::draft::ThemeFiles;
 use crate::asset::{content_hash, sha256_hex};
 
-/// Digits of the time in a version's name.
+/// Digits of the time in a version's ID.
 const TIME_DIGITS: usize = 16;
-/// Letters of the content's hash behind it.
+/// Hex digits of the content hash after it.
 const HASH_DIGITS: usize = 8;
 
-/// A version's name: when it was published, and what it holds. Sorts by time.
+/// A version's ID: creation time and content hash. Sorts by time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct VersionId(String);
 
-/// A name that is none of a version.
+/// Not the ID of a version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("takes a version's name as it is listed")]
+#[error("takes the ID of a version as listed")]
 pub struct VersionIdError;
 
 impl VersionId {
@@ -35,7 +35,7 @@ impl VersionId {
         Self(format!("{:0TIME_DIGITS$}-{}", now.0, &content_hash(&all)[..HASH_DIGITS]))
     }
 
-    /// The name as text.
+    /// The ID as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -76,21 +76,21 @@ impl fmt::Display for VersionId {
 /// A version as it is listed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ThemeVersion {
-    /// Its name.
+    /// Its ID.
     pub id: VersionId,
-    /// When it was published.
+    /// When it was created.
     pub at: Micros,
-    /// Who published it; `None` for what was there before, put there by hand.
+    /// Its author; `None` for files that were copied by hand.
     pub by: Option<String>,
-    /// How many files it has.
+    /// Number of files.
     pub files: u64,
-    /// How many bytes they have together.
+    /// Total size of the files in bytes.
     pub bytes: u64,
-    /// Whether it is the one that was made live last.
+    /// Whether it is the live version.
     pub live: bool,
 }
 
-/// What is written beside the files of a version.
+/// Describes a version; written last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
     at: Micros,
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_no_name_of_a_version_is_refused() {
+    fn invalid_version_ids_are_refused() {
         for text in ["", "..", ".live", "1-2", "0000000000000009-0123456G", "0000000000000009-01234567/..", "x"] {
             assert_eq!(text.parse::<VersionId>(), Err(VersionIdError), "{text}");
         }

@@ -1,34 +1,34 @@
-//! Publishing in a bucket.
+//! Versions in a bucket.
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use vestibule_core::{Micros, ThemeId};
 
-use super::{Claim, Live, MANIFEST_MAX, json, parsed};
+use super::{Live, MANIFEST_MAX, ThemeLock, json, parsed};
 use crate::bucket::{Bucket, If};
-use crate::publish::{FILES_AT_ONCE, PublishError, ThemeFiles};
 use crate::source::is_template;
+use crate::versions::{FILES_AT_ONCE, ThemeFiles, VersionError};
 
-/// For how long a claim holds whose owner is gone, in seconds. Longer than a theme takes to be written.
-const CLAIM_MAX: u64 = 120;
-/// What gates draw; whatever these include is written before them.
+/// Seconds until a lock expires whose owner is gone. Longer than it takes to write a theme.
+const LOCK_TTL: u64 = 120;
+/// The templates that gates render. The templates that they include are written first.
 const PAGES: [&str; 2] = ["closed.html", "queue.html"];
 
-/// Writes itself down as the one who publishes. Of two at once, S3 lets one.
-pub(super) async fn claim(bucket: &Bucket, versions: &str, now: Micros) -> Result<Claim, PublishError> {
+/// Takes the lock with a conditional write, which S3 grants to one of two concurrent writers.
+pub(super) async fn lock(bucket: &Bucket, versions: &str, now: Micros) -> Result<ThemeLock, VersionError> {
     let path = format!("{versions}.live");
     let found = bucket.get(&path, MANIFEST_MAX).await?;
     let condition = found.as_ref().map_or(If::None, |(_, tag)| If::Is(tag.clone()));
     let live: Live = found.map(|(live, _)| parsed(&live)).transpose()?.unwrap_or_default();
-    if live.claimed_until > now {
-        return Err(PublishError::Busy);
+    if live.locked_until > now {
+        return Err(VersionError::Busy);
     }
-    let claimed = Live { claimed_until: now.add_seconds(CLAIM_MAX), ..live };
-    bucket.put(&path, json(&claimed)?, &condition).await?;
-    Ok(Claim { live: claimed.version, _lock: None })
+    let locked = Live { locked_until: now.add_seconds(LOCK_TTL), ..live };
+    bucket.put(&path, json(&locked)?, &condition).await?;
+    Ok(ThemeLock { live: locked.version, _lock: None })
 }
 
-/// Assets first, then what pages include, then the pages; then what is no longer used goes.
-pub(super) async fn show(bucket: &Bucket, theme: &ThemeId, files: &ThemeFiles) -> Result<(), PublishError> {
+/// Writes assets, then included templates, then pages; then deletes unused files.
+pub(super) async fn activate(bucket: &Bucket, theme: &ThemeId, files: &ThemeFiles) -> Result<(), VersionError> {
     let rank = |path: &str| if PAGES.contains(&path) { 2 } else { u8::from(is_template(path)) };
     for turn in 0..=2 {
         let of_this_turn = files.iter().filter(|(path, _)| rank(path) == turn);
@@ -39,7 +39,7 @@ pub(super) async fn show(bucket: &Bucket, theme: &ThemeId, files: &ThemeFiles) -
     }
     let mut gone = bucket.keys(&format!("{theme}/")).await?;
     gone.retain(|path| !files.contains_key(path));
-    // Pages first: an old one would miss what it includes.
+    // Pages first: they may include the other templates.
     gone.sort_by_key(|path| 2 - rank(path));
     for path in gone {
         bucket.delete(&format!("{theme}/{path}")).await?;
@@ -47,8 +47,8 @@ pub(super) async fn show(bucket: &Bucket, theme: &ThemeId, files: &ThemeFiles) -
     Ok(())
 }
 
-/// Removes a folder, the note that makes it a version first.
-pub(super) async fn remove(bucket: &Bucket, folder: &str, note: &str) -> Result<(), PublishError> {
+/// Removes a folder, `note` first: without its manifest a folder is no version.
+pub(super) async fn remove(bucket: &Bucket, folder: &str, note: &str) -> Result<(), VersionError> {
     bucket.delete(&format!("{folder}{note}")).await?;
     let paths = bucket.keys(folder).await?.into_iter().map(|path| format!("{folder}{path}"));
     let deletes: Vec<_> = paths.map(|path| async move { bucket.delete(&path).await }).collect();

@@ -1,4 +1,4 @@
-//! Publishing in a folder.
+//! Versions in a folder.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Read as _};
@@ -9,33 +9,33 @@ use bytes::Bytes;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use vestibule_core::ThemeId;
 
-use super::{Claim, Live, VERSIONS, parsed, versions_of};
+use super::{Live, ThemeLock, VERSIONS, parsed, versions_of};
 use crate::ThemeError;
-use crate::publish::{PublishError, ThemeFiles};
+use crate::versions::{ThemeFiles, VersionError};
 
-/// Most files that are looked at in one folder, deep ones included.
-const LOOKED_AT_MAX: usize = 10_000;
-/// A theme is put together here before it is shown.
+/// Most files that are listed in one folder, subfolders included.
+const VISITED_MAX: usize = 10_000;
+/// A version is assembled here before it is activated.
 const NEXT: &str = ".next";
-/// Begins the name under which versions of a theme are removed; no theme is named like that.
+/// Prefix of the name that versions get before they are deleted. No theme ID begins with a dot.
 const GONE: &str = ".gone-";
 
-/// Runs what waits for a disk where it holds up no request; `path` is what an error is told with.
+/// Runs file operations on a blocking thread. Errors name `path`.
 async fn blocking<T: Send + 'static>(
     root: &Arc<Path>,
     path: String,
     work: impl FnOnce(&Path, &Path) -> io::Result<T> + Send + 'static,
-) -> Result<T, PublishError> {
+) -> Result<T, VersionError> {
     let root = Arc::clone(root);
     let done = tokio::task::spawn_blocking(move || {
         let path = root.join(path);
-        work(&root, &path).map_err(|error| PublishError::Away(format!("{}: {error}", path.display())))
+        work(&root, &path).map_err(|error| VersionError::Unavailable(format!("{}: {error}", path.display())))
     });
-    done.await.map_err(|error| PublishError::Away(error.to_string()))?
+    done.await.map_err(|error| VersionError::Unavailable(error.to_string()))?
 }
 
-/// The claim is the system's lock on a file: it ends with the process at the latest.
-pub(super) async fn claim(root: &Arc<Path>, versions: &str) -> Result<Claim, PublishError> {
+/// The lock is a lock of the operating system on a file: it ends with the process at the latest.
+pub(super) async fn lock(root: &Arc<Path>, versions: &str) -> Result<ThemeLock, VersionError> {
     let locked = blocking(root, versions.to_owned(), |_, folder| {
         fs::create_dir_all(folder)?;
         let lock = File::options().create(true).truncate(false).write(true).open(folder.join(".lock"))?;
@@ -45,12 +45,12 @@ pub(super) async fn claim(root: &Arc<Path>, versions: &str) -> Result<Claim, Pub
             Err(TryLockError::Error(error)) => Err(error),
         }
     });
-    let (lock, live) = locked.await?.ok_or(PublishError::Busy)?;
+    let (lock, live) = locked.await?.ok_or(VersionError::Busy)?;
     let live: Live = live.map(|live| parsed(&live)).transpose()?.unwrap_or_default();
-    Ok(Claim { live: live.version, _lock: Some(lock) })
+    Ok(ThemeLock { live: live.version, _lock: Some(lock) })
 }
 
-pub(super) async fn read(root: &Arc<Path>, path: String, max: u64) -> Result<Option<Bytes>, PublishError> {
+pub(super) async fn read(root: &Arc<Path>, path: String, max: u64) -> Result<Option<Bytes>, VersionError> {
     let content = blocking(root, path.clone(), move |_, path| {
         let Some(file) = optional(File::open(path))? else { return Ok(None) };
         let mut content = Vec::new();
@@ -59,13 +59,13 @@ pub(super) async fn read(root: &Arc<Path>, path: String, max: u64) -> Result<Opt
     });
     let content = content.await?;
     if content.as_ref().is_some_and(|content| content.len() as u64 > max) {
-        return Err(PublishError::Faults(vec![ThemeError::TooLarge { file: root.join(path), max }]));
+        return Err(VersionError::Invalid(vec![ThemeError::TooLarge { file: root.join(path), max }]));
     }
     Ok(content)
 }
 
-/// Written beside, and renamed.
-pub(super) async fn write(root: &Arc<Path>, path: String, content: Bytes) -> Result<(), PublishError> {
+/// Writes a temporary file and renames it.
+pub(super) async fn write(root: &Arc<Path>, path: String, content: Bytes) -> Result<(), VersionError> {
     blocking(root, path, move |_, path| {
         let mut beside = path.as_os_str().to_owned();
         beside.push(".part");
@@ -76,7 +76,7 @@ pub(super) async fn write(root: &Arc<Path>, path: String, content: Bytes) -> Res
     .await
 }
 
-pub(super) async fn files(root: &Arc<Path>, folder: &str) -> Result<Vec<String>, PublishError> {
+pub(super) async fn files(root: &Arc<Path>, folder: &str) -> Result<Vec<String>, VersionError> {
     blocking(root, folder.to_owned(), |_, folder| {
         let mut found = Vec::new();
         collect(folder, "", &mut found)?;
@@ -85,12 +85,12 @@ pub(super) async fn files(root: &Arc<Path>, folder: &str) -> Result<Vec<String>,
     .await
 }
 
-/// What can't be named in text is none of a theme's files.
+/// Leaves out names that are not UTF-8.
 fn collect(folder: &Path, before: &str, found: &mut Vec<String>) -> io::Result<()> {
     for entry in optional(fs::read_dir(folder))?.into_iter().flatten() {
         let entry = entry?;
         let Ok(name) = entry.file_name().into_string() else { continue };
-        if found.len() >= LOOKED_AT_MAX || name.starts_with('.') {
+        if found.len() >= VISITED_MAX || name.starts_with('.') {
             continue;
         }
         let meta = fs::metadata(entry.path())?;
@@ -103,7 +103,7 @@ fn collect(folder: &Path, before: &str, found: &mut Vec<String>) -> io::Result<(
     Ok(())
 }
 
-pub(super) async fn folders(root: &Arc<Path>, folder: &str) -> Result<Vec<String>, PublishError> {
+pub(super) async fn folders(root: &Arc<Path>, folder: &str) -> Result<Vec<String>, VersionError> {
     blocking(root, folder.to_owned(), |_, folder| {
         let entries = optional(fs::read_dir(folder))?.into_iter().flatten();
         let named = entries.filter_map(|entry| {
@@ -115,12 +115,12 @@ pub(super) async fn folders(root: &Arc<Path>, folder: &str) -> Result<Vec<String
     .await
 }
 
-pub(super) async fn remove(root: &Arc<Path>, folder: &str) -> Result<(), PublishError> {
+pub(super) async fn remove(root: &Arc<Path>, folder: &str) -> Result<(), VersionError> {
     blocking(root, folder.to_owned(), |_, folder| removed(folder)).await
 }
 
-/// Visitors see all of the theme or nothing: what they see gets another name first.
-pub(super) async fn hide(root: &Arc<Path>, theme: &ThemeId) -> Result<(), PublishError> {
+/// Renames the live folder before it is deleted, so that visitors see all of the theme or nothing.
+pub(super) async fn deactivate(root: &Arc<Path>, theme: &ThemeId) -> Result<(), VersionError> {
     let (next, theme) = (format!("{}{NEXT}", versions_of(theme)), theme.clone());
     blocking(root, next, move |root, next| {
         let old = next.with_extension("old");
@@ -131,8 +131,8 @@ pub(super) async fn hide(root: &Arc<Path>, theme: &ThemeId) -> Result<(), Publis
     .await
 }
 
-/// Whoever claims the theme meanwhile begins with a folder of their own.
-pub(super) async fn remove_all(root: &Arc<Path>, theme: &ThemeId) -> Result<(), PublishError> {
+/// Renames the folder before it is deleted, so that the next lock starts with a new one.
+pub(super) async fn remove_all(root: &Arc<Path>, theme: &ThemeId) -> Result<(), VersionError> {
     let gone = format!("{VERSIONS}/{GONE}{theme}");
     let versions = versions_of(theme);
     blocking(root, gone, move |root, gone| {
@@ -143,8 +143,8 @@ pub(super) async fn remove_all(root: &Arc<Path>, theme: &ThemeId) -> Result<(), 
     .await
 }
 
-/// Puts the theme together beside the one that is shown, and lets the two exchange their names.
-pub(super) async fn show(root: &Arc<Path>, theme: &ThemeId, files: &ThemeFiles) -> Result<(), PublishError> {
+/// Assembles the version beside the live folder, then exchanges the two names.
+pub(super) async fn activate(root: &Arc<Path>, theme: &ThemeId, files: &ThemeFiles) -> Result<(), VersionError> {
     let (next, files) = (format!("{}{NEXT}", versions_of(theme)), files.clone());
     let theme = theme.clone();
     blocking(root, next, move |root, next| {
@@ -160,7 +160,7 @@ pub(super) async fn show(root: &Arc<Path>, theme: &ThemeId, files: &ThemeFiles) 
     .await
 }
 
-/// Not every system and disk can exchange two names; there, no theme is shown for the moment between two renames.
+/// Where the system cannot exchange names, the theme is missing between two renames.
 fn put_in_place(next: &Path, shown: &Path) -> io::Result<()> {
     if fs::symlink_metadata(shown).is_err() {
         return fs::rename(next, shown);
@@ -185,7 +185,7 @@ fn removed(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// What is not there is no error.
+/// `None` for a missing file.
 fn optional<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Ok(found) => Ok(Some(found)),

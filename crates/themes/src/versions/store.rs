@@ -1,4 +1,4 @@
-//! Where versions lie, and how one becomes live: in a folder, or in a bucket.
+//! Stores versions in a folder or a bucket, and activates them there.
 
 #[cfg(feature = "s3")]
 mod bucket;
@@ -12,63 +12,63 @@ use serde::{Deserialize, Serialize};
 use vestibule_core::{Micros, ThemeId};
 
 use super::version::Manifest;
-use super::{PublishError, ThemeFiles, VersionId};
+use super::{ThemeFiles, VersionError, VersionId};
 #[cfg(feature = "s3")]
 use crate::bucket::{Bucket, BucketAddress, S3Server};
 
-/// Beside the themes; no theme is named like that.
+/// The folder of all versions, beside the themes. No theme ID begins with a dot.
 const VERSIONS: &str = ".versions";
-/// Versions of all themes lie below it.
+/// Prefix of the versions of all themes.
 pub(super) const VERSIONS_OF_ALL: &str = ".versions/";
-/// Beside the versions: which one is live, and who has the claim.
+/// The file beside the versions that names the live one and holds the lock.
 const LIVE: &str = ".live";
-/// Beside the files of a version; no file of a theme begins with a dot.
+/// The file beside the files of a version that lists them. No file of a theme begins with a dot.
 const MANIFEST: &str = ".manifest.json";
-/// Most bytes of one: a thousand paths of 255 bytes each fit into it.
+/// Largest manifest in bytes: a thousand paths of 255 bytes fit.
 const MANIFEST_MAX: u64 = 512 * 1024;
 
-/// Versions of a theme lie here.
+/// Prefix of the versions of a theme.
 pub(super) fn versions_of(theme: &ThemeId) -> String {
     format!("{VERSIONS}/{theme}/")
 }
 
-/// The files of a version lie here.
+/// Prefix of the files of a version.
 pub(super) fn folder_of(theme: &ThemeId, version: &VersionId) -> String {
     format!("{}{version}/", versions_of(theme))
 }
 
-/// One place. Paths are relative to it.
+/// Where versions are stored. Paths are relative to it.
 #[derive(Clone)]
-pub(super) enum Depot {
+pub(super) enum VersionStore {
     Folder(Arc<std::path::Path>),
     #[cfg(feature = "s3")]
     Bucket(Arc<Bucket>),
 }
 
-/// Nobody else publishes the theme until it is given back, or too old.
-pub(super) struct Claim {
+/// Keeps other operators from changing the theme until it is unlocked or expires.
+pub(super) struct ThemeLock {
     live: Option<VersionId>,
-    /// What keeps others away from a folder, for as long as it is open.
+    /// The file lock of a folder.
     _lock: Option<std::fs::File>,
 }
 
-impl Claim {
-    /// The version that was live before; `None` if none was ever published.
+impl ThemeLock {
+    /// The live version; `None` if there is none.
     pub(super) const fn live(&self) -> Option<&VersionId> {
         self.live.as_ref()
     }
 }
 
-/// Which version is live, beside the versions.
+/// The live version of a theme, and the lock of a bucket.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Live {
     version: Option<VersionId>,
-    /// Until when somebody has the claim on a bucket.
+    /// When the lock of a bucket expires.
     #[serde(default)]
-    claimed_until: Micros,
+    locked_until: Micros,
 }
 
-impl Depot {
+impl VersionStore {
     pub(super) fn folder(folder: PathBuf) -> Self {
         Self::Folder(folder.into())
     }
@@ -87,38 +87,38 @@ impl Depot {
     }
 
     #[cfg_attr(not(feature = "s3"), expect(unused_variables, reason = "only a bucket needs it"))]
-    pub(super) async fn claim(&self, theme: &ThemeId, now: Micros) -> Result<Claim, PublishError> {
+    pub(super) async fn lock(&self, theme: &ThemeId, now: Micros) -> Result<ThemeLock, VersionError> {
         match self {
-            Self::Folder(root) => folder::claim(root, &versions_of(theme)).await,
+            Self::Folder(root) => folder::lock(root, &versions_of(theme)).await,
             #[cfg(feature = "s3")]
-            Self::Bucket(bucket) => bucket::claim(bucket, &versions_of(theme), now).await,
+            Self::Bucket(bucket) => bucket::lock(bucket, &versions_of(theme), now).await,
         }
     }
 
-    /// Gives a claim back, and says which version is live.
-    pub(super) async fn release(
+    /// Unlocks the theme and records the live version.
+    pub(super) async fn unlock(
         &self,
         theme: &ThemeId,
-        claim: Claim,
+        lock: ThemeLock,
         version: Option<VersionId>,
-    ) -> Result<(), PublishError> {
-        let live = Live { version, claimed_until: Micros::default() };
-        let written = self.write(live_of(theme), json(&live)?).await;
-        drop(claim);
+    ) -> Result<(), VersionError> {
+        let live = Live { version, locked_until: Micros::default() };
+        let written = self.write(live_path(theme), json(&live)?).await;
+        drop(lock);
         written
     }
 
-    pub(super) async fn live(&self, theme: &ThemeId) -> Result<Option<VersionId>, PublishError> {
-        let live = self.read(live_of(theme), MANIFEST_MAX).await?;
+    pub(super) async fn live(&self, theme: &ThemeId) -> Result<Option<VersionId>, VersionError> {
+        let live = self.read(live_path(theme), MANIFEST_MAX).await?;
         Ok(live.map(|live| parsed::<Live>(&live)).transpose()?.and_then(|live| live.version))
     }
 
-    /// `None` if there is no such version, or it is not whole.
+    /// `None` if the version does not exist or is incomplete.
     pub(super) async fn manifest(
         &self,
         theme: &ThemeId,
         version: &VersionId,
-    ) -> Result<Option<Manifest>, PublishError> {
+    ) -> Result<Option<Manifest>, VersionError> {
         let manifest = self.read(folder_of(theme, version) + MANIFEST, MANIFEST_MAX).await?;
         manifest.map(|manifest| parsed(&manifest)).transpose()
     }
@@ -128,12 +128,12 @@ impl Depot {
         theme: &ThemeId,
         version: &VersionId,
         manifest: &Manifest,
-    ) -> Result<(), PublishError> {
+    ) -> Result<(), VersionError> {
         self.write(folder_of(theme, version) + MANIFEST, json(manifest)?).await
     }
 
-    /// A file's content, if there is one.
-    pub(super) async fn read(&self, path: String, max: u64) -> Result<Option<Bytes>, PublishError> {
+    /// A file's content, if the file exists.
+    pub(super) async fn read(&self, path: String, max: u64) -> Result<Option<Bytes>, VersionError> {
         match self {
             Self::Folder(root) => folder::read(root, path, max).await,
             #[cfg(feature = "s3")]
@@ -141,8 +141,8 @@ impl Depot {
         }
     }
 
-    /// Writes a file: others see all of it or nothing.
-    pub(super) async fn write(&self, path: String, content: Bytes) -> Result<(), PublishError> {
+    /// Writes a file atomically.
+    pub(super) async fn write(&self, path: String, content: Bytes) -> Result<(), VersionError> {
         match self {
             Self::Folder(root) => folder::write(root, path, content).await,
             #[cfg(feature = "s3")]
@@ -150,8 +150,8 @@ impl Depot {
         }
     }
 
-    /// What follows `prefix` in the paths of all files that begin with it.
-    pub(super) async fn files(&self, prefix: &str) -> Result<Vec<String>, PublishError> {
+    /// The paths of all files below `prefix`, without it.
+    pub(super) async fn files(&self, prefix: &str) -> Result<Vec<String>, VersionError> {
         match self {
             Self::Folder(root) => folder::files(root, prefix).await,
             #[cfg(feature = "s3")]
@@ -159,8 +159,8 @@ impl Depot {
         }
     }
 
-    /// The folders in a folder.
-    pub(super) async fn folders(&self, prefix: &str) -> Result<Vec<String>, PublishError> {
+    /// The names of the folders in a folder.
+    pub(super) async fn folders(&self, prefix: &str) -> Result<Vec<String>, VersionError> {
         match self {
             Self::Folder(root) => folder::folders(root, prefix).await,
             #[cfg(feature = "s3")]
@@ -168,7 +168,7 @@ impl Depot {
         }
     }
 
-    pub(super) async fn remove_version(&self, theme: &ThemeId, version: &VersionId) -> Result<(), PublishError> {
+    pub(super) async fn remove_version(&self, theme: &ThemeId, version: &VersionId) -> Result<(), VersionError> {
         let folder = folder_of(theme, version);
         match self {
             Self::Folder(root) => folder::remove(root, &folder).await,
@@ -177,18 +177,18 @@ impl Depot {
         }
     }
 
-    /// Takes away what gates read of a theme.
-    pub(super) async fn hide(&self, theme: &ThemeId) -> Result<(), PublishError> {
+    /// Removes the live files of a theme.
+    pub(super) async fn deactivate(&self, theme: &ThemeId) -> Result<(), VersionError> {
         match self {
-            Self::Folder(root) => folder::hide(root, theme).await,
+            Self::Folder(root) => folder::deactivate(root, theme).await,
             #[cfg(feature = "s3")]
-            Self::Bucket(bucket) => bucket::show(bucket, theme, &ThemeFiles::new()).await,
+            Self::Bucket(bucket) => bucket::activate(bucket, theme, &ThemeFiles::new()).await,
         }
     }
 
-    /// Removes these versions and whatever else is kept beside them, the claim at the end.
+    /// Removes these versions and the files beside them, the lock last.
     #[cfg_attr(not(feature = "s3"), expect(unused_variables, reason = "only a bucket needs it"))]
-    pub(super) async fn remove_versions(&self, theme: &ThemeId, ids: Vec<VersionId>) -> Result<(), PublishError> {
+    pub(super) async fn remove_versions(&self, theme: &ThemeId, ids: Vec<VersionId>) -> Result<(), VersionError> {
         match self {
             Self::Folder(root) => folder::remove_all(root, theme).await,
             #[cfg(feature = "s3")]
@@ -201,25 +201,26 @@ impl Depot {
         }
     }
 
-    /// Makes these files the theme that gates read.
-    pub(super) async fn show(&self, theme: &ThemeId, files: &ThemeFiles) -> Result<(), PublishError> {
+    /// Makes these files the live ones.
+    pub(super) async fn activate(&self, theme: &ThemeId, files: &ThemeFiles) -> Result<(), VersionError> {
         match self {
-            Self::Folder(root) => folder::show(root, theme, files).await,
+            Self::Folder(root) => folder::activate(root, theme, files).await,
             #[cfg(feature = "s3")]
-            Self::Bucket(bucket) => bucket::show(bucket, theme, files).await,
+            Self::Bucket(bucket) => bucket::activate(bucket, theme, files).await,
         }
     }
 }
 
-fn live_of(theme: &ThemeId) -> String {
+fn live_path(theme: &ThemeId) -> String {
     format!("{}{LIVE}", versions_of(theme))
 }
 
-fn json(value: &impl Serialize) -> Result<Bytes, PublishError> {
-    serde_json::to_vec(value).map(Bytes::from).map_err(|error| PublishError::Away(error.to_string()))
+fn json(value: &impl Serialize) -> Result<Bytes, VersionError> {
+    serde_json::to_vec(value).map(Bytes::from).map_err(|error| VersionError::Unavailable(error.to_string()))
 }
 
-fn parsed<T: for<'a> Deserialize<'a>>(text: &[u8]) -> Result<T, PublishError> {
-    let odd = |error: serde_json::Error| PublishError::Away(format!("a note beside the versions is odd: {error}"));
+fn parsed<T: for<'a> Deserialize<'a>>(text: &[u8]) -> Result<T, VersionError> {
+    let odd =
+        |error: serde_json::Error| VersionError::Unavailable(format!("invalid JSON beside the versions: {error}"));
     serde_json::from_slice(text).map_err(odd)
 }

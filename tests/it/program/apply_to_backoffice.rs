@@ -97,7 +97,7 @@ async fn rejected_import_writes_nothing() {
     let weak = json!({ "name": "weak", "role": "operator", "tenants": ["blue"], "expires_in": 600 });
     let weak = zoe.create("/tokens", weak).await["secret"].as_str().unwrap().to_owned();
     for (to, token, says) in [
-        (at.as_str(), weak.as_str(), "this takes the role superuser"),
+        (at.as_str(), weak.as_str(), "This requires the role superuser"),
         (at.as_str(), "nonsense", "This sign-in or token is invalid"),
         (at.as_str(), "", "VESTIBULE_ADMIN_TOKEN is not set"),
         ("http://127.0.0.1:9", "nonsense", "cannot reach the backoffice"),

@@ -5,6 +5,7 @@ use vestibule_core::wordings;
 use crate::access::{NAME_TAKES, PASSWORD_TAKES};
 
 wordings! {
+    #[allow(clippy::enum_variant_names, reason = "variants are named like the codes that clients read")]
     /// A text of the backoffice. The code of a [`Problem`](crate::problem::Problem) is that of its text.
     pub(crate) enum Code {
         NotSignedIn("not_signed_in", "Authentication required. Sign in, or send an API token as \"Authorization: Bearer <token>\"."),

@@ -23,7 +23,7 @@ const HASH_BYTES: usize = 16;
 const INDEX: &str = "index.html";
 /// Files below it have the hash of what is in them in their names.
 const HASHED: &str = "assets/";
-/// Scripts, styles and answers from here only. PreviewCache of queue pages are frames of the same origin.
+/// Scripts, styles and answers from here only. Previews of queue pages are frames of the same origin.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; \
      connect-src 'self'; frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Vestibule</title></head><body>\

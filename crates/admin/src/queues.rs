@@ -215,7 +215,7 @@ pub(crate) async fn patched(
     Ok(Patched { settings, changes })
 }
 
-/// Changes a queue by a patch, over the revision that is if_match.
+/// Changes a queue by a patch, over the revision of `If-Match`.
 pub(crate) async fn change(
     admin: &Admin,
     principal: &Principal,

@@ -132,7 +132,7 @@ fn address_of_themes(variable: &'static str, config: &ThemesConfig) -> Result<Op
     if let ThemesAddress::Folder(folder) = &place
         && !folder.is_dir()
     {
-        return Err(refuse("is no folder; themes are in a folder, or at s3://bucket/prefix".to_owned()));
+        return Err(refuse("is not a folder: use a folder of themes or s3://bucket/prefix".to_owned()));
     }
     Ok(Some(place))
 }

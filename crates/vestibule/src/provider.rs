@@ -1,4 +1,4 @@
-//! OpenID Connect options of `vestibule serve`.
+//! `OpenID` Connect options of `vestibule serve`.
 
 use clap::Args;
 use vestibule_admin::{ProviderConfig, ProviderConfigError, ProviderTexts};

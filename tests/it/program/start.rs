@@ -43,7 +43,7 @@ async fn invalid_options_state_what_is_valid() {
         (with("--store", "mysql://x"), "redis://"),
         (with("--ticket-keys", "nonsense"), "kid:base64"),
         (with("--ticket-keys", "k1:c2hvcnQ"), "wrong length"),
-        (with("--themes", "/nowhere/at/all"), "is no folder; themes are in a folder"),
+        (with("--themes", "/nowhere/at/all"), "is not a folder"),
         (with("--trusted-proxies", "17"), "0 to 16"),
         (with("--threads", "0"), "must be a whole number from 1 to 1024"),
         (with("--quota", "many"), "must be a whole number, at least 0"),

@@ -10,7 +10,7 @@ async fn abandoned_lock_expires_after_two_minutes() {
     let place = Place::bucket().await;
     let publisher = place.publisher();
     let first = publisher.publish(&acme(), &draft(saying("first")).await, "anna", at(1)).await.unwrap();
-    let claimed = format!("{{\"version\":\"{}\",\"claimed_until\":{}}}", first.id, at(130).0);
+    let claimed = format!("{{\"version\":\"{}\",\"locked_until\":{}}}", first.id, at(130).0);
     place.write(".versions/acme/.live", &claimed).await;
     let second = draft(saying("second")).await;
     let busy = publisher.publish(&acme(), &second, "ben", at(129)).await;

@@ -171,7 +171,7 @@ async fn freeze_does_not_time_out_a_refresh() {
     served.until_says("second").await;
     served.program.terminate().await;
     let log = served.program.log();
-    let others = log.lines().find(|line| line.contains("WARN") && !line.contains("this process was frozen"));
+    let others = log.lines().find(|line| line.contains("WARN") && !line.contains("the process was frozen"));
     assert_eq!(others, None, "{log}");
 }
 
@@ -195,11 +195,11 @@ async fn credentials_are_never_logged() {
 async fn invalid_theme_addresses_are_refused() {
     let (_folder, file) = settings();
     for (themes, words) in [
-        ("s3://", "--themes: s3:// names no bucket"),
-        ("s3://A_bucket/x", "--themes: s3://A_bucket/x names no bucket"),
-        ("s3://bucket//x", "has a prefix with an empty part"),
+        ("s3://", "--themes: s3:// has an invalid bucket name"),
+        ("s3://A_bucket/x", "--themes: s3://A_bucket/x has an invalid bucket name"),
+        ("s3://bucket//x", "has an invalid prefix: no part may be empty"),
         ("https://bucket.s3.amazonaws.com", "takes a folder of themes or s3://bucket/prefix"),
-        ("no/such/folder", "--themes: no/such/folder is no folder"),
+        ("no/such/folder", "--themes: no/such/folder is not a folder"),
     ] {
         let mut program =
             Program::vestibule(&["serve", "--settings", &file, "--state", "state", "--themes", themes]).start();

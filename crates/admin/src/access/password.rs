@@ -1,4 +1,4 @@
-//! PasswordHasher: hashed with Argon2id, a few at a time.
+//! Hashes passwords with Argon2id, a few at a time.
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};

@@ -16,7 +16,7 @@ use crate::themes::sample::Sample;
 
 /// Most bytes of the body. A load balancer takes 1 MB for a function.
 pub(crate) const DRAFT_MAX: usize = 1024 * 1024;
-/// Sketches that are drawn at the same moment by one process; more wait for them. RenderLimiter one takes a core.
+/// Drafts that one process renders at the same time; others wait. Each takes a core.
 const RENDERS_MAX: usize = 2;
 /// What the addresses of the theme's files begin with in the pages. There is no such host: whoever shows a page has the
 /// files, and puts them there.

@@ -35,7 +35,7 @@ const FRAME: &str = "img-src 'self' data:; font-src 'self'; media-src 'self'; ba
 /// A picture that is opened by itself is a page, and may hold a script.
 const FILE: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
-/// PreviewCache whose files are kept at hand, the newest last, by the hash of what they are asked for with.
+/// Previews whose files are cached, the newest last, by the hash of their token.
 #[derive(Default)]
 pub(crate) struct PreviewCache(Mutex<VecDeque<(String, Arc<Draft>)>>);
 

@@ -5,7 +5,7 @@ use tokio::time::{sleep, timeout};
 use super::*;
 
 /// Maximum time until the line has moved.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 async fn open(quota: u64) -> (Demo, SocketAddr) {
     let fast = |shop| {

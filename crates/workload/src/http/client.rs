@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, COOKIE, HOST, SET_COOKIE, USER_AGENT};
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, SET_COOKIE, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -93,6 +93,12 @@ pub enum TargetCheckError {
         target: String,
         /// The status of the health endpoint.
         status: StatusCode,
+    },
+    /// A site that answers every path.
+    #[error("{target} is not a Vestibule gate: /_vestibule/status returns no visitor status")]
+    NoVisitorStatus {
+        /// The target.
+        target: String,
     },
     /// The gate has no such queue.
     #[error(
@@ -195,20 +201,24 @@ impl GateClient {
     /// Checks that the target is a healthy gate with this queue. HEAD requests do not join the line.
     async fn check_target(&self) -> Result<(), TargetCheckError> {
         let target = || self.target.url().to_owned();
-        match self.probe(self.target.health()).await? {
+        match self.probe(self.target.health()).await?.status() {
             StatusCode::OK => {}
             StatusCode::SERVICE_UNAVAILABLE => return Err(TargetCheckError::StoreUnavailable { target: target() }),
             status => return Err(TargetCheckError::NotAGate { target: target(), status }),
         }
-        let status = self.probe(self.target.uri(RequestKind::Poll)).await?;
+        let response = self.probe(self.target.uri(RequestKind::Poll)).await?;
+        let status = response.status();
         if status.is_success() {
-            return Ok(());
+            // A site that answers every path does so with pages.
+            let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+            let is_json = content_type.is_some_and(|value| value.starts_with("application/json"));
+            return if is_json { Ok(()) } else { Err(TargetCheckError::NoVisitorStatus { target: target() }) };
         }
         let host = String::from_utf8_lossy(self.target.host.as_bytes()).into_owned();
         Err(TargetCheckError::NoQueue { target: target(), host, status })
     }
 
-    async fn probe(&self, uri: Uri) -> Result<StatusCode, TargetCheckError> {
+    async fn probe(&self, uri: Uri) -> Result<Response<Bytes>, TargetCheckError> {
         let mut request = Request::new(Empty::new());
         *request.method_mut() = Method::HEAD;
         *request.uri_mut() = uri;
@@ -217,7 +227,7 @@ impl GateClient {
             target: self.target.url().to_owned(),
             cause: root_cause(error.as_ref()),
         };
-        send(&self.http, request, REQUEST_TIMEOUT).await.map(|response| response.status()).map_err(unreachable)
+        send(&self.http, request, REQUEST_TIMEOUT).await.map_err(unreachable)
     }
 
     fn request(&self, job: &Job) -> Request<Empty<Bytes>> {

@@ -17,8 +17,8 @@ pub enum TargetError {
     UnknownHost(String),
     /// Not this machine.
     #[error(
-        "{0} is not this machine. A rehearsal sends as much as a workload does: if the site is yours, and those who run it know of this, \
-         say so with --i-own-this-site"
+        "{0} is not this machine. A load test sends as many requests as its visitors would: run it only against your own site and \
+         with its operators' knowledge, and pass --allow-remote"
     )]
     NotLoopback(String),
     /// An invalid host or queue.

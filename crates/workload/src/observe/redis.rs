@@ -56,7 +56,7 @@ impl RedisAddress {
             let statistics = field(&info, &format!("cmdstat_{command}:calls="));
             statistics.and_then(|text| text.split(',').next()?.parse().ok()).unwrap_or(0)
         };
-        let commands = calls("evalsha") + calls("eval");
+        let commands = calls("fcall");
         Ok(Sample { memory, commands: Some(commands), ..Sample::default() })
     }
 

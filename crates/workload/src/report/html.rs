@@ -17,11 +17,9 @@ const TEMPLATES: [(&str, &str); 4] = [
 #[expect(clippy::expect_used, reason = "the templates are part of the program, and tests render them")]
 fn render(template: &str, context: Value) -> String {
     let mut environment = Environment::new();
-    environment.set_auto_escape_callback(
-        |name| {
-            if name.ends_with(".html") { AutoEscape::Html } else { AutoEscape::None }
-        },
-    );
+    environment.set_auto_escape_callback(|name| {
+        if name.strip_suffix(".html").is_some() { AutoEscape::Html } else { AutoEscape::None }
+    });
     environment.set_syntax(SyntaxConfig::builder().trim_blocks(true).build().expect("a valid syntax"));
     environment.add_filter("measured", |value: f64, unit: String| measured(value, &unit));
     environment.add_filter("number", number);

@@ -10,7 +10,7 @@ export interface paths {
         };
         /**
          * Search the audit log
-         * @description Who changed what, the newest first: the caller's own deeds and what was done with their tenants; a superuser sees all.
+         * @description Returns events, newest first: your own actions and all changes to your tenants. Superusers see all events.
          */
         get: operations["search_audit"];
         put?: never;
@@ -30,7 +30,7 @@ export interface paths {
         };
         /**
          * Export the audit log
-         * @description All entries that a search finds, as a line each: JSON or CSV.
+         * @description Returns all events that a search finds, one per line, as JSON or CSV.
          */
         get: operations["export_audit"];
         put?: never;
@@ -53,8 +53,8 @@ export interface paths {
         put?: never;
         /**
          * Create an operator
-         * @description Takes a superuser who signed in and gave their password within the last five minutes (`POST /sign-in/proof`); API tokens
-         *     can't do this.
+         * @description Requires a superuser who signed in or confirmed the password within the last five minutes (`POST /sign-in/proof`).
+         *     API tokens are not accepted.
          */
         post: operations["create_operator"];
         delete?: never;
@@ -76,16 +76,17 @@ export interface paths {
         post?: never;
         /**
          * Remove an operator
-         * @description With their API tokens; their sign-ins end at once. Asks for a confirmation. Takes a superuser who signed in and gave their
-         *     password within the last five minutes (`POST /sign-in/proof`); API tokens can't do this.
+         * @description Removes the operator with their API tokens and ends their sign-ins. Needs a confirmation. Requires a superuser who
+         *     signed in or confirmed the password within the last five minutes (`POST /sign-in/proof`). API tokens are not
+         *     accepted.
          */
         delete: operations["remove_operator"];
         options?: never;
         head?: never;
         /**
          * Update an operator
-         * @description In force on their next request. A new password ends all their sign-ins. Takes a superuser who signed in and gave their
-         *     password within the last five minutes (`POST /sign-in/proof`); API tokens can't do this.
+         * @description Effective from their next request. A new password ends all their sign-ins. Requires a superuser who signed in or
+         *     confirmed the password within the last five minutes (`POST /sign-in/proof`). API tokens are not accepted.
          */
         patch: operations["update_operator"];
         trace?: never;
@@ -102,9 +103,9 @@ export interface paths {
         post?: never;
         /**
          * Remove an operator's TOTP
-         * @description For an operator who lost their phone and their recovery codes: their next sign-in takes the password alone. Takes a
-         *     superuser who signed in and gave their password within the last five minutes (`POST /sign-in/proof`); API tokens can't do
-         *     this.
+         * @description For an operator who lost their phone and recovery codes: the next sign-in needs only the password. Requires a
+         *     superuser who signed in or confirmed the password within the last five minutes (`POST /sign-in/proof`). API tokens
+         *     are not accepted.
          */
         delete: operations["remove_operator_totp"];
         options?: never;
@@ -121,13 +122,13 @@ export interface paths {
         };
         /**
          * List queues
-         * @description Those that the caller may see, with all their settings, by id.
+         * @description Returns the queues that you have access to, with all settings, by ID.
          */
         get: operations["list_queues"];
         put?: never;
         /**
          * Create a queue
-         * @description In force on the next request to its hosts. With `validate=true` nothing is written.
+         * @description Active from the next request to its hosts. With `validate=true` nothing is written.
          */
         post: operations["create_queue"];
         delete?: never;
@@ -145,22 +146,23 @@ export interface paths {
         };
         /**
          * Get a queue
-         * @description All its settings; their revision is the `ETag`.
+         * @description Returns all settings; their revision is the `ETag`.
          */
         get: operations["get_queue"];
         put?: never;
         post?: never;
         /**
          * Remove a queue
-         * @description With its line: whoever waits there or is in gets no more answer of it. Asks for a confirmation.
+         * @description Removes the queue with all its sessions. Needs a confirmation.
          */
         delete: operations["remove_queue"];
         options?: never;
         head?: never;
         /**
          * Update a queue
-         * @description By a JSON merge patch over the revision that `If-Match` names; in force on the next request. If it was
-         *     changed meanwhile, nothing is written and the answer has the settings as they are now, to be compared. With `validate=true` nothing is written.
+         * @description Applies a JSON merge patch to the revision in `If-Match`, effective from the next request. If the queue has changed
+         *     since that revision, nothing is written and the response contains the current settings. With `validate=true` nothing
+         *     is written.
          */
         patch: operations["update_queue"];
         trace?: never;
@@ -176,8 +178,8 @@ export interface paths {
         put?: never;
         /**
          * Clone a queue
-         * @description The body is laid over the settings of the queue; it names at least an `id`, and hosts where both can't have the same.
-         *     The line is not cloned. With `validate=true` nothing is written.
+         * @description Applies the body to the settings of the queue. It needs at least an `id`, and hosts if both queues cannot have the
+         *     same. Sessions are not cloned. With `validate=true` nothing is written.
          */
         post: operations["clone_queue"];
         delete?: never;
@@ -201,8 +203,7 @@ export interface paths {
         head?: never;
         /**
          * Update controls
-         * @description Sets mode, quota, rate and times to what the body says, whatever they were: no `If-Match` is needed. Lowering the
-         *     quota sends nobody away.
+         * @description Sets mode, quota, rate and times to the given values without `If-Match`. Lowering the quota removes nobody.
          */
         patch: operations["update_controls"];
         trace?: never;
@@ -218,8 +219,8 @@ export interface paths {
         put?: never;
         /**
          * Drain a queue
-         * @description Ends a sale in good order: nobody joins any more, everybody who waits is let in, first come, first served, and then the
-         *     queue closes by itself. The mode `draining`; any other mode ends it. How long it takes stands in the queue's numbers.
+         * @description Sets the mode `draining`: no new visitors join, waiting visitors are admitted in order of arrival, and then the
+         *     queue closes. Any other mode ends it. The statistics of the queue contain the remaining time.
          */
         post: operations["drain_queue"];
         delete?: never;
@@ -237,7 +238,7 @@ export interface paths {
         };
         /**
          * Get queue history
-         * @description A point for every minute of the last day, or for every five minutes of the last 30 days; as JSON or CSV.
+         * @description Returns one sample per minute for the last day, or one per five minutes for the last 30 days, as JSON or CSV.
          */
         get: operations["get_queue_history"];
         put?: never;
@@ -259,9 +260,9 @@ export interface paths {
         put?: never;
         /**
          * Admit the next visitors
-         * @description Admits the next `count` visitors of the line now, whatever quota, rate or pause say. More than 100 are to be confirmed:
-         *     they can't be sent back. With an `Idempotency-Key` a request that is repeated within a day admits nobody again, and is
-         *     answered as the first one.
+         * @description Admits the next `count` visitors now, regardless of mode, quota and rate. More than 100 need a confirmation, because
+         *     they cannot be sent back. With an `Idempotency-Key`, a request that is repeated within a day admits nobody again and
+         *     returns the first response.
          */
         post: operations["release"];
         delete?: never;
@@ -281,7 +282,8 @@ export interface paths {
         put?: never;
         /**
          * Reset a queue
-         * @description Begins a new epoch: the line is empty, nobody is in, and all tickets are void. Asks for a confirmation.
+         * @description Starts a new epoch: all waiting and active visitors lose their position and rejoin at the end, and all tickets
+         *     become invalid. Needs a confirmation.
          */
         post: operations["reset_queue"];
         delete?: never;
@@ -299,7 +301,7 @@ export interface paths {
         };
         /**
          * List waiting visitors
-         * @description A page of the line in the order of arrival.
+         * @description Returns a page of waiting sessions in order of arrival.
          */
         get: operations["list_sessions"];
         put?: never;
@@ -319,8 +321,8 @@ export interface paths {
         };
         /**
          * Find a session
-         * @description By its id, or by the support code that its visitor reads out from the queue page. A session that is away is not
-         *     found: its place is in the visitor's own ticket.
+         * @description By its ID or by the support code on the queue page. An absent session is not found: its position is in the ticket of
+         *     the visitor.
          */
         get: operations["find_session"];
         put?: never;
@@ -342,7 +344,7 @@ export interface paths {
         put?: never;
         /**
          * Admit a session
-         * @description Lets one session in now, before its turn, whatever quota, rate or pause say. Those who wait stand as before.
+         * @description Admits one session now, out of order and regardless of mode, quota and rate.
          */
         post: operations["admit_session"];
         delete?: never;
@@ -362,7 +364,7 @@ export interface paths {
         put?: never;
         /**
          * End a session
-         * @description Its place is free at once, and its ticket can't return. Asks for a confirmation.
+         * @description Frees its slot immediately and invalidates its ticket. Needs a confirmation.
          */
         post: operations["end_session"];
         delete?: never;
@@ -397,15 +399,16 @@ export interface paths {
         };
         /**
          * Export all settings
-         * @description Every tenant and queue that the caller may see as one document, as `POST /settings` and `vestibule serve --settings`
-         *     take it; as JSON or TOML.
+         * @description Returns all tenants and queues that you have access to as one JSON or TOML document, in the format of `POST
+         *     /settings` and `vestibule serve --settings`.
          */
         get: operations["export_settings"];
         put?: never;
         /**
          * Import settings
-         * @description Makes tenants and queues what the document says. With `validate=true` the answer is the plan, and nothing is written;
-         *     without, it is to be confirmed. With `remove=true` queues that the document does not name are removed.
+         * @description Creates and updates tenants and queues from a document. With `validate=true` the response is the plan and nothing is
+         *     written; otherwise a confirmation is needed. With `remove=true`, queues that the document does not contain are
+         *     removed.
          */
         post: operations["import_settings"];
         delete?: never;
@@ -423,19 +426,19 @@ export interface paths {
         };
         /**
          * Get the current principal
-         * @description Says who asks and what they may; `null` for nobody, or by a sign-in that has ended.
+         * @description Returns the operator or token of the request with its permissions; `null` without a valid sign-in.
          */
         get: operations["get_current_principal"];
         put?: never;
         /**
          * Sign in
-         * @description Answers with a cookie that a browser keeps. Whoever fails too often is slowed down. An operator with TOTP gets 401 with
-         *     `code_required` after the password; send the same again with a `code`. Every code is accepted once.
+         * @description Returns a cookie for browsers. Attempts are limited. An operator with TOTP gets 401 with `code_required` after the
+         *     password; send the same request again with a `code`. Each code is accepted once.
          */
         post: operations["sign_in"];
         /**
          * Sign out
-         * @description Ends the sign-in of the cookie. With an API token nothing happens.
+         * @description Ends the sign-in of the cookie. Has no effect with an API token.
          */
         delete: operations["sign_out"];
         options?: never;
@@ -452,7 +455,7 @@ export interface paths {
         };
         /**
          * List sign-in methods
-         * @description What a sign-in page is to offer.
+         * @description Returns what a sign-in page should offer.
          */
         get: operations["list_sign_in_methods"];
         put?: never;
@@ -472,7 +475,7 @@ export interface paths {
         };
         /**
          * Start single sign-on
-         * @description For browsers: leads to the identity provider, or to `/sign-in?problem=<code>` of the dashboard.
+         * @description For browsers: redirects to the identity provider, or to `/sign-in?problem=<code>` of the dashboard.
          */
         get: operations["start_oidc"];
         put?: never;
@@ -492,8 +495,8 @@ export interface paths {
         };
         /**
          * Complete single sign-on
-         * @description For browsers that the identity provider sends back: signs in and leads to `/`, or to `/sign-in?problem=<code>` of the
-         *     dashboard.
+         * @description For browsers that return from the identity provider: signs in and redirects to `/`, or to `/sign-in?problem=<code>`
+         *     of the dashboard.
          */
         get: operations["complete_oidc"];
         put?: never;
@@ -514,7 +517,7 @@ export interface paths {
         get?: never;
         /**
          * Change your password
-         * @description Ends all other sign-ins of this operator. API tokens can't do this.
+         * @description Ends all other sign-ins of this operator. API tokens are not accepted.
          */
         put: operations["change_password"];
         post?: never;
@@ -535,7 +538,7 @@ export interface paths {
         put?: never;
         /**
          * Confirm your password
-         * @description For five minutes the sign-in of the cookie may manage operators. API tokens can't do this.
+         * @description Allows the sign-in of the cookie to manage operators for five minutes. API tokens are not accepted.
          */
         post: operations["confirm_password"];
         delete?: never;
@@ -554,20 +557,20 @@ export interface paths {
         get?: never;
         /**
          * Confirm TOTP setup
-         * @description Takes the password and a first code. From now on a sign-in with the password needs a code as well. Ends all other sign-ins
-         *     with the password alone, and answers with recovery codes that are shown this once.
+         * @description Needs the password and a first code. From then on, a sign-in with the password also needs a code. Ends all other
+         *     sign-ins that used the password alone, and returns recovery codes that are shown only once.
          */
         put: operations["confirm_totp_setup"];
         /**
          * Start TOTP setup
-         * @description Makes a secret for an authenticator app. It is active once `PUT /sign-in/totp` confirms it, within ten minutes. API tokens
-         *     can't do this.
+         * @description Generates a secret for an authenticator app. TOTP is active after `PUT /sign-in/totp` confirms it within ten
+         *     minutes. API tokens are not accepted.
          */
         post: operations["start_totp_setup"];
         /**
          * Turn off TOTP
-         * @description Takes an operator who signed in or gave their password within the last five minutes (`POST /sign-in/proof`); API tokens
-         *     can't do this.
+         * @description Requires an operator who signed in or confirmed the password within the last five minutes (`POST /sign-in/proof`).
+         *     API tokens are not accepted.
          */
         delete: operations["remove_own_totp"];
         options?: never;
@@ -584,7 +587,7 @@ export interface paths {
         };
         /**
          * List queue stats
-         * @description The numbers of every queue that the caller may see.
+         * @description Returns the statistics of all queues that you have access to.
          */
         get: operations["list_queue_stats"];
         put?: never;
@@ -604,10 +607,9 @@ export interface paths {
         };
         /**
          * Stream stats
-         * @description Server-sent events `stats`, every two seconds, with the numbers of every queue that the caller may see. A stream ends
-         *     after five minutes, and when the store gives no answer, so that nobody takes old numbers for new ones: whoever asks for
-         *     the next one is told why there is none. Where answers can't be streamed there is none: poll
-         *     `/stats` there.
+         * @description Sends server-sent events `stats` every two seconds with the statistics of all queues that you have access to. A
+         *     stream ends after five minutes, and when the store is unavailable; reconnecting returns the error. Where streaming
+         *     is not available, poll `/stats`.
          */
         get: operations["stream_stats"];
         put?: never;
@@ -627,7 +629,7 @@ export interface paths {
         };
         /**
          * List tenants
-         * @description Those that the caller may see, by id.
+         * @description Returns the tenants that you have access to, by ID.
          */
         get: operations["list_tenants"];
         put?: never;
@@ -652,15 +654,15 @@ export interface paths {
         post?: never;
         /**
          * Remove a tenant
-         * @description Only one without queues; asks for a confirmation.
+         * @description Only a tenant without queues can be removed. Needs a confirmation.
          */
         delete: operations["remove_tenant"];
         options?: never;
         head?: never;
         /**
          * Update a tenant
-         * @description By a JSON merge patch. Pages show it within seconds. Only superusers change `domains` and `origins`, and to lists that
-         *     all queues of the tenant are within.
+         * @description Applies a JSON merge patch. Pages show it within seconds. Only superusers can change `domains` and `origins`, and
+         *     only to lists that cover all queues of the tenant.
          */
         patch: operations["update_tenant"];
         trace?: never;
@@ -674,7 +676,7 @@ export interface paths {
         };
         /**
          * List themes
-         * @description The themes that there are and that the caller may see, by id. `default` is for queues without one.
+         * @description Returns the themes that you have access to, by ID. `default` is for queues without a theme.
          */
         get: operations["list_themes"];
         put?: never;
@@ -697,7 +699,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a theme
-         * @description For good, with all its versions. Refused while a queue has it; asks for a confirmation.
+         * @description Removes the theme permanently with all its versions. Fails while a queue uses it. Needs a confirmation.
          */
         delete: operations["remove_theme"];
         options?: never;
@@ -716,9 +718,9 @@ export interface paths {
         put?: never;
         /**
          * Deactivate a theme
-         * @description Visitors of its queues see the theme `default`, or the built-in page, within seconds. Its versions stay, what was put there
-         *     by hand becomes one, and publishing any of them undoes this: so it asks for no confirmation. Of a theme that is not live it
-         *     changes nothing.
+         * @description Visitors of its queues see the theme `default` or the built-in page within seconds. Versions are kept; files that
+         *     were copied into the folder become a version. Needs no confirmation, because activating a version undoes it. Has no
+         *     effect on an inactive theme.
          */
         post: operations["deactivate_theme"];
         delete?: never;
@@ -736,7 +738,8 @@ export interface paths {
         };
         /**
          * Download the active theme
-         * @description The files of a theme as gates find them now, published here or put there by hand, as a ZIP archive that can be uploaded.
+         * @description Returns the files that gates use now, whether activated here or copied into the folder, as a ZIP archive that can be
+         *     uploaded.
          */
         get: operations["download_live_theme"];
         put?: never;
@@ -756,16 +759,16 @@ export interface paths {
         };
         /**
          * Preview a theme
-         * @description The page that visitors would see, with sample data, for a frame: it runs no script and reaches nothing of the
-         *     backoffice. Of a theme that is not there it is the built-in page in the tenant's colours.
+         * @description Returns the page with sample data for an iframe. The page runs no script and has no access to the backoffice. For a
+         *     theme that does not exist it is the built-in page in the colors of the tenant.
          */
         get: operations["preview_theme"];
         put?: never;
         /**
          * Preview a theme draft
-         * @description Draws the pages of templates as they are sent, with sample data. Nothing of them is kept, and no visitor sees them. Only
-         *     templates are sent: whoever shows the pages has the theme's other files, and puts them where `asset_base` stands. Ask
-         *     again when something changed, not more often than once a second on end: drawing takes a moment of a core. At most 1 MB.
+         * @description Renders pages from the given templates with sample data. Nothing is stored, and no visitor sees them. Send templates
+         *     only; the client inserts the other files of the theme where `asset_base` appears. Send at most one request per
+         *     second. The body is limited to 1 MB.
          */
         post: operations["preview_theme_draft"];
         delete?: never;
@@ -783,16 +786,17 @@ export interface paths {
         };
         /**
          * List theme versions
-         * @description The newest first; the last 50 are kept, and the live one. What was put there by hand becomes one with the first upload.
+         * @description Returns the versions, newest first. The last 50 and the active version are kept. Files that were copied into the
+         *     folder become a version with the first upload.
          */
         get: operations["list_theme_versions"];
         put?: never;
         /**
          * Upload a theme version
-         * @description Keeps the files as the theme's newest version, once every page of it was drawn in all states and languages. Visitors see
-         *     it when it is published. A theme that is broken is refused, each fault by file and line. At most 16 MB as a ZIP
-         *     archive or base64 (1 MB through a load balancer that calls a function), 64 MB unpacked in 1000 files, 2 MB a file,
-         *     256 KB a template. With `validate=true` nothing is kept.
+         * @description Validates all pages in all states and languages and stores the files as the newest version. Visitors see it after
+         *     activation. An invalid theme is rejected with file and line of each error. Limits: 16 MB as a ZIP archive or base64
+         *     (1 MB through a load balancer in front of a Lambda function), 64 MB unpacked, 1000 files, 2 MB per file, 256 KB per
+         *     template. With `validate=true` nothing is stored.
          */
         post: operations["upload_theme"];
         delete?: never;
@@ -812,8 +816,8 @@ export interface paths {
         put?: never;
         /**
          * Activate a theme version
-         * @description Makes a version what visitors see, the newest or an older one, once it was checked anew. Gates notice it within
-         *     seconds. It is undone by publishing the one before, so it asks for no confirmation.
+         * @description Validates a version, the newest or an older one, and shows it to visitors within seconds. Needs no confirmation,
+         *     because activating the previous version undoes it.
          */
         post: operations["activate_theme_version"];
         delete?: never;
@@ -831,7 +835,7 @@ export interface paths {
         };
         /**
          * Download a theme version
-         * @description Its files as a ZIP archive, as they can be uploaded again.
+         * @description Returns the files as a ZIP archive that can be uploaded again.
          */
         get: operations["download_theme_version"];
         put?: never;
@@ -851,13 +855,13 @@ export interface paths {
         };
         /**
          * List API tokens
-         * @description The caller's own; a superuser sees all.
+         * @description Returns your own tokens; superusers see all.
          */
         get: operations["list_tokens"];
         put?: never;
         /**
          * Create an API token
-         * @description For scripts of the operator who signed in: a token can't make others, which would outlive it.
+         * @description Requires a signed-in operator; API tokens are not accepted.
          */
         post: operations["create_token"];
         delete?: never;
@@ -878,7 +882,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke an API token
-         * @description One of the caller's own; a superuser any. It is good no more at once.
+         * @description Revokes one of your own tokens; superusers can revoke any. Effective immediately.
          */
         delete: operations["revoke_token"];
         options?: never;
@@ -897,7 +901,7 @@ export interface paths {
         put?: never;
         /**
          * Test a URL
-         * @description Which queue would this request meet, and why.
+         * @description Returns which queue matches the request, and why.
          */
         post: operations["test_url"];
         delete?: never;
@@ -910,58 +914,58 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description Whether a session was let in. */
+        /** @description Whether a session was admitted. */
         AdmitResult: {
-            /** @description Whether it waited and is in now; `false` if it was in already, or ended. */
+            /** @description `false` if the session was already active or has ended. */
             admitted: boolean;
         };
-        /** @description An entry of the audit log. */
+        /** @description An event of the audit log. */
         AuditEvent: {
-            /** @description What was done: `queue.update`. */
+            /** @description The action, such as `queue.update`. */
             action: string;
             /**
              * Format: int64
-             * @description When, in seconds since 1970 by the store's clock.
+             * @description Time in seconds since 1970, by the clock of the store.
              */
             at?: number;
-            /** @description Fields with their values before and after. */
+            /** @description Changed fields with old and new values. */
             changes: components["schemas"]["FieldChange"][];
-            /** @description Its id, which grows along the log. */
+            /** @description ID of the event; IDs increase with time. */
             id?: string;
-            /** @description Name of the operator; `null` for a sign-in that failed under a name that nobody has. */
+            /** @description Name of the operator; `null` for a failed sign-in with an unknown name. */
             operator?: string | null;
-            /** @description Whether it was done. */
+            /** @description Whether the action was completed. */
             outcome?: components["schemas"]["AuditOutcome"];
-            /** @description The queue that it is about. */
+            /** @description The affected queue. */
             queue?: string | null;
-            /** @description Id of the request. */
+            /** @description ID of the request. */
             request: string;
             /**
              * Format: int64
-             * @description Revision of the queue's settings afterwards.
+             * @description Revision of the queue settings after the change.
              */
             revision?: number | null;
-            /** @description What else it is about: a session, an operator's name, a token's public half, a theme. */
+            /** @description Another affected object: a session, operator, token or theme. */
             subject?: string | null;
-            /** @description The tenant that it is about. */
+            /** @description The affected tenant. */
             tenant?: string | null;
-            /** @description Public half of the API token that was used. */
+            /** @description ID of the API token. */
             token?: string | null;
-            /** @description How it was done. */
+            /** @description How the change was made. */
             via?: components["schemas"]["Via"];
         };
         /**
-         * @description Whether what an audit event describes was done.
+         * @description Whether an action was completed.
          * @enum {string}
          */
         AuditOutcome: "done" | "incomplete" | "unknown";
         /** @description A page of the audit log. */
         AuditPage: {
-            /** @description The entries, the newest first. */
+            /** @description The events, newest first. */
             events: components["schemas"]["AuditEvent"][];
             /**
-             * @description What the next page comes `before`; `null` at the end. There may be a next page though this one has few entries:
-             *     a search looks through a part of the log at a time.
+             * @description Start of the next page as `before`; `null` at the end. A page can have few events although more follow:
+             *     a search scans a part of the log at a time.
              */
             next?: string | null;
         };
@@ -982,51 +986,51 @@ export interface components {
             token: string;
         };
         /**
-         * @description The levers of a queue. What is absent stays; `null` is the default again, for `admissions_per_minute` and
-         *     `max_session` no limit.
+         * @description The controls of a queue. Absent fields stay unchanged; `null` resets to the default, for `admissions_per_minute` and
+         *     `max_session` to no limit.
          */
         Controls: {
             /**
              * Format: int64
-             * @description Seconds for which a visit keeps a place.
+             * @description Seconds after a visit until an active session expires.
              */
             active_ttl?: number | null;
             /**
              * Format: int64
-             * @description Most admissions a minute.
+             * @description Maximum admissions per minute.
              */
             admissions_per_minute?: number | null;
             /**
              * Format: int64
-             * @description Seconds that a place waits for who was let in while away.
+             * @description Seconds for which an admission is held for an absent visitor.
              */
             claim_ttl?: number | null;
             /**
              * Format: int64
-             * @description Seconds for which a ticket holds a place in line.
+             * @description Seconds after the last visit for which a ticket restores its position.
              */
             hold_ttl?: number | null;
             /**
              * Format: int64
-             * @description Seconds after which a place ends.
+             * @description Maximum length of an active session in seconds.
              */
             max_session?: number | null;
-            /** @description Whether and whom the queue admits: `open`, `bypass`, `paused`, `closed`, `draining`. */
+            /** @description Mode: `open`, `bypass`, `paused`, `closed` or `draining`. */
             mode?: string | null;
             /**
              * Format: int64
-             * @description Most visitors that are let in at once.
+             * @description Maximum number of active visitors.
              */
             quota?: number;
             /**
              * Format: int64
-             * @description Seconds for which a visit keeps somebody in line.
+             * @description Seconds after a visit until a waiting session expires.
              */
             waiting_ttl?: number | null;
         };
-        /** @description A new token with its secret, which is shown this once. */
+        /** @description A new token with its secret, which is shown only once. */
         CreatedToken: {
-            /** @description What to send as `Authorization: Bearer <secret>`. It is kept nowhere: who loses it makes another. */
+            /** @description Send it as `Authorization: Bearer <secret>`. It is not stored; if you lose it, create a new token. */
             secret: string;
             /** @description The token. */
             token: components["schemas"]["TokenView"];
@@ -1043,61 +1047,61 @@ export interface components {
              */
             password: string;
         };
-        /** @description Who asks, and what they may. */
+        /** @description The current operator or token. */
         CurrentPrincipal: {
             /**
              * Format: int64
-             * @description When the sign-in ends at the latest, in seconds since 1970; `null` with a token.
+             * @description Latest end of the sign-in in seconds since 1970; `null` with a token.
              */
             ends_at?: number | null;
             /** @description Name of the operator. */
             operator: string;
-            /** @description What they may; a token may less than its owner. */
+            /** @description The effective role. */
             role: components["schemas"]["Role"];
-            /** @description The tenants that the role holds for; `null` for all. */
+            /** @description The accessible tenants; `null` for all. */
             tenants?: string[] | null;
-            /** @description Public half of the API token that was used. */
+            /** @description ID of the API token. */
             token?: string | null;
-            /** @description Whether they have TOTP, the second factor of a sign-in with a password. */
+            /** @description State of TOTP. */
             totp: components["schemas"]["TotpStatus"];
         };
-        /** @description A template as it was written so far. */
+        /** @description A template of a draft. */
         DraftTemplate: {
             /** @description Its path within the theme: `queue.html`. */
             path: string;
             /** @description Its text. */
             text: string;
         };
-        /** @description What a session was before it was ended. */
+        /** @description A session that was ended. */
         EndedSession: {
-            /** @description What it was. */
+            /** @description State before the end. */
             previous_state: components["schemas"]["PreviousState"];
         };
         /**
-         * @description A word for programs; it never changes, and new ones may come. `x-english` says all of them, with gaps such as `{most}`, which `params` fill.
+         * @description Identifies a text; codes are stable, and new ones may be added. `x-english` contains all texts with placeholders such as `{most}`, which `params` fill.
          * @enum {string}
          */
-        ErrorCode: "takes_not" | "takes" | "empty" | "missing" | "no_field" | "id_taken" | "no_such_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "too_many_paths" | "whole_number" | "whole_number_or_nothing" | "one_of" | "id" | "name" | "hosts" | "origin" | "handover" | "cookie_domain" | "document" | "table" | "tables" | "rules" | "rule" | "paths" | "methods" | "named_value" | "networks" | "colour" | "domains" | "origins" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "routing_conflict" | "already_exists" | "not_empty" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "text" | "text_at_most" | "characters" | "seconds" | "tenant_ids" | "url" | "method" | "pairs" | "address" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "draft_templates" | "draft_assets" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_reset" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
-        /** @description A queue that was asked. */
+        ErrorCode: "takes_not" | "takes" | "empty" | "missing" | "no_field" | "id_taken" | "no_such_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "too_many_paths" | "whole_number" | "whole_number_or_nothing" | "one_of" | "id" | "name" | "hosts" | "origin" | "handover" | "cookie_domain" | "document" | "table" | "tables" | "rules" | "rule" | "paths" | "methods" | "named_value" | "networks" | "color" | "domains" | "origins" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "routing_conflict" | "already_exists" | "not_empty" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "text" | "text_at_most" | "characters" | "seconds" | "tenant_ids" | "url" | "method" | "pairs" | "address" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "draft_templates" | "draft_assets" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_reset" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
+        /** @description An evaluated queue. */
         EvaluatedQueue: {
-            /** @description Its host that fits. */
+            /** @description The matching host of the queue. */
             host?: string | null;
-            /** @description The same, for those who say it in another language. */
+            /** @description The code and parameters of the reason, for other languages. */
             message: components["schemas"]["Message"];
-            /** @description The queue; `null` for one that is not the caller's to see. */
+            /** @description The queue; `null` without access to it. */
             queue?: string | null;
-            /** @description Why, as a sentence. */
+            /** @description The reason in English. */
             reason: string;
-            /** @description Number of the rule that decides, from 0; `null` where none does. */
+            /** @description Index of the matching rule, from 0; `null` for none. */
             rule?: number | null;
         };
-        /** @description A field with its values before and after. */
+        /** @description A changed field. */
         FieldChange: {
             /** @description Name of the field. */
             field: string;
-            /** @description What it was; `null` where there was nothing. */
+            /** @description The old value. */
             from: unknown;
-            /** @description What it is; `null` where there is nothing. */
+            /** @description The new value. */
             to: unknown;
         };
         /** @description An invalid field. */
@@ -1109,29 +1113,29 @@ export interface components {
             field: string;
             params?: components["schemas"]["MessageParams"];
         };
-        /** @description What was done with a document. */
+        /** @description The result of an import. */
         ImportResult: {
-            /** @description Whether it was done. */
+            /** @description Whether the plan was applied. */
             applied: boolean;
-            /** @description What there was to do. */
+            /** @description The planned changes. */
             plan: components["schemas"]["Plan"];
             /** @description Queues that somebody else changed meanwhile, and that were skipped as they are. */
             skipped: string[];
         };
-        /** @description A sentence, or a part of one, by its code and what stands in its gaps. */
+        /** @description A text by its code and the values of its placeholders. */
         Message: {
             code: components["schemas"]["ErrorCode"];
             params: components["schemas"]["MessageParams"];
         };
-        /** @description What stands in the gaps of a sentence: numbers, texts, other phrases. */
+        /** @description Values of placeholders: numbers, texts or other messages. */
         MessageParams: {
             [key: string]: number | string | components["schemas"]["Message"];
         };
-        /** @description Signing in through an identity provider. */
+        /** @description Single sign-on. */
         OidcMethod: {
-            /** @description What a button says. */
+            /** @description Label of the button. */
             name: string;
-            /** @description Where a browser is to go. */
+            /** @description URL to open in the browser. */
             start: string;
         };
         /** @description A new operator. */
@@ -1140,15 +1144,15 @@ export interface components {
             name: string;
             /**
              * Format: password
-             * @description The password to sign in with. Without one the operator signs in through the identity provider, which there must be.
+             * @description The password. Without one the operator uses single sign-on, which must be configured.
              */
             password?: string | null;
-            /** @description What they may. */
+            /** @description The role. */
             role: components["schemas"]["Role"];
-            /** @description The tenants that the role holds for; none for a superuser. */
+            /** @description The accessible tenants; empty for a superuser. */
             tenants?: string[] | null;
         };
-        /** @description What is to be changed of an operator. What is absent stays. */
+        /** @description Changes to an operator. Absent fields stay unchanged. */
         OperatorPatch: {
             /**
              * Format: password
@@ -1156,31 +1160,31 @@ export interface components {
              */
             password?: string | null;
             role?: components["schemas"]["Role"] | null;
-            /** @description The tenants that the role holds for. */
+            /** @description The accessible tenants. */
             tenants?: string[] | null;
         };
-        /** @description An operator. The password is never told. */
+        /** @description An operator, without the password. */
         OperatorView: {
             /**
              * Format: int64
-             * @description When they were created, in seconds since 1970.
+             * @description Creation time in seconds since 1970.
              */
             created_at: number;
             /** @description Name of the operator. */
             name: string;
             /**
              * Format: int64
-             * @description When their password was set, in seconds since 1970; `null` for one who has none and signs in through the identity
-             *     provider.
+             * @description When the password was set, in seconds since 1970; `null` without a password, for single
+             *     sign-on.
              */
             password_at?: number | null;
-            /** @description What they may. */
+            /** @description The role. */
             role: components["schemas"]["Role"];
-            /** @description The tenants that the role holds for; empty for a superuser, who has all. */
+            /** @description The accessible tenants; empty for a superuser, who has all. */
             tenants: string[];
             /**
              * Format: int64
-             * @description When they set up TOTP, in seconds since 1970; `null` without it.
+             * @description When TOTP was set up, in seconds since 1970; `null` without TOTP.
              */
             totp_at?: number | null;
         };
@@ -1190,24 +1194,24 @@ export interface components {
             operators: components["schemas"]["OperatorView"][];
         };
         /**
-         * @description What would happen to a request.
+         * @description The result for a request.
          * @enum {string}
          */
         Outcome: "queue" | "bypass" | "pass" | "unknown_host";
-        /** @description The old password and the new one. */
+        /** @description A password change. */
         PasswordChange: {
             /**
              * Format: password
-             * @description The password until now.
+             * @description The current password.
              */
             current: string;
             /**
              * Format: password
-             * @description The password from now on.
+             * @description The new password.
              */
             new: string;
         };
-        /** @description The password of the operator who signed in. */
+        /** @description The password of the signed-in operator. */
         PasswordConfirmation: {
             /**
              * Format: password
@@ -1215,40 +1219,40 @@ export interface components {
              */
             password: string;
         };
-        /** @description What would be written and removed. */
+        /** @description The plan of an import. */
         Plan: {
-            /** @description Queues that the document does not name, and that stay. */
+            /** @description Queues that the document does not contain and that stay. */
             kept: string[];
-            /** @description Queues that are new or differ. */
+            /** @description New and changed queues. */
             queues: components["schemas"]["PlannedChange"][];
-            /** @description Queues that the document does not name, and that are removed. */
+            /** @description Queues that are removed because the document does not contain them. */
             removed: string[];
-            /** @description Tenants that are new or differ. */
+            /** @description New and changed tenants. */
             tenants: components["schemas"]["PlannedChange"][];
         };
-        /** @description Something that would be written. */
+        /** @description A planned change. */
         PlannedChange: {
-            /** @description Fields with their values before and after. */
+            /** @description Changed fields with old and new values. */
             changes: components["schemas"]["FieldChange"][];
-            /** @description Whether it is new. */
+            /** @description Whether it is created. */
             created: boolean;
-            /** @description Its id. */
+            /** @description The ID. */
             id: string;
         };
         /** @description One page. */
         PreviewPage: {
-            /** @description The page. It holds what the theme's author wrote: show it only where nothing of it runs. */
+            /** @description The HTML. It is untrusted: show it only in a sandbox without scripts. */
             html: string;
-            /** @description The state of the visitor who would see it. */
+            /** @description The visitor state. */
             state: string;
         };
         /**
-         * @description A state that a page is shown in.
+         * @description A visitor state.
          * @enum {string}
          */
         PreviewState: "waiting" | "admitted" | "paused" | "closed" | "unavailable";
         /**
-         * @description What a session was.
+         * @description State of a session before it ended.
          * @enum {string}
          */
         PreviousState: "waiting" | "active" | "absent";
@@ -1281,31 +1285,31 @@ export interface components {
             /** @description Modules on each side. */
             size: number;
         };
-        /** @description What is to differ from the queue that is cloned; `null` is the default. */
+        /** @description Settings that differ from the cloned queue; `null` resets a setting to its default. */
         QueueClone: {
             /**
              * Format: int64
-             * @description Seconds for which a visit keeps a place.
+             * @description Seconds after a visit until an active session expires.
              */
             active_ttl?: number | null;
             /**
              * Format: int64
-             * @description Most admissions a minute; `null` is no limit.
+             * @description Maximum admissions per minute; `null` for no limit.
              */
             admissions_per_minute?: number | null;
             /**
              * Format: int64
-             * @description Seconds that a place waits for who was let in while away.
+             * @description Seconds for which an admission is held for an absent visitor.
              */
             claim_ttl?: number | null;
-            /** @description Domain of the cookies; `null` is the very host. */
+            /** @description Domain of the cookies; `null` for the exact host. */
             cookie_domain?: string | null;
             /**
              * Format: int64
-             * @description Tickets of another epoch are void.
+             * @description Tickets of another epoch are invalid.
              */
             epoch?: number | null;
-            /** @description How whoever is let in reaches the site. */
+            /** @description How admitted visitors reach the site. */
             handover?: {
                 /** @enum {string} */
                 kind: "redirect" | "proxy" | "check";
@@ -1319,24 +1323,24 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description Seconds for which a ticket holds a place in line.
+             * @description Seconds after the last visit for which a ticket restores its position.
              */
             hold_ttl?: number | null;
-            /** @description Hosts it stands in front of: `tickets.example.com`, `*.example.com`, `*`. */
+            /** @description Hosts of the queue, such as `tickets.example.com`, `*.example.com` or `*`. */
             hosts?: string[];
-            /** @description Id of the queue. */
+            /** @description ID of the queue. */
             id: string;
             /**
              * Format: int64
-             * @description Seconds after which a place ends; `null` is never.
+             * @description Maximum length of an active session in seconds; `null` for no limit.
              */
             max_session?: number | null;
             /**
-             * @description Whether and whom it admits.
+             * @description Mode of the queue.
              * @enum {string|null}
              */
             mode?: "open" | "bypass" | "paused" | "closed" | "draining" | null;
-            /** @description What visitors read. */
+            /** @description Name shown to visitors. */
             name?: string | null;
             /**
              * @description Status of the queue page.
@@ -1345,20 +1349,20 @@ export interface components {
             queue_status?: 200 | 202 | 429 | 503 | null;
             /**
              * Format: int64
-             * @description Most visitors that are let in at once.
+             * @description Maximum number of active visitors.
              */
             quota?: number;
             /**
              * Format: int64
-             * @description Seconds for which a fresh ticket passes unasked.
+             * @description Seconds for which the gate accepts an admitted ticket without asking the store.
              */
             recheck_after?: number | null;
             /**
              * Format: int64
-             * @description Grows with every change.
+             * @description Increases with every change.
              */
             revision?: number | null;
-            /** @description Which requests meet it; all conditions of a rule must hold. */
+            /** @description Which requests are queued; the first rule whose conditions all match decides. */
             rules?: {
                 /** @enum {string} */
                 action: "queue" | "bypass";
@@ -1375,45 +1379,45 @@ export interface components {
                 source?: string[];
             }[] | null;
             /**
-             * @description What holds while the store is away.
+             * @description Behavior while the store is unavailable.
              * @enum {string|null}
              */
             store_failure?: "tickets" | "open" | "closed" | null;
-            /** @description Id of the tenant that it belongs to. */
+            /** @description ID of the tenant. */
             tenant?: string;
-            /** @description Id of the theme; `null` is the built-in one. */
+            /** @description ID of the theme; `null` for `default`. */
             theme?: string | null;
             /**
              * Format: int64
-             * @description Seconds for which a visit keeps somebody in line.
+             * @description Seconds after a visit until a waiting session expires.
              */
             waiting_ttl?: number | null;
         };
-        /** @description The settings of a new queue; what is absent has its default. */
+        /** @description The settings of a new queue; absent settings have their defaults. */
         QueueDraft: {
             /**
              * Format: int64
-             * @description Seconds for which a visit keeps a place.
+             * @description Seconds after a visit until an active session expires.
              */
             active_ttl?: number | null;
             /**
              * Format: int64
-             * @description Most admissions a minute; `null` is no limit.
+             * @description Maximum admissions per minute; `null` for no limit.
              */
             admissions_per_minute?: number | null;
             /**
              * Format: int64
-             * @description Seconds that a place waits for who was let in while away.
+             * @description Seconds for which an admission is held for an absent visitor.
              */
             claim_ttl?: number | null;
-            /** @description Domain of the cookies; `null` is the very host. */
+            /** @description Domain of the cookies; `null` for the exact host. */
             cookie_domain?: string | null;
             /**
              * Format: int64
-             * @description Tickets of another epoch are void.
+             * @description Tickets of another epoch are invalid.
              */
             epoch?: number | null;
-            /** @description How whoever is let in reaches the site. */
+            /** @description How admitted visitors reach the site. */
             handover: {
                 /** @enum {string} */
                 kind: "redirect" | "proxy" | "check";
@@ -1427,24 +1431,24 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description Seconds for which a ticket holds a place in line.
+             * @description Seconds after the last visit for which a ticket restores its position.
              */
             hold_ttl?: number | null;
-            /** @description Hosts it stands in front of: `tickets.example.com`, `*.example.com`, `*`. */
+            /** @description Hosts of the queue, such as `tickets.example.com`, `*.example.com` or `*`. */
             hosts: string[];
-            /** @description Id of the queue. */
+            /** @description ID of the queue. */
             id: string;
             /**
              * Format: int64
-             * @description Seconds after which a place ends; `null` is never.
+             * @description Maximum length of an active session in seconds; `null` for no limit.
              */
             max_session?: number | null;
             /**
-             * @description Whether and whom it admits.
+             * @description Mode of the queue.
              * @enum {string|null}
              */
             mode?: "open" | "bypass" | "paused" | "closed" | "draining" | null;
-            /** @description What visitors read. */
+            /** @description Name shown to visitors. */
             name?: string | null;
             /**
              * @description Status of the queue page.
@@ -1453,20 +1457,20 @@ export interface components {
             queue_status?: 200 | 202 | 429 | 503 | null;
             /**
              * Format: int64
-             * @description Most visitors that are let in at once.
+             * @description Maximum number of active visitors.
              */
             quota: number;
             /**
              * Format: int64
-             * @description Seconds for which a fresh ticket passes unasked.
+             * @description Seconds for which the gate accepts an admitted ticket without asking the store.
              */
             recheck_after?: number | null;
             /**
              * Format: int64
-             * @description Grows with every change.
+             * @description Increases with every change.
              */
             revision?: number | null;
-            /** @description Which requests meet it; all conditions of a rule must hold. */
+            /** @description Which requests are queued; the first rule whose conditions all match decides. */
             rules?: {
                 /** @enum {string} */
                 action: "queue" | "bypass";
@@ -1483,38 +1487,38 @@ export interface components {
                 source?: string[];
             }[] | null;
             /**
-             * @description What holds while the store is away.
+             * @description Behavior while the store is unavailable.
              * @enum {string|null}
              */
             store_failure?: "tickets" | "open" | "closed" | null;
-            /** @description Id of the tenant that it belongs to. */
+            /** @description ID of the tenant. */
             tenant: string;
-            /** @description Id of the theme; `null` is the built-in one. */
+            /** @description ID of the theme; `null` for `default`. */
             theme?: string | null;
             /**
              * Format: int64
-             * @description Seconds for which a visit keeps somebody in line.
+             * @description Seconds after a visit until a waiting session expires.
              */
             waiting_ttl?: number | null;
         };
-        /** @description A queue's numbers over time. */
+        /** @description History of a queue. */
         QueueHistory: {
             /**
-             * @description What the numbers of a point are: `at` in seconds since 1970, how many were `waiting` and `active` then, the
-             *     `quota`, and how many `joined` and were `admitted` since the point before.
+             * @description Columns of a sample: `at` in seconds since 1970, `waiting` and `active` visitors at that time, the
+             *     `quota`, and visitors who `joined` and were `admitted` since the previous sample.
              */
             columns: string[];
-            /** @description The points, the oldest first. A step without a point had nobody in it; `null` is not known. */
+            /** @description The samples, oldest first. A step without a sample had no visitors; `null` is unknown. */
             points: (number | null)[][];
             /**
              * Format: int64
-             * @description Seconds between two points.
+             * @description Seconds between two samples.
              */
             step_seconds: number;
         };
         /** @description A page of queues. */
         QueuePage: {
-            /** @description What the next page begins after; `null` at the end. */
+            /** @description Start of the next page as `after`; `null` at the end. */
             next?: string | null;
             /** @description The queues by id. */
             queues: components["schemas"]["QueueSettings"][];
@@ -1523,22 +1527,22 @@ export interface components {
         QueuePatch: {
             /**
              * Format: int64
-             * @description Seconds for which a visit keeps a place.
+             * @description Seconds after a visit until an active session expires.
              */
             active_ttl?: number | null;
             /**
              * Format: int64
-             * @description Most admissions a minute; `null` is no limit.
+             * @description Maximum admissions per minute; `null` for no limit.
              */
             admissions_per_minute?: number | null;
             /**
              * Format: int64
-             * @description Seconds that a place waits for who was let in while away.
+             * @description Seconds for which an admission is held for an absent visitor.
              */
             claim_ttl?: number | null;
-            /** @description Domain of the cookies; `null` is the very host. */
+            /** @description Domain of the cookies; `null` for the exact host. */
             cookie_domain?: string | null;
-            /** @description How whoever is let in reaches the site. */
+            /** @description How admitted visitors reach the site. */
             handover?: {
                 /** @enum {string} */
                 kind: "redirect" | "proxy" | "check";
@@ -1552,22 +1556,22 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description Seconds for which a ticket holds a place in line.
+             * @description Seconds after the last visit for which a ticket restores its position.
              */
             hold_ttl?: number | null;
-            /** @description Hosts it stands in front of: `tickets.example.com`, `*.example.com`, `*`. */
+            /** @description Hosts of the queue, such as `tickets.example.com`, `*.example.com` or `*`. */
             hosts?: string[];
             /**
              * Format: int64
-             * @description Seconds after which a place ends; `null` is never.
+             * @description Maximum length of an active session in seconds; `null` for no limit.
              */
             max_session?: number | null;
             /**
-             * @description Whether and whom it admits.
+             * @description Mode of the queue.
              * @enum {string|null}
              */
             mode?: "open" | "bypass" | "paused" | "closed" | "draining" | null;
-            /** @description What visitors read. */
+            /** @description Name shown to visitors. */
             name?: string | null;
             /**
              * @description Status of the queue page.
@@ -1576,15 +1580,15 @@ export interface components {
             queue_status?: 200 | 202 | 429 | 503 | null;
             /**
              * Format: int64
-             * @description Most visitors that are let in at once.
+             * @description Maximum number of active visitors.
              */
             quota?: number;
             /**
              * Format: int64
-             * @description Seconds for which a fresh ticket passes unasked.
+             * @description Seconds for which the gate accepts an admitted ticket without asking the store.
              */
             recheck_after?: number | null;
-            /** @description Which requests meet it; all conditions of a rule must hold. */
+            /** @description Which requests are queued; the first rule whose conditions all match decides. */
             rules?: {
                 /** @enum {string} */
                 action: "queue" | "bypass";
@@ -1601,15 +1605,15 @@ export interface components {
                 source?: string[];
             }[] | null;
             /**
-             * @description What holds while the store is away.
+             * @description Behavior while the store is unavailable.
              * @enum {string|null}
              */
             store_failure?: "tickets" | "open" | "closed" | null;
-            /** @description Id of the theme; `null` is the built-in one. */
+            /** @description ID of the theme; `null` for `default`. */
             theme?: string | null;
             /**
              * Format: int64
-             * @description Seconds for which a visit keeps somebody in line.
+             * @description Seconds after a visit until a waiting session expires.
              */
             waiting_ttl?: number | null;
         };
@@ -1617,27 +1621,27 @@ export interface components {
         QueueSettings: {
             /**
              * Format: int64
-             * @description Seconds for which a visit keeps a place.
+             * @description Seconds after a visit until an active session expires.
              */
             active_ttl: number;
             /**
              * Format: int64
-             * @description Most admissions a minute; `null` is no limit.
+             * @description Maximum admissions per minute; `null` for no limit.
              */
             admissions_per_minute: number | null;
             /**
              * Format: int64
-             * @description Seconds that a place waits for who was let in while away.
+             * @description Seconds for which an admission is held for an absent visitor.
              */
             claim_ttl: number;
-            /** @description Domain of the cookies; `null` is the very host. */
+            /** @description Domain of the cookies; `null` for the exact host. */
             cookie_domain: string | null;
             /**
              * Format: int64
-             * @description Tickets of another epoch are void.
+             * @description Tickets of another epoch are invalid.
              */
             epoch: number;
-            /** @description How whoever is let in reaches the site. */
+            /** @description How admitted visitors reach the site. */
             handover: {
                 /** @enum {string} */
                 kind: "redirect" | "proxy" | "check";
@@ -1651,24 +1655,24 @@ export interface components {
             };
             /**
              * Format: int64
-             * @description Seconds for which a ticket holds a place in line.
+             * @description Seconds after the last visit for which a ticket restores its position.
              */
             hold_ttl: number;
-            /** @description Hosts it stands in front of: `tickets.example.com`, `*.example.com`, `*`. */
+            /** @description Hosts of the queue, such as `tickets.example.com`, `*.example.com` or `*`. */
             hosts: string[];
-            /** @description Id of the queue. */
+            /** @description ID of the queue. */
             id: string;
             /**
              * Format: int64
-             * @description Seconds after which a place ends; `null` is never.
+             * @description Maximum length of an active session in seconds; `null` for no limit.
              */
             max_session: number | null;
             /**
-             * @description Whether and whom it admits.
+             * @description Mode of the queue.
              * @enum {string}
              */
             mode: "open" | "bypass" | "paused" | "closed" | "draining";
-            /** @description What visitors read. */
+            /** @description Name shown to visitors. */
             name: string;
             /**
              * @description Status of the queue page.
@@ -1677,20 +1681,20 @@ export interface components {
             queue_status: 200 | 202 | 429 | 503;
             /**
              * Format: int64
-             * @description Most visitors that are let in at once.
+             * @description Maximum number of active visitors.
              */
             quota: number;
             /**
              * Format: int64
-             * @description Seconds for which a fresh ticket passes unasked.
+             * @description Seconds for which the gate accepts an admitted ticket without asking the store.
              */
             recheck_after: number;
             /**
              * Format: int64
-             * @description Grows with every change.
+             * @description Increases with every change.
              */
             revision: number;
-            /** @description Which requests meet it; all conditions of a rule must hold. */
+            /** @description Which requests are queued; the first rule whose conditions all match decides. */
             rules: {
                 /** @enum {string} */
                 action: "queue" | "bypass";
@@ -1707,219 +1711,219 @@ export interface components {
                 source?: string[];
             }[];
             /**
-             * @description What holds while the store is away.
+             * @description Behavior while the store is unavailable.
              * @enum {string}
              */
             store_failure: "tickets" | "open" | "closed";
-            /** @description Id of the tenant that it belongs to. */
+            /** @description ID of the tenant. */
             tenant: string;
-            /** @description Id of the theme; `null` is the built-in one. */
+            /** @description ID of the theme; `null` for `default`. */
             theme: string | null;
             /**
              * Format: int64
-             * @description Seconds for which a visit keeps somebody in line.
+             * @description Seconds after a visit until a waiting session expires.
              */
             waiting_ttl: number;
         };
-        /** @description A queue at a glance. */
+        /** @description Current statistics of a queue. */
         QueueStats: {
             /**
              * Format: int64
-             * @description How many are let in.
+             * @description Active visitors.
              */
             active: number;
             /**
              * Format: double
-             * @description How many were admitted a minute, of late; `null` while that is not known.
+             * @description Recent admissions per minute; `null` if unknown.
              */
             admitted_per_minute?: number | null;
             /**
              * Format: int64
-             * @description When these numbers were true, in seconds since 1970 by the store's clock.
+             * @description Time of the statistics in seconds since 1970, by the clock of the store.
              */
             at: number;
             drained_in_seconds?: components["schemas"]["Wait"] | null;
             /**
              * Format: double
-             * @description How many joined a minute, of late; `null` while that is not known.
+             * @description Recent arrivals per minute; `null` if unknown.
              */
             joined_per_minute?: number | null;
-            /** @description Whether and whom it admits. */
+            /** @description The mode. */
             mode: string;
             /** @description Its name. */
             name: string;
             /**
              * Format: int64
-             * @description Seconds since the longest waiting joined; `null` while nobody waits.
+             * @description Longest wait in seconds; `null` if the line is empty.
              */
             oldest_wait_seconds?: number | null;
             /** @description The queue. */
             queue: string;
             /**
              * Format: int64
-             * @description Most that are let in.
+             * @description Maximum number of active visitors.
              */
             quota: number;
-            /** @description Whether the store lost the line, and takes tickets back before it admits anybody new. */
+            /** @description Whether the queue recovers lost state from tickets and admits nobody new. */
             recovering: boolean;
             /**
              * Format: int64
-             * @description Revision of the settings in force.
+             * @description Revision of the current settings.
              */
             revision: number;
             /** @description Its tenant. */
             tenant: string;
             /**
              * Format: double
-             * @description Share of the quota that is taken, 1 for all of it; `null` for a quota of 0. More than 1 after a release.
+             * @description Active visitors as a share of the quota; more than 1 after a release, `null` for a quota of 0.
              */
             utilization?: number | null;
             wait_seconds?: components["schemas"]["Wait"] | null;
             /**
              * Format: int64
-             * @description How many wait.
+             * @description Waiting visitors.
              */
             waiting: number;
         };
-        /** @description A queue at a glance, with how many waited of late. */
+        /** @description Statistics of a queue with recent waiting counts. */
         QueueStatsEntry: components["schemas"]["QueueStats"] & {
             /**
-             * @description Points of the last minutes, the oldest first: seconds since 1970, and how many waited. A minute without a point
-             *     had nobody in it.
+             * @description Samples of the last minutes, oldest first: seconds since 1970 and waiting visitors. A minute without a sample
+             *     had no visitors.
              */
             recent: number[][];
         };
-        /** @description All queues at a glance. */
+        /** @description Statistics of queues. */
         QueueStatsList: {
             /** @description The queues by id. */
             queues: components["schemas"]["QueueStatsEntry"][];
         };
-        /** @description One reading of the path. */
+        /** @description One interpretation of the path. */
         Reading: {
-            /** @description What would happen if it were the only reading. */
+            /** @description The result for this interpretation alone. */
             outcome: components["schemas"]["Outcome"];
             /** @description The path, as rules see it. */
             path: string;
         };
-        /** @description Recovery codes, shown this once. */
+        /** @description Recovery codes, shown only once. */
         RecoveryCodes: {
             /** @description Each is accepted once in place of a code of the app. */
             recovery_codes: string[];
         };
-        /** @description How many are to be released. */
+        /** @description How many visitors to admit. */
         ReleaseRequest: {
             /**
              * Format: int64
-             * @description How many.
+             * @description Number of visitors to admit.
              */
             count: number;
         };
-        /** @description How many were released. */
+        /** @description How many visitors were admitted. */
         ReleaseResult: {
-            /** @description Whether that is all. `false` if the store stopped responding on the way; up to 500 more may have been admitted then. */
+            /** @description `false` if the store stopped responding; up to 500 more visitors may have been admitted. */
             complete: boolean;
             /**
              * Format: int64
-             * @description How many were admitted: fewer than asked for if fewer waited.
+             * @description Number of admitted visitors; less than `count` if fewer were waiting.
              */
             released: number;
         };
         /**
-         * @description What is there instead of the revision that a change was meant for. Whoever made the change knows what it began with, and
-         *     compares all three.
+         * @description The current settings where `If-Match` names an older revision. The client knows the revision that it started from and
+         *     can compare all three.
          */
         RevisionConflict: {
-            /** @description The settings as they are now. */
+            /** @description The current settings. */
             current: components["schemas"]["QueueSettings"];
             /**
              * Format: int64
-             * @description The revision that is there now.
+             * @description The current revision.
              */
             revision: number;
         };
         /**
-         * @description What somebody may do; each may all that the one before may.
+         * @description A role; each includes the permissions of the previous one.
          * @enum {string}
          */
         Role: "viewer" | "operator" | "superuser";
-        /** @description A page of a line. */
+        /** @description A page of waiting sessions. */
         SessionPage: {
-            /** @description What the next page begins from; `null` at the end. */
+            /** @description Start of the next page as `from`; `null` at the end. */
             next?: string | null;
-            /** @description Those who wait, in their order. */
+            /** @description Waiting sessions in order of arrival. */
             sessions: components["schemas"]["Waiting"][];
         };
         /**
-         * @description Where a session is.
+         * @description A session.
          * @enum {string}
          */
         SessionState: "waiting" | "active" | "ended";
-        /** @description Where a session is. */
+        /** @description A session. */
         SessionView: {
             /**
              * Format: double
-             * @description When it was let in, in seconds since 1970; `null` unless it is in.
+             * @description Admission in seconds since 1970; `null` unless active.
              */
             admitted_at?: number | null;
             /**
              * Format: double
-             * @description When it lapses unless it is heard of, or until when its ticket is void, in seconds since 1970.
+             * @description When the session expires without another visit, or when its end is forgotten, in seconds since 1970.
              */
             expires_at: number;
             /**
              * Format: double
-             * @description When it joined, in seconds since 1970; `null` unless it waits.
+             * @description Arrival in seconds since 1970; `null` unless waiting.
              */
             joined_at?: number | null;
             /**
              * Format: double
-             * @description When it was heard of, in seconds since 1970. It may have been heard of a little later: not every visit is written
-             *     down. `null` once it ended.
+             * @description Last recorded visit in seconds since 1970; not every visit is recorded, so the
+             *     actual one can be slightly later. `null` after the end.
              */
             last_seen?: number | null;
             /**
              * Format: int64
-             * @description Its rank in the line, from 1; `null` unless it waits.
+             * @description Position in line, from 1; `null` unless waiting.
              */
             position?: number | null;
             /** @description The session. */
             session: string;
-            /** @description Where it is. */
+            /** @description The state. */
             state: components["schemas"]["SessionState"];
-            /** @description The code that its visitor can read out. */
+            /** @description The support code on the queue page. */
             support_code: string;
         };
-        /** @description All tenants and queues. */
+        /** @description A settings document. */
         SettingsDocument: {
             /** @description The queues by id. */
             queues: components["schemas"]["QueueSettings"][];
             /** @description The tenants by id. */
             tenants: components["schemas"]["TenantView"][];
         };
-        /** @description Tenants and queues that are to be as they stand here. */
+        /** @description A settings document to import. */
         SettingsDraft: {
-            /** @description The queues; their tenants are among those above. */
+            /** @description The queues; their tenants must be in `tenants`. */
             queues?: components["schemas"]["QueueDraft"][];
             /** @description The tenants. */
             tenants?: components["schemas"]["TenantDraft"][];
         };
-        /** @description The ways to sign in that there are. */
+        /** @description The available sign-in methods. */
         SignInMethods: {
             oidc?: components["schemas"]["OidcMethod"] | null;
-            /** @description By name and password: `POST /sign-in`. */
+            /** @description Name and password: `POST /sign-in`. */
             password: boolean;
         };
         /** @description A new tenant. */
         TenantDraft: {
-            /** @description The brand's colour. */
-            colour?: string | null;
-            /** @description Domains of its queues' hosts and cookies, each with all names below it. Without the list only superusers set these. */
+            /** @description The brand's color. */
+            color?: string | null;
+            /** @description Domains for hosts and cookies of its queues, including subdomains. Without a list, only superusers set them. */
             domains?: string[] | null;
             /** @description Id of the tenant. */
             id: string;
-            /** @description The brand's logo within its theme. */
+            /** @description Path of the logo within the theme. */
             logo?: string | null;
-            /** @description The brand as visitors know it. */
+            /** @description Brand name shown to visitors. */
             name: string;
             /**
              * @description Origins of its queues, such as `https://www.example.com` or `https://*.example.com`. Only an origin that is named
@@ -1927,15 +1931,15 @@ export interface components {
              */
             origins?: string[] | null;
         };
-        /** @description What is to be changed of a tenant: a JSON merge patch. */
+        /** @description A JSON merge patch for a tenant. */
         TenantPatch: {
-            /** @description The brand's colour. */
-            colour?: string | null;
-            /** @description Domains of its queues' hosts and cookies, each with all names below it. Without the list only superusers set these. */
+            /** @description The brand's color. */
+            color?: string | null;
+            /** @description Domains for hosts and cookies of its queues, including subdomains. Without a list, only superusers set them. */
             domains?: string[] | null;
-            /** @description The brand's logo within its theme. */
+            /** @description Path of the logo within the theme. */
             logo?: string | null;
-            /** @description The brand as visitors know it. */
+            /** @description Brand name shown to visitors. */
             name?: string;
             /**
              * @description Origins of its queues, such as `https://www.example.com` or `https://*.example.com`. Only an origin that is named
@@ -1945,59 +1949,59 @@ export interface components {
         };
         /** @description A client brand. */
         TenantView: {
-            /** @description The brand's colour as `#rrggbb`; `null` is the theme's own. */
-            colour?: string | null;
-            /** @description Domains that the hosts and cookie domains of its queues are or lie below; `null` leaves them to superusers. */
+            /** @description The brand's color as `#rrggbb`; `null` is the theme's own. */
+            color?: string | null;
+            /** @description Domains for hosts and cookies of its queues, including subdomains; `null` leaves them to superusers. */
             domains?: string[] | null;
             /** @description Id of the tenant. */
             id: string;
-            /** @description The brand's logo within its theme; `null` shows the name. */
+            /** @description Path of the logo within the theme; `null` shows the name. */
             logo?: string | null;
-            /** @description The brand as visitors know it. */
+            /** @description Brand name shown to visitors. */
             name: string;
-            /** @description Origins that its queues hand visitors over to; `null` leaves them to superusers. */
+            /** @description Origins of its queues; `null` leaves them to superusers. */
             origins?: string[] | null;
         };
-        /** @description All tenants that the caller may see. */
+        /** @description A list of tenants. */
         Tenants: {
             /** @description The tenants by id. */
             tenants: components["schemas"]["TenantView"][];
         };
-        /** @description What was checked, and not kept. */
+        /** @description The result of a validation. */
         ThemeCheck: {
-            /** @description How many bytes they have together. */
+            /** @description Total size in bytes. */
             bytes: number;
-            /** @description How many files it has. */
+            /** @description Number of files. */
             files: number;
         };
-        /** @description A theme that somebody is at work on. */
+        /** @description A theme draft. */
         ThemeDraft: {
-            /** @description Paths of its other files, which are not sent: the tenant's logo is shown if it is one of them. */
+            /** @description Paths of the other files, which are not sent. The tenant's logo is shown if it is one of them. */
             assets?: string[];
-            /** @description Language of the visitor, `en` without it. */
+            /** @description Visitor language; `en` by default. */
             language?: string;
-            /** @description The states to draw, all of them without it. */
+            /** @description States to render; all by default. */
             states?: components["schemas"]["PreviewState"][];
-            /** @description Its templates; without any, the pages are the built-in ones. */
+            /** @description Templates; without any, the built-in pages are rendered. */
             templates: components["schemas"]["DraftTemplate"][];
         };
-        /** @description Pages that were drawn of files which are not kept. */
+        /** @description Rendered pages of a draft. */
         ThemeDraftPreview: {
             /**
-             * @description What the addresses of the theme's other files begin with in the pages. Nothing is to be had there: whoever shows a
-             *     page puts the files in their places.
+             * @description Prefix of the URLs of the theme's other files in the pages. Nothing is served there; the client
+             *     inserts the files.
              */
             asset_base: string;
             /** @description The nonce of the pages' styles. */
             nonce: string;
-            /** @description A page for each state that was asked for. */
+            /** @description One page per requested state. */
             pages: components["schemas"]["PreviewPage"][];
         };
-        /** @description The themes that the caller may see. */
+        /** @description A list of themes. */
         ThemeList: {
-            /** @description The languages in which a page can be looked at. */
+            /** @description Languages for previews. */
             languages: string[];
-            /** @description The states in which a page can be looked at. */
+            /** @description States for previews. */
             states: string[];
             /** @description The themes by id. */
             themes: components["schemas"]["ThemeView"][];
@@ -2011,55 +2015,55 @@ export interface components {
         ThemeVersionView: {
             /**
              * Format: int64
-             * @description When it was uploaded, in seconds since 1970.
+             * @description Upload time in seconds since 1970.
              */
             at: number;
             /**
              * Format: int64
-             * @description How many bytes they have together.
+             * @description Total size in bytes.
              */
             bytes: number;
             /**
              * Format: int64
-             * @description How many files it has.
+             * @description Number of files.
              */
             files: number;
-            /** @description Its id, which grows with time. */
+            /** @description ID of the version; IDs increase with time. */
             id: string;
-            /** @description Whether it is what visitors see. */
+            /** @description Whether the version is active. */
             live: boolean;
-            /** @description Who uploaded it; `null` for what was put there by hand. */
+            /** @description The operator who uploaded it; `null` for files that were copied into the folder. */
             operator?: string | null;
         };
         /** @description The versions of a theme. */
         ThemeVersions: {
-            /** @description The versions, the newest first. */
+            /** @description The versions, newest first. */
             versions: components["schemas"]["ThemeVersionView"][];
         };
         /** @description A theme. */
         ThemeView: {
-            /** @description Its id, as a queue's `theme` names it. */
+            /** @description ID of the theme. */
             id: string;
-            /** @description Whether visitors see something of it: what was published, or put there by hand. */
+            /** @description Whether the theme is active. */
             live: boolean;
-            /** @description The queues that have it, as far as the caller may see them. */
+            /** @description Accessible queues that use the theme. */
             queues: string[];
-            /** @description The tenant whose it is: the one whose id it has or begins with; `null` for the superusers' own. */
+            /** @description The owner: the tenant whose ID the theme ID equals or starts with; `null` for shared themes. */
             tenant?: string | null;
         };
         /** @description A new token. */
         TokenDraft: {
             /**
              * Format: int64
-             * @description Seconds after which it is good no more.
+             * @description Seconds until the token expires.
              */
             expires_in: number;
-            /** @description What it is for. */
+            /** @description Purpose of the token. */
             name: string;
             only?: components["schemas"]["TokenLimit"] | null;
-            /** @description What it may: at most what its owner may. */
+            /** @description The role, at most that of its owner. */
             role: components["schemas"]["Role"];
-            /** @description The tenants that the role holds for: at most its owner's; none for a superuser. */
+            /** @description The accessible tenants, at most those of its owner; empty for a superuser. */
             tenants?: string[] | null;
         };
         /**
@@ -2071,39 +2075,39 @@ export interface components {
         TokenView: {
             /**
              * Format: int64
-             * @description When it was made, in seconds since 1970.
+             * @description Creation time in seconds since 1970.
              */
             created_at: number;
             /**
              * Format: int64
-             * @description When it is good no more, in seconds since 1970.
+             * @description Expiry in seconds since 1970.
              */
             expires_at: number;
-            /** @description Its public half. */
+            /** @description ID of the token. */
             id: string;
-            /** @description What it is for. */
+            /** @description Purpose of the token. */
             name: string;
             only?: components["schemas"]["TokenLimit"] | null;
-            /** @description Whose it is. */
+            /** @description The owner. */
             operator: string;
-            /** @description What it may, as long as its owner may. */
+            /** @description The role, limited by that of its owner. */
             role: components["schemas"]["Role"];
-            /** @description The tenants that the role holds for; empty for all of its owner's. */
+            /** @description The accessible tenants; empty for all of the owner. */
             tenants: string[];
             /**
              * Format: int64
-             * @description When it was used last, in seconds since 1970, give or take a minute; `null` if never.
+             * @description Last use in seconds since 1970, accurate to a minute; `null` if never.
              */
             used_at?: number | null;
         };
         /** @description API tokens. */
         Tokens: {
-            /** @description The tokens by their public half. */
+            /** @description The tokens by ID. */
             tokens: components["schemas"]["TokenView"][];
         };
         /** @description The password, and the first code of the app. */
         TotpConfirmation: {
-            /** @description The code that the app shows. */
+            /** @description The current code of the app. */
             code: string;
             /**
              * Format: password
@@ -2111,7 +2115,7 @@ export interface components {
              */
             password: string;
         };
-        /** @description A secret for an authenticator app. It is not active yet. */
+        /** @description A secret for an authenticator app, not active yet. */
         TotpSetup: {
             /** @description The URI as a QR code. */
             qr_code: components["schemas"]["QrCodeImage"];
@@ -2132,7 +2136,7 @@ export interface components {
             /** @description Its path within the theme: `queue.html`, `img/logo.svg`. */
             path: string;
         };
-        /** @description A request that is to be tested. */
+        /** @description A request to test. */
         UrlTest: {
             /** @description Cookies by name. */
             cookies?: {
@@ -2144,76 +2148,76 @@ export interface components {
             };
             /** @description The method, GET by default. */
             method?: string;
-            /** @description The queue that `rules` are of. */
+            /** @description The queue whose rules are replaced by `rules`. */
             queue?: string;
-            /** @description Rules to try in place of those that the queue has. */
+            /** @description Rules to use instead of the saved ones. */
             rules?: unknown[];
-            /** @description Address of the visitor. */
+            /** @description IP address of the visitor. */
             source?: string;
             /**
-             * @description The address, with its host.
+             * @description The URL with its host.
              * @example https://tickets.example.com/shop/seats
              */
             url: string;
         };
-        /** @description What a request would meet. */
+        /** @description The result of a URL test. */
         UrlTestResult: {
-            /** @description Every queue that is asked, in that order, with its reason. */
+            /** @description The evaluated queues in order, each with a reason. */
             evaluated: components["schemas"]["EvaluatedQueue"][];
             /** @description The host, as rules see it. */
             host: string;
-            /** @description What would happen. */
+            /** @description The result. */
             outcome: components["schemas"]["Outcome"];
-            /** @description The reading of the path that decides. */
+            /** @description The interpretation of the path that decides. */
             path: string;
-            /** @description The queue that decides; `null` for none, or for one that is not the caller's to see. */
+            /** @description The queue that decides; `null` for none, or without access to it. */
             queue?: string | null;
             /**
-             * @description Every way in which an origin may read the path; the first is the path as it was sent. The request passes only if
-             *     it passes in all of them.
+             * @description All interpretations of the path by origins; the first is the path as sent. A request bypasses queues only if
+             *     all interpretations do.
              */
             readings: components["schemas"]["Reading"][];
         };
-        /** @description What would be written, if it were meant. */
+        /** @description The result of a validation. */
         Validated: {
-            /** @description What would change. */
+            /** @description The changed fields. */
             changes: components["schemas"]["FieldChange"][];
-            /** @description The settings as they would be. */
+            /** @description The resulting settings. */
             settings: components["schemas"]["QueueSettings"];
         };
         /**
-         * @description How something was changed.
+         * @description How a change was made.
          * @enum {string}
          */
         Via: "api" | "command_line" | "settings_file";
-        /** @description An expected wait. */
+        /** @description An estimated wait. */
         Wait: {
             /**
              * Format: int64
-             * @description Half of those who join now wait less, in seconds.
+             * @description Median in seconds.
              */
             p50: number;
             /**
              * Format: int64
-             * @description Nine of ten wait less, in seconds.
+             * @description 90th percentile in seconds.
              */
             p90: number;
         };
-        /** @description Somebody who waits. */
+        /** @description A waiting session. */
         Waiting: {
             /**
              * Format: double
-             * @description When it lapses unless it is heard of, in seconds since 1970.
+             * @description When the session expires without another visit, in seconds since 1970.
              */
             expires_at: number;
             /**
              * Format: double
-             * @description When it joined, in seconds since 1970.
+             * @description Arrival in seconds since 1970.
              */
             joined_at: number;
             /** @description The session. */
             session: string;
-            /** @description The code that its visitor can read out. */
+            /** @description The support code on the queue page. */
             support_code: string;
         };
         /**
@@ -2315,23 +2319,23 @@ export interface operations {
     search_audit: {
         parameters: {
             query?: {
-                /** @description Only about this tenant */
+                /** @description Only events of this tenant */
                 tenant?: string;
-                /** @description Only about this queue */
+                /** @description Only events of this queue */
                 queue?: string;
-                /** @description Only by this operator */
+                /** @description Only events of this operator */
                 operator?: string;
-                /** @description Only actions that begin with this: `queue.` */
+                /** @description Only actions with this prefix, such as `queue.` */
                 action?: string;
-                /** @description Only entries with this text in them */
+                /** @description Only events that contain this text */
                 search?: string;
-                /** @description Only from this time on, in seconds since 1970 */
+                /** @description Earliest time in seconds since 1970 */
                 from?: number;
-                /** @description Only up to this time, in seconds since 1970 */
+                /** @description Latest time in seconds since 1970 */
                 to?: number;
-                /** @description `next` of the page before */
+                /** @description `next` of the previous page */
                 before?: string;
-                /** @description At most this many */
+                /** @description Maximum number of results */
                 limit?: number;
             };
             header?: never;
@@ -2340,7 +2344,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The entries */
+            /** @description The events */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2358,21 +2362,21 @@ export interface operations {
     export_audit: {
         parameters: {
             query?: {
-                /** @description Only about this tenant */
+                /** @description Only events of this tenant */
                 tenant?: string;
-                /** @description Only about this queue */
+                /** @description Only events of this queue */
                 queue?: string;
-                /** @description Only by this operator */
+                /** @description Only events of this operator */
                 operator?: string;
-                /** @description Only actions that begin with this: `queue.` */
+                /** @description Only actions with this prefix, such as `queue.` */
                 action?: string;
-                /** @description Only entries with this text in them */
+                /** @description Only events that contain this text */
                 search?: string;
-                /** @description Only from this time on, in seconds since 1970 */
+                /** @description Earliest time in seconds since 1970 */
                 from?: number;
-                /** @description Only up to this time, in seconds since 1970 */
+                /** @description Latest time in seconds since 1970 */
                 to?: number;
-                /** @description Only before this entry */
+                /** @description Only events before this one */
                 before?: string;
                 /** @description `ndjson` or `csv` */
                 format?: string;
@@ -2383,7 +2387,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The entries, the newest first */
+            /** @description The events, newest first */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2448,7 +2452,7 @@ export interface operations {
             400: components["responses"]["InvalidBody"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
-            /** @description There is an operator of this name already */
+            /** @description The name is in use */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2517,7 +2521,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
-            /** @description It is the last superuser */
+            /** @description The last superuser */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2556,7 +2560,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The operator as it is now */
+            /** @description The updated operator */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2569,7 +2573,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
-            /** @description It is the last superuser, or is changed by somebody else right now */
+            /** @description The last superuser, or someone else is changing the operator */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2597,7 +2601,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The operator has no TOTP */
+            /** @description TOTP is off */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -2624,13 +2628,13 @@ export interface operations {
     list_queues: {
         parameters: {
             query?: {
-                /** @description Only this tenant's */
+                /** @description Only queues of this tenant */
                 tenant?: string;
-                /** @description Only those with this in id, name or a host */
+                /** @description Only queues with this text in ID, name or a host */
                 search?: string;
-                /** @description Begin after this id */
+                /** @description Return queues after this ID */
                 after?: string;
-                /** @description At most this many */
+                /** @description Maximum number of results */
                 limit?: number;
             };
             header?: never;
@@ -2692,7 +2696,7 @@ export interface operations {
             400: components["responses"]["InvalidBody"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
-            /** @description There is one of this id, or another queue is in the way */
+            /** @description The ID is in use, or another queue conflicts */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2720,7 +2724,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Its settings */
+            /** @description The settings */
             200: {
                 headers: {
                     ETag?: string;
@@ -2783,7 +2787,7 @@ export interface operations {
                 validate?: boolean;
             };
             header: {
-                /** @description The `ETag` that the change is meant for, or `*` */
+                /** @description The `ETag` of the revision to update, or `*` for any */
                 "If-Match": string;
             };
             path: {
@@ -2798,7 +2802,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Its settings as they are now, or would be */
+            /** @description The settings after the update, or with `validate` the changes */
             200: {
                 headers: {
                     ETag?: string;
@@ -2812,7 +2816,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
-            /** @description Another queue is in the way */
+            /** @description Another queue conflicts */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2821,7 +2825,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Somebody else changed it meanwhile */
+            /** @description Changed by someone else */
             412: {
                 headers: {
                     [name: string]: unknown;
@@ -2888,7 +2892,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
-            /** @description There is one of this id, or another queue is in the way */
+            /** @description The ID is in use, or another queue conflicts */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2994,7 +2998,7 @@ export interface operations {
             query?: {
                 /** @description `minute` or `five_minutes` */
                 step?: string;
-                /** @description Begin at this time, in seconds since 1970 */
+                /** @description Start time in seconds since 1970 */
                 from?: number;
                 /** @description `json` or `csv` */
                 format?: string;
@@ -3008,7 +3012,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The points */
+            /** @description The samples */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3031,7 +3035,7 @@ export interface operations {
             header?: {
                 /** @description The confirmation token of the first response */
                 "X-Vestibule-Confirm"?: string | null;
-                /** @description Names the request, so that it can be repeated safely */
+                /** @description Identifies the request so that it can be retried safely */
                 "Idempotency-Key"?: string | null;
             };
             path: {
@@ -3046,7 +3050,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How many were admitted */
+            /** @description How many visitors were admitted */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3072,7 +3076,7 @@ export interface operations {
                 };
             };
             503: components["responses"]["StoreUnavailable"];
-            /** @description The store did not respond in time: visitors may or may not have been admitted */
+            /** @description The store did not respond; visitors may or may not have been admitted */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -3128,9 +3132,9 @@ export interface operations {
     list_sessions: {
         parameters: {
             query?: {
-                /** @description `next` of the page before */
+                /** @description `next` of the previous page */
                 from?: string;
-                /** @description At most this many */
+                /** @description Maximum number of results */
                 limit?: number;
             };
             header?: never;
@@ -3142,7 +3146,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of the line */
+            /** @description A page of waiting visitors */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3165,14 +3169,14 @@ export interface operations {
             path: {
                 /** @description ID of the queue */
                 queue: string;
-                /** @description Id or support code of the session */
+                /** @description ID or support code of the session */
                 session: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Where it is */
+            /** @description The session */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3195,14 +3199,14 @@ export interface operations {
             path: {
                 /** @description ID of the queue */
                 queue: string;
-                /** @description Id or support code of the session */
+                /** @description ID or support code of the session */
                 session: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Whether it was let in */
+            /** @description Whether the session was admitted */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3229,14 +3233,14 @@ export interface operations {
             path: {
                 /** @description ID of the queue */
                 queue: string;
-                /** @description Id or support code of the session */
+                /** @description ID or support code of the session */
                 session: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description What it was before */
+            /** @description The session before it ended */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3274,7 +3278,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Its numbers */
+            /** @description The statistics */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3321,9 +3325,9 @@ export interface operations {
     import_settings: {
         parameters: {
             query?: {
-                /** @description Only say what would be done */
+                /** @description Return the plan only; nothing is written */
                 validate?: boolean;
-                /** @description Remove queues that the document does not name */
+                /** @description Remove queues that the document does not contain */
                 remove?: boolean;
             };
             header?: {
@@ -3339,7 +3343,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was done, or would be */
+            /** @description The import or its plan */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3351,7 +3355,7 @@ export interface operations {
             400: components["responses"]["InvalidBody"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
-            /** @description Queues would be in each other's way */
+            /** @description Queues would conflict */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3385,7 +3389,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Who asks */
+            /** @description The current principal, or `null` */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3394,7 +3398,7 @@ export interface operations {
                     "application/json": components["schemas"]["CurrentPrincipal"] | null;
                 };
             };
-            /** @description By a token that is good no more */
+            /** @description The token is invalid, expired or revoked */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3403,7 +3407,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description By a token that is limited to something else */
+            /** @description The token is limited to other endpoints */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3440,7 +3444,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["InvalidBody"];
-            /** @description Name, password or code are wrong, or a code is missing */
+            /** @description Incorrect name, password or code, or a missing code */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3507,7 +3511,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The ways */
+            /** @description The sign-in methods */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3545,11 +3549,11 @@ export interface operations {
     complete_oidc: {
         parameters: {
             query?: {
-                /** @description What the provider gave */
+                /** @description The authorization code */
                 code?: string;
-                /** @description What it was given */
+                /** @description The state of the authorization request */
                 state?: string;
-                /** @description Why it refused */
+                /** @description Why the provider rejected the sign-in */
                 error?: string;
             };
             header?: never;
@@ -3633,7 +3637,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The password is right */
+            /** @description The password is confirmed */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -3685,7 +3689,7 @@ export interface operations {
             400: components["responses"]["InvalidBody"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
-            /** @description TOTP is set up already, or no set-up is waiting for a code */
+            /** @description TOTP is already set up, or no setup is in progress */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3719,7 +3723,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The secret */
+            /** @description The secret for an authenticator app */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3730,7 +3734,7 @@ export interface operations {
             };
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
-            /** @description TOTP is set up already */
+            /** @description TOTP is already set up */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3779,7 +3783,7 @@ export interface operations {
     list_queue_stats: {
         parameters: {
             query?: {
-                /** @description Minutes for which to tell how many waited */
+                /** @description Minutes of recent waiting counts to include */
                 recent?: number;
             };
             header?: never;
@@ -3788,7 +3792,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Their numbers */
+            /** @description The statistics */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3823,7 +3827,7 @@ export interface operations {
             };
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
-            /** @description Answers are not streamed here */
+            /** @description Streaming is not available in this deployment */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3885,7 +3889,7 @@ export interface operations {
             400: components["responses"]["InvalidBody"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
-            /** @description There is a tenant of this id already */
+            /** @description The ID is in use */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3954,7 +3958,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
-            /** @description It has queues */
+            /** @description The tenant has queues */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3993,7 +3997,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The tenant as it is now */
+            /** @description The updated tenant */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4006,7 +4010,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
-            /** @description Queues of the tenant are outside of the lists */
+            /** @description Queues of the tenant use values that the lists do not allow */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4080,7 +4084,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
-            /** @description Queues have it, somebody publishes it at this moment, or themes are kept nowhere */
+            /** @description Queues use the theme, someone else is changing it, or theme storage is not configured */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4115,7 +4119,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Visitors see nothing of it */
+            /** @description Deactivated */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4125,7 +4129,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
-            /** @description Somebody else publishes at this moment, or themes are kept nowhere */
+            /** @description Someone else is changing the theme, or theme storage is not configured */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4134,7 +4138,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description What was put there by hand can't be kept as a version; `errors` names all that is wrong */
+            /** @description The files in the folder cannot be stored as a version; `errors` lists all problems */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4187,11 +4191,11 @@ export interface operations {
     preview_theme: {
         parameters: {
             query?: {
-                /** @description ID of the version; what is live without it */
+                /** @description ID of the version; the active version by default */
                 version?: string;
-                /** @description State of the visitor, `waiting` without it */
+                /** @description Visitor state; `waiting` by default */
                 state?: string;
-                /** @description Language of the visitor, `en` without it */
+                /** @description Visitor language; `en` by default */
                 language?: string;
             };
             header?: never;
@@ -4224,7 +4228,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description A parameter is wrong, or the theme is broken; `errors` names all of it */
+            /** @description A parameter or the theme is invalid; `errors` lists all problems */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4241,7 +4245,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description ID of the theme, whether there is one yet or not */
+                /** @description ID of the theme, which need not exist yet */
                 theme: string;
             };
             cookie?: never;
@@ -4267,7 +4271,7 @@ export interface operations {
             404: components["responses"]["NotFound"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["WrongContentType"];
-            /** @description A field is wrong, or it is broken; `errors` names all that is, `field` as file and line */
+            /** @description A field or the theme is invalid; `errors` lists all problems, with file and line as `field` */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4320,12 +4324,12 @@ export interface operations {
     upload_theme: {
         parameters: {
             query?: {
-                /** @description Only say whether it works */
+                /** @description Validate only; nothing is stored */
                 validate?: boolean;
             };
             header?: never;
             path: {
-                /** @description ID of the theme: a tenant's id, alone or with `-` and more behind it */
+                /** @description ID of the theme: the ID of a tenant, optionally followed by `-` and a suffix */
                 theme: string;
             };
             cookie?: never;
@@ -4337,7 +4341,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It works, and was not kept */
+            /** @description The theme is valid; nothing was stored */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4359,7 +4363,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
-            /** @description Somebody else does the same at this moment, or themes are kept nowhere */
+            /** @description Someone else is changing the theme, or theme storage is not configured */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4370,7 +4374,7 @@ export interface operations {
             };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["WrongContentType"];
-            /** @description It is broken; `errors` names all that is, `field` as file and line */
+            /** @description The theme is invalid; `errors` lists all problems, with file and line as `field` */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4397,7 +4401,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The version, which is live */
+            /** @description The active version */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4409,7 +4413,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
-            /** @description Somebody else does the same at this moment, or themes are kept nowhere */
+            /** @description Someone else is changing the theme, or theme storage is not configured */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4418,7 +4422,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description It does not work any more; `errors` names all that is wrong */
+            /** @description The version is no longer valid; `errors` lists all problems */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4507,7 +4511,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Created; the secret is shown this once */
+            /** @description Created; the secret is shown only once */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -4519,7 +4523,7 @@ export interface operations {
             400: components["responses"]["InvalidBody"];
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
-            /** @description There are as many tokens as there may be */
+            /** @description The limit of tokens is reached */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4540,7 +4544,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Public half of the token */
+                /** @description ID of the token */
                 token: string;
             };
             cookie?: never;
@@ -4575,7 +4579,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What it would meet */
+            /** @description The result */
             200: {
                 headers: {
                     [name: string]: unknown;

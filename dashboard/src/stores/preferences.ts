@@ -13,7 +13,7 @@ export const usePreferencesStore = defineStore('preferences', () => {
   const tenant = useLocalStorage<string | null>('tenant', null, () => true)
   const dark = matchMedia('(prefers-color-scheme: dark)')
 
-  /** Charts are drawn in the colours of the moment. */
+  /** Charts are drawn in the colors of the moment. */
   const isDark = computed(() => (scheme.value === 'system' ? dark.matches : scheme.value === 'dark'))
 
   watchEffect(() => {

@@ -8,7 +8,7 @@ import TenantForm from './TenantForm.vue'
 
 enableAutoUnmount(afterEach)
 
-const tenant = { id: 'acme', name: 'Acme Live', colour: '#0a7d5a', logo: null, domains: ['acme.example'], origins: null }
+const tenant = { id: 'acme', name: 'Acme Live', color: '#0a7d5a', logo: null, domains: ['acme.example'], origins: null }
 const field = (label: string) => found<HTMLInputElement>(`#${found<HTMLLabelElement>('[role=dialog] label', label).htmlFor}`)
 
 async function write(label: string, value: string): Promise<void> {
@@ -33,7 +33,7 @@ test('only what was changed is sent', async () => {
   await open({ tenant })
   await write('Color', '')
   send()
-  await vi.waitFor(() => expect(sent(asked)).toEqual({ colour: null }))
+  await vi.waitFor(() => expect(sent(asked)).toEqual({ color: null }))
 })
 
 test('the id follows the name until it is typed', async () => {
@@ -46,13 +46,13 @@ test('the id follows the name until it is typed', async () => {
 })
 
 test('what the server finds wrong stands at its field', async () => {
-  const errors = [{ code: 'takes', field: 'colour', detail: 'takes a colour such as "#0a7d5a"' }]
+  const errors = [{ code: 'takes', field: 'color', detail: 'takes a color such as "#0a7d5a"' }]
   mockApi({ 'POST /api/v1/tenants': problemResponse(422, 'validation_failed', { errors }) })
   await open()
   await write('Color', 'red')
   send()
   await vi.waitFor(() => expect(field('Color').getAttribute('aria-invalid')).toBe('true'))
-  expect(found('.field .error').textContent).toContain('Takes a colour')
+  expect(found('.field .error').textContent).toContain('Takes a color')
 })
 
 test('a superuser edits domains and origins', async () => {

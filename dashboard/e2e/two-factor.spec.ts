@@ -61,7 +61,7 @@ test('two-factor authentication is set up, asked for, and turned off', async ({ 
     await accessible(page, 'the code of a sign-in')
     await page.keyboard.type('000000')
     await page.keyboard.press('Enter')
-    await expect(page.getByRole('alert')).toContainText('The code is wrong, has expired or was used before')
+    await expect(page.getByRole('alert')).toContainText('This code is incorrect, expired or already used')
     await page.getByLabel('Code', { exact: true }).fill(code(secret, 1))
     await page.keyboard.press('Enter')
     await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()

@@ -172,7 +172,7 @@ async fn page(State(hall): State<Shared>, headers: HeaderMap) -> Response {
 
 async fn status(State(hall): State<Shared>, headers: HeaderMap) -> Response {
     // Who is nobody yet only asks whether there is such a queue.
-    let Some(visitor) = visitor_of(&headers) else { return StatusCode::OK.into_response() };
+    let Some(visitor) = visitor_of(&headers) else { return Json(json!({})).into_response() };
     Json(lock(&hall).polls(visitor)).into_response()
 }
 

@@ -18,7 +18,7 @@ test('an operator changes what is their tenants’, a viewer nothing, a superuse
   expect(await may({ ...otto, role: 'superuser', tenants: null })).toEqual([true, true, true, true])
 })
 
-test('who opens the page without a sign-in is nobody, and nothing lapsed', async () => {
+test('without a sign-in there is no principal and no expiry notice', async () => {
   for (const nobody of [() => Response.json(null), () => problemResponse(401, 'credential_invalid')]) {
     mockApi({ 'GET /api/v1/sign-in': nobody })
     const principal = usePrincipalStore()

@@ -17,7 +17,7 @@ const operator = (name: string, role: string, more: object = {}) => ({ name, rol
 async function open(operators: object[]): Promise<void> {
   signInAs('superuser', null)
   useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live' }]
-  mockApi({ 'GET /api/v1/operators': { operators }, 'GET /api/v1/sign-in/ways': { password: true, provider: { name: 'Acme Login', start: '/x' } } })
+  mockApi({ 'GET /api/v1/operators': { operators }, 'GET /api/v1/sign-in/methods': { password: true, oidc: { name: 'Acme Login', start: '/x' } } })
   mountApp(OperatorsView)
   await flushPromises()
 }

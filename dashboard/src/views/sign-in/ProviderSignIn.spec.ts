@@ -17,9 +17,9 @@ async function shown(ways: SignInMethods, query = ''): Promise<ReturnType<typeof
 }
 
 test('a provider has a button that leads to it', async () => {
-  const page = await shown({ password: true, oidc: { name: 'Acme', start: '/api/v1/sign-in/provider' } })
+  const page = await shown({ password: true, oidc: { name: 'Acme', start: '/api/v1/sign-in/oidc' } })
   expect(page.get('a').text()).toBe('Sign in with Acme')
-  expect(page.get('a').attributes('href')).toBe('/api/v1/sign-in/provider')
+  expect(page.get('a').attributes('href')).toBe('/api/v1/sign-in/oidc')
 })
 
 test('without a provider there is nothing', async () => {

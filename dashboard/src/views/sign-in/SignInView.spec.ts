@@ -13,7 +13,7 @@ const ACCOUNT = { operator: 'otto', role: 'operator', tenants: ['acme'], token: 
 
 async function open(): Promise<ApiRequest[]> {
   const asked = mockApi({
-    'GET /api/v1/sign-in/ways': { password: true, provider: null },
+    'GET /api/v1/sign-in/methods': { password: true, oidc: null },
     'GET /api/v1/sign-in': ACCOUNT,
     'POST /api/v1/sign-in': ({ body }) => {
       const { code } = body as { code?: string }

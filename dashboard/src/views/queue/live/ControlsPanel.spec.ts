@@ -59,7 +59,7 @@ test('what is no number of people is refused before anything is asked', async ()
 })
 
 test('a large release is shown once more in the words of the server, and done with its token', async () => {
-  const confirmation = { token: 'once', expires_in: 120, consequence: '200 people will be let in now' }
+  const confirmation = { token: 'once', expires_in: 120, consequence: '200 visitors will be admitted now' }
   const asked = await controls({
     'POST /api/v1/queues/acme-tour/release': ({ headers }) =>
       headers.has('x-vestibule-confirm') ? { released: 200, complete: true } : problemResponse(428, 'confirmation_required', { confirmation }),
@@ -70,7 +70,7 @@ test('a large release is shown once more in the words of the server, and done wi
     await flushPromises()
   }
   await submit()
-  expect(found('[role="dialog"]').textContent).toContain('200 people will be let in now.')
+  expect(found('[role="dialog"]').textContent).toContain('200 visitors will be admitted now.')
   await submit()
   const line = 'POST /api/v1/queues/acme-tour/release'
   expect(changes(asked)).toEqual([[line, { count: 200 }, null], [line, { count: 200 }, 'once']])

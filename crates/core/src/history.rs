@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(
             grown(Some(Point { joined: 90, state_since: 1, ..POINT })),
             (Some(40), Some(30)),
-            "the state state_since anew"
+            "a new state counts from zero"
         );
         assert_eq!(grown(Some(Point { joined: 90, ..POINT })), (None, Some(0)), "a counter can't have gone back");
         assert_eq!(grown(None), (None, None), "nothing to compare with");

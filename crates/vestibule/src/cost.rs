@@ -9,7 +9,7 @@ use vestibule_workload::{RequestStats, RunSummary, SimTime};
 
 /// The caveat of every amount. A test compares it with the price sheet.
 pub const CAVEAT: &str = "us-east-1 list prices noted from memory on 2026-11-21: check them";
-/// Bytes that a visitor takes in Redis if it was not measured: docs/benchmarks.md.
+/// Bytes that a visitor takes in Redis if it was not measured: docs/internals/benchmarks.md.
 const STORE_BYTES: f64 = 257.5;
 
 const HOUR: f64 = 3600.0;

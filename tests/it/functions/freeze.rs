@@ -53,7 +53,7 @@ async fn a_thawed_process_reuses_a_live_connection() {
     for _ in 0..5 {
         frozen.assert_thaws().await;
     }
-    assert_eq!(frozen.wire.opened(), opened, "no connection was made anew");
+    assert_eq!(frozen.wire.opened(), opened, "no new connection");
 }
 
 #[tokio::test]

@@ -160,7 +160,7 @@ async fn the_next_scrape_shows_changes(bench: &Bench) {
     assert_eq!(found.value("vestibule_queue_active", &of), Some(1.0), "{found:?}");
     assert_eq!(found.all("vestibule_queue_up").count(), 1);
 
-    // Removed and made anew: the same id and the same revision, but another brand's.
+    // Removed and created again: the same ID and revision, but of another tenant.
     room.pass(1);
     bench.store.remove_queue(&room.queue).await.unwrap();
     assert_eq!(scrape(&metrics).await.all("vestibule_queue_up").count(), 0);

@@ -1,4 +1,4 @@
-//! The costs in docs/aws/cost.md, computed anew from docs/aws/prices.json and from what the programs do. The formula is
+//! The costs in docs/aws/cost.md, computed from docs/aws/prices.json and from what the programs do. The formula is
 //! the one that rehearsals and plans reckon with.
 
 use serde_json::Value;

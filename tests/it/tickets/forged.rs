@@ -75,7 +75,7 @@ async fn forged_ticket_joins_at_the_end(keeper: Keeper) {
         let visitor_status = visitor.fetch("/").await;
         last += 1;
         assert_eq!(visitor_status.json()["position"], last, "{forgery} took a place at the front");
-        assert_ne!(session_in(&visitor_status), mine, "{forgery} was signed anew");
+        assert_ne!(session_in(&visitor_status), mine, "{forgery} was signed again");
     }
     assert_eq!(scene.stats().await.counters.returned, 0);
     with_cookie(&scene, format!("{}={genuine}", scene.cookie_name()).as_bytes()).await;

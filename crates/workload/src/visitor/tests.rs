@@ -157,12 +157,12 @@ fn page_without_ticket_does_not_join() {
     assert_eq!((play.visitor.trace().arrived, play.visitor.trace().last_waiting), (None, None), "nobody knows of them");
     let sent = play.now;
     play.hears_standing(status(VisitorState::Waiting, 9));
-    assert_eq!(play.visitor.trace().arrived, Some(sent), "they came when the store heard of them");
+    assert_eq!(play.visitor.trace().arrived, Some(sent), "the arrival is the first request");
     play.asks();
     play.hears_standing(status(VisitorState::Admitted, 0));
     assert_eq!(play.asks(), RequestKind::Enter);
     play.hears(GateResponse::QueuePage { poll_after_ms: 2000, ticket: false });
-    assert_eq!(play.asks(), RequestKind::Enter, "who was let in tries again");
+    assert_eq!(play.asks(), RequestKind::Enter, "an admitted visitor tries again");
     assert!(!play.visitor.trace().evicted);
 }
 

@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::state::Admin;
 use crate::stats::QueueStats;
 
-/// How long a stream lasts. The browser opens another one then, which looks anew at who asks.
+/// How long a stream lasts. Then the browser opens another one, which checks the principal again.
 const STREAM_TTL: Duration = Duration::from_mins(5);
 
 /// Data of an event `stats`.

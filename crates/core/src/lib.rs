@@ -37,7 +37,7 @@ mod message;
 mod poll;
 pub mod records;
 pub mod settings;
-mod store;
+pub mod store;
 mod support_code;
 mod time;
 mod token;

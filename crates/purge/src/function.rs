@@ -136,6 +136,7 @@ mod tests {
     use vestibule_core::{ManualClock, MemoryRecords, MemoryStore, Micros, PutMode, SessionId, SystemClock};
 
     use super::*;
+    use vestibule_core::store::{SettingsStore as _, VisitStore as _};
 
     fn function(most: Option<u64>) -> Function {
         let clock = ManualClock::at(Micros(1_700_000_000_000_000));

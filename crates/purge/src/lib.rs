@@ -105,6 +105,7 @@ mod tests {
     use vestibule_core::{ManualClock, MemoryStore, Micros, PutMode, SessionId};
 
     use super::*;
+    use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
 
     /// A store with these queues, each with this many expired sessions.
     async fn expired(names: &[String], sessions: usize) -> MemoryStore {

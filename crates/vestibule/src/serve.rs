@@ -259,7 +259,11 @@ impl SettingsWriter {
             Some(previous) => previous,
             None => self.last_applied.previous(&document, removed).await?,
         };
-        let left = match self.directory.apply(&document.tenants, &document.queues, removed).await {
+        let applied = async {
+            self.directory.apply(&document.tenants, &document.queues).await?;
+            self.directory.remove_unused(&*self.store, removed).await
+        };
+        let left = match applied.await {
             Ok(left) => left,
             Err(error) => {
                 *pending = Some(previous);

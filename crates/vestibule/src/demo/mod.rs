@@ -109,7 +109,7 @@ impl Demo {
         let records: Arc<dyn RecordStore> = Arc::new(MemoryRecords::new(SystemClock::new()));
         let Document { tenants, queues, .. } = document;
         let directory = Arc::new(Directory::new(store.clone(), tenants.clone(), queues.clone()));
-        directory.apply(&tenants, &queues, &[]).await?;
+        directory.apply(&tenants, &queues).await?;
         let themes = tempfile::Builder::new().prefix("vestibule-demo-").tempdir()?;
         let at = ThemesConfig { address: Some(themes.path().display().to_string()), recheck: None };
         let gate = queue::gate(store.clone(), directory.clone(), open_themes("themes", &at)?)?;

@@ -31,7 +31,10 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
     Some(match package {
         "vestibule-core" => &[],
         "vestibule-store-redis" | "vestibule-themes" | "vestibule-workload" => &["vestibule-core"],
-        "vestibule-runtime" => &["vestibule-core", "vestibule-store-redis", "vestibule-themes"],
+        "vestibule-store-memory" => &["vestibule-core"],
+        "vestibule-runtime" => {
+            &["vestibule-core", "vestibule-store-memory", "vestibule-store-redis", "vestibule-themes"]
+        }
         "vestibule-lambda" => &["vestibule-core", "vestibule-runtime"],
         "vestibule-gate" | "vestibule-admin" => {
             &["vestibule-core", "vestibule-runtime", "vestibule-lambda", "vestibule-themes"]

@@ -5,8 +5,8 @@
 //! position survives a sleeping phone, a flushed store and a deployment, while absent visitors
 //! block no one and use no memory.
 //!
-//! The rules ([`mod@line`]) are plain functions of (state, now, operation). The [`MemoryStore`] is
-//! these rules plus a lock; every other store implements the same rules.
+//! The rules ([`mod@line`]) are plain functions of (state, now, operation). The memory store is these
+//! rules plus a lock; every other store implements the same rules.
 //!
 //! ```
 //! use vestibule_core::line::{Line, Visit};
@@ -31,8 +31,6 @@ pub mod history;
 mod id;
 mod last_purge;
 pub mod line;
-mod memory;
-mod memory_records;
 mod message;
 mod poll;
 pub mod records;
@@ -47,8 +45,6 @@ pub use estimate::{WaitRange, expected_wait, wait_estimate};
 pub use id::{ID_MAX, IdError, QueueId, SessionId, TenantId, ThemeId};
 pub use last_purge::LastPurge;
 pub use line::Ticket;
-pub use memory::{MemorySnapshot, MemoryStore};
-pub use memory_records::MemoryRecords;
 pub use message::{Message, Param, placeholders};
 pub use poll::{confirm_after, poll_after};
 pub use store::{PutMode, PutOutcome, Store, StoreError};

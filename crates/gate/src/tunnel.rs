@@ -56,7 +56,8 @@ mod tests {
     use vestibule_core::line::Visit;
     use vestibule_core::settings::Settings;
     use vestibule_core::store::{PutMode, SettingsStore as _, VisitStore as _};
-    use vestibule_core::{Clock as _, ManualClock, MemoryStore};
+    use vestibule_core::{Clock as _, ManualClock};
+    use vestibule_store_memory::MemoryStore;
 
     use super::*;
 

@@ -133,7 +133,8 @@ mod tests {
     use vestibule_core::history::{Step, samples};
     use vestibule_core::line::Visit;
     use vestibule_core::settings::Settings;
-    use vestibule_core::{ManualClock, MemoryRecords, MemoryStore, Micros, PutMode, SessionId, SystemClock};
+    use vestibule_core::{ManualClock, Micros, PutMode, SessionId, SystemClock};
+    use vestibule_store_memory::{MemoryRecords, MemoryStore};
 
     use super::*;
     use vestibule_core::store::{SettingsStore as _, VisitStore as _};

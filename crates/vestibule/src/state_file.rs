@@ -14,7 +14,7 @@ use std::time::Duration;
 use tracing::{info, warn};
 use vestibule_core::settings::Settings;
 use vestibule_core::store::{PutMode, SettingsStore, StoreError};
-use vestibule_core::{MemorySnapshot, MemoryStore};
+use vestibule_store_memory::{MemorySnapshot, MemoryStore};
 
 /// File with the snapshot of the memory store, as JSON.
 const SNAPSHOT_FILE: &str = "memory-store.json";

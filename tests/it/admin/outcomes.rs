@@ -8,7 +8,8 @@ use http::Method;
 use serde_json::{Value, json};
 use vestibule_core::line::Visit;
 use vestibule_core::store::{OperationsStore as _, VisitStore as _};
-use vestibule_core::{Clock, ManualClock, MemoryRecords, Micros, SessionId};
+use vestibule_core::{Clock, ManualClock, Micros, SessionId};
+use vestibule_store_memory::MemoryRecords;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{AdminUnderTest, Answer, Desk, Redis};
 

@@ -7,7 +7,8 @@ use vestibule_core::records::{
     DOCUMENTS_MAX, DocumentChange, DocumentKind, DocumentOutcome, ENTRIES_MAX, EntryId, EphemeralKey, EphemeralKind,
     LogName, RecordStore,
 };
-use vestibule_core::{Clock as _, ManualClock, MemoryRecords, Micros};
+use vestibule_core::{Clock as _, ManualClock, Micros};
+use vestibule_store_memory::MemoryRecords;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::Cluster;
 

@@ -161,7 +161,8 @@ fn left(until: &str, now: Micros) -> u64 {
 mod tests {
     use std::sync::Arc;
 
-    use vestibule_core::{Clock as _, ManualClock, MemoryRecords};
+    use vestibule_core::{Clock as _, ManualClock};
+    use vestibule_store_memory::MemoryRecords;
 
     use super::*;
 

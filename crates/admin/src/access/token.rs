@@ -109,7 +109,8 @@ fn parse(text: &str) -> Result<Token, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use vestibule_core::{MemoryRecords, SystemClock};
+    use vestibule_core::SystemClock;
+    use vestibule_store_memory::MemoryRecords;
 
     use super::*;
     use crate::access::Role;

@@ -12,7 +12,8 @@ use serde_json::json;
 use vestibule_core::line::{Census, Visit, VisitAnswer, Witness};
 use vestibule_core::settings::Settings;
 use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
-use vestibule_core::{ManualClock, MemorySnapshot, MemoryStore, Micros, PutMode, QueueId, SessionId, Ticket};
+use vestibule_core::{ManualClock, Micros, PutMode, QueueId, SessionId, Ticket};
+use vestibule_store_memory::{MemorySnapshot, MemoryStore};
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 
 use super::server::Server;

@@ -19,8 +19,9 @@ use tracing::warn;
 use vestibule_admin::{AdminParts, NewOperator, bootstrap};
 use vestibule_core::records::RecordStore;
 use vestibule_core::settings::Document;
-use vestibule_core::{MemoryRecords, MemoryStore, Store, SystemClock};
+use vestibule_core::{Store, SystemClock};
 use vestibule_runtime::{Directory, LogFormat, ThemesConfig, init_telemetry, open_publisher, open_themes};
+use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_workload::{LoadTest, Observer, Target};
 
 use crate::admin::backoffice;

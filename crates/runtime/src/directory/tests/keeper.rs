@@ -10,7 +10,8 @@ use serde_json::json;
 use tokio::time::sleep;
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::store::{PutMode, PutOutcome, SettingsStore, StoreError};
-use vestibule_core::{MemoryStore, QueueId, SystemClock, TenantId};
+use vestibule_core::{QueueId, SystemClock, TenantId};
+use vestibule_store_memory::MemoryStore;
 
 use crate::Directory;
 

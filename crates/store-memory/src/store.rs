@@ -1,5 +1,4 @@
-//! The memory store: the rules plus a lock. It is the default store of the stand-alone program and
-//! the reference for other stores.
+//! The lines of all queues: the rules plus a lock per queue.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -7,14 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::last_purge::LastPurge;
-use crate::line::Ticket;
-use crate::line::{Line, LinePage, LineSnapshot, LocatedSession, PurgeReport, Removed, Stats, Visit, VisitAnswer};
-use crate::settings::{Settings, Tenant};
-use crate::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError, VisitStore};
-use crate::time::{Clock, Micros};
-use crate::{QueueId, SessionId, TenantId};
+use vestibule_core::line::{
+    Line, LinePage, LineSnapshot, LocatedSession, PurgeReport, Removed, Stats, Visit, VisitAnswer,
+};
+use vestibule_core::settings::{Settings, Tenant};
+use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError, VisitStore};
+use vestibule_core::{Clock, LastPurge, Micros, QueueId, SessionId, TenantId, Ticket};
 
 struct Entry {
     settings: Settings,

@@ -1,16 +1,14 @@
-//! The in-memory `RecordStore`: the reference for other stores.
+//! Documents, logs and ephemeral keys.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-
-use crate::StoreError;
-use crate::records::{
+use vestibule_core::records::{
     DOCUMENTS_MAX, Document, DocumentChange, DocumentKind, DocumentOutcome, ENTRIES_MAX, EPHEMERAL_TTL_MAX, Entry,
     EntryId, EphemeralKey, LogName, RecordStore,
 };
-use crate::time::{Clock, MICROS_PER_SECOND, Micros};
+use vestibule_core::{Clock, MICROS_PER_SECOND, Micros, StoreError};
 
 /// Maximum number of expired ephemeral keys removed by one write.
 const NOTES_REAPED: usize = 32;

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vestibule_admin::{AdminParts, NewOperator, ProviderConfig, ProviderTexts, RequireTotp, bootstrap};
 use vestibule_core::Store;
-use vestibule_core::records::RecordStore;
+use vestibule_records::RecordStore;
 use vestibule_runtime::Directory;
 use vestibule_themes::ThemeVersions;
 

@@ -30,16 +30,22 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 fn allowed(package: &str) -> Option<&'static [&'static str]> {
     Some(match package {
         "vestibule-core" => &[],
-        "vestibule-store-redis" | "vestibule-themes" | "vestibule-workload" => &["vestibule-core"],
-        "vestibule-store-memory" => &["vestibule-core"],
-        "vestibule-runtime" => {
-            &["vestibule-core", "vestibule-store-memory", "vestibule-store-redis", "vestibule-themes"]
-        }
+        "vestibule-records" | "vestibule-themes" | "vestibule-workload" => &["vestibule-core"],
+        "vestibule-store-memory" | "vestibule-store-redis" => &["vestibule-core", "vestibule-records"],
+        "vestibule-runtime" => &[
+            "vestibule-core",
+            "vestibule-records",
+            "vestibule-store-memory",
+            "vestibule-store-redis",
+            "vestibule-themes",
+        ],
         "vestibule-lambda" => &["vestibule-core", "vestibule-runtime"],
-        "vestibule-gate" | "vestibule-admin" => {
-            &["vestibule-core", "vestibule-runtime", "vestibule-lambda", "vestibule-themes"]
+        "vestibule-gate" => &["vestibule-core", "vestibule-runtime", "vestibule-lambda", "vestibule-themes"],
+        "vestibule-admin" => {
+            &["vestibule-core", "vestibule-records", "vestibule-runtime", "vestibule-lambda", "vestibule-themes"]
         }
-        "vestibule-metrics" | "vestibule-purge" => &["vestibule-core", "vestibule-runtime", "vestibule-lambda"],
+        "vestibule-metrics" => &["vestibule-core", "vestibule-runtime", "vestibule-lambda"],
+        "vestibule-purge" => &["vestibule-core", "vestibule-records", "vestibule-runtime", "vestibule-lambda"],
         _ => return None,
     })
 }

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tracing::{debug, error, info};
 use utoipa::ToSchema;
-use vestibule_core::records::{EphemeralKey, EphemeralKind, LogName, RecordStore};
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId};
+use vestibule_records::{EphemeralKey, EphemeralKind, LogName, RecordStore};
 
 use crate::access::Principal;
 use crate::merge_patch::{FieldChange, differences};

@@ -5,7 +5,7 @@ use http::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 use vestibule_core::Message;
-use vestibule_core::records::{EphemeralKey, EphemeralKind};
+use vestibule_records::{EphemeralKey, EphemeralKind};
 
 use crate::access::Principal;
 use crate::message::MessageView;

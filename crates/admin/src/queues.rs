@@ -5,9 +5,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tracing::debug;
 use utoipa::ToSchema;
-use vestibule_core::records::{EphemeralKey, EphemeralKind};
 use vestibule_core::settings::{FieldWording, Settings};
 use vestibule_core::{PutMode, PutOutcome, QueueId, TenantId};
+use vestibule_records::{EphemeralKey, EphemeralKind};
 
 use crate::access::{Principal, Role};
 use crate::audit::AuditEventBuilder;

@@ -27,13 +27,11 @@
 
 pub mod cookie;
 mod estimate;
-pub mod history;
 mod id;
 mod last_purge;
 pub mod line;
 mod message;
 mod poll;
-pub mod records;
 pub mod settings;
 pub mod store;
 mod support_code;

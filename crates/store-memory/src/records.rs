@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use vestibule_core::records::{
+use vestibule_core::{Clock, MICROS_PER_SECOND, Micros, StoreError};
+use vestibule_records::{
     DOCUMENTS_MAX, Document, DocumentChange, DocumentKind, DocumentOutcome, ENTRIES_MAX, EPHEMERAL_TTL_MAX, Entry,
     EntryId, EphemeralKey, LogName, RecordStore,
 };
-use vestibule_core::{Clock, MICROS_PER_SECOND, Micros, StoreError};
 
 /// Maximum number of expired ephemeral keys removed by one write.
 const NOTES_REAPED: usize = 32;

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use bytes::Bytes;
 use fred::types::{Key, Value};
-use vestibule_core::records::{
+use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
+use vestibule_records::{
     DOCUMENTS_MAX, Document, DocumentChange, DocumentKind, DocumentOutcome, ENTRIES_MAX, EPHEMERAL_TTL_MAX, Entry,
     EntryId, EphemeralKey, LogName, RecordStore,
 };
-use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
 
 use crate::codes::{CONFLICT, FULL, NO_OTHER, STORED};
 use crate::connection::Repeat;

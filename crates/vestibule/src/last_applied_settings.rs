@@ -10,9 +10,9 @@ use serde_json::Value;
 use tracing::{debug, info, warn};
 use vestibule_admin::{Via, audit_queue, audit_tenant};
 use vestibule_core::QueueId;
-use vestibule_core::records::{DocumentKind, DocumentOutcome, RecordStore};
 use vestibule_core::settings::{Document, Settings, Tenant};
 use vestibule_core::store::{SettingsStore, StoreError};
+use vestibule_records::{DocumentKind, DocumentOutcome, RecordStore};
 
 /// The queues and tenants in the store before a file is applied.
 pub(crate) struct PreviousSettings {

@@ -12,12 +12,12 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 use vestibule_admin::AdminParts;
-use vestibule_core::history::record_samples;
-use vestibule_core::records::RecordStore;
 use vestibule_core::settings::{Document, HOST_GAP, parse_settings_document};
 use vestibule_core::{PassSigner, QueueId, Store, StoreError, SystemClock, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
 use vestibule_metrics::RequestMetrics;
+use vestibule_records::RecordStore;
+use vestibule_records::history::record_samples;
 use vestibule_runtime::{
     Directory, Stores, ThemesConfig, init_telemetry, log_requests, open_publisher, open_store_and_records, open_themes,
 };

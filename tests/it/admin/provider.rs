@@ -41,7 +41,7 @@ impl Front {
 
     async fn over(
         store: Arc<dyn vestibule_core::Store>,
-        records: Arc<dyn vestibule_core::records::RecordStore>,
+        records: Arc<dyn vestibule_records::RecordStore>,
         clock: Arc<ManualClock>,
         redis: Option<Redis>,
     ) -> Self {

@@ -7,8 +7,8 @@
 
 use std::net::IpAddr;
 
-use vestibule_core::records::{EphemeralKey, EphemeralKind, RecordStore};
 use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
+use vestibule_records::{EphemeralKey, EphemeralKind, RecordStore};
 
 use crate::access::OperatorName;
 use crate::problem::Problem;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 use utoipa::ToSchema;
-use vestibule_core::records::{DOCUMENTS_MAX, DocumentKind, DocumentOutcome, RecordStore};
 use vestibule_core::{Micros, StoreError};
+use vestibule_records::{DOCUMENTS_MAX, DocumentKind, DocumentOutcome, RecordStore};
 
 use crate::access::{OperatorName, Scope};
 use crate::problem::Problem;

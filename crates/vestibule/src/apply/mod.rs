@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use vestibule_admin::{Via, audit_queue, audit_tenant};
-use vestibule_core::records::RecordStore;
 use vestibule_core::store::{PutMode, PutOutcome, SettingsStore, StoreError};
+use vestibule_records::RecordStore;
 use vestibule_runtime::open_store_and_records;
 
 use self::plan::{Plan, QueueChange};

@@ -8,7 +8,7 @@ use http::request::Parts;
 use serde_json::Value;
 use tracing::warn;
 use utoipa::ToSchema;
-use vestibule_core::records::{EphemeralKey, EphemeralKind};
+use vestibule_records::{EphemeralKey, EphemeralKind};
 use vestibule_runtime::request_origin;
 
 use crate::access::{

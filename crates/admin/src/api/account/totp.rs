@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use vestibule_core::StoreError;
-use vestibule_core::records::{EphemeralKey, EphemeralKind};
+use vestibule_records::{EphemeralKey, EphemeralKind};
 
 use crate::access::{
     CODE_MAX, Operator, OperatorName, OperatorTotp, PASSWORD_MAX, Principal, SignIn, SignInMethod, SignInThrottle,

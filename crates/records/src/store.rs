@@ -1,17 +1,10 @@
-//! The store interface for the administration: operators' data and audit logs, kept next to the
-//! lines.
-//!
-//! It has three shapes. A *document* stays until it is removed and is guarded by a revision. A
-//! *log* is an append-only stream that drops its oldest entries, so its size is bounded. An
-//! *ephemeral key* is a short text with a TTL.
+//! The interface of a record store: documents, logs and ephemeral keys.
 
 use std::fmt;
 use std::str::FromStr;
 
 use async_trait::async_trait;
-
-use crate::time::Micros;
-use crate::{QueueId, StoreError, TenantId};
+use vestibule_core::{Micros, QueueId, StoreError, TenantId};
 
 /// Maximum number of documents per kind.
 pub const DOCUMENTS_MAX: usize = 1000;

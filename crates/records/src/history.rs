@@ -128,8 +128,8 @@ pub async fn record_samples(store: &dyn Store, records: &dyn RecordStore) -> Res
     let mut due = Vec::new();
     for step in Step::ALL {
         let number = now / step.seconds();
-        let note = EphemeralKey::new(EphemeralKind::Minute, format!("{}-{number}", step.seconds()));
-        if records.claim(&note, "", SAMPLE_CLAIM_TTL).await? {
+        let key = EphemeralKey::new(EphemeralKind::Minute, format!("{}-{number}", step.seconds()));
+        if records.set_ephemeral_if_absent(&key, "", SAMPLE_CLAIM_TTL).await? {
             due.push((step, number * step.seconds()));
         }
     }

@@ -37,7 +37,7 @@ impl LastAppliedSettings {
     /// The store's.
     pub(crate) async fn merge(&self, file: &Document) -> Result<Document, StoreError> {
         let mut document = file.clone();
-        let last = self.records.records(DocumentKind::FileQueues).await?;
+        let last = self.records.list_documents(DocumentKind::FileQueues).await?;
         let removed = self.removed().await?;
         let mut queues = Vec::with_capacity(file.queues.len());
         for queue in &file.queues {
@@ -113,7 +113,7 @@ impl LastAppliedSettings {
     }
 
     async fn merge_tenants(&self, document: &mut Document) -> Result<(), StoreError> {
-        let last = self.records.records(DocumentKind::FileTenants).await?;
+        let last = self.records.list_documents(DocumentKind::FileTenants).await?;
         let stored = self.store.tenants().await?;
         for tenant in &mut document.tenants {
             let unchanged =
@@ -148,7 +148,7 @@ impl LastAppliedSettings {
     }
 
     async fn put(&self, kind: DocumentKind, id: &str, text: &str) -> Result<(), StoreError> {
-        let before = self.records.record(kind, id).await?;
+        let before = self.records.get_document(kind, id).await?;
         if before.as_ref().is_some_and(|record| record.text == text) {
             return Ok(());
         }

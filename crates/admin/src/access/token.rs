@@ -78,7 +78,7 @@ impl Token {
         if !is_id {
             return Ok(None);
         }
-        let record = records.record(DocumentKind::Tokens, id).await?;
+        let record = records.get_document(DocumentKind::Tokens, id).await?;
         record.map(|record| Ok((parse(&record.text)?, record.revision))).transpose()
     }
 
@@ -98,7 +98,7 @@ impl Token {
 
     /// All tokens by their public half.
     pub(crate) async fn all(records: &dyn RecordStore) -> Result<Vec<(String, Self)>, StoreError> {
-        let all = records.records(DocumentKind::Tokens).await?;
+        let all = records.list_documents(DocumentKind::Tokens).await?;
         all.into_iter().map(|(id, record)| Ok((id, parse(&record.text)?))).collect()
     }
 }
@@ -122,7 +122,7 @@ mod tests {
         let times = (Micros(1), Micros(2));
         let created = Token::create(&records, "deploy".to_owned(), "zoe".parse().unwrap(), (scope, None), times).await;
         let (id, text, _) = created.ok().unwrap();
-        let kept = records.record(DocumentKind::Tokens, &id).await.unwrap().unwrap().text;
+        let kept = records.get_document(DocumentKind::Tokens, &id).await.unwrap().unwrap().text;
         assert!(!kept.contains(text.rsplit('_').next().unwrap()), "{kept}");
         assert_eq!(Token::find(&records, &text).await.unwrap().unwrap().0, id);
         let (_, token, revision) = Token::find(&records, &text).await.unwrap().unwrap();

@@ -30,7 +30,7 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 fn allowed(package: &str) -> Option<&'static [&'static str]> {
     Some(match package {
         "vestibule-core" => &[],
-        "vestibule-records" | "vestibule-themes" | "vestibule-workload" => &["vestibule-core"],
+        "vestibule-estimate" | "vestibule-records" | "vestibule-themes" => &["vestibule-core"],
         "vestibule-store-memory" | "vestibule-store-redis" => &["vestibule-core", "vestibule-records"],
         "vestibule-runtime" => &[
             "vestibule-core",
@@ -40,10 +40,18 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
             "vestibule-themes",
         ],
         "vestibule-lambda" => &["vestibule-core", "vestibule-runtime"],
-        "vestibule-gate" => &["vestibule-core", "vestibule-runtime", "vestibule-lambda", "vestibule-themes"],
-        "vestibule-admin" => {
-            &["vestibule-core", "vestibule-records", "vestibule-runtime", "vestibule-lambda", "vestibule-themes"]
+        "vestibule-gate" => {
+            &["vestibule-core", "vestibule-estimate", "vestibule-lambda", "vestibule-runtime", "vestibule-themes"]
         }
+        "vestibule-admin" => &[
+            "vestibule-core",
+            "vestibule-estimate",
+            "vestibule-lambda",
+            "vestibule-records",
+            "vestibule-runtime",
+            "vestibule-themes",
+        ],
+        "vestibule-workload" => &["vestibule-core", "vestibule-estimate"],
         "vestibule-metrics" => &["vestibule-core", "vestibule-runtime", "vestibule-lambda"],
         "vestibule-purge" => &["vestibule-core", "vestibule-records", "vestibule-runtime", "vestibule-lambda"],
         _ => return None,

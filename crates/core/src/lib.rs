@@ -1,5 +1,5 @@
-//! The core of Vestibule, without I/O: ids, settings, the rules of a line, tickets, passes, the
-//! wait estimate, and the store interface.
+//! The core of Vestibule, without I/O: ids, settings, the rules of a line, tickets, passes, and the
+//! store interface.
 //!
 //! The store knows which sessions are *present*; the signed ticket proves the *position*. So a
 //! position survives a sleeping phone, a flushed store and a deployment, while absent visitors
@@ -26,7 +26,6 @@
 //! ```
 
 pub mod cookie;
-mod estimate;
 mod id;
 mod last_purge;
 pub mod line;
@@ -39,7 +38,6 @@ mod time;
 mod token;
 mod visitor_status;
 
-pub use estimate::{WaitRange, expected_wait, wait_estimate};
 pub use id::{ID_MAX, IdError, QueueId, SessionId, TenantId, ThemeId};
 pub use last_purge::LastPurge;
 pub use line::Ticket;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use vestibule_core::line::Stats;
 use vestibule_core::store::OperationsStore;
-use vestibule_core::wait_estimate;
+use vestibule_estimate::wait_estimate;
 
 use super::Credentials;
 use super::behavior::expected_wait;

@@ -14,7 +14,8 @@ use rand::seq::SliceRandom as _;
 use serde_json::json;
 use vestibule_core::line::{Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
-use vestibule_core::{KeyList, PutMode, QueueId, SessionId, Store, Ticket, TicketSigner};
+use vestibule_core::store::{SettingsStore as _, VisitStore as _};
+use vestibule_core::{KeyList, PutMode, QueueId, SessionId, Ticket, TicketSigner};
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::Redis;
 

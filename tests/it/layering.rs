@@ -31,16 +31,32 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
     Some(match package {
         "vestibule-core" | "vestibule-tls" => &[],
         "vestibule-http-client" => &["vestibule-tls"],
-        "vestibule-store-redis" => &["vestibule-core", "vestibule-tls"],
-        "vestibule-themes" => &["vestibule-core"],
-        "vestibule-workload" => &["vestibule-core", "vestibule-http-client"],
-        "vestibule-runtime" => &["vestibule-core", "vestibule-store-redis", "vestibule-themes"],
+        "vestibule-estimate" | "vestibule-records" | "vestibule-themes" => &["vestibule-core"],
+        "vestibule-store-memory" => &["vestibule-core", "vestibule-records"],
+        "vestibule-store-redis" => &["vestibule-core", "vestibule-records", "vestibule-tls"],
+        "vestibule-runtime" => &[
+            "vestibule-core",
+            "vestibule-records",
+            "vestibule-store-memory",
+            "vestibule-store-redis",
+            "vestibule-themes",
+        ],
         "vestibule-lambda" => &["vestibule-core", "vestibule-runtime"],
-        "vestibule-gate" => &["vestibule-core", "vestibule-runtime", "vestibule-lambda", "vestibule-themes"],
-        "vestibule-admin" => {
-            &["vestibule-core", "vestibule-http-client", "vestibule-runtime", "vestibule-lambda", "vestibule-themes"]
+        "vestibule-gate" => {
+            &["vestibule-core", "vestibule-estimate", "vestibule-lambda", "vestibule-runtime", "vestibule-themes"]
         }
-        "vestibule-metrics" | "vestibule-purge" => &["vestibule-core", "vestibule-runtime", "vestibule-lambda"],
+        "vestibule-admin" => &[
+            "vestibule-core",
+            "vestibule-estimate",
+            "vestibule-http-client",
+            "vestibule-lambda",
+            "vestibule-records",
+            "vestibule-runtime",
+            "vestibule-themes",
+        ],
+        "vestibule-workload" => &["vestibule-core", "vestibule-estimate", "vestibule-http-client"],
+        "vestibule-metrics" => &["vestibule-core", "vestibule-runtime", "vestibule-lambda"],
+        "vestibule-purge" => &["vestibule-core", "vestibule-records", "vestibule-runtime", "vestibule-lambda"],
         _ => return None,
     })
 }

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tracing::{debug, error, info};
 use utoipa::ToSchema;
-use vestibule_core::records::{EphemeralKey, EphemeralKind, LogName, RecordStore};
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId};
+use vestibule_records::{EphemeralKey, EphemeralKind, LogName, RecordStore};
 
 use crate::access::Principal;
 use crate::merge_patch::{FieldChange, differences};
@@ -188,7 +188,7 @@ impl AuditEventBuilder {
         let Self(entry, stream) = self;
         if let Some(operator) = entry.operator.as_deref().filter(|_| !entry.action.starts_with(OF_ACCOUNTS)) {
             // What can't be counted now is audited all the same.
-            let counted = admin.records.count(&changes_of(operator), CHANGES_WITHIN).await;
+            let counted = admin.records.increment(&changes_of(operator), CHANGES_WITHIN).await;
             drop(counted.inspect_err(|error| debug!(%error, operator, "a change could not be counted")));
         }
         append(&*admin.records, &stream, &entry).await;
@@ -206,7 +206,7 @@ pub(crate) const fn before(now: Micros, days: u64) -> Micros {
 
 /// Refuses whoever made as many changes today as the log takes from one operator.
 pub(crate) async fn may_change(records: &dyn RecordStore, operator: &str) -> Result<(), Problem> {
-    let made = records.note(&changes_of(operator)).await?.and_then(|text| text.parse().ok()).unwrap_or(0_u64);
+    let made = records.get_ephemeral(&changes_of(operator)).await?.and_then(|text| text.parse().ok()).unwrap_or(0_u64);
     if made < CHANGES_MAX { Ok(()) } else { Err(Problem::TooManyChanges) }
 }
 

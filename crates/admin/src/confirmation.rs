@@ -5,7 +5,7 @@ use http::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 use vestibule_core::Message;
-use vestibule_core::records::{EphemeralKey, EphemeralKind};
+use vestibule_records::{EphemeralKey, EphemeralKind};
 
 use crate::access::Principal;
 use crate::message::MessageView;
@@ -43,12 +43,12 @@ pub(crate) async fn confirmed(
     let wanted = format!("{} {} {subject}", principal.operator, principal.token.as_deref().unwrap_or("-"));
     let given = headers.get(CONFIRM_HEADER).and_then(|value| value.to_str().ok()).filter(|token| !token.is_empty());
     if let Some(token) = given
-        && admin.records.take_ephemeral(&note(token)).await?.as_deref() == Some(wanted.as_str())
+        && admin.records.take_ephemeral(&key(token)).await?.as_deref() == Some(wanted.as_str())
     {
         return Ok(());
     }
     let token = new_secret();
-    admin.records.set_ephemeral(&note(&token), &wanted, CONFIRM_TTL).await?;
+    admin.records.set_ephemeral(&key(&token), &wanted, CONFIRM_TTL).await?;
     let message = consequence();
     Err(Problem::ConfirmationRequired(Box::new(Confirmation {
         token,
@@ -58,6 +58,6 @@ pub(crate) async fn confirmed(
     })))
 }
 
-fn note(token: &str) -> EphemeralKey {
+fn key(token: &str) -> EphemeralKey {
     EphemeralKey::new(EphemeralKind::Confirmation, hash(token))
 }

@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::warn;
 use vestibule_core::StoreError;
-use vestibule_core::records::{EphemeralKey, EphemeralKind};
 use vestibule_core::settings::FieldWording;
+use vestibule_records::{EphemeralKey, EphemeralKind};
 
 use crate::access::Principal;
 use crate::body::wrong;
@@ -24,7 +24,7 @@ const LONGEST: usize = 128;
 
 /// A request that names a key.
 pub(crate) struct Idempotency {
-    note: EphemeralKey,
+    key: EphemeralKey,
     /// Hash of what is asked for: a key is not reused for something else.
     request: String,
 }
@@ -39,13 +39,13 @@ impl Idempotency {
             return Err(wrong("Idempotency-Key", FieldWording::Takes.with("what", Code::IdempotencyKey)));
         }
         let id = hash(&format!("{} {key}", principal.operator));
-        Ok(Some(Self { note: EphemeralKey::new(EphemeralKind::Idempotency, id), request: hash(request) }))
+        Ok(Some(Self { key: EphemeralKey::new(EphemeralKind::Idempotency, id), request: hash(request) }))
     }
 
     /// What the first request with this key was answered; `None` if there was none. One that is under way, or that broke
     /// off, may or may not have been carried out.
     pub(crate) async fn answered<T: DeserializeOwned>(&self, admin: &Admin) -> Result<Option<T>, Problem> {
-        let Some(text) = admin.records.note(&self.note).await? else { return Ok(None) };
+        let Some(text) = admin.records.get_ephemeral(&self.key).await? else { return Ok(None) };
         let (request, answer) = text.split_once(' ').unwrap_or((&text, ""));
         if request != self.request {
             return Err(wrong("Idempotency-Key", Code::KeyUsed));
@@ -60,13 +60,13 @@ impl Idempotency {
 
     /// Claims the key. `false` if another request has it already.
     pub(crate) async fn begin(&self, admin: &Admin) -> Result<bool, Problem> {
-        Ok(admin.records.claim(&self.note, &self.request, KEPT).await?)
+        Ok(admin.records.set_ephemeral_if_absent(&self.key, &self.request, KEPT).await?)
     }
 
     /// Keeps the answer for those who repeat the request.
     pub(crate) async fn end(&self, admin: &Admin, answer: &impl Serialize) {
         let text = format!("{} {}", self.request, serde_json::json!(answer));
-        if let Err(error) = admin.records.set_ephemeral(&self.note, &text, KEPT).await {
+        if let Err(error) = admin.records.set_ephemeral(&self.key, &text, KEPT).await {
             warn!(%error, "the answer to a request with an idempotency key could not be kept");
         }
     }

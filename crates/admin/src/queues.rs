@@ -5,9 +5,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tracing::debug;
 use utoipa::ToSchema;
-use vestibule_core::records::{EphemeralKey, EphemeralKind};
 use vestibule_core::settings::{FieldWording, Settings};
 use vestibule_core::{PutMode, PutOutcome, QueueId, TenantId};
+use vestibule_records::{EphemeralKey, EphemeralKind};
 
 use crate::access::{Principal, Role};
 use crate::audit::AuditEventBuilder;
@@ -145,8 +145,8 @@ fn no_tenant(tenant: &TenantId) -> Problem {
 
 /// Writes a new queue.
 pub(crate) async fn create(admin: &Admin, event: AuditEventBuilder, settings: Settings) -> Result<Settings, Problem> {
-    let note = EphemeralKey::new(EphemeralKind::Creation, settings.id.as_str());
-    if !admin.records.claim(&note, "", CREATION).await? {
+    let key = EphemeralKey::new(EphemeralKind::Creation, settings.id.as_str());
+    if !admin.records.set_ephemeral_if_absent(&key, "", CREATION).await? {
         return Err(Problem::ConcurrentChange);
     }
     if admin.store.settings(&settings.id).await?.is_some() {
@@ -164,8 +164,8 @@ pub(crate) async fn create(admin: &Admin, event: AuditEventBuilder, settings: Se
         Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) => Err(Problem::ConcurrentChange),
         Err(error) => Err(event.failed(admin, Problem::of_write(error)).await),
     };
-    if let Err(error) = admin.records.take_ephemeral(&note).await {
-        debug!(%error, "an id stays reserved until its note expires");
+    if let Err(error) = admin.records.take_ephemeral(&key).await {
+        debug!(%error, "an id stays reserved until its key expires");
     }
     created
 }

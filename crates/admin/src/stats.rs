@@ -3,10 +3,11 @@
 use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
 use utoipa::ToSchema;
-use vestibule_core::history::{Step, rates, samples};
 use vestibule_core::line::Stats;
 use vestibule_core::settings::{Mode, Settings};
-use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId, WaitSeconds, wait_estimate};
+use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId, WaitSeconds};
+use vestibule_estimate::wait_estimate;
+use vestibule_records::history::{Step, rates, samples};
 
 use crate::state::Admin;
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tracing::debug;
 use vestibule_core::line::SessionLocation;
-use vestibule_core::{Micros, QueueId, SessionId, Store};
+use vestibule_core::store::OperationsStore;
+use vestibule_core::{Micros, QueueId, SessionId};
 use vestibule_runtime::Queue;
 
 use crate::state::Gate;
@@ -29,12 +30,12 @@ impl TunnelSession {
     /// Resolves once the session is no longer active.
     pub(crate) async fn ended(&self) {
         let now = || self.gate.clock.now();
-        end_of(&*self.gate.store, now, &self.queue, self.session).await;
+        end_of(&*self.gate.operations, now, &self.queue, self.session).await;
     }
 }
 
 /// Resolves once the session is no longer active. While the store is unavailable, tunnels stay open.
-async fn end_of(store: &dyn Store, now: impl Fn() -> Micros, queue: &QueueId, session: SessionId) {
+async fn end_of(store: &dyn OperationsStore, now: impl Fn() -> Micros, queue: &QueueId, session: SessionId) {
     loop {
         sleep(CHECK_INTERVAL).await;
         let Ok(found) = store.find(queue, session).await else { continue };
@@ -54,7 +55,9 @@ mod tests {
     use tokio::time::timeout;
     use vestibule_core::line::Visit;
     use vestibule_core::settings::Settings;
-    use vestibule_core::{Clock as _, ManualClock, MemoryStore, PutMode};
+    use vestibule_core::store::{PutMode, SettingsStore as _, VisitStore as _};
+    use vestibule_core::{Clock as _, ManualClock};
+    use vestibule_store_memory::MemoryStore;
 
     use super::*;
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use vestibule_core::records::RecordStore;
-use vestibule_core::{KeyError, KeyList, MemoryRecords, MemoryStore, Store, SystemClock};
+use vestibule_core::{KeyError, KeyList, Store, SystemClock};
+use vestibule_records::RecordStore;
+use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_store_redis::{AddressError, RedisOptions, RedisStore};
 use vestibule_themes::{ThemeVersions, Themes, ThemesAddress, ThemesAddressError};
 

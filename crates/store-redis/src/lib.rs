@@ -8,7 +8,8 @@
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! use vestibule_core::line::Visit;
-//! use vestibule_core::{SessionId, Store};
+//! use vestibule_core::SessionId;
+//! use vestibule_core::store::VisitStore as _;
 //! use vestibule_store_redis::{RedisOptions, RedisStore};
 //!
 //! let store = RedisStore::connect("redis://127.0.0.1:6379", RedisOptions::default())?;

@@ -124,10 +124,10 @@ functions! {
     append: Record, Write, "records/append.lua";
     entries: Record, Read, "records/entries.lua";
     set_ephemeral: Record, Write, "records/set_ephemeral.lua";
-    claim: Record, Write, "records/claim.lua";
-    count: Record, Write, "records/count.lua";
-    uncount: Record, Write, "records/uncount.lua";
-    read_note: Record, Read, "records/read_note.lua";
+    set_ephemeral_if_absent: Record, Write, "records/set_ephemeral_if_absent.lua";
+    increment: Record, Write, "records/increment.lua";
+    decrement: Record, Write, "records/decrement.lua";
+    get_ephemeral: Record, Read, "records/get_ephemeral.lua";
     take_ephemeral: Record, Write, "records/take_ephemeral.lua";
 }
 

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use bytes::Bytes;
 use fred::types::{Key, Value};
-use vestibule_core::records::{
+use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
+use vestibule_records::{
     DOCUMENTS_MAX, Document, DocumentChange, DocumentKind, DocumentOutcome, ENTRIES_MAX, EPHEMERAL_TTL_MAX, Entry,
     EntryId, EphemeralKey, LogName, RecordStore,
 };
-use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
 
 use crate::codes::{CONFLICT, FULL, NO_OTHER, STORED};
 use crate::connection::Repeat;
@@ -37,38 +37,38 @@ impl RedisStore {
 
     async fn number<const N: usize>(
         &self,
-        note: &EphemeralKey,
+        key: &EphemeralKey,
         function: &Function,
         arguments: [Value; N],
     ) -> Result<u64, StoreError> {
-        let reply = self.on(keys::note(note), function, arguments, Repeat::Never).await?;
-        reply.as_u64().ok_or_else(|| corrupt("a note", "a number was expected"))
+        let reply = self.on(keys::ephemeral(key), function, arguments, Repeat::Never).await?;
+        reply.as_u64().ok_or_else(|| corrupt("an ephemeral key", "a number was expected"))
     }
 
-    async fn said(
+    async fn read(
         &self,
-        note: &EphemeralKey,
+        key: &EphemeralKey,
         function: &Function,
         repeat: Repeat,
     ) -> Result<Option<String>, StoreError> {
-        let said = self.on(keys::note(note), function, [], repeat).await?;
-        said.convert().map_err(|error| corrupt("a note", error))
+        let value = self.on(keys::ephemeral(key), function, [], repeat).await?;
+        value.convert().map_err(|error| corrupt("an ephemeral key", error))
     }
 }
 
-fn lasting(seconds: u64) -> Value {
+fn ttl(seconds: u64) -> Value {
     text(seconds.min(EPHEMERAL_TTL_MAX))
 }
 
-fn lasts(stream: &LogName) -> Value {
-    stream.lasts().map_or_else(nothing, text)
+fn log_ttl(log: &LogName) -> Value {
+    log.ttl().map_or_else(nothing, text)
 }
 
 /// Parses a stored document: revision, a space, the text.
-fn record(key: &str, kept: &Bytes) -> Result<Document, StoreError> {
-    let kept = std::str::from_utf8(kept).map_err(|error| corrupt(key, error))?;
-    let parts = kept.split_once(' ').and_then(|(revision, text)| Some((revision.parse().ok()?, text)));
-    let (revision, text) = parts.ok_or_else(|| corrupt(key, "a record has no revision"))?;
+fn parse_document(key: &str, stored: &Bytes) -> Result<Document, StoreError> {
+    let stored = std::str::from_utf8(stored).map_err(|error| corrupt(key, error))?;
+    let parts = stored.split_once(' ').and_then(|(revision, text)| Some((revision.parse().ok()?, text)));
+    let (revision, text) = parts.ok_or_else(|| corrupt(key, "a document has no revision"))?;
     Ok(Document { revision, text: text.to_owned() })
 }
 
@@ -83,18 +83,18 @@ impl RecordStore for RedisStore {
         Ok(Micros(seconds * MICROS_PER_SECOND + micros))
     }
 
-    async fn record(&self, kind: DocumentKind, id: &str) -> Result<Option<Document>, StoreError> {
-        let key = keys::records(kind);
+    async fn get_document(&self, kind: DocumentKind, id: &str) -> Result<Option<Document>, StoreError> {
+        let key = keys::documents(kind);
         let found = self.connection.ask("HGET", vec![text(&key), text(id)], Repeat::Harmless).await?;
-        let kept: Option<Bytes> = found.convert().map_err(|error| corrupt(&key, error))?;
-        kept.map(|kept| record(&key, &kept)).transpose()
+        let stored: Option<Bytes> = found.convert().map_err(|error| corrupt(&key, error))?;
+        stored.map(|stored| parse_document(&key, &stored)).transpose()
     }
 
-    async fn records(&self, kind: DocumentKind) -> Result<Vec<(String, Document)>, StoreError> {
-        let key = keys::records(kind);
+    async fn list_documents(&self, kind: DocumentKind) -> Result<Vec<(String, Document)>, StoreError> {
+        let key = keys::documents(kind);
         let found = self.connection.ask("HGETALL", vec![text(&key)], Repeat::Harmless).await?;
         let all: BTreeMap<String, Bytes> = found.convert().map_err(|error| corrupt(&key, error))?;
-        all.into_iter().map(|(id, kept)| Ok((id, record(&key, &kept)?))).collect()
+        all.into_iter().map(|(id, stored)| Ok((id, parse_document(&key, &stored)?))).collect()
     }
 
     async fn change_document(
@@ -103,7 +103,7 @@ impl RecordStore for RedisStore {
         id: &str,
         change: DocumentChange<'_>,
     ) -> Result<DocumentOutcome, StoreError> {
-        let key = keys::records(kind);
+        let key = keys::documents(kind);
         let document = change.text.map_or_else(nothing, |document| text(format_args!("1{document}")));
         let needed = change.needs_other.map_or_else(nothing, text);
         let arguments = [text(id), text(change.over), document, text(DOCUMENTS_MAX), needed];
@@ -113,32 +113,32 @@ impl RecordStore for RedisStore {
             (CONFLICT, revision) => Ok(DocumentOutcome::Conflict(revision)),
             (FULL, _) => Ok(DocumentOutcome::Full),
             (NO_OTHER, _) => Ok(DocumentOutcome::NoOther),
-            (other, _) => Err(corrupt(&key, format_args!("a record was written with the outcome {other}"))),
+            (other, _) => Err(corrupt(&key, format_args!("unknown outcome of a write: {other}"))),
         }
     }
 
     async fn remove_document(&self, kind: DocumentKind, id: &str) -> Result<bool, StoreError> {
-        let arguments = vec![text(keys::records(kind)), text(id)];
+        let arguments = vec![text(keys::documents(kind)), text(id)];
         let removed = self.connection.ask("HDEL", arguments, Repeat::Never).await?;
         Ok(removed.as_u64() == Some(1))
     }
 
-    async fn append(&self, stream: &LogName, entry: &str) -> Result<EntryId, StoreError> {
-        let key = keys::stream(stream);
-        let arguments = [text(entry), text(stream.keeps()), lasts(stream)];
+    async fn append(&self, log: &LogName, entry: &str) -> Result<EntryId, StoreError> {
+        let key = keys::log(log);
+        let arguments = [text(entry), text(log.max_entries()), log_ttl(log)];
         let id = self.on(key.clone(), &functions().append, arguments, Repeat::Never).await?;
         let id: String = id.convert().map_err(|error| corrupt(&key, error))?;
         id.parse().map_err(|error| corrupt(&key, error))
     }
 
-    async fn trim(&self, stream: &LogName, before: Micros) -> Result<(), StoreError> {
-        let arguments = vec![text(keys::stream(stream)), text("MINID"), text("~"), text(before.0 / 1000)];
+    async fn trim(&self, log: &LogName, before: Micros) -> Result<(), StoreError> {
+        let arguments = vec![text(keys::log(log)), text("MINID"), text("~"), text(before.0 / 1000)];
         self.connection.ask("XTRIM", arguments, Repeat::Harmless).await.map(drop)
     }
 
-    async fn entries(&self, stream: &LogName, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError> {
-        let key = keys::stream(stream);
-        let arguments = [before.map_or_else(nothing, text), text(limit.min(ENTRIES_MAX)), lasts(stream)];
+    async fn entries(&self, log: &LogName, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError> {
+        let key = keys::log(log);
+        let arguments = [before.map_or_else(nothing, text), text(limit.min(ENTRIES_MAX)), log_ttl(log)];
         let found = self.on(key.clone(), &functions().entries, arguments, Repeat::Harmless).await?;
         let found: Vec<String> = found.convert().map_err(|error| corrupt(&key, error))?;
         let entry = |pair: &[String]| {
@@ -148,28 +148,28 @@ impl RecordStore for RedisStore {
         found.chunks(2).map(entry).collect()
     }
 
-    async fn set_ephemeral(&self, note: &EphemeralKey, said: &str, seconds: u64) -> Result<(), StoreError> {
-        let arguments = [lasting(seconds), text(said)];
-        self.on(keys::note(note), &functions().set_ephemeral, arguments, Repeat::Harmless).await.map(drop)
+    async fn set_ephemeral(&self, key: &EphemeralKey, value: &str, seconds: u64) -> Result<(), StoreError> {
+        let arguments = [ttl(seconds), text(value)];
+        self.on(keys::ephemeral(key), &functions().set_ephemeral, arguments, Repeat::Harmless).await.map(drop)
     }
 
-    async fn claim(&self, note: &EphemeralKey, said: &str, seconds: u64) -> Result<bool, StoreError> {
-        Ok(self.number(note, &functions().claim, [lasting(seconds), text(said)]).await? == 1)
+    async fn set_ephemeral_if_absent(&self, key: &EphemeralKey, value: &str, seconds: u64) -> Result<bool, StoreError> {
+        Ok(self.number(key, &functions().set_ephemeral_if_absent, [ttl(seconds), text(value)]).await? == 1)
     }
 
-    async fn count(&self, note: &EphemeralKey, seconds: u64) -> Result<u64, StoreError> {
-        self.number(note, &functions().count, [lasting(seconds)]).await
+    async fn increment(&self, key: &EphemeralKey, seconds: u64) -> Result<u64, StoreError> {
+        self.number(key, &functions().increment, [ttl(seconds)]).await
     }
 
-    async fn uncount(&self, note: &EphemeralKey) -> Result<(), StoreError> {
-        self.number(note, &functions().uncount, []).await.map(drop)
+    async fn decrement(&self, key: &EphemeralKey) -> Result<(), StoreError> {
+        self.number(key, &functions().decrement, []).await.map(drop)
     }
 
-    async fn note(&self, note: &EphemeralKey) -> Result<Option<String>, StoreError> {
-        self.said(note, &functions().read_note, Repeat::Harmless).await
+    async fn get_ephemeral(&self, key: &EphemeralKey) -> Result<Option<String>, StoreError> {
+        self.read(key, &functions().get_ephemeral, Repeat::Harmless).await
     }
 
-    async fn take_ephemeral(&self, note: &EphemeralKey) -> Result<Option<String>, StoreError> {
-        self.said(note, &functions().take_ephemeral, Repeat::Never).await
+    async fn take_ephemeral(&self, key: &EphemeralKey) -> Result<Option<String>, StoreError> {
+        self.read(key, &functions().take_ephemeral, Repeat::Never).await
     }
 }

@@ -10,9 +10,8 @@ use bytes::Bytes;
 use fred::types::{Key, Value};
 use vestibule_core::line::{LinePage, LocatedSession, PurgeReport, Removed, Stats, Visit, VisitAnswer};
 use vestibule_core::settings::{Settings, Tenant};
-use vestibule_core::{
-    Clock, LastPurge, Micros, PutMode, PutOutcome, QueueId, SessionId, Store, StoreError, TenantId, Ticket,
-};
+use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError, VisitStore};
+use vestibule_core::{Clock, LastPurge, Micros, QueueId, SessionId, TenantId, Ticket};
 
 use crate::address::{self, AddressError};
 use crate::codes;
@@ -108,7 +107,7 @@ pub(crate) fn member(session: SessionId) -> Value {
 }
 
 #[async_trait]
-impl Store for RedisStore {
+impl VisitStore for RedisStore {
     async fn visit(&self, queue: &QueueId, visit: Visit) -> Result<VisitAnswer, StoreError> {
         self.visits.visit(queue, visit).await
     }
@@ -125,46 +124,10 @@ impl Store for RedisStore {
         let arguments = [member(ticket.session()), text(ticket.epoch()), was_active, unconfirmed];
         self.run(queue, &functions().leave, arguments, Repeat::Harmless).await?.removal()
     }
+}
 
-    async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removed, StoreError> {
-        self.run(queue, &functions().end, [member(session)], Repeat::Harmless).await?.removal()
-    }
-
-    async fn release(&self, queue: &QueueId, count: u64) -> Result<u64, StoreError> {
-        self.run(queue, &functions().release, [text(count)], Repeat::Never).await?.whole()
-    }
-
-    async fn admit(&self, queue: &QueueId, session: SessionId) -> Result<bool, StoreError> {
-        Ok(self.run(queue, &functions().admit, [member(session)], Repeat::Never).await?.whole()? == 1)
-    }
-
-    async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
-        let report = self.run(queue, &functions().purge, [text(limit)], Repeat::Harmless).await?.purge()?;
-        if let Some(revision) = report.closed {
-            self.list(queue, revision, codes::STORED).await?;
-        }
-        Ok(report)
-    }
-
-    async fn stats(&self, queue: &QueueId) -> Result<Stats, StoreError> {
-        self.run(queue, &functions().stats, [], Repeat::Harmless).await?.stats()
-    }
-
-    async fn find(&self, queue: &QueueId, session: SessionId) -> Result<Option<LocatedSession>, StoreError> {
-        self.run(queue, &functions().find, [member(session)], Repeat::Harmless).await?.found()
-    }
-
-    async fn page(&self, queue: &QueueId, from: Micros, limit: usize) -> Result<LinePage, StoreError> {
-        self.run(queue, &functions().page, [text(from.0), text(limit)], Repeat::Harmless).await?.page()
-    }
-
-    async fn reset(&self, queue: &QueueId) -> Result<u64, StoreError> {
-        let mut reply = self.run(queue, &functions().reset, [], Repeat::Never).await?;
-        let (epoch, revision) = (reply.whole()?, reply.whole()?);
-        self.list(queue, revision, codes::STORED).await?;
-        Ok(epoch)
-    }
-
+#[async_trait]
+impl SettingsStore for RedisStore {
     async fn put_settings(&self, settings: &Settings, mode: PutMode) -> Result<PutOutcome, StoreError> {
         let (mode, revision) = match mode {
             PutMode::Always => (codes::ALWAYS, nothing()),
@@ -245,6 +208,48 @@ impl Store for RedisStore {
             }
         }
         Ok(tenants.into_values().collect())
+    }
+}
+
+#[async_trait]
+impl OperationsStore for RedisStore {
+    async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removed, StoreError> {
+        self.run(queue, &functions().end, [member(session)], Repeat::Harmless).await?.removal()
+    }
+
+    async fn release(&self, queue: &QueueId, count: u64) -> Result<u64, StoreError> {
+        self.run(queue, &functions().release, [text(count)], Repeat::Never).await?.whole()
+    }
+
+    async fn admit(&self, queue: &QueueId, session: SessionId) -> Result<bool, StoreError> {
+        Ok(self.run(queue, &functions().admit, [member(session)], Repeat::Never).await?.whole()? == 1)
+    }
+
+    async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
+        let report = self.run(queue, &functions().purge, [text(limit)], Repeat::Harmless).await?.purge()?;
+        if let Some(revision) = report.closed {
+            self.list(queue, revision, codes::STORED).await?;
+        }
+        Ok(report)
+    }
+
+    async fn stats(&self, queue: &QueueId) -> Result<Stats, StoreError> {
+        self.run(queue, &functions().stats, [], Repeat::Harmless).await?.stats()
+    }
+
+    async fn find(&self, queue: &QueueId, session: SessionId) -> Result<Option<LocatedSession>, StoreError> {
+        self.run(queue, &functions().find, [member(session)], Repeat::Harmless).await?.found()
+    }
+
+    async fn page(&self, queue: &QueueId, from: Micros, limit: usize) -> Result<LinePage, StoreError> {
+        self.run(queue, &functions().page, [text(from.0), text(limit)], Repeat::Harmless).await?.page()
+    }
+
+    async fn reset(&self, queue: &QueueId) -> Result<u64, StoreError> {
+        let mut reply = self.run(queue, &functions().reset, [], Repeat::Never).await?;
+        let (epoch, revision) = (reply.whole()?, reply.whole()?);
+        self.list(queue, revision, codes::STORED).await?;
+        Ok(epoch)
     }
 
     async fn set_last_purge(&self, record: &LastPurge) -> Result<(), StoreError> {

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use tracing::{debug, info, warn};
 use vestibule_admin::{Via, audit_queue, audit_tenant};
-use vestibule_core::records::{DocumentKind, DocumentOutcome, RecordStore};
+use vestibule_core::QueueId;
 use vestibule_core::settings::{Document, Settings, Tenant};
-use vestibule_core::{QueueId, Store, StoreError};
+use vestibule_core::store::{SettingsStore, StoreError};
+use vestibule_records::{DocumentKind, DocumentOutcome, RecordStore};
 
 /// The queues and tenants in the store before a file is applied.
 pub(crate) struct PreviousSettings {
@@ -21,12 +22,12 @@ pub(crate) struct PreviousSettings {
 
 /// The last applied settings of a settings file, kept in the store.
 pub(crate) struct LastAppliedSettings {
-    store: Arc<dyn Store>,
+    store: Arc<dyn SettingsStore>,
     records: Arc<dyn RecordStore>,
 }
 
 impl LastAppliedSettings {
-    pub(crate) fn new(store: Arc<dyn Store>, records: Arc<dyn RecordStore>) -> Self {
+    pub(crate) fn new(store: Arc<dyn SettingsStore>, records: Arc<dyn RecordStore>) -> Self {
         Self { store, records }
     }
 
@@ -36,7 +37,7 @@ impl LastAppliedSettings {
     /// The store's.
     pub(crate) async fn merge(&self, file: &Document) -> Result<Document, StoreError> {
         let mut document = file.clone();
-        let last = self.records.records(DocumentKind::FileQueues).await?;
+        let last = self.records.list_documents(DocumentKind::FileQueues).await?;
         let removed = self.removed().await?;
         let mut queues = Vec::with_capacity(file.queues.len());
         for queue in &file.queues {
@@ -112,7 +113,7 @@ impl LastAppliedSettings {
     }
 
     async fn merge_tenants(&self, document: &mut Document) -> Result<(), StoreError> {
-        let last = self.records.records(DocumentKind::FileTenants).await?;
+        let last = self.records.list_documents(DocumentKind::FileTenants).await?;
         let stored = self.store.tenants().await?;
         for tenant in &mut document.tenants {
             let unchanged =
@@ -147,7 +148,7 @@ impl LastAppliedSettings {
     }
 
     async fn put(&self, kind: DocumentKind, id: &str, text: &str) -> Result<(), StoreError> {
-        let before = self.records.record(kind, id).await?;
+        let before = self.records.get_document(kind, id).await?;
         if before.as_ref().is_some_and(|record| record.text == text) {
             return Ok(());
         }

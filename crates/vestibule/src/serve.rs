@@ -12,15 +12,16 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 use vestibule_admin::AdminParts;
-use vestibule_core::history::record_samples;
-use vestibule_core::records::RecordStore;
 use vestibule_core::settings::{Document, HOST_GAP, parse_settings_document};
-use vestibule_core::{MemoryRecords, MemoryStore, PassSigner, QueueId, Store, StoreError, SystemClock, TicketSigner};
+use vestibule_core::{PassSigner, QueueId, Store, StoreError, SystemClock, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
 use vestibule_metrics::RequestMetrics;
+use vestibule_records::RecordStore;
+use vestibule_records::history::record_samples;
 use vestibule_runtime::{
     Directory, Stores, ThemesConfig, init_telemetry, log_requests, open_publisher, open_store_and_records, open_themes,
 };
+use vestibule_store_memory::{MemoryRecords, MemoryStore};
 
 use crate::admin;
 use crate::cli::ServeOptions;
@@ -259,7 +260,11 @@ impl SettingsWriter {
             Some(previous) => previous,
             None => self.last_applied.previous(&document, removed).await?,
         };
-        let left = match self.directory.apply(&document.tenants, &document.queues, removed).await {
+        let applied = async {
+            self.directory.apply(&document.tenants, &document.queues).await?;
+            self.directory.remove_unused(&*self.store, removed).await
+        };
+        let left = match applied.await {
             Ok(left) => left,
             Err(error) => {
                 *pending = Some(previous);

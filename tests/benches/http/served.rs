@@ -10,9 +10,10 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use vestibule_core::line::Visit;
 use vestibule_core::settings::Settings;
-use vestibule_core::{KeyList, MemoryStore, PassSigner, PutMode, SessionId, Store, SystemClock, TicketSigner};
+use vestibule_core::{KeyList, PassSigner, PutMode, SessionId, Store, SystemClock, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
 use vestibule_runtime::{Directory, STORE_TIMEOUT};
+use vestibule_store_memory::MemoryStore;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 
 /// Visitors who join at once while the line forms.

@@ -152,7 +152,7 @@ async fn audit_log_is_exported_as_lines(office: Office) {
 }
 
 async fn operator_cannot_displace_events_of_others(office: Office) {
-    use vestibule_core::records::LogName;
+    use vestibule_records::LogName;
     for tenant in ["acme", "blue"] {
         office.tenant(tenant).await;
         office.queue(&format!("{tenant}-tour"), tenant, json!({})).await;
@@ -180,7 +180,7 @@ async fn operator_cannot_displace_events_of_others(office: Office) {
 
 async fn operator_makes_a_limited_number_of_changes_a_day(office: Office) {
     use sha2::{Digest as _, Sha256};
-    use vestibule_core::records::{EphemeralKey, EphemeralKind};
+    use vestibule_records::{EphemeralKey, EphemeralKind};
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({})).await;
     let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
@@ -190,9 +190,9 @@ async fn operator_makes_a_limited_number_of_changes_a_day(office: Office) {
     };
     let mut name = String::new();
     Sha256::digest(b"zoe").iter().for_each(|byte| hex(&mut name, byte));
-    let note = EphemeralKey::new(EphemeralKind::Changes, name);
-    assert_eq!(office.admin.records().note(&note).await.unwrap().as_deref(), Some("1"));
-    office.admin.records().set_ephemeral(&note, "10000", 60).await.unwrap();
+    let key = EphemeralKey::new(EphemeralKind::Changes, name);
+    assert_eq!(office.admin.records().get_ephemeral(&key).await.unwrap().as_deref(), Some("1"));
+    office.admin.records().set_ephemeral(&key, "10000", 60).await.unwrap();
     let refused = zoe.patch("/queues/tour/controls", json!({ "quota": 8 })).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (429, "too_many_changes".to_owned()));
     assert_eq!(zoe.get("/queues/tour").await.json()["quota"], 7);

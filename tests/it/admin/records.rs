@@ -1,13 +1,14 @@
-//! What every keeper of records keeps to: one function a behaviour, run against each of them.
+//! The conformance suite of `RecordStore`: one function per behavior, run against every implementation.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use vestibule_core::records::{
+use vestibule_core::{Clock as _, ManualClock, Micros};
+use vestibule_records::{
     DOCUMENTS_MAX, DocumentChange, DocumentKind, DocumentOutcome, ENTRIES_MAX, EntryId, EphemeralKey, EphemeralKind,
     LogName, RecordStore,
 };
-use vestibule_core::{Clock as _, ManualClock, MemoryRecords, Micros};
+use vestibule_store_memory::MemoryRecords;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::Cluster;
 
@@ -92,8 +93,8 @@ suite! {
     records_are_listed_by_id_and_kind,
     number_of_documents_is_limited,
     last_required_document_is_kept,
-    count_is_taken_back,
-    a_stream_is_read_from_its_end,
+    counter_is_decremented,
+    log_is_read_newest_first,
     capped_log_drops_its_oldest_entries,
     unused_log_expires,
     log_entries_of_one_instant_have_unique_ids,
@@ -101,20 +102,20 @@ suite! {
     ephemeral_key_expires,
     one_concurrent_set_if_absent_succeeds,
     counter_expires_with_its_first_ttl,
-    a_note_is_taken_once,
+    ephemeral_key_is_taken_once,
 }
 
 const OPERATORS: DocumentKind = DocumentKind::Operators;
 
 async fn document_is_read_as_written(bench: &Bench) {
     let text = "{\"name\": \"Zo\u{eb}\"}\n 1 2  ";
-    assert_eq!(bench.records.record(OPERATORS, "zoe").await.unwrap(), None);
+    assert_eq!(bench.records.get_document(OPERATORS, "zoe").await.unwrap(), None);
     assert_eq!(bench.records.put_document(OPERATORS, "zoe", text, 0).await.unwrap(), DocumentOutcome::Stored(1));
-    let found = bench.records.record(OPERATORS, "zoe").await.unwrap().unwrap();
+    let found = bench.records.get_document(OPERATORS, "zoe").await.unwrap().unwrap();
     assert_eq!((found.revision, found.text.as_str()), (1, text));
     assert!(bench.records.remove_document(OPERATORS, "zoe").await.unwrap());
     assert!(!bench.records.remove_document(OPERATORS, "zoe").await.unwrap());
-    assert_eq!(bench.records.record(OPERATORS, "zoe").await.unwrap(), None);
+    assert_eq!(bench.records.get_document(OPERATORS, "zoe").await.unwrap(), None);
 }
 
 async fn revision_prevents_lost_updates(bench: &Bench) {
@@ -138,10 +139,10 @@ async fn records_are_listed_by_id_and_kind(bench: &Bench) {
         bench.records.put_document(OPERATORS, id, id, 0).await.unwrap();
     }
     bench.records.put_document(DocumentKind::Tokens, "d", "d", 0).await.unwrap();
-    let listed = bench.records.records(OPERATORS).await.unwrap();
+    let listed = bench.records.list_documents(OPERATORS).await.unwrap();
     let ids: Vec<_> = listed.iter().map(|(id, record)| (id.as_str(), record.text.as_str())).collect();
     assert_eq!(ids, [("a", "a"), ("b", "b"), ("c", "c")]);
-    assert_eq!(bench.records.records(DocumentKind::Tokens).await.unwrap().len(), 1);
+    assert_eq!(bench.records.list_documents(DocumentKind::Tokens).await.unwrap().len(), 1);
 }
 
 async fn number_of_documents_is_limited(bench: &Bench) {
@@ -170,25 +171,25 @@ async fn last_required_document_is_kept(bench: &Bench) {
     assert_eq!(change("b", None, 1).await, DocumentOutcome::NoOther);
     assert_eq!(change("b", Some("user"), 1).await, DocumentOutcome::NoOther);
     assert_eq!(change("c", None, 1).await, DocumentOutcome::Stored(0));
-    assert_eq!(bench.records.record(OPERATORS, "c").await.unwrap(), None);
+    assert_eq!(bench.records.get_document(OPERATORS, "c").await.unwrap(), None);
     assert_eq!(bench.records.put_document(OPERATORS, "e", "", 0).await.unwrap(), DocumentOutcome::Stored(1));
-    assert_eq!(bench.records.record(OPERATORS, "e").await.unwrap().unwrap().text, "");
+    assert_eq!(bench.records.get_document(OPERATORS, "e").await.unwrap().unwrap().text, "");
 }
 
-async fn count_is_taken_back(bench: &Bench) {
-    let note = note(EphemeralKind::Failures);
-    bench.records.uncount(&note).await.unwrap();
-    assert_eq!(bench.records.note(&note).await.unwrap(), None, "there was none");
-    bench.records.count(&note, 60).await.unwrap();
+async fn counter_is_decremented(bench: &Bench) {
+    let key = key(EphemeralKind::Failures);
+    bench.records.decrement(&key).await.unwrap();
+    assert_eq!(bench.records.get_ephemeral(&key).await.unwrap(), None, "decrement does not create a counter");
+    bench.records.increment(&key, 60).await.unwrap();
     bench.pass(30);
-    bench.records.count(&note, 60).await.unwrap();
-    bench.records.uncount(&note).await.unwrap();
-    assert_eq!(bench.records.count(&note, 60).await.unwrap(), 2);
+    bench.records.increment(&key, 60).await.unwrap();
+    bench.records.decrement(&key).await.unwrap();
+    assert_eq!(bench.records.increment(&key, 60).await.unwrap(), 2);
     bench.pass(30);
-    assert_eq!(bench.records.count(&note, 60).await.unwrap(), 1, "it lapses when it would have");
+    assert_eq!(bench.records.increment(&key, 60).await.unwrap(), 1, "its expiry is unchanged");
 }
 
-async fn a_stream_is_read_from_its_end(bench: &Bench) {
+async fn log_is_read_newest_first(bench: &Bench) {
     let stream = LogName::Minutes("acme-tour".parse().unwrap());
     assert_eq!(bench.texts(&stream, None, 10).await, [0_u64; 0]);
     let ids = bench.append(&stream, 0..5).await;
@@ -200,10 +201,10 @@ async fn a_stream_is_read_from_its_end(bench: &Bench) {
 
 async fn capped_log_drops_its_oldest_entries(bench: &Bench) {
     let stream = LogName::Minutes("acme-tour".parse().unwrap());
-    let most = stream.keeps() as u64;
+    let most = stream.max_entries() as u64;
     bench.append(&stream, 0..most + 300).await;
     let newest = bench.records.entries(&stream, None, ENTRIES_MAX + 1).await.unwrap();
-    assert_eq!(newest.len(), ENTRIES_MAX, "one reading has its bound");
+    assert_eq!(newest.len(), ENTRIES_MAX, "one read is limited");
     let rest = bench.records.entries(&stream, newest.last().map(|entry| entry.id), ENTRIES_MAX).await.unwrap();
     let kept = newest.len() + rest.len();
     // Redis drops a whole node of its stream at a time, which is a hundred entries.
@@ -220,7 +221,7 @@ async fn unused_log_expires(bench: &Bench) {
     bench.pass(1);
     assert_eq!(bench.texts(&stream, None, 10).await, [0_u64; 0]);
     bench.append(&stream, [7]).await;
-    assert_eq!(bench.texts(&stream, None, 10).await, [7], "it begins anew");
+    assert_eq!(bench.texts(&stream, None, 10).await, [7], "it starts again");
     assert_eq!(bench.texts(&LogName::Audit, None, 10).await, [1, 0], "this one stays");
 }
 
@@ -247,46 +248,50 @@ async fn old_entries_are_dropped(bench: &Bench) {
     bench.records.trim(&LogName::AccountAudit, kept_from).await.unwrap();
 }
 
-fn note(kind: EphemeralKind) -> EphemeralKey {
+fn key(kind: EphemeralKind) -> EphemeralKey {
     EphemeralKey::new(kind, "0f0f")
 }
 
 async fn ephemeral_key_expires(bench: &Bench) {
-    let note = note(EphemeralKind::SignIn);
-    assert_eq!(bench.records.note(&note).await.unwrap(), None);
-    bench.records.set_ephemeral(&note, "zoe 1", 60).await.unwrap();
+    let key = key(EphemeralKind::SignIn);
+    assert_eq!(bench.records.get_ephemeral(&key).await.unwrap(), None);
+    bench.records.set_ephemeral(&key, "zoe 1", 60).await.unwrap();
     bench.pass(59);
-    assert_eq!(bench.records.note(&note).await.unwrap().as_deref(), Some("zoe 1"));
-    bench.records.set_ephemeral(&note, "zoe 2", 60).await.unwrap();
+    assert_eq!(bench.records.get_ephemeral(&key).await.unwrap().as_deref(), Some("zoe 1"));
+    bench.records.set_ephemeral(&key, "zoe 2", 60).await.unwrap();
     bench.pass(59);
-    assert_eq!(bench.records.note(&note).await.unwrap().as_deref(), Some("zoe 2"), "written anew, it lasts anew");
+    assert_eq!(bench.records.get_ephemeral(&key).await.unwrap().as_deref(), Some("zoe 2"), "a write starts a new TTL");
     bench.pass(1);
-    assert_eq!(bench.records.note(&note).await.unwrap(), None);
-    assert_eq!(bench.records.take_ephemeral(&note).await.unwrap(), None);
+    assert_eq!(bench.records.get_ephemeral(&key).await.unwrap(), None);
+    assert_eq!(bench.records.take_ephemeral(&key).await.unwrap(), None);
 }
 
 async fn one_concurrent_set_if_absent_succeeds(bench: &Bench) {
-    let note = note(EphemeralKind::Minute);
-    let claims = futures_util::future::join_all((0..20).map(|_| bench.records.claim(&note, "me", 60))).await;
-    assert_eq!(claims.iter().filter(|claim| matches!(claim, Ok(true))).count(), 1, "{claims:?}");
-    assert_eq!(bench.records.note(&note).await.unwrap().as_deref(), Some("me"));
+    let key = key(EphemeralKind::Minute);
+    let results =
+        futures_util::future::join_all((0..20).map(|_| bench.records.set_ephemeral_if_absent(&key, "me", 60))).await;
+    assert_eq!(results.iter().filter(|result| matches!(result, Ok(true))).count(), 1, "{results:?}");
+    assert_eq!(bench.records.get_ephemeral(&key).await.unwrap().as_deref(), Some("me"));
     bench.pass(60);
-    assert!(bench.records.claim(&note, "me", 60).await.unwrap(), "lapsed, it may be claimed again");
+    assert!(
+        bench.records.set_ephemeral_if_absent(&key, "me", 60).await.unwrap(),
+        "it can be set again after it has expired"
+    );
 }
 
 async fn counter_expires_with_its_first_ttl(bench: &Bench) {
-    let note = note(EphemeralKind::Failures);
-    assert_eq!(bench.records.count(&note, 60).await.unwrap(), 1);
+    let key = key(EphemeralKind::Failures);
+    assert_eq!(bench.records.increment(&key, 60).await.unwrap(), 1);
     bench.pass(59);
-    assert_eq!(bench.records.count(&note, 60).await.unwrap(), 2);
+    assert_eq!(bench.records.increment(&key, 60).await.unwrap(), 2);
     bench.pass(1);
-    assert_eq!(bench.records.count(&note, 60).await.unwrap(), 1, "the first has lapsed and took the second with it");
+    assert_eq!(bench.records.increment(&key, 60).await.unwrap(), 1, "the TTL starts with the first increment");
 }
 
-async fn a_note_is_taken_once(bench: &Bench) {
-    let note = note(EphemeralKind::Confirmation);
-    bench.records.set_ephemeral(&note, "reset", 60).await.unwrap();
-    let takers = futures_util::future::join_all((0..20).map(|_| bench.records.take_ephemeral(&note))).await;
+async fn ephemeral_key_is_taken_once(bench: &Bench) {
+    let key = key(EphemeralKind::Confirmation);
+    bench.records.set_ephemeral(&key, "reset", 60).await.unwrap();
+    let takers = futures_util::future::join_all((0..20).map(|_| bench.records.take_ephemeral(&key))).await;
     let took: Vec<_> = takers.into_iter().filter_map(Result::unwrap).collect();
     assert_eq!(took, ["reset"]);
 }

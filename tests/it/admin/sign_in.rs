@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::json;
 use vestibule_admin::NewOperator;
-use vestibule_core::records::DocumentKind;
+use vestibule_records::DocumentKind;
 
 use super::office::{Office, PASSWORD, memory_and_redis};
 
@@ -218,7 +218,7 @@ async fn token_use_is_recorded_once_a_minute(office: Office) {
     let id = made["token"]["id"].as_str().unwrap();
     let mut script = office.admin.desk().with_token(made["secret"].as_str().unwrap());
     let revision = async || {
-        let kept = office.admin.records().record(DocumentKind::Tokens, id).await.unwrap().unwrap();
+        let kept = office.admin.records().get_document(DocumentKind::Tokens, id).await.unwrap().unwrap();
         kept.revision
     };
     assert_eq!(revision().await, 1);

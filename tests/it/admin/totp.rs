@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use totp_rs::{Builder, Secret};
 use vestibule_admin::RequireTotp;
-use vestibule_core::records::DocumentKind;
+use vestibule_records::DocumentKind;
 use vestibule_tests::{AdminUnderTest, Answer, Desk};
 
 use super::office::{Office, PASSWORD, memory_and_redis};
@@ -134,7 +134,7 @@ async fn recovery_code_signs_in_once(office: Office) {
     assert_eq!(desk.post("/sign-in", body).await.status, 200);
     let entry = desk.get("/audit?action=account.sign_in&limit=1").await.json()["events"][0].clone();
     assert_eq!(entry["changes"], json!([{ "field": "recovery_codes_left", "from": null, "to": 7 }]));
-    let kept = office.admin.records().record(DocumentKind::Operators, "root").await.unwrap().unwrap().text;
+    let kept = office.admin.records().get_document(DocumentKind::Operators, "root").await.unwrap().unwrap().text;
     assert!(codes.iter().all(|code| !kept.contains(code) && !kept.contains(&code.replace('-', ""))), "only hashes");
 }
 

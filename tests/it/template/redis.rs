@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use vestibule_core::LastPurge;
-use vestibule_core::records::{DocumentKind, DocumentOutcome, EphemeralKey, EphemeralKind, LogName, RecordStore as _};
 use vestibule_core::settings::Tenant;
+use vestibule_records::{DocumentKind, DocumentOutcome, EphemeralKey, EphemeralKind, LogName, RecordStore as _};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Cluster, Redis, Value};
 
@@ -91,19 +91,19 @@ async fn keep_all_records(url: &str) {
     let records = RedisStore::connect(url, RedisOptions::default()).unwrap();
     let kind = DocumentKind::Operators;
     assert_eq!(records.put_document(kind, "anna", "{}", 0).await.unwrap(), DocumentOutcome::Stored(1));
-    assert!(records.record(kind, "anna").await.unwrap().is_some());
-    assert_eq!(records.records(kind).await.unwrap().len(), 1);
+    assert!(records.get_document(kind, "anna").await.unwrap().is_some());
+    assert_eq!(records.list_documents(kind).await.unwrap().len(), 1);
     assert!(records.remove_document(kind, "anna").await.unwrap());
     for stream in [LogName::Audit, LogName::Minutes("acme-tour".parse().unwrap())] {
         records.append(&stream, "{}").await.unwrap();
         assert_eq!(records.entries(&stream, None, 10).await.unwrap().len(), 1);
     }
-    let note = |id: &str| EphemeralKey::new(EphemeralKind::SignIn, id);
-    records.set_ephemeral(&note("a"), "anna", 60).await.unwrap();
-    assert_eq!(records.note(&note("a")).await.unwrap().as_deref(), Some("anna"));
-    assert_eq!(records.take_ephemeral(&note("a")).await.unwrap().as_deref(), Some("anna"));
-    assert!(records.claim(&note("b"), "ben", 60).await.unwrap());
-    assert_eq!(records.count(&note("c"), 60).await.unwrap(), 1);
+    let key = |id: &str| EphemeralKey::new(EphemeralKind::SignIn, id);
+    records.set_ephemeral(&key("a"), "anna", 60).await.unwrap();
+    assert_eq!(records.get_ephemeral(&key("a")).await.unwrap().as_deref(), Some("anna"));
+    assert_eq!(records.take_ephemeral(&key("a")).await.unwrap().as_deref(), Some("anna"));
+    assert!(records.set_ephemeral_if_absent(&key("b"), "ben", 60).await.unwrap());
+    assert_eq!(records.increment(&key("c"), 60).await.unwrap(), 1);
     records.now().await.unwrap();
 }
 

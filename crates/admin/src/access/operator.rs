@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use vestibule_core::records::{DOCUMENTS_MAX, DocumentChange, DocumentKind, DocumentOutcome, RecordStore};
 use vestibule_core::{Micros, StoreError};
+use vestibule_records::{DOCUMENTS_MAX, DocumentChange, DocumentKind, DocumentOutcome, RecordStore};
 
 use crate::access::{OperatorTotp, RequireTotp, Role, Scope, SignInMethod, TotpStatus};
 use crate::codes::Code;
@@ -80,14 +80,14 @@ impl Operator {
         records: &dyn RecordStore,
         name: &OperatorName,
     ) -> Result<Option<(Self, u64)>, StoreError> {
-        let record = records.record(DocumentKind::Operators, name.as_str()).await?;
+        let record = records.get_document(DocumentKind::Operators, name.as_str()).await?;
         record.map(|record| Ok((parse(&record.text)?, record.revision))).transpose()
     }
 
     /// All operators by name.
     pub(crate) async fn all(records: &dyn RecordStore) -> Result<Vec<(OperatorName, Self, u64)>, StoreError> {
         let mut all = Vec::new();
-        for (name, record) in records.records(DocumentKind::Operators).await? {
+        for (name, record) in records.list_documents(DocumentKind::Operators).await? {
             let name = name.parse().map_err(|_| StoreError::Corrupt("an operator has no name".to_owned()))?;
             all.push((name, parse(&record.text)?, record.revision));
         }

@@ -3,8 +3,8 @@
 use http::{HeaderMap, HeaderValue};
 use serde::{Deserialize, Serialize};
 use vestibule_core::cookie::cookie_values;
-use vestibule_core::records::{EphemeralKey, EphemeralKind, RecordStore};
 use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
+use vestibule_records::{EphemeralKey, EphemeralKind, RecordStore};
 
 use crate::access::{OperatorName, SignInMethod};
 use crate::secret::{hash, new_secret};
@@ -32,7 +32,7 @@ pub(crate) struct SignIn {
     /// How they signed in.
     #[serde(default)]
     pub(crate) method: SignInMethod,
-    /// The note that keeps it: the hash of the cookie's value.
+    /// The ephemeral key: the hash of the cookie's value.
     #[serde(skip)]
     id: String,
 }
@@ -57,7 +57,7 @@ impl SignIn {
     pub(crate) async fn find(records: &dyn RecordStore, headers: &HeaderMap) -> Result<Option<Self>, StoreError> {
         let Some(secret) = cookie_of(headers, COOKIE) else { return Ok(None) };
         let id = hash(&secret);
-        let Some(text) = records.note(&note(&id)).await? else { return Ok(None) };
+        let Some(text) = records.get_ephemeral(&key(&id)).await? else { return Ok(None) };
         let kept: Self = serde_json::from_str(&text).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         Ok(Some(Self { id, ..kept }))
     }
@@ -79,7 +79,7 @@ impl SignIn {
 
     /// Ends it.
     pub(crate) async fn end(&self, records: &dyn RecordStore) -> Result<(), StoreError> {
-        records.take_ephemeral(&note(&self.id)).await.map(drop)
+        records.take_ephemeral(&key(&self.id)).await.map(drop)
     }
 
     /// When it ends at the latest.
@@ -90,11 +90,11 @@ impl SignIn {
     async fn keep(&self, records: &dyn RecordStore) -> Result<(), StoreError> {
         let text = serde_json::to_string(self).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         let left = self.ends_at().since(self.seen_at).div_ceil(MICROS_PER_SECOND);
-        records.set_ephemeral(&note(&self.id), &text, left.min(IDLE_TTL)).await
+        records.set_ephemeral(&key(&self.id), &text, left.min(IDLE_TTL)).await
     }
 }
 
-fn note(id: &str) -> EphemeralKey {
+fn key(id: &str) -> EphemeralKey {
     EphemeralKey::new(EphemeralKind::SignIn, id)
 }
 

@@ -7,8 +7,8 @@
 
 use std::net::IpAddr;
 
-use vestibule_core::records::{EphemeralKey, EphemeralKind, RecordStore};
 use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
+use vestibule_records::{EphemeralKey, EphemeralKind, RecordStore};
 
 use crate::access::OperatorName;
 use crate::problem::Problem;
@@ -87,8 +87,8 @@ impl SignInThrottle {
     /// attempt does not count.
     pub(crate) async fn succeeded(&self, records: &dyn RecordStore) -> Result<(), StoreError> {
         records.set_ephemeral(&self.known(), "", KNOWN).await?;
-        records.uncount(&self.address.failures()).await?;
-        records.uncount(&self.name.failures()).await?;
+        records.decrement(&self.address.failures()).await?;
+        records.decrement(&self.name.failures()).await?;
         records.take_ephemeral(&self.pair.failures()).await?;
         records.take_ephemeral(&self.pair.slowed()).await.map(drop)
     }
@@ -97,7 +97,7 @@ impl SignInThrottle {
     /// can follow at once. What failed before still counts.
     pub(crate) async fn withdraw(&self, records: &dyn RecordStore) -> Result<(), StoreError> {
         for limit in self.limits(records).await? {
-            records.uncount(&limit.failures()).await?;
+            records.decrement(&limit.failures()).await?;
             // No attempt is taken during a delay, so this one began it.
             records.take_ephemeral(&limit.slowed()).await?;
         }
@@ -106,7 +106,7 @@ impl SignInThrottle {
 
     /// What an attempt counts for: the name does not count where it has signed in before.
     async fn limits(&self, records: &dyn RecordStore) -> Result<Vec<&AttemptLimit>, StoreError> {
-        let known = records.note(&self.known()).await?.is_some();
+        let known = records.get_ephemeral(&self.known()).await?.is_some();
         Ok(if known { vec![&self.pair, &self.address] } else { vec![&self.pair, &self.address, &self.name] })
     }
 
@@ -125,18 +125,22 @@ impl AttemptLimit {
     }
 
     async fn check(&self, records: &dyn RecordStore, now: Micros) -> Result<(), Problem> {
-        match records.note(&self.slowed()).await? {
+        match records.get_ephemeral(&self.slowed()).await? {
             Some(until) => Err(Problem::RateLimited(left(&until, now))),
             None => Ok(()),
         }
     }
 
     async fn count(&self, records: &dyn RecordStore, now: Micros) -> Result<(), Problem> {
-        let attempts = records.count(&self.failures(), COUNTED).await?;
+        let attempts = records.increment(&self.failures(), COUNTED).await?;
         let Some(past) = attempts.checked_sub(self.free + 1) else { return Ok(()) };
         let delay = 1_u64.checked_shl(past as u32).unwrap_or(self.longest).min(self.longest);
         let until = now.add_seconds(delay).0.to_string();
-        if records.claim(&self.slowed(), &until, delay).await? { Ok(()) } else { Err(Problem::RateLimited(delay)) }
+        if records.set_ephemeral_if_absent(&self.slowed(), &until, delay).await? {
+            Ok(())
+        } else {
+            Err(Problem::RateLimited(delay))
+        }
     }
 }
 
@@ -161,7 +165,8 @@ fn left(until: &str, now: Micros) -> u64 {
 mod tests {
     use std::sync::Arc;
 
-    use vestibule_core::{Clock as _, ManualClock, MemoryRecords};
+    use vestibule_core::{Clock as _, ManualClock};
+    use vestibule_store_memory::MemoryRecords;
 
     use super::*;
 

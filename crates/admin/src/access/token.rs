@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 use utoipa::ToSchema;
-use vestibule_core::records::{DOCUMENTS_MAX, DocumentKind, DocumentOutcome, RecordStore};
 use vestibule_core::{Micros, StoreError};
+use vestibule_records::{DOCUMENTS_MAX, DocumentKind, DocumentOutcome, RecordStore};
 
 use crate::access::{OperatorName, Scope};
 use crate::problem::Problem;
@@ -78,7 +78,7 @@ impl Token {
         if !is_id {
             return Ok(None);
         }
-        let record = records.record(DocumentKind::Tokens, id).await?;
+        let record = records.get_document(DocumentKind::Tokens, id).await?;
         record.map(|record| Ok((parse(&record.text)?, record.revision))).transpose()
     }
 
@@ -98,7 +98,7 @@ impl Token {
 
     /// All tokens by their public half.
     pub(crate) async fn all(records: &dyn RecordStore) -> Result<Vec<(String, Self)>, StoreError> {
-        let all = records.records(DocumentKind::Tokens).await?;
+        let all = records.list_documents(DocumentKind::Tokens).await?;
         all.into_iter().map(|(id, record)| Ok((id, parse(&record.text)?))).collect()
     }
 }
@@ -109,7 +109,8 @@ fn parse(text: &str) -> Result<Token, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use vestibule_core::{MemoryRecords, SystemClock};
+    use vestibule_core::SystemClock;
+    use vestibule_store_memory::MemoryRecords;
 
     use super::*;
     use crate::access::Role;
@@ -121,7 +122,7 @@ mod tests {
         let times = (Micros(1), Micros(2));
         let created = Token::create(&records, "deploy".to_owned(), "zoe".parse().unwrap(), (scope, None), times).await;
         let (id, text, _) = created.ok().unwrap();
-        let kept = records.record(DocumentKind::Tokens, &id).await.unwrap().unwrap().text;
+        let kept = records.get_document(DocumentKind::Tokens, &id).await.unwrap().unwrap().text;
         assert!(!kept.contains(text.rsplit('_').next().unwrap()), "{kept}");
         assert_eq!(Token::find(&records, &text).await.unwrap().unwrap().0, id);
         let (_, token, revision) = Token::find(&records, &text).await.unwrap().unwrap();

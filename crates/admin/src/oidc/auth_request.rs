@@ -4,7 +4,7 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 use vestibule_core::StoreError;
-use vestibule_core::records::{EphemeralKey, EphemeralKind, RecordStore};
+use vestibule_records::{EphemeralKey, EphemeralKind, RecordStore};
 
 use crate::access::cookie_of;
 use crate::secret::{hash, new_secret};
@@ -31,14 +31,14 @@ impl AuthRequest {
         let attempt = Self { state: new_secret(), nonce: new_secret(), verifier: new_secret() };
         let text = serde_json::to_string(&attempt).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         let secret = new_secret();
-        records.set_ephemeral(&note(&secret), &text, AUTH_REQUEST_TTL).await?;
+        records.set_ephemeral(&key(&secret), &text, AUTH_REQUEST_TTL).await?;
         Ok((attempt, secret))
     }
 
     /// Takes the attempt of a request's cookie: it is good once.
     pub(crate) async fn take(records: &dyn RecordStore, headers: &HeaderMap) -> Result<Option<Self>, StoreError> {
         let Some(secret) = cookie_of(headers, COOKIE) else { return Ok(None) };
-        let Some(text) = records.take_ephemeral(&note(&secret)).await? else { return Ok(None) };
+        let Some(text) = records.take_ephemeral(&key(&secret)).await? else { return Ok(None) };
         serde_json::from_str(&text).map(Some).map_err(|error| StoreError::Corrupt(error.to_string()))
     }
 
@@ -52,7 +52,7 @@ impl AuthRequest {
     }
 }
 
-fn note(secret: &str) -> EphemeralKey {
+fn key(secret: &str) -> EphemeralKey {
     EphemeralKey::new(EphemeralKind::SignInAttempt, hash(secret))
 }
 

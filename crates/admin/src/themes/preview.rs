@@ -10,8 +10,8 @@ use http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_FRAME_OPTIONS,
 };
 use serde::{Deserialize, Serialize};
-use vestibule_core::records::{EphemeralKey, EphemeralKind};
 use vestibule_core::{StoreError, ThemeId, VisitorState};
+use vestibule_records::{EphemeralKey, EphemeralKind};
 use vestibule_themes::{Draft, Language, VersionId};
 
 use crate::openapi::PREFIX;
@@ -75,7 +75,7 @@ pub(crate) async fn preview_page(
     let token = new_secret();
     if let Some(draft) = &draft {
         let text = serde_json::to_string(&shown).map_err(|error| StoreError::Corrupt(error.to_string()))?;
-        admin.records.set_ephemeral(&note(&token), &text, FILES_TTL).await?;
+        admin.records.set_ephemeral(&key(&token), &text, FILES_TTL).await?;
         admin.preview_cache.keep(hash(&token), Arc::clone(draft));
     }
     let (asset_base, nonce) = (format!("{PREFIX}/preview-files/{token}/"), random_hex::<16>());
@@ -94,7 +94,7 @@ pub(crate) async fn preview_file(
     Segments((token, path)): Segments<(String, String)>,
 ) -> Result<Response, Problem> {
     let id = hash(&token);
-    let Some(text) = admin.records.note(&note(&token)).await? else { return Err(Problem::RouteNotFound) };
+    let Some(text) = admin.records.get_ephemeral(&key(&token)).await? else { return Err(Problem::RouteNotFound) };
     let draft = if let Some(draft) = admin.preview_cache.find(&id) {
         draft
     } else {
@@ -115,7 +115,7 @@ pub(crate) async fn preview_file(
     Ok((head, asset.bytes).into_response())
 }
 
-fn note(token: &str) -> EphemeralKey {
+fn key(token: &str) -> EphemeralKey {
     EphemeralKey::new(EphemeralKind::Preview, hash(token))
 }
 

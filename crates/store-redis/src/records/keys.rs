@@ -1,16 +1,16 @@
 //! Names of the keys of documents, logs and ephemeral values. They have no common hash tag, so they
 //! spread over a cluster.
 
-use vestibule_core::records::{DocumentKind, EphemeralKey, LogName};
+use vestibule_records::{DocumentKind, EphemeralKey, LogName};
 
 /// Hash: id of a document -> its revision and its text.
-pub(super) fn records(kind: DocumentKind) -> String {
+pub(super) fn documents(kind: DocumentKind) -> String {
     format!("vestibule:{}", kind.as_str())
 }
 
 /// Stream: entries with the single field `text`.
-pub(super) fn stream(stream: &LogName) -> String {
-    match stream {
+pub(super) fn log(log: &LogName) -> String {
+    match log {
         LogName::Audit => "vestibule:audit".to_owned(),
         LogName::TenantAudit(tenant) => format!("vestibule:audit:tenant:{tenant}"),
         LogName::AccountAudit => "vestibule:audit:accounts".to_owned(),
@@ -20,13 +20,13 @@ pub(super) fn stream(stream: &LogName) -> String {
 }
 
 /// String: the expiry of the ephemeral key, and its text.
-pub(super) fn note(note: &EphemeralKey) -> String {
-    format!("vestibule:note:{}:{}", note.kind.as_str(), note.id)
+pub(super) fn ephemeral(key: &EphemeralKey) -> String {
+    format!("vestibule:ephemeral:{}:{}", key.kind.as_str(), key.id)
 }
 
 #[cfg(test)]
 mod tests {
-    use vestibule_core::records::EphemeralKind;
+    use vestibule_records::EphemeralKind;
 
     use super::*;
 
@@ -34,28 +34,31 @@ mod tests {
     fn key_names_are_stable() {
         let queue = || "acme-tour".parse().unwrap();
         for (name, expected) in [
-            (records(DocumentKind::Operators), "vestibule:operators"),
-            (records(DocumentKind::Tokens), "vestibule:tokens"),
-            (records(DocumentKind::FileQueues), "vestibule:file-queues"),
-            (records(DocumentKind::FileTenants), "vestibule:file-tenants"),
-            (stream(&LogName::Audit), "vestibule:audit"),
-            (stream(&LogName::TenantAudit("acme".parse().unwrap())), "vestibule:audit:tenant:acme"),
-            (stream(&LogName::AccountAudit), "vestibule:audit:accounts"),
-            (stream(&LogName::Minutes(queue())), "vestibule:minutes:acme-tour"),
-            (stream(&LogName::FiveMinutes(queue())), "vestibule:five-minutes:acme-tour"),
-            (note(&EphemeralKey::new(EphemeralKind::SignIn, "0f")), "vestibule:note:sign-in:0f"),
-            (note(&EphemeralKey::new(EphemeralKind::SignInAttempt, "0f")), "vestibule:note:sign-in-attempt:0f"),
-            (note(&EphemeralKey::new(EphemeralKind::Preview, "0f")), "vestibule:note:preview:0f"),
-            (note(&EphemeralKey::new(EphemeralKind::KnownAddress, "0f")), "vestibule:note:known-address:0f"),
-            (note(&EphemeralKey::new(EphemeralKind::Failures, "0f")), "vestibule:note:failures:0f"),
-            (note(&EphemeralKey::new(EphemeralKind::Slowed, "0f")), "vestibule:note:slowed:0f"),
-            (note(&EphemeralKey::new(EphemeralKind::Confirmation, "0f")), "vestibule:note:confirmation:0f"),
-            (note(&EphemeralKey::new(EphemeralKind::Minute, "7")), "vestibule:note:minute:7"),
-            (note(&EphemeralKey::new(EphemeralKind::Creation, "7")), "vestibule:note:creation:7"),
-            (note(&EphemeralKey::new(EphemeralKind::Idempotency, "7")), "vestibule:note:idempotency:7"),
-            (note(&EphemeralKey::new(EphemeralKind::Changes, "7")), "vestibule:note:changes:7"),
-            (note(&EphemeralKey::new(EphemeralKind::FailedSignIns, "7")), "vestibule:note:failed-sign-ins:7"),
-            (note(&EphemeralKey::new(EphemeralKind::TotpSetup, "7")), "vestibule:note:totp-setup:7"),
+            (documents(DocumentKind::Operators), "vestibule:operators"),
+            (documents(DocumentKind::Tokens), "vestibule:tokens"),
+            (documents(DocumentKind::FileQueues), "vestibule:file-queues"),
+            (documents(DocumentKind::FileTenants), "vestibule:file-tenants"),
+            (log(&LogName::Audit), "vestibule:audit"),
+            (log(&LogName::TenantAudit("acme".parse().unwrap())), "vestibule:audit:tenant:acme"),
+            (log(&LogName::AccountAudit), "vestibule:audit:accounts"),
+            (log(&LogName::Minutes(queue())), "vestibule:minutes:acme-tour"),
+            (log(&LogName::FiveMinutes(queue())), "vestibule:five-minutes:acme-tour"),
+            (ephemeral(&EphemeralKey::new(EphemeralKind::SignIn, "0f")), "vestibule:ephemeral:sign-in:0f"),
+            (
+                ephemeral(&EphemeralKey::new(EphemeralKind::SignInAttempt, "0f")),
+                "vestibule:ephemeral:sign-in-attempt:0f",
+            ),
+            (ephemeral(&EphemeralKey::new(EphemeralKind::Preview, "0f")), "vestibule:ephemeral:preview:0f"),
+            (ephemeral(&EphemeralKey::new(EphemeralKind::KnownAddress, "0f")), "vestibule:ephemeral:known-address:0f"),
+            (ephemeral(&EphemeralKey::new(EphemeralKind::Failures, "0f")), "vestibule:ephemeral:failures:0f"),
+            (ephemeral(&EphemeralKey::new(EphemeralKind::Slowed, "0f")), "vestibule:ephemeral:slowed:0f"),
+            (ephemeral(&EphemeralKey::new(EphemeralKind::Confirmation, "0f")), "vestibule:ephemeral:confirmation:0f"),
+            (ephemeral(&EphemeralKey::new(EphemeralKind::Minute, "7")), "vestibule:ephemeral:minute:7"),
+            (ephemeral(&EphemeralKey::new(EphemeralKind::Creation, "7")), "vestibule:ephemeral:creation:7"),
+            (ephemeral(&EphemeralKey::new(EphemeralKind::Idempotency, "7")), "vestibule:ephemeral:idempotency:7"),
+            (ephemeral(&EphemeralKey::new(EphemeralKind::Changes, "7")), "vestibule:ephemeral:changes:7"),
+            (ephemeral(&EphemeralKey::new(EphemeralKind::FailedSignIns, "7")), "vestibule:ephemeral:failed-sign-ins:7"),
+            (ephemeral(&EphemeralKey::new(EphemeralKind::TotpSetup, "7")), "vestibule:ephemeral:totp-setup:7"),
         ] {
             assert_eq!(name, expected);
         }

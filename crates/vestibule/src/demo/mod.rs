@@ -17,10 +17,11 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 use tracing::warn;
 use vestibule_admin::{AdminParts, NewOperator, bootstrap};
-use vestibule_core::records::RecordStore;
 use vestibule_core::settings::Document;
-use vestibule_core::{MemoryRecords, MemoryStore, Store, SystemClock};
+use vestibule_core::{Store, SystemClock};
+use vestibule_records::RecordStore;
 use vestibule_runtime::{Directory, LogFormat, ThemesConfig, init_telemetry, open_publisher, open_themes};
+use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_workload::{LoadTest, Observer, Target};
 
 use crate::admin::backoffice;
@@ -109,7 +110,7 @@ impl Demo {
         let records: Arc<dyn RecordStore> = Arc::new(MemoryRecords::new(SystemClock::new()));
         let Document { tenants, queues, .. } = document;
         let directory = Arc::new(Directory::new(store.clone(), tenants.clone(), queues.clone()));
-        directory.apply(&tenants, &queues, &[]).await?;
+        directory.apply(&tenants, &queues).await?;
         let themes = tempfile::Builder::new().prefix("vestibule-demo-").tempdir()?;
         let at = ThemesConfig { address: Some(themes.path().display().to_string()), recheck: None };
         let gate = queue::gate(store.clone(), directory.clone(), open_themes("themes", &at)?)?;

@@ -8,7 +8,7 @@ use http::request::Parts;
 use serde_json::Value;
 use tracing::warn;
 use utoipa::ToSchema;
-use vestibule_core::records::{EphemeralKey, EphemeralKind};
+use vestibule_records::{EphemeralKey, EphemeralKind};
 use vestibule_runtime::request_origin;
 
 use crate::access::{
@@ -145,7 +145,7 @@ pub(crate) async fn sign_in(
 /// can't fill the log. Under names that nobody has they are counted together, and what was typed is kept nowhere.
 async fn audit_failure(admin: &Admin, client: &ClientInfo, name: Option<&OperatorName>) {
     let id = hash(name.map_or("", OperatorName::as_str));
-    let count = admin.records.count(&EphemeralKey::new(EphemeralKind::FailedSignIns, id), FAILURES_WITHIN).await;
+    let count = admin.records.increment(&EphemeralKey::new(EphemeralKind::FailedSignIns, id), FAILURES_WITHIN).await;
     let Ok(count) = count.inspect_err(|error| warn!(%error, "a failed sign-in could not be counted")) else { return };
     if 10_u64.pow(count.max(1).ilog10()) == count {
         let event =

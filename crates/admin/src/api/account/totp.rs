@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use vestibule_core::StoreError;
-use vestibule_core::records::{EphemeralKey, EphemeralKind};
+use vestibule_records::{EphemeralKey, EphemeralKind};
 
 use crate::access::{
     CODE_MAX, Operator, OperatorName, OperatorTotp, PASSWORD_MAX, Principal, SignIn, SignInMethod, SignInThrottle,
@@ -122,8 +122,8 @@ pub(crate) async fn confirm_totp_setup(
     let (Some(password), Some(code)) = (password, code) else { return Err(Problem::WrongPassword) };
     let (mut operator, revision) = without_totp(&admin, &principal).await?;
     let (records, now) = (&*admin.records, admin.now().await?);
-    let note = setup(&principal.operator);
-    let secret = records.note(&note).await?.ok_or(Problem::NoTotpSetup)?;
+    let key = setup(&principal.operator);
+    let secret = records.get_ephemeral(&key).await?.ok_or(Problem::NoTotpSetup)?;
     let throttle = SignInThrottle::of(&principal.operator, client.address());
     throttle.attempt(records, now).await?;
     if !admin.passwords.matches(&password, operator.password.clone()).await? {
@@ -136,7 +136,7 @@ pub(crate) async fn confirm_totp_setup(
     operator.totp = Some(totp);
     let stored = operator.store(records, &principal.operator, revision).await;
     AuditEventBuilder::of(&principal, "account.enable_totp").concluded(&admin, stored).await?;
-    records.take_ephemeral(&note).await.map_err(Problem::of_write)?;
+    records.take_ephemeral(&key).await.map_err(Problem::of_write)?;
     let method = SignInMethod::PasswordAndTotp;
     let begun = SignIn::begin(records, principal.operator.clone(), operator.password_at, method, now).await;
     let cookie = set_cookie(Some(&begun.map_err(Problem::of_write)?), client.https());

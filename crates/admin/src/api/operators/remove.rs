@@ -1,7 +1,7 @@
 use axum::extract::State;
 use http::{HeaderMap, StatusCode};
 use tracing::warn;
-use vestibule_core::records::DocumentKind;
+use vestibule_records::DocumentKind;
 
 use crate::access::{Principal, Token};
 use crate::api::operators::{find, not_the_last};

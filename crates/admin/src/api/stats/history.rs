@@ -7,7 +7,7 @@ use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde::Serialize;
 use utoipa::ToSchema;
 use vestibule_core::Micros;
-use vestibule_core::history::{Sample, Step, samples};
+use vestibule_records::history::{Sample, Step, samples};
 
 use crate::access::Principal;
 use crate::problem::Problem;

@@ -1,6 +1,6 @@
 use axum::extract::State;
 use http::StatusCode;
-use vestibule_core::records::DocumentKind;
+use vestibule_records::DocumentKind;
 
 use crate::access::{Principal, Token};
 use crate::audit::AuditEventBuilder;

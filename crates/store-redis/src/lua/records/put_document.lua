@@ -4,7 +4,7 @@
 -- ARGV[1]    now in us, or ''
 -- ARGV[2]    id of the document
 -- ARGV[3]    the revision that it must have, 0 for none
--- ARGV[4]    '1' followed by the text, or '' to remove the record
+-- ARGV[4]    '1' followed by the text, or '' to remove the document
 -- ARGV[5]    maximum number of documents of one kind
 -- ARGV[6]    text that another document must contain, or ''
 -- Returns    { STORED, revision }, { CONFLICT, revision }, { FULL, 0 } or { NO_OTHER, 0 }

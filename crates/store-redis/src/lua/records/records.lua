@@ -24,10 +24,10 @@ end
 -- The milliseconds and sequence number of a log's last entry; nothing if there is none, or if it is
 -- so old that the log counts as dropped. The server also expires the key; this check is for a clock
 -- set by a test. O(1).
-local function last_entry(lasts)
+local function last_entry(ttl)
   local last = call('XREVRANGE', KEY, '+', '-', 'COUNT', 1)[1]
   if not last then return nil end
   local at_ms, number = string.match(last[1], '^(%d+)-(%d+)$')
-  if lasts ~= '' and tonumber(at_ms) * 1000 + tonumber(lasts) * SECOND <= clock then return nil end
+  if ttl ~= '' and tonumber(at_ms) * 1000 + tonumber(ttl) * SECOND <= clock then return nil end
   return tonumber(at_ms), tonumber(number)
 end

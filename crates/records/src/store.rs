@@ -1,17 +1,10 @@
-//! The store interface for the administration: operators' data and audit logs, kept next to the
-//! lines.
-//!
-//! It has three shapes. A *document* stays until it is removed and is guarded by a revision. A
-//! *log* is an append-only stream that drops its oldest entries, so its size is bounded. An
-//! *ephemeral key* is a short text with a TTL.
+//! The interface of a record store: documents, logs and ephemeral keys.
 
 use std::fmt;
 use std::str::FromStr;
 
 use async_trait::async_trait;
-
-use crate::time::Micros;
-use crate::{QueueId, StoreError, TenantId};
+use vestibule_core::{Micros, QueueId, StoreError, TenantId};
 
 /// Maximum number of documents per kind.
 pub const DOCUMENTS_MAX: usize = 1000;
@@ -97,7 +90,7 @@ pub enum LogName {
 impl LogName {
     /// Maximum number of entries kept. Slightly more may exist for a while.
     #[must_use]
-    pub const fn keeps(&self) -> usize {
+    pub const fn max_entries(&self) -> usize {
         match self {
             Self::Audit => 100_000,
             Self::TenantAudit(_) => 50_000,
@@ -109,7 +102,7 @@ impl LogName {
 
     /// Seconds after its last entry until the whole log is dropped; `None` if it is kept.
     #[must_use]
-    pub const fn lasts(&self) -> Option<u64> {
+    pub const fn ttl(&self) -> Option<u64> {
         match self {
             Self::Audit | Self::TenantAudit(_) | Self::AccountAudit => None,
             Self::Minutes(_) => Some(86_400),
@@ -136,7 +129,7 @@ impl fmt::Display for EntryId {
 
 /// The error for a text that is not an entry id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("takes the id of an entry, such as \"1700000000000-0\"")]
+#[error("must be the id of an entry, such as \"1700000000000-0\"")]
 pub struct EntryIdError;
 
 impl FromStr for EntryId {
@@ -242,9 +235,9 @@ pub trait RecordStore: Send + Sync {
     async fn now(&self) -> Result<Micros, StoreError>;
 
     /// Reads a document.
-    async fn record(&self, kind: DocumentKind, id: &str) -> Result<Option<Document>, StoreError>;
+    async fn get_document(&self, kind: DocumentKind, id: &str) -> Result<Option<Document>, StoreError>;
     /// Reads all documents of a kind, ordered by id.
-    async fn records(&self, kind: DocumentKind) -> Result<Vec<(String, Document)>, StoreError>;
+    async fn list_documents(&self, kind: DocumentKind) -> Result<Vec<(String, Document)>, StoreError>;
     /// Writes a document over the revision `over`; with 0, only if none exists.
     async fn put_document(
         &self,
@@ -266,25 +259,25 @@ pub trait RecordStore: Send + Sync {
     async fn remove_document(&self, kind: DocumentKind, id: &str) -> Result<bool, StoreError>;
 
     /// Appends an entry to a log.
-    async fn append(&self, stream: &LogName, text: &str) -> Result<EntryId, StoreError>;
+    async fn append(&self, log: &LogName, text: &str) -> Result<EntryId, StoreError>;
     /// Drops the entries made before an instant. Some of them may remain for a while.
-    async fn trim(&self, stream: &LogName, before: Micros) -> Result<(), StoreError>;
+    async fn trim(&self, log: &LogName, before: Micros) -> Result<(), StoreError>;
     /// Up to `limit` (at most [`ENTRIES_MAX`]) entries older than `before`, newest first.
-    async fn entries(&self, stream: &LogName, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError>;
+    async fn entries(&self, log: &LogName, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError>;
 
-    /// Sets an ephemeral key with a TTL of `seconds`.
-    async fn set_ephemeral(&self, note: &EphemeralKey, text: &str, seconds: u64) -> Result<(), StoreError>;
+    /// Sets an ephemeral key with a TTL of `seconds`. Replaces a value that is there.
+    async fn set_ephemeral(&self, key: &EphemeralKey, text: &str, seconds: u64) -> Result<(), StoreError>;
     /// Sets an ephemeral key if it is absent. Returns whether it was set.
-    async fn claim(&self, note: &EphemeralKey, text: &str, seconds: u64) -> Result<bool, StoreError>;
+    async fn set_ephemeral_if_absent(&self, key: &EphemeralKey, text: &str, seconds: u64) -> Result<bool, StoreError>;
     /// Increments a counter and returns it. The TTL of `seconds` starts with the first increment.
-    async fn count(&self, note: &EphemeralKey, seconds: u64) -> Result<u64, StoreError>;
+    async fn increment(&self, key: &EphemeralKey, seconds: u64) -> Result<u64, StoreError>;
     /// Decrements a counter, if it exists.
-    async fn uncount(&self, note: &EphemeralKey) -> Result<(), StoreError>;
+    async fn decrement(&self, key: &EphemeralKey) -> Result<(), StoreError>;
     /// Reads an ephemeral key.
-    async fn note(&self, note: &EphemeralKey) -> Result<Option<String>, StoreError>;
+    async fn get_ephemeral(&self, key: &EphemeralKey) -> Result<Option<String>, StoreError>;
     /// Removes an ephemeral key and returns its value: only one of several concurrent callers
     /// receives it.
-    async fn take_ephemeral(&self, note: &EphemeralKey) -> Result<Option<String>, StoreError>;
+    async fn take_ephemeral(&self, key: &EphemeralKey) -> Result<Option<String>, StoreError>;
 }
 
 #[cfg(test)]

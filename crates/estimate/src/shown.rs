@@ -1,6 +1,6 @@
 //! Smooths the displayed wait so that it does not jump.
 
-use crate::visitor_status::WaitSeconds;
+use vestibule_core::WaitSeconds;
 
 /// Time constant, in seconds, with which the displayed wait follows the current estimate.
 const FOLLOWS_WITHIN: f64 = 60.0;

@@ -1,5 +1,4 @@
-//! The memory store: the rules plus a lock. It is the default store of the stand-alone program and
-//! the reference for other stores.
+//! The lines of all queues: the rules plus a lock per queue.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -7,14 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::last_purge::LastPurge;
-use crate::line::Ticket;
-use crate::line::{Line, LinePage, LineSnapshot, LocatedSession, PurgeReport, Removed, Stats, Visit, VisitAnswer};
-use crate::settings::{Settings, Tenant};
-use crate::store::{PutMode, PutOutcome, Store, StoreError};
-use crate::time::{Clock, Micros};
-use crate::{QueueId, SessionId, TenantId};
+use vestibule_core::line::{
+    Line, LinePage, LineSnapshot, LocatedSession, PurgeReport, Removed, Stats, Visit, VisitAnswer,
+};
+use vestibule_core::settings::{Settings, Tenant};
+use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError, VisitStore};
+use vestibule_core::{Clock, LastPurge, Micros, QueueId, SessionId, TenantId, Ticket};
 
 struct Entry {
     settings: Settings,
@@ -165,7 +162,7 @@ impl MemoryStore {
 }
 
 #[async_trait]
-impl Store for MemoryStore {
+impl VisitStore for MemoryStore {
     async fn visit(&self, queue: &QueueId, visit: Visit) -> Result<VisitAnswer, StoreError> {
         self.on(queue, |line, now| line.visit(now, &visit))
     }
@@ -177,53 +174,10 @@ impl Store for MemoryStore {
     async fn leave(&self, queue: &QueueId, ticket: Ticket) -> Result<Removed, StoreError> {
         self.on(queue, |line, now| line.leave(now, &ticket))
     }
+}
 
-    async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removed, StoreError> {
-        self.on(queue, |line, now| line.end(now, session))
-    }
-
-    async fn release(&self, queue: &QueueId, count: u64) -> Result<u64, StoreError> {
-        self.on(queue, |line, now| line.release(now, count))
-    }
-
-    async fn admit(&self, queue: &QueueId, session: SessionId) -> Result<bool, StoreError> {
-        self.on(queue, |line, now| line.admit(now, session))
-    }
-
-    async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
-        let entry = self.entry(queue).ok_or_else(|| StoreError::UnknownQueue(queue.clone()))?;
-        let mut entry = lock(&entry);
-        let report = entry.line.purge(self.clock.now(), limit);
-        if report.closed.is_some() {
-            entry.settings.line = entry.line.rules().clone();
-        }
-        Ok(report)
-    }
-
-    async fn stats(&self, queue: &QueueId) -> Result<Stats, StoreError> {
-        self.on(queue, |line, now| line.stats(now))
-    }
-
-    async fn find(&self, queue: &QueueId, session: SessionId) -> Result<Option<LocatedSession>, StoreError> {
-        self.on(queue, |line, now| line.find(now, session))
-    }
-
-    async fn page(&self, queue: &QueueId, from: Micros, limit: usize) -> Result<LinePage, StoreError> {
-        self.on(queue, |line, _| line.page(from, limit))
-    }
-
-    async fn reset(&self, queue: &QueueId) -> Result<u64, StoreError> {
-        let entry = self.entry(queue).ok_or_else(|| StoreError::UnknownQueue(queue.clone()))?;
-        let mut entry = lock(&entry);
-        let now = self.clock.now();
-        let rules = &mut entry.settings.line;
-        rules.epoch = now.seconds().max(rules.epoch + 1);
-        rules.revision += 1;
-        let rules = rules.clone();
-        entry.line.change_rules(rules.clone(), now);
-        Ok(rules.epoch)
-    }
-
+#[async_trait]
+impl SettingsStore for MemoryStore {
     async fn put_settings(&self, settings: &Settings, mode: PutMode) -> Result<PutOutcome, StoreError> {
         match (self.entry(&settings.id), mode) {
             (Some(entry), _) => Ok(self.change(&entry, settings, mode)),
@@ -269,6 +223,55 @@ impl Store for MemoryStore {
 
     async fn tenants(&self) -> Result<Vec<Tenant>, StoreError> {
         Ok(lock(&self.tenants).values().cloned().collect())
+    }
+}
+
+#[async_trait]
+impl OperationsStore for MemoryStore {
+    async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removed, StoreError> {
+        self.on(queue, |line, now| line.end(now, session))
+    }
+
+    async fn release(&self, queue: &QueueId, count: u64) -> Result<u64, StoreError> {
+        self.on(queue, |line, now| line.release(now, count))
+    }
+
+    async fn admit(&self, queue: &QueueId, session: SessionId) -> Result<bool, StoreError> {
+        self.on(queue, |line, now| line.admit(now, session))
+    }
+
+    async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
+        let entry = self.entry(queue).ok_or_else(|| StoreError::UnknownQueue(queue.clone()))?;
+        let mut entry = lock(&entry);
+        let report = entry.line.purge(self.clock.now(), limit);
+        if report.closed.is_some() {
+            entry.settings.line = entry.line.rules().clone();
+        }
+        Ok(report)
+    }
+
+    async fn stats(&self, queue: &QueueId) -> Result<Stats, StoreError> {
+        self.on(queue, |line, now| line.stats(now))
+    }
+
+    async fn find(&self, queue: &QueueId, session: SessionId) -> Result<Option<LocatedSession>, StoreError> {
+        self.on(queue, |line, now| line.find(now, session))
+    }
+
+    async fn page(&self, queue: &QueueId, from: Micros, limit: usize) -> Result<LinePage, StoreError> {
+        self.on(queue, |line, _| line.page(from, limit))
+    }
+
+    async fn reset(&self, queue: &QueueId) -> Result<u64, StoreError> {
+        let entry = self.entry(queue).ok_or_else(|| StoreError::UnknownQueue(queue.clone()))?;
+        let mut entry = lock(&entry);
+        let now = self.clock.now();
+        let rules = &mut entry.settings.line;
+        rules.epoch = now.seconds().max(rules.epoch + 1);
+        rules.revision += 1;
+        let rules = rules.clone();
+        entry.line.change_rules(rules.clone(), now);
+        Ok(rules.epoch)
     }
 
     async fn set_last_purge(&self, record: &LastPurge) -> Result<(), StoreError> {

@@ -1,6 +1,6 @@
 //! Models how soon slots become free.
 
-use crate::line::{LineRules, Observed};
+use vestibule_core::line::{LineRules, Observed};
 
 /// Prior for the mean holding time of a slot, as a share of `active_ttl`.
 const HELD_SHARE: f64 = 0.53;

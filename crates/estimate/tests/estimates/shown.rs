@@ -1,6 +1,7 @@
 //! Displayed estimates, and how often they were right.
 
-use vestibule_core::{MICROS_PER_SECOND, Micros, WaitRange, WaitSeconds};
+use vestibule_core::{MICROS_PER_SECOND, Micros, WaitSeconds};
+use vestibule_estimate::WaitRange;
 
 /// A range that a visitor was shown.
 #[derive(Debug, Clone, Copy)]

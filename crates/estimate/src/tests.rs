@@ -1,7 +1,8 @@
 //! Tests of the factors that influence an estimate.
 
+use vestibule_core::line::{Mode, Pace, StayCounts};
+
 use super::*;
-use crate::line::{Mode, Pace, StayCounts};
 
 fn rules(quota: u64) -> LineRules {
     LineRules {

@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use vestibule_core::line::{Line, LineRules, SessionState, Visit};
-use vestibule_core::{KeyList, MICROS_PER_SECOND, Micros, QueueId, Ticket, TicketSigner, expected_wait, poll_after};
+use vestibule_core::{KeyList, MICROS_PER_SECOND, Micros, QueueId, Ticket, TicketSigner, poll_after};
+use vestibule_estimate::expected_wait;
 
 use crate::chance::Chance;
 use crate::kinds::Sale;

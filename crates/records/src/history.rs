@@ -5,10 +5,10 @@
 //! point.
 
 use futures_util::{StreamExt as _, stream};
+use vestibule_core::line::Stats;
+use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, Store, StoreError};
 
-use crate::line::Stats;
-use crate::records::{ENTRIES_MAX, EntryId, EphemeralKey, EphemeralKind, LogName, RecordStore};
-use crate::{MICROS_PER_SECOND, Micros, QueueId, Store, StoreError};
+use crate::store::{ENTRIES_MAX, EntryId, EphemeralKey, EphemeralKind, LogName, RecordStore};
 
 /// Seconds for which a minute stays claimed by the process that samples it.
 const SAMPLE_CLAIM_TTL: u64 = 900;
@@ -128,8 +128,8 @@ pub async fn record_samples(store: &dyn Store, records: &dyn RecordStore) -> Res
     let mut due = Vec::new();
     for step in Step::ALL {
         let number = now / step.seconds();
-        let note = EphemeralKey::new(EphemeralKind::Minute, format!("{}-{number}", step.seconds()));
-        if records.claim(&note, "", SAMPLE_CLAIM_TTL).await? {
+        let key = EphemeralKey::new(EphemeralKind::Minute, format!("{}-{number}", step.seconds()));
+        if records.set_ephemeral_if_absent(&key, "", SAMPLE_CLAIM_TTL).await? {
             due.push((step, number * step.seconds()));
         }
     }

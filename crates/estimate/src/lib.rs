@@ -1,6 +1,4 @@
-//! Wait estimation: the expected wait at a position, as two points of its predictive distribution.
-//!
-//! docs/internals/estimates.md describes how the model was built and how accurate it is.
+#![doc = include_str!("../README.md")]
 
 mod places;
 mod quantile;
@@ -8,12 +6,12 @@ mod shown;
 #[cfg(test)]
 mod tests;
 
+use vestibule_core::line::{Flow, LineRules, Observed, PACE_WINDOW};
+use vestibule_core::{Micros, WaitSeconds};
+
 use self::places::{Places, expected_pace};
 use self::quantile::{NORMAL_P90, f_quantile};
 pub use self::shown::WaitRange;
-use crate::line::{Flow, LineRules, Observed, PACE_WINDOW};
-use crate::time::Micros;
-use crate::visitor_status::WaitSeconds;
 
 /// Longest estimate, in seconds: one week. Longer waits are reported as unknown.
 const WAIT_MAX: f64 = 604_800.0;

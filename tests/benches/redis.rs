@@ -52,7 +52,7 @@ impl Bench {
         let redis = Redis::start().await;
         let options = RedisOptions { timeout: std::time::Duration::from_secs(10), ..RedisOptions::default() };
         let store = Arc::new(RedisStore::connect(&redis.url(), options.clone()).unwrap());
-        let apart = RedisOptions { visits_together: 1, ..options };
+        let apart = RedisOptions { batch_max: 1, ..options };
         let apart = Arc::new(RedisStore::connect(&redis.url(), apart).unwrap());
         store.put_settings(&settings(), PutMode::Always).await.unwrap();
         let signer = TicketSigner::new(&KeyList::of_bytes("bench", [7; 32])).unwrap();

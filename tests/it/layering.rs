@@ -29,13 +29,14 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 /// The layout of the design: which crate may use which.
 fn allowed(package: &str) -> Option<&'static [&'static str]> {
     Some(match package {
-        "vestibule-core" | "vestibule-tls" => &[],
+        "vestibule-core" | "vestibule-freeze" | "vestibule-tls" => &[],
         "vestibule-http-client" => &["vestibule-tls"],
         "vestibule-estimate" | "vestibule-records" | "vestibule-themes" => &["vestibule-core"],
         "vestibule-store-memory" => &["vestibule-core", "vestibule-records"],
-        "vestibule-store-redis" => &["vestibule-core", "vestibule-records", "vestibule-tls"],
+        "vestibule-store-redis" => &["vestibule-core", "vestibule-freeze", "vestibule-records", "vestibule-tls"],
         "vestibule-runtime" => &[
             "vestibule-core",
+            "vestibule-freeze",
             "vestibule-records",
             "vestibule-store-memory",
             "vestibule-store-redis",

@@ -69,21 +69,18 @@
 //! binary, such as `valkey-server`.
 
 mod address;
+mod batcher;
+mod circuit_breaker;
+mod client;
 mod codes;
+mod command;
 mod connection;
-mod health;
 mod keys;
 mod library;
-mod link;
-mod links;
-mod moment;
 mod records;
 mod reply;
-mod request;
 mod store;
-mod visits;
 
 pub use address::AddressError;
 pub use keys::Keys;
-pub use moment::Moment;
 pub use store::{RedisOptions, RedisStore};

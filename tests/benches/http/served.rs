@@ -50,7 +50,7 @@ async fn gate(address: &str, waiting: usize) -> Router {
         url => {
             // "apart" stands in front of the address where every visit is to have a script for itself.
             let together = RedisOptions::default();
-            let apart = RedisOptions { visits_together: 1, ..RedisOptions::default() };
+            let apart = RedisOptions { batch_max: 1, ..RedisOptions::default() };
             let (url, options) = url.strip_prefix("apart:").map_or((url, together), |url| (url, apart));
             Arc::new(RedisStore::connect(url, options).unwrap())
         }

@@ -1,9 +1,8 @@
-//! Batches concurrent visits to the same queue.
+//! Sends concurrent visits to the same queue in batches.
 //!
-//! Visits in one batch share the cost of entering a function and reading rules and state. Each
-//! visited queue has a task that takes all pending visits and sends them in one call. A lone visit
-//! is sent immediately; while calls are in flight, visits collect for the next. Each visit has its
-//! own deadline, and canceling one does not affect the others.
+//! Visits in one batch share the cost of entering a function and reading rules and state. Each visited queue has a task
+//! that takes all pending visits and sends them in one call. A lone visit is sent immediately; while calls are in flight,
+//! visits collect for the next. Each visit has its own deadline, and canceling one does not affect the others.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,29 +16,27 @@ use tokio::time::{Instant, timeout, timeout_at};
 use vestibule_core::line::{Visit, VisitAnswer, Witness};
 use vestibule_core::{Clock, Micros, QueueId, SessionId, StoreError, Ticket};
 
+use crate::client::Client;
 use crate::codes::{HAS_TICKET, JOINS, UNCONFIRMED, VISIT_SIZE};
-use crate::connection::{Connection, Repeat};
+use crate::command::{Command, Retry};
 use crate::keys::Keys;
 use crate::library::functions;
 use crate::reply::Reply;
 use crate::store::{nothing, text};
 
-/// Maximum number of calls in flight per queue and process: while the server runs one, the next is
-/// on its way.
-const UNDER_WAY_MAX: usize = 2;
-/// Upper limit of the batch size, whatever the options say: other operations wait until a batch
-/// ends.
-const VISITS_MAX: usize = 256;
+/// Maximum number of calls in flight per queue and process: while the server runs one, the next is on its way.
+const IN_FLIGHT_MAX: usize = 2;
+/// Upper limit of the batch size, whatever the options say: other operations wait until a batch ends.
+const BATCH_MAX: usize = 256;
 /// How long the task of a queue stays without visits.
-const IDLE: Duration = Duration::from_mins(1);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 type Answer = Result<VisitAnswer, StoreError>;
 
 /// Sends visits, batched if they are concurrent.
-pub(crate) struct Visits {
-    runner: Runner,
-    /// Maximum batch size.
-    most: usize,
+pub(crate) struct Batcher {
+    sender: BatchSender,
+    batch_max: usize,
     queues: Arc<Mutex<HashMap<QueueId, mpsc::UnboundedSender<Job>>>>,
 }
 
@@ -50,32 +47,32 @@ struct Job {
     answer: oneshot::Sender<Answer>,
 }
 
-impl Visits {
-    /// Creates the batcher; `most` is at least one.
-    pub(crate) fn new(connection: Arc<Connection>, clock: Option<Arc<dyn Clock>>, visits_max: usize) -> Self {
-        let visits_max = visits_max.clamp(1, VISITS_MAX);
-        Self { runner: Runner { connection, clock }, most: visits_max, queues: Arc::default() }
+impl Batcher {
+    /// Creates a batcher; a `batch_max` of zero counts as one.
+    pub(crate) fn new(client: Arc<Client>, clock: Option<Arc<dyn Clock>>, batch_max: usize) -> Self {
+        let batch_max = batch_max.clamp(1, BATCH_MAX);
+        Self { sender: BatchSender { client, clock }, batch_max, queues: Arc::default() }
     }
 
     /// Sends a visit, within the store's timeout from now.
-    pub(crate) async fn visit(&self, queue: &QueueId, visit: Visit) -> Answer {
+    pub(crate) async fn submit(&self, queue: &QueueId, visit: Visit) -> Answer {
         let started = Instant::now();
-        let connection = &self.runner.connection;
-        // While the part is failing, each visit tries or fails by itself.
-        if self.most == 1 || connection.is_failing(|| Keys::of(queue).line()) {
-            let answers = self.runner.run(queue, &[visit], started).await?;
-            return answers.into_iter().next().ok_or_else(no_answer);
+        let client = &self.sender.client;
+        let (answer, received) = oneshot::channel();
+        let job = Job { visit, started, answer };
+        // While operations fail, each visit tries or fails by itself.
+        if self.batch_max == 1 || client.is_failing(&Keys::of(queue).line()) {
+            self.sender.clone().flush(queue.clone(), vec![job]).await;
+        } else {
+            self.enqueue(queue, job);
         }
-        let (answer, answered) = oneshot::channel();
-        self.hand_over(queue, Job { visit, started, answer });
-        match timeout_at(started + connection.timeout(), answered).await {
-            Ok(answer) => answer.unwrap_or_else(|_| Err(no_answer())),
-            Err(_) => Err(StoreError::Unavailable("no answer in time".to_owned())),
-        }
+        let late = || StoreError::Unavailable("no reply in time".to_owned());
+        let lost = || StoreError::Unavailable("the visit got no answer".to_owned());
+        timeout_at(started + client.timeout(), received).await.map_err(|_| late())?.map_err(|_| lost())?
     }
 
-    /// Hands the visit to the queue's task, which is started if there is none.
-    fn hand_over(&self, queue: &QueueId, job: Job) {
+    /// Hands a visit to the queue's task, which is started if there is none.
+    fn enqueue(&self, queue: &QueueId, job: Job) {
         let mut queues = locked(&self.queues);
         let refused = match queues.get(queue) {
             Some(jobs) => jobs.send(job).err(),
@@ -86,13 +83,10 @@ impl Visits {
             // The receiver is held, so it takes the job.
             let _ = jobs.send(job);
             queues.insert(queue.clone(), jobs);
-            tokio::spawn(run_all(queue.clone(), incoming, self.runner.clone(), self.most, self.queues.clone()));
+            let (sender, queues) = (self.sender.clone(), self.queues.clone());
+            tokio::spawn(serve_queue(queue.clone(), incoming, sender, self.batch_max, queues));
         }
     }
-}
-
-fn no_answer() -> StoreError {
-    StoreError::Unavailable("the visit got no answer".to_owned())
 }
 
 /// Locks a mutex and ignores poisoning: a panic leaves no partial state.
@@ -101,26 +95,26 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The task of a queue: sends its visits until none has arrived for a while.
-async fn run_all(
+async fn serve_queue(
     queue: QueueId,
     mut incoming: mpsc::UnboundedReceiver<Job>,
-    runner: Runner,
-    visits_max: usize,
+    sender: BatchSender,
+    batch_max: usize,
     queues: Arc<Mutex<HashMap<QueueId, mpsc::UnboundedSender<Job>>>>,
 ) {
-    let mut under_way = JoinSet::new();
+    let mut in_flight = JoinSet::new();
     loop {
-        while under_way.len() >= UNDER_WAY_MAX {
-            under_way.join_next().await;
+        while in_flight.len() >= IN_FLIGHT_MAX {
+            in_flight.join_next().await;
         }
-        while under_way.try_join_next().is_some() {}
+        while in_flight.try_join_next().is_some() {}
         let mut jobs = Vec::new();
-        if timeout(IDLE, incoming.recv_many(&mut jobs, visits_max)).await.is_ok() {
+        if timeout(IDLE_TIMEOUT, incoming.recv_many(&mut jobs, batch_max)).await.is_ok() {
             jobs.retain(|job| !job.answer.is_closed());
-            under_way.spawn(runner.clone().serve(queue.clone(), jobs));
+            in_flight.spawn(sender.clone().flush(queue.clone(), jobs));
             continue;
         }
-        // Visits are handed over under the lock, so that none is left behind.
+        // Visits are enqueued under the lock, so that none is left behind.
         let mut queues = locked(&queues);
         if incoming.is_empty() {
             queues.remove(&queue);
@@ -131,28 +125,28 @@ async fn run_all(
 
 /// Sends batches.
 #[derive(Clone)]
-struct Runner {
-    connection: Arc<Connection>,
+struct BatchSender {
+    client: Arc<Client>,
     clock: Option<Arc<dyn Clock>>,
 }
 
-impl Runner {
-    /// Serves these visits with one call. Its deadline is that of the latest visit.
-    async fn serve(self, queue: QueueId, jobs: Vec<Job>) {
+impl BatchSender {
+    /// Sends these visits in one call and distributes the answers. The deadline is that of the latest visit.
+    async fn flush(self, queue: QueueId, jobs: Vec<Job>) {
         let Some(started) = jobs.iter().map(|job| job.started).max() else { return };
-        let (visits, askers): (Vec<_>, Vec<_>) = jobs.into_iter().map(|job| (job.visit, job.answer)).unzip();
-        let answers = match self.run(&queue, &visits, started).await {
+        let (visits, callers): (Vec<_>, Vec<_>) = jobs.into_iter().map(|job| (job.visit, job.answer)).unzip();
+        let reply = self.client.execute(self.command(&queue, &visits), started).await;
+        let answers = match reply.and_then(|reply| Reply::to(&queue, reply)?.visits(&visits)) {
             Ok(answers) => answers.into_iter().map(Ok).collect(),
-            Err(error) => vec![Err(error); askers.len()],
+            Err(error) => vec![Err(error); callers.len()],
         };
-        for (asker, answer) in askers.into_iter().zip(answers) {
+        for (caller, answer) in callers.into_iter().zip(answers) {
             // The caller may have been canceled.
-            let _ = asker.send(answer);
+            let _ = caller.send(answer);
         }
     }
 
-    /// Sends these visits in one call that started then.
-    async fn run(&self, queue: &QueueId, visits: &[Visit], started: Instant) -> Result<Vec<VisitAnswer>, StoreError> {
+    fn command(&self, queue: &QueueId, visits: &[Visit]) -> Command {
         let now = self.clock.as_ref().map_or_else(nothing, |clock| text(clock.now().0));
         let mut packed = Vec::with_capacity(visits.len() * VISIT_SIZE);
         for visit in visits {
@@ -163,9 +157,7 @@ impl Runner {
         let [at, active, reached] =
             witness.census.map_or_else(unknown, |it| [it.at.0, it.active, it.reached.0].map(text));
         let arguments = [now, Value::Bytes(packed.into()), text(witness.unserved), at, active, reached];
-        let keys = Keys::of(queue).all();
-        let reply = self.connection.run_since(started, &functions().visit, keys, arguments, Repeat::Harmless).await?;
-        Reply::to(queue, reply)?.visits(visits)
+        Command::call(&functions().visit, Keys::of(queue).all(), arguments, Retry::Safe)
     }
 }
 

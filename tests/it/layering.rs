@@ -30,7 +30,7 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 fn allowed(package: &str) -> Option<&'static [&'static str]> {
     Some(match package {
         "vestibule-core" => &[],
-        "vestibule-estimate" | "vestibule-records" | "vestibule-themes" => &["vestibule-core"],
+        "vestibule-estimate" | "vestibule-proxy" | "vestibule-records" | "vestibule-themes" => &["vestibule-core"],
         "vestibule-store-memory" | "vestibule-store-redis" => &["vestibule-core", "vestibule-records"],
         "vestibule-runtime" => &[
             "vestibule-core",
@@ -40,9 +40,14 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
             "vestibule-themes",
         ],
         "vestibule-lambda" => &["vestibule-core", "vestibule-runtime"],
-        "vestibule-gate" => {
-            &["vestibule-core", "vestibule-estimate", "vestibule-lambda", "vestibule-runtime", "vestibule-themes"]
-        }
+        "vestibule-gate" => &[
+            "vestibule-core",
+            "vestibule-estimate",
+            "vestibule-lambda",
+            "vestibule-proxy",
+            "vestibule-runtime",
+            "vestibule-themes",
+        ],
         "vestibule-admin" => &[
             "vestibule-core",
             "vestibule-estimate",

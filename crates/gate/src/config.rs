@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vestibule_core::{KeyList, PassSigner, Store, TicketSigner};
+use vestibule_proxy::ProxyLimits;
 use vestibule_runtime::{
     ConfigError, Directory, EnvError, StoreConfig, TRUSTED_PROXIES_MAX, ThemesConfig, number, open_store, open_themes,
     parse_keys, required,
 };
 
-use crate::proxy::ProxyLimits;
 use crate::state::{Gate, GateParts};
 
 /// Default of `VESTIBULE_TRUSTED_PROXIES`: the load balancer, the API gateway or the function URL in front of the function.

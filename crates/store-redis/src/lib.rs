@@ -81,7 +81,6 @@ mod records;
 mod reply;
 mod request;
 mod store;
-mod tls;
 mod visits;
 
 pub use address::AddressError;

@@ -34,13 +34,9 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
         "vestibule-estimate" | "vestibule-proxy" | "vestibule-records" | "vestibule-themes" => &["vestibule-core"],
         "vestibule-store-memory" => &["vestibule-core", "vestibule-records"],
         "vestibule-store-redis" => &["vestibule-core", "vestibule-records", "vestibule-tls"],
-        "vestibule-runtime" => &[
-            "vestibule-core",
-            "vestibule-records",
-            "vestibule-store-memory",
-            "vestibule-store-redis",
-            "vestibule-themes",
-        ],
+        "vestibule-runtime" => {
+            &["vestibule-core", "vestibule-records", "vestibule-store-memory", "vestibule-store-redis"]
+        }
         "vestibule-lambda" => &["vestibule-core", "vestibule-runtime"],
         "vestibule-gate" => &[
             "vestibule-core",

@@ -32,20 +32,21 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
         "vestibule-core" | "vestibule-freeze" | "vestibule-tls" => &[],
         "vestibule-http-client" => &["vestibule-tls"],
         "vestibule-estimate" | "vestibule-records" | "vestibule-themes" => &["vestibule-core"],
+        "vestibule-proxy" => &["vestibule-core", "vestibule-freeze", "vestibule-tls"],
         "vestibule-store-memory" => &["vestibule-core", "vestibule-records"],
         "vestibule-store-redis" => &["vestibule-core", "vestibule-freeze", "vestibule-records", "vestibule-tls"],
-        "vestibule-runtime" => &[
+        "vestibule-runtime" => {
+            &["vestibule-core", "vestibule-freeze", "vestibule-records", "vestibule-store-memory", "vestibule-store-redis"]
+        }
+        "vestibule-lambda" => &["vestibule-core", "vestibule-runtime"],
+        "vestibule-gate" => &[
             "vestibule-core",
-            "vestibule-freeze",
-            "vestibule-records",
-            "vestibule-store-memory",
-            "vestibule-store-redis",
+            "vestibule-estimate",
+            "vestibule-lambda",
+            "vestibule-proxy",
+            "vestibule-runtime",
             "vestibule-themes",
         ],
-        "vestibule-lambda" => &["vestibule-core", "vestibule-runtime"],
-        "vestibule-gate" => {
-            &["vestibule-core", "vestibule-estimate", "vestibule-lambda", "vestibule-runtime", "vestibule-themes"]
-        }
         "vestibule-admin" => &[
             "vestibule-core",
             "vestibule-estimate",

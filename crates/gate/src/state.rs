@@ -7,12 +7,12 @@ use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 use vestibule_core::store::{OperationsStore, Store, VisitStore};
 use vestibule_core::{PassSigner, TicketSigner};
+use vestibule_proxy::{Proxy, ProxyLimits};
 use vestibule_runtime::{Directory, StoreClock};
 use vestibule_themes::Themes;
 
 use crate::log_rate_limiter::LogRateLimiter;
 use crate::pass::PassCache;
-use crate::proxy::{Proxy, ProxyLimits};
 use crate::witness::Witnesses;
 
 /// Maximum time that a starting process waits for the store. A TLS connection takes some hundred milliseconds.

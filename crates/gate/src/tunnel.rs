@@ -7,31 +7,15 @@ use tracing::debug;
 use vestibule_core::line::SessionLocation;
 use vestibule_core::store::OperationsStore;
 use vestibule_core::{Micros, QueueId, SessionId};
-use vestibule_runtime::Queue;
 
 use crate::state::Gate;
 
 /// How often the session of a tunnel is checked.
 const CHECK_INTERVAL: Duration = Duration::from_mins(1);
 
-/// The session of a tunnel.
-#[derive(Clone)]
-pub(crate) struct TunnelSession {
-    gate: Gate,
-    queue: QueueId,
-    session: SessionId,
-}
-
-impl TunnelSession {
-    pub(crate) fn new(gate: &Gate, queue: &Queue, session: SessionId) -> Self {
-        Self { gate: gate.clone(), queue: queue.settings.id.clone(), session }
-    }
-
-    /// Resolves once the session is no longer active.
-    pub(crate) async fn ended(&self) {
-        let now = || self.gate.clock.now();
-        end_of(&*self.gate.operations, now, &self.queue, self.session).await;
-    }
+/// Resolves once the session is no longer active.
+pub(crate) async fn session_end(gate: Gate, queue: QueueId, session: SessionId) {
+    end_of(&*gate.operations, || gate.clock.now(), &queue, session).await;
 }
 
 /// Resolves once the session is no longer active. While the store is unavailable, tunnels stay open.

@@ -18,10 +18,9 @@ use vestibule_gate::{Gate, GateParts, ProxyLimits};
 use vestibule_metrics::RequestMetrics;
 use vestibule_records::RecordStore;
 use vestibule_records::history::record_samples;
-use vestibule_runtime::{
-    Directory, Stores, ThemesConfig, init_telemetry, log_requests, open_publisher, open_store_and_records, open_themes,
-};
+use vestibule_runtime::{Directory, Stores, init_telemetry, log_requests, open_store_and_records};
 use vestibule_store_memory::{MemoryRecords, MemoryStore};
+use vestibule_themes::ThemesConfig;
 
 use crate::admin;
 use crate::cli::ServeOptions;
@@ -71,7 +70,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         directory: directory.clone(),
         trusted_proxies: options.admin_trusted_proxies,
         provider: options.provider.config()?,
-        themes: open_publisher("--themes", &themes_config(&options))?,
+        themes: themes_config(&options).open_versions("--themes")?,
         audit_days: options.audit_days,
         require_totp: options.require_totp,
         streams: true,
@@ -159,7 +158,7 @@ fn gate(options: &ServeOptions, store: Arc<dyn Store>, directory: Arc<Directory>
     Ok(Gate::new(GateParts {
         store,
         directory,
-        themes: open_themes("--themes", &themes_config(options))?,
+        themes: themes_config(options).open("--themes")?,
         tickets: TicketSigner::new(&tickets).context("--ticket-keys")?,
         passes: PassSigner::new(&passes).context("--pass-keys")?,
         store_timeout: Duration::from_millis(options.store_timeout_ms),

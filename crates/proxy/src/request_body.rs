@@ -15,7 +15,7 @@ use bytes::Bytes;
 use hyper::body::{Body as _, Frame, SizeHint};
 use tokio::time::Instant;
 
-use super::error::{Failure, ProxyError};
+use crate::error::{Failure, ProxyError};
 
 /// The progress of an upload.
 #[derive(Debug)]

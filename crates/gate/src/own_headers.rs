@@ -1,16 +1,28 @@
-//! Which cookies an origin gets to see: all but the waiting room's own.
+//! Keeps the gate's own cookies and headers from the origin: tickets stay secret, and a visitor cannot send a pass.
 
-use http::{HeaderMap, HeaderValue, header::COOKIE};
+use http::header::COOKIE;
+use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// How the names of the waiting room's own cookies begin.
-const OWN_PREFIXES: [&[u8]; 2] = [b"vestibule_", b"__Host-vestibule_"];
+/// Prefixes of the names of the gate's cookies.
+const COOKIE_PREFIXES: [&[u8]; 2] = [b"vestibule_", b"__Host-vestibule_"];
+/// Prefix of the names of the gate's headers.
+const HEADER_PREFIX: &str = "x-vestibule-";
 
-/// Removes the waiting room's cookies, and leaves every other byte as the visitor sent it.
-///
-/// A quoted value does not shelter a semicolon: browsers know no such thing, and a stray quotation mark would else
-/// hide a ticket from removal.
-pub(super) fn hide_own(headers: &mut HeaderMap) {
-    let kept: Vec<HeaderValue> = headers.get_all(COOKIE).iter().filter_map(without_own).collect();
+/// Removes the gate's cookies and headers from a visitor's request. An underscore in the name of a header counts as a hyphen, as
+/// it does where headers become variables (CGI, WSGI, PHP).
+pub(crate) fn remove_own(headers: &mut HeaderMap) {
+    let is_own = |name: &&HeaderName| name.as_str().replace('_', "-").starts_with(HEADER_PREFIX);
+    let names: Vec<HeaderName> = headers.keys().filter(is_own).cloned().collect();
+    for name in names {
+        headers.remove(name);
+    }
+    remove_own_cookies(headers);
+}
+
+/// Leaves all other bytes of `Cookie` unchanged. A semicolon in a quoted value separates cookies too, as it does in browsers:
+/// otherwise a stray quotation mark would keep a ticket from being removed.
+fn remove_own_cookies(headers: &mut HeaderMap) {
+    let kept: Vec<HeaderValue> = headers.get_all(COOKIE).iter().filter_map(without_own_cookies).collect();
     headers.remove(COOKIE);
     for value in kept {
         headers.append(COOKIE, value);
@@ -18,12 +30,12 @@ pub(super) fn hide_own(headers: &mut HeaderMap) {
 }
 
 /// `None` if nothing is left.
-fn without_own(value: &HeaderValue) -> Option<HeaderValue> {
+fn without_own_cookies(value: &HeaderValue) -> Option<HeaderValue> {
     let cookies = || value.as_bytes().split(|byte| *byte == b';');
-    if !cookies().any(is_own) {
+    if !cookies().any(is_own_cookie) {
         return Some(value.clone());
     }
-    let kept: Vec<&[u8]> = cookies().filter(|cookie| !is_own(cookie)).collect();
+    let kept: Vec<&[u8]> = cookies().filter(|cookie| !is_own_cookie(cookie)).collect();
     let joined = kept.join(&b';');
     let rest = joined.trim_ascii_start();
     if rest.iter().all(|byte| *byte == b';' || byte.is_ascii_whitespace()) {
@@ -32,9 +44,9 @@ fn without_own(value: &HeaderValue) -> Option<HeaderValue> {
     HeaderValue::from_bytes(rest).ok()
 }
 
-fn is_own(cookie: &[u8]) -> bool {
+fn is_own_cookie(cookie: &[u8]) -> bool {
     let cookie = cookie.trim_ascii_start();
-    OWN_PREFIXES.iter().any(|prefix| cookie.starts_with(prefix))
+    COOKIE_PREFIXES.iter().any(|prefix| cookie.starts_with(prefix))
 }
 
 #[cfg(test)]
@@ -46,12 +58,12 @@ mod tests {
         for cookie in cookies {
             headers.append(COOKIE, HeaderValue::from_bytes(cookie).unwrap());
         }
-        hide_own(&mut headers);
+        remove_own(&mut headers);
         headers.get_all(COOKIE).iter().map(|value| value.as_bytes().to_vec()).collect()
     }
 
     #[test]
-    fn own_cookies_go_wherever_they_stand() {
+    fn own_cookies_are_removed_at_any_position() {
         for (sent, left) in [
             ("vestibule_q=t; a=1; b=2", "a=1; b=2"),
             ("a=1; vestibule_q=t; b=2", "a=1; b=2"),
@@ -66,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn all_other_bytes_stay_as_they_were() {
+    fn other_cookies_stay_unchanged() {
         for sent in [
             b"a=1;b=2;  c = 3 ;; ".as_slice(),
             b"",
@@ -83,9 +95,20 @@ mod tests {
     }
 
     #[test]
-    fn a_header_with_nothing_left_goes_and_its_neighbours_stay() {
+    fn header_of_own_cookies_only_is_removed() {
         assert_eq!(left_of(&[b"vestibule_q=t"]), Vec::<Vec<u8>>::new());
         assert_eq!(left_of(&[b"vestibule_q=t; vestibule_r=u;"]), Vec::<Vec<u8>>::new());
         assert_eq!(left_of(&[b"b=1", b"vestibule_q=t", b"a=1"]), [b"b=1", b"a=1"]);
+    }
+
+    #[test]
+    fn visitors_cannot_send_a_pass() {
+        let mut headers = HeaderMap::new();
+        for name in ["x-vestibule-pass", "x_vestibule_pass", "x-vestibule_bypass", "x-vestibule-ticket", "x-kept"] {
+            headers.append(name, HeaderValue::from_static("forged"));
+        }
+        headers.append("x-vestibule-pass", HeaderValue::from_static("forged again"));
+        remove_own(&mut headers);
+        assert_eq!(headers.keys().collect::<Vec<_>>(), ["x-kept"]);
     }
 }

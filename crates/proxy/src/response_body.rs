@@ -11,10 +11,8 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::{
-    error::{ProxyError, causes, chain},
-    request_body::UploadProgress,
-};
+use crate::error::{ProxyError, causes, chain};
+use crate::request_body::UploadProgress;
 
 /// The response body was truncated.
 #[derive(Debug, thiserror::Error)]
@@ -26,10 +24,11 @@ pub(super) enum ResponseTruncated {
 }
 
 /// The proxy error for a response that was truncated with this error.
-pub(crate) fn error_of_truncated(error: &(dyn std::error::Error + 'static)) -> ProxyError {
+#[must_use]
+pub fn error_of_truncated(error: &(dyn std::error::Error + 'static)) -> ProxyError {
     let silent =
         |cause: &&(dyn std::error::Error + 'static)| matches!(cause.downcast_ref(), Some(ResponseTruncated::Silence));
-    if chain(error).any(|cause| silent(&cause)) { ProxyError::Timeout } else { ProxyError::BadAnswer }
+    if chain(error).any(|cause| silent(&cause)) { ProxyError::Timeout } else { ProxyError::BadResponse }
 }
 
 /// A body that fails once the origin has been silent for too long.

@@ -45,9 +45,13 @@ const CONSENT: &[u8] = b"HTTP/1.1 101 Go\r\nConnection: Upgrade\r\nUpgrade: tea/
 
 /// The visitor's and the origin's end of an upgraded connection.
 async fn upgraded(closing_timeout: Duration) -> (TcpStream, TcpStream) {
+    upgraded_with(|gate| gate.limits.closing_timeout = closing_timeout).await
+}
+
+async fn upgraded_with(setup: impl FnOnce(&mut Gate)) -> (TcpStream, TcpStream) {
     let (origin, handed) = handed().await;
     let mut gate = Gate::before(origin);
-    gate.limits.closing_timeout = closing_timeout;
+    setup(&mut gate);
     let mut visitor = TcpStream::connect(gate.open().await).await.unwrap();
     visitor.write_all(REQUEST).await.unwrap();
     let mut server = handed.await.unwrap();
@@ -107,6 +111,13 @@ async fn one_side_may_not_keep_an_upgraded_connection_for_ever() {
 async fn end_of(socket: &mut TcpStream) {
     let mut rest = Vec::new();
     let _end_or_reset = timeout(PATIENCE, socket.read_to_end(&mut rest)).await.expect("an end");
+}
+
+#[tokio::test]
+async fn tunnel_end_closes_an_upgraded_connection() {
+    let (mut visitor, mut server) = upgraded_with(|gate| gate.tunnel_time = Some(SHORT)).await;
+    end_of(&mut visitor).await;
+    end_of(&mut server).await;
 }
 
 #[tokio::test]

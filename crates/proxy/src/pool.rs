@@ -1,4 +1,4 @@
-//! Connections to origins that are kept for the next request.
+//! Idle connections to origins, kept for later requests.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -9,14 +9,15 @@ use hyper_util::{
     client::legacy::Client,
     rt::{TokioExecutor, TokioTimer},
 };
-
 use vestibule_core::settings::Reach;
 
-use super::{ProxyLimits, connector::Connector, request_body::RequestBody};
+use crate::connector::Connector;
+use crate::proxy::ProxyLimits;
+use crate::request_body::RequestBody;
 
 pub(super) type OriginClient = Client<Connector, RequestBody>;
 
-/// A pool for each reach: a connection that one tenant may have is never used for another that may not.
+/// A pool per reach, so that a connection allowed for one tenant is never used for another that may not have it.
 #[derive(Debug)]
 pub(super) struct Pools {
     public: Pool,
@@ -40,11 +41,11 @@ impl Pools {
     }
 }
 
-/// A client whose idle connections are closed in time, even if the process was frozen meanwhile.
+/// A client whose idle connections are dropped in time, even if the process was frozen.
 ///
-/// The client goes by the steady clock, which may stand still while a function is frozen. The network forgets idle
-/// connections without a word, and a request on one of them would wait in vain until its time is over. So the clock on
-/// the wall is asked as well: when it says that the connections were idle for too long, they are left behind.
+/// The client uses the monotonic clock, which may stand still while a function is frozen. Meanwhile the network drops idle
+/// connections silently, and a request on one of them would run into its timeout. So the pool also compares the system
+/// time, and replaces the client if its connections were idle for too long.
 #[derive(Debug)]
 pub(super) struct Pool {
     limits: ProxyLimits,
@@ -55,22 +56,22 @@ pub(super) struct Pool {
 impl Pool {
     pub(super) fn new(limits: ProxyLimits, reach: Reach) -> Self {
         let connector = Connector::new(limits.connect_timeout, reach);
-        Self { current: Mutex::new((client(&limits, connector.clone()), wall())), connector, limits }
+        Self { current: Mutex::new((client(&limits, connector.clone()), system_time())), connector, limits }
     }
 
     /// The client to send the next request with.
     pub(super) fn client(&self) -> OriginClient {
-        let now = wall();
+        let now = system_time();
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let (kept, used) = &mut *current;
+        let (current, used) = &mut *current;
         if now.duration_since(*used).is_ok_and(|idle| idle > self.limits.idle_timeout) {
-            *kept = client(&self.limits, self.connector.clone());
+            *current = client(&self.limits, self.connector.clone());
         }
         *used = now;
-        kept.clone()
+        current.clone()
     }
 
-    /// Makes it look as if the process had slept since its last request.
+    /// Simulates that the process was frozen since its last request.
     #[cfg(test)]
     pub(super) fn sleep(&self, time: std::time::Duration) {
         let mut current = self.current.lock().unwrap();
@@ -80,9 +81,9 @@ impl Pool {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "only compared with itself, so that a freeze shows; decides on no visitor"
+    reason = "only compared with itself, to detect a freeze; no decision about a visitor depends on it"
 )]
-fn wall() -> SystemTime {
+fn system_time() -> SystemTime {
     SystemTime::now()
 }
 
@@ -91,7 +92,7 @@ fn client(limits: &ProxyLimits, connector: Connector) -> OriginClient {
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(limits.idle_timeout)
         .pool_max_idle_per_host(limits.idle_connections)
-        // A request is sent again only if the pooled connection was closed before any byte of it left.
+        // A request is sent again only if the pooled connection was closed before any byte of it was sent.
         .retry_canceled_requests(true)
         .set_host(false)
         .build(connector)

@@ -13,7 +13,9 @@ use tokio::io::AsyncWriteExt;
 use vestibule_core::settings::Reach;
 
 use super::support::{Gate, ask, head_of, origin};
-use crate::proxy::{ProxyLimits, pool::Pool, request_body::RequestBody, request_body::UploadProgress};
+use crate::ProxyLimits;
+use crate::pool::Pool;
+use crate::request_body::{RequestBody, UploadProgress};
 
 /// Answers every request with the number of its connection.
 async fn numbering() -> Uri {

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::support::{Gate, PATIENCE, ask, handed, has, head_of, origin, recorder, rest_of, say, until, values};
-use crate::proxy::{Forwarded, Proxy, ProxyLimits};
+use crate::{Forwarded, Proxy, ProxyLimits};
 
 const EMPTY: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
@@ -198,7 +198,8 @@ async fn close_as_a_request_sets_out() {
     let proxy = Proxy::new(ProxyLimits::default());
     for _ in 0..2 {
         let request = http::Request::post("/").body(axum::body::Body::empty()).unwrap();
-        let context = Forwarded { peer: None, proto: "http", host: "a", pass: None, bypass: None, trusted: false };
+        let headers = http::HeaderMap::new();
+        let context = Forwarded { peer: None, proto: "http", host: "a", trusted: false, headers, tunnel_end: None };
         assert_eq!(
             proxy.forward(&origin, vestibule_core::settings::Reach::Any, request, context).await.unwrap().status(),
             200

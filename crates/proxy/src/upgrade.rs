@@ -1,6 +1,9 @@
-//! Connections that turn into something else than HTTP, such as a WebSocket.
+//! Upgraded connections, such as web sockets.
 
-use std::{io, sync::Arc, time::Duration};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use http::{
@@ -17,62 +20,63 @@ use tokio::{
     time::timeout,
 };
 
-use super::headers::{prepare_answer, tokens};
-use crate::tunnel::TunnelSession;
+use crate::headers::{prepare_response, tokens};
 
-/// An upgrade the visitor asks for.
+/// Closes an upgraded connection when it resolves.
+pub type TunnelEnd = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// An upgrade that the visitor requests.
 pub(super) struct Upgrade {
     protocols: HeaderValue,
     visitor: OnUpgrade,
-    /// The session that the tunnel ends with, if there is one.
-    session: Option<TunnelSession>,
+    tunnel_end: Option<TunnelEnd>,
 }
 
 impl Upgrade {
-    /// Reads the request's wish, if it has one that may be granted.
+    /// The upgrade that a request asks for, if it is allowed.
     ///
-    /// HTTP/2 and TLS may not: within them, a visitor could send an origin requests that nobody has judged.
-    pub(super) fn requested(request: &mut Request<Body>) -> Option<Self> {
-        let protocols = granted(request)?;
-        let session = request.extensions_mut().remove();
-        Some(Self { protocols, visitor: hyper::upgrade::on(request), session })
+    /// HTTP/2 and TLS are not: requests inside them would bypass the gate.
+    pub(super) fn requested(request: &mut Request<Body>, tunnel_end: Option<TunnelEnd>) -> Option<Self> {
+        let protocols = allowed_protocols(request)?;
+        Some(Self { protocols, visitor: hyper::upgrade::on(request), tunnel_end })
     }
 
     pub(super) fn protocols(&self) -> &HeaderValue {
         &self.protocols
     }
 
-    /// Hands on the origin's consent, and from then on every byte in both directions.
+    /// Forwards the origin's 101 response, and from then on all bytes in both directions.
     pub(super) fn accept(
         self,
-        mut answer: Response<Incoming>,
+        mut response: Response<Incoming>,
         closing_timeout: Duration,
         origin: &Arc<str>,
     ) -> Response<Body> {
-        let (visitor, server, session) = (self.visitor, hyper::upgrade::on(&mut answer), self.session);
+        let (visitor, server, tunnel_end) = (self.visitor, hyper::upgrade::on(&mut response), self.tunnel_end);
         let origin = origin.clone();
         tokio::spawn(async move {
             match tokio::try_join!(visitor, server) {
-                Ok((visitor, server)) => tunnel(visitor, server, closing_timeout, session).await,
+                Ok((visitor, server)) => tunnel(visitor, server, closing_timeout, tunnel_end).await,
                 Err(error) => tracing::debug!(%origin, %error, "the upgrade was not completed"),
             }
         });
-        let protocol = answer.headers().get(UPGRADE).cloned().unwrap_or(self.protocols);
-        let (mut head, _) = answer.into_parts();
-        prepare_answer(&mut head.headers);
+        let protocol = response.headers().get(UPGRADE).cloned().unwrap_or(self.protocols);
+        let (mut head, _) = response.into_parts();
+        prepare_response(&mut head.headers);
         head.headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
         head.headers.insert(UPGRADE, protocol);
         Response::from_parts(head, Body::empty())
     }
 }
 
-/// Whether the visitor asks for an upgrade that might be granted.
-pub(crate) fn asks_for_upgrade(request: &Request<Body>) -> bool {
-    granted(request).is_some()
+/// Whether the request asks for an upgrade that may be forwarded.
+#[must_use]
+pub fn asks_for_upgrade(request: &Request<Body>) -> bool {
+    allowed_protocols(request).is_some()
 }
 
-/// The protocols that may be granted of those that are asked for.
-fn granted(request: &Request<Body>) -> Option<HeaderValue> {
+/// The requested protocols, without those that are not allowed.
+fn allowed_protocols(request: &Request<Body>) -> Option<HeaderValue> {
     let headers = request.headers();
     let asks = tokens(headers, &CONNECTION).any(|token| token.eq_ignore_ascii_case("upgrade"));
     if request.version() != Version::HTTP_11 || !asks {
@@ -87,27 +91,22 @@ fn carries_requests(protocol: &str) -> bool {
     name.starts_with("h2") || name.starts_with("h3") || name == "http" || name == "tls"
 }
 
-/// Copies until one side or the session has ended, and then for a while what the other side still has to say.
-async fn tunnel(visitor: Upgraded, server: Upgraded, closing_timeout: Duration, session: Option<TunnelSession>) {
+/// Copies until one side has ended, and then the other direction until `closing_timeout`. Ends at once with `tunnel_end`.
+async fn tunnel(visitor: Upgraded, server: Upgraded, closing_timeout: Duration, tunnel_end: Option<TunnelEnd>) {
     let (visitor_out, visitor_in) = split(TokioIo::new(visitor));
     let (server_out, server_in) = split(TokioIo::new(server));
     let (up, down) = (pump(visitor_out, server_in), pump(server_out, visitor_in));
     tokio::pin!(up, down);
-    let session_ended = async {
-        match &session {
-            Some(session) => session.ended().await,
-            None => std::future::pending().await,
-        }
-    };
-    let last_words = tokio::select! {
-        () = session_ended => return,
+    let tunnel_end = tunnel_end.unwrap_or_else(|| Box::pin(std::future::pending()));
+    let other_direction = tokio::select! {
+        () = tunnel_end => return,
         _ = &mut up => timeout(closing_timeout, down).await,
         _ = &mut down => timeout(closing_timeout, up).await,
     };
-    drop(last_words);
+    drop(other_direction);
 }
 
-/// Copies one direction to its end and hands that end on. Its failure is the other side's hanging up.
+/// Copies one direction to its end and shuts the other side down. A failure counts as the end.
 async fn pump(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) -> io::Result<()> {
     let copied = copy(&mut from, &mut to).await;
     to.shutdown().await?;

@@ -1,18 +1,18 @@
-//! Real sockets: an origin that says what a test tells it to, and a gate in front of it.
+//! Real sockets: an origin that sends what a test specifies, and a gate in front of it.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use axum::{Router, body::Body, extract::Request, response::IntoResponse};
-use http::{HeaderValue, Response, Uri};
+use http::{HeaderMap, Response, Uri};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
     sync::{mpsc, oneshot},
-    time::timeout,
+    time::{sleep, timeout},
 };
 use vestibule_core::settings::Reach;
 
-use crate::proxy::{Forwarded, Proxy, ProxyLimits};
+use crate::{Forwarded, Proxy, ProxyLimits, TunnelEnd};
 
 /// Longer than any step of a test takes, so that a test that hangs fails.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
@@ -24,13 +24,16 @@ pub(super) struct Gate {
     pub(super) origin: Uri,
     pub(super) reach: Reach,
     pub(super) peer: Option<IpAddr>,
-    pub(super) pass: Option<HeaderValue>,
     pub(super) trusted: bool,
+    pub(super) headers: HeaderMap,
+    /// How long an upgraded connection lasts at most.
+    pub(super) tunnel_time: Option<Duration>,
 }
 
 impl Gate {
     pub(super) fn before(origin: Uri) -> Self {
-        Self { limits: ProxyLimits::default(), origin, reach: Reach::Any, peer: None, pass: None, trusted: false }
+        let (limits, headers) = (ProxyLimits::default(), HeaderMap::new());
+        Self { limits, origin, reach: Reach::Any, peer: None, trusted: false, headers, tunnel_time: None }
     }
 
     pub(super) fn with_read_timeout(mut self, read_timeout: Duration) -> Self {
@@ -57,9 +60,9 @@ impl Gate {
             peer: self.peer,
             proto: "https",
             host: "tickets.example:8443",
-            pass: self.pass.as_ref(),
-            bypass: None,
             trusted: self.trusted,
+            headers: self.headers.clone(),
+            tunnel_end: self.tunnel_time.map(|time| -> TunnelEnd { Box::pin(sleep(time)) }),
         };
         match proxy.forward(&self.origin, self.reach, request, context).await {
             Ok(answer) => answer,

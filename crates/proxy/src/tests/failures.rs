@@ -12,7 +12,7 @@ use tokio::{
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::support::{Gate, PATIENCE, SHORT, ask, handed, head_of, origin, rest_of, say};
-use crate::proxy::Forwarded;
+use crate::Forwarded;
 
 async fn silent() -> http::Uri {
     origin(|mut socket| async move {
@@ -68,7 +68,7 @@ async fn interrupted_and_invalid_responses_are_errors() {
         })
         .await;
         let got = ask(&Gate::before(origin).open().await, &["GET / HTTP/1.1"]).await;
-        assert!(got.starts_with("HTTP/1.1 502 ") && got.ends_with("BadAnswer"), "{words}: {got}");
+        assert!(got.starts_with("HTTP/1.1 502 ") && got.ends_with("BadResponse"), "{words}: {got}");
     }
 }
 
@@ -190,12 +190,13 @@ async fn a_failure_is_logged_once_and_without_the_visitor() {
 
 #[tokio::test]
 async fn an_invalid_host_cannot_be_forwarded() {
-    let proxy = crate::proxy::Proxy::new(crate::proxy::ProxyLimits::default());
-    let context = Forwarded { peer: None, proto: "http", host: "a\r\nb: c", pass: None, bypass: None, trusted: false };
+    let proxy = crate::Proxy::new(crate::ProxyLimits::default());
+    let headers = http::HeaderMap::new();
+    let context = Forwarded { peer: None, proto: "http", host: "a\r\nb: c", trusted: false, headers, tunnel_end: None };
     let origin = "http://127.0.0.1:1".parse().unwrap();
     let failure = proxy
         .forward(&origin, vestibule_core::settings::Reach::Any, http::Request::default(), context)
         .await
         .unwrap_err();
-    assert_eq!(failure, crate::proxy::ProxyError::BadRequest);
+    assert_eq!(failure, crate::ProxyError::BadRequest);
 }

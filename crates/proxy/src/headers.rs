@@ -1,4 +1,4 @@
-//! What a header says on the other side of the proxy.
+//! Headers of requests and responses as the other side receives them.
 
 use http::{
     HeaderMap, HeaderName, HeaderValue,
@@ -6,26 +6,21 @@ use http::{
 };
 use hyper::body::SizeHint;
 
-use crate::respond::BYPASS_HEADER;
-
-use super::{
-    Forwarded, cookies,
-    error::{Failure, ProxyError},
-    upgrade::Upgrade,
-};
+use crate::error::{Failure, ProxyError};
+use crate::proxy::Forwarded;
+use crate::upgrade::Upgrade;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-const PASS: HeaderName = HeaderName::from_static("x-vestibule-pass");
 
-/// Speak of one connection only: RFC 9110, 7.6.1, and what older texts and clients add.
+/// Headers of one connection: RFC 9110, 7.6.1, and those of older specifications and clients.
 const HOP_BY_HOP: [&str; 7] =
     ["connection", "http2-settings", "keep-alive", "proxy", "te", "transfer-encoding", "upgrade"];
 
-/// Headers by which origins and their frameworks take another address, method, host or visitor for the request's own. The
-/// gate has decided on what the request line says.
-const CLAIMS: [&str; 22] = [
+/// Headers by which origins and their frameworks override the path, method, host or client address. The caller has decided
+/// on what the request line says.
+const OVERRIDES: [&str; 22] = [
     "x-original-url",
     "x-rewrite-url",
     "x-original-uri",
@@ -50,7 +45,7 @@ const CLAIMS: [&str; 22] = [
     "x-remote-ip",
 ];
 
-/// Turns the visitor's header into the origin's.
+/// Changes the headers of the visitor's request into those that the origin receives.
 pub(super) fn prepare_request(
     headers: &mut HeaderMap,
     context: Forwarded<'_>,
@@ -58,12 +53,11 @@ pub(super) fn prepare_request(
 ) -> Result<(), Failure> {
     let takes_trailers = tokens(headers, &TE).any(|token| token.eq_ignore_ascii_case("trailers"));
     drop_hop_by_hop(headers);
-    // Without it no trailers are sent: whatever they claim would escape the rules of this function.
+    // Without it no trailers are sent. They would bypass the rules of this function.
     headers.remove(TRAILER);
     headers.remove(EXPECT);
-    drop_claims(headers, context.trusted);
-    cookies::hide_own(headers);
-    introduce(headers, context).map_err(|error| Failure::new(ProxyError::BadRequest, error))?;
+    drop_overrides(headers, context.trusted);
+    add_forwarded(headers, context).map_err(|error| Failure::new(ProxyError::BadRequest, error))?;
     if takes_trailers {
         headers.insert(TE, HeaderValue::from_static("trailers"));
         headers.append(CONNECTION, HeaderValue::from_static("te"));
@@ -75,12 +69,13 @@ pub(super) fn prepare_request(
     Ok(())
 }
 
-/// Turns the origin's header into the visitor's. `Trailer` stays: trailers that it announces are handed on.
-pub(super) fn prepare_answer(headers: &mut HeaderMap) {
+/// Changes the headers of the origin's response into those that the visitor receives. `Trailer` stays, because trailers are
+/// forwarded.
+pub(super) fn prepare_response(headers: &mut HeaderMap) {
     drop_hop_by_hop(headers);
 }
 
-/// Announces a body of unknown length even with methods that seldom have one, and then no other length.
+/// Announces a body of unknown length, even with methods that rarely have one.
 pub(super) fn frame_request(headers: &mut HeaderMap, size: &SizeHint) {
     if size.exact().is_none() {
         headers.remove(CONTENT_LENGTH);
@@ -88,20 +83,20 @@ pub(super) fn frame_request(headers: &mut HeaderMap, size: &SizeHint) {
     }
 }
 
-/// Leaves no length that the body does not have. In answers to `HEAD` it stays what it was.
-pub(super) fn frame_answer(headers: &mut HeaderMap, size: &SizeHint) {
+/// Removes the length of a body of unknown length. In responses to `HEAD` it stays unchanged.
+pub(super) fn frame_response(headers: &mut HeaderMap, size: &SizeHint) {
     if size.exact().is_none() {
         headers.remove(CONTENT_LENGTH);
     }
 }
 
-/// The members of a comma-separated list; those that are not ASCII are left out.
+/// The members of a comma-separated list, without those that are not ASCII.
 pub(super) fn tokens<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> + use<'a> {
     let members = headers.get_all(name).into_iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
     members.filter_map(|member| std::str::from_utf8(member.trim_ascii()).ok()).filter(|member| !member.is_empty())
 }
 
-/// A visitor may not name what proxies in front of the gate have written as belonging to their connection.
+/// `Connection` cannot name `X-Forwarded-*`, which trusted proxies have set.
 fn drop_hop_by_hop(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = tokens(headers, &CONNECTION).filter_map(|name| name.parse().ok()).collect();
     drop_where(headers, |name| {
@@ -111,12 +106,12 @@ fn drop_hop_by_hop(headers: &mut HeaderMap) {
     });
 }
 
-/// Drops what only the proxy may say, and what would make the request another one at the origin. An underscore counts as
-/// a hyphen, because it does where a header becomes a variable (CGI, WSGI, PHP).
-fn drop_claims(headers: &mut HeaderMap, trusted: bool) {
+/// Removes headers that would override the request at the origin, and `X-Forwarded-*` unless a trusted proxy sent them. An
+/// underscore counts as a hyphen, as it does where headers become variables (CGI, WSGI, PHP).
+fn drop_overrides(headers: &mut HeaderMap, trusted: bool) {
     drop_where(headers, |name| {
         let spelled = name.as_str().replace('_', "-");
-        spelled.starts_with("x-vestibule-") || CLAIMS.contains(&spelled.as_str()) || is_forwarding(&spelled) && !trusted
+        OVERRIDES.contains(&spelled.as_str()) || is_forwarding(&spelled) && !trusted
     });
 }
 
@@ -124,24 +119,19 @@ fn is_forwarding(name: &str) -> bool {
     name.starts_with("x-forwarded-")
 }
 
-fn introduce(headers: &mut HeaderMap, context: Forwarded<'_>) -> Result<(), InvalidHeaderValue> {
+fn add_forwarded(headers: &mut HeaderMap, context: Forwarded<'_>) -> Result<(), InvalidHeaderValue> {
     let host = HeaderValue::from_str(context.host)?;
     headers.insert(HOST, host.clone());
     headers.insert(FORWARDED_HOST, host);
     headers.insert(FORWARDED_PROTO, HeaderValue::from_str(context.proto)?);
     if let Some(peer) = context.peer {
-        let mut way: Vec<&[u8]> = headers.get_all(FORWARDED_FOR).iter().map(HeaderValue::as_bytes).collect();
+        let mut addresses: Vec<&[u8]> = headers.get_all(FORWARDED_FOR).iter().map(HeaderValue::as_bytes).collect();
         let peer = peer.to_canonical().to_string();
-        way.push(peer.as_bytes());
-        let way = HeaderValue::from_bytes(&way.join(b", ".as_slice()))?;
-        headers.insert(FORWARDED_FOR, way);
+        addresses.push(peer.as_bytes());
+        let addresses = HeaderValue::from_bytes(&addresses.join(b", ".as_slice()))?;
+        headers.insert(FORWARDED_FOR, addresses);
     }
-    if let Some(pass) = context.pass {
-        headers.insert(PASS, pass.clone());
-    }
-    if let Some(reason) = context.bypass {
-        headers.insert(BYPASS_HEADER, HeaderValue::from_static(reason));
-    }
+    headers.extend(context.headers);
     Ok(())
 }
 

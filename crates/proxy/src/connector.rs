@@ -1,4 +1,4 @@
-//! Connections to origins, by plain TCP or TLS, within a time limit, and to no address that an origin must not have.
+//! Connections to origins over TCP or TLS, within a time limit, and only to allowed addresses.
 
 use std::{
     error::Error,
@@ -22,15 +22,15 @@ use tokio::{net::TcpStream, time::timeout};
 use tower::Service;
 use vestibule_core::settings::Reach;
 
-use super::error::chain;
+use crate::error::chain;
 
-/// How often a silent connection is probed, so that an origin that has vanished does not keep it for ever.
+/// Interval of TCP keepalive probes, so that a connection to an origin that is gone is closed.
 const KEEPALIVE: Duration = Duration::from_mins(1);
 
 type Cause = Box<dyn Error + Send + Sync>;
 type Pending<T> = Pin<Box<dyn Future<Output = Result<T, Cause>> + Send>>;
 
-/// Resolves a name, connects and, for `https`, shakes hands: all of it within one limit.
+/// Resolves a name, connects and does the TLS handshake, all within one time limit.
 #[derive(Clone, Debug)]
 pub(super) struct Connector {
     https: HttpsConnector<HttpConnector<Resolver>>,
@@ -39,16 +39,16 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// Names its cryptography, for the process's default is ambiguous as soon as another crate brings a second one.
+    /// Names the crypto provider: the process has no default if several providers are linked.
     pub(super) fn new(limit: Duration, reach: Reach) -> Self {
         let mut tcp = HttpConnector::new_with_resolver(Resolver { system: GaiResolver::new(), reach });
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_keepalive(Some(KEEPALIVE));
-        #[expect(clippy::expect_used, reason = "ring implements every version of TLS that is asked for")]
+        #[expect(clippy::expect_used, reason = "ring supports every TLS version that is requested")]
         let tls = HttpsConnectorBuilder::new()
             .with_provider_and_webpki_roots(ring::default_provider())
-            .expect("ring speaks TLS");
+            .expect("ring supports TLS");
         Self { https: tls.https_or_http().enable_http1().wrap_connector(tcp), limit, reach }
     }
 }
@@ -63,7 +63,7 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, target: Uri) -> Self::Future {
-        // A host that is an address is never resolved.
+        // A host that is an address is not resolved.
         let host = target.host().unwrap_or_default().trim_matches(['[', ']']);
         if let Some(address) = host.parse().ok().filter(|address| !self.reach.allows(*address)) {
             return Box::pin(async move { Err(AddressRefused(address).into()) });
@@ -73,8 +73,8 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// Resolves a name as the system does, without the addresses that the origin must not have. Checked here, and not when
-/// the origin is set: a name may resolve to something else by now.
+/// The system resolver, without the addresses that the origin must not have. They are checked here and not only when the
+/// origin is configured, because a name may resolve to another address later.
 #[derive(Clone, Debug)]
 struct Resolver {
     system: GaiResolver,
@@ -102,18 +102,18 @@ impl Service<Name> for Resolver {
     }
 }
 
-/// The origin has an internal address, and its tenant may not use that.
+/// The origin has an internal address that its tenant may not use.
 #[derive(Debug, thiserror::Error)]
-#[error("the address {0} is internal, and the tenant's list of origins does not name this very origin")]
+#[error("the address {0} is internal, and the tenant's list of origins does not contain this origin")]
 struct AddressRefused(IpAddr);
 
-/// No connection within the limit.
+/// No connection within the time limit.
 #[derive(Debug, thiserror::Error)]
-#[error("no connection in time")]
+#[error("connection timed out")]
 pub(super) struct ConnectTimeout;
 
 impl ConnectTimeout {
-    /// Whether it is what made a request fail.
+    /// Whether this caused the error of a request.
     pub(super) fn caused(error: &(dyn Error + 'static)) -> bool {
         chain(error).any(<dyn Error>::is::<Self>)
     }

@@ -1,38 +1,38 @@
-//! Why a request came to nothing.
+//! Why a request failed.
 
 use std::error::Error;
 
 use http::StatusCode;
 
-/// Why there is no answer of the origin to hand on.
+/// Why there is no response of the origin to return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum ProxyError {
+pub enum ProxyError {
     /// No connection to the origin could be made.
-    #[error("the origin cannot be reached")]
+    #[error("cannot connect to the origin")]
     Unreachable,
-    /// The origin broke off before the head of its answer was complete, or sent something that is not HTTP.
-    #[error("the origin gave no proper answer")]
-    BadAnswer,
-    /// The origin took longer than [`ProxyLimits`](super::ProxyLimits) allow.
-    #[error("the origin did not answer in time")]
+    /// The origin closed the connection before the head of its response was complete, or sent something that is not HTTP.
+    #[error("invalid response from the origin")]
+    BadResponse,
+    /// The origin exceeded a limit of [`ProxyLimits`](crate::ProxyLimits).
+    #[error("the origin did not respond in time")]
     Timeout,
-    /// The visitor sent more than [`upload_bytes`](super::ProxyLimits::upload_bytes).
-    #[error("the request's body is too large")]
+    /// The request body exceeds [`upload_bytes`](crate::ProxyLimits::upload_bytes).
+    #[error("the request body is too large")]
     TooLarge,
-    /// The visitor paused in the middle of the request's body for longer than [`read_timeout`](super::ProxyLimits::read_timeout).
+    /// The request body paused for longer than [`read_timeout`](crate::ProxyLimits::read_timeout).
     #[error("the visitor did not finish the request in time")]
     VisitorTimeout,
-    /// The request cannot be forwarded: a `CONNECT`, an invalid host, or a body that broke off.
+    /// The request cannot be forwarded: a `CONNECT`, an invalid host, or an incomplete body.
     #[error("the request cannot be forwarded")]
     BadRequest,
 }
 
 impl ProxyError {
-    /// The status to answer the visitor with.
+    /// The status of the response to the visitor.
     #[must_use]
-    pub(crate) fn status(self) -> StatusCode {
+    pub fn status(self) -> StatusCode {
         match self {
-            Self::Unreachable | Self::BadAnswer => StatusCode::BAD_GATEWAY,
+            Self::Unreachable | Self::BadResponse => StatusCode::BAD_GATEWAY,
             Self::Timeout => StatusCode::GATEWAY_TIMEOUT,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::VisitorTimeout => StatusCode::REQUEST_TIMEOUT,
@@ -40,12 +40,12 @@ impl ProxyError {
         }
     }
 
-    pub(super) fn is_the_visitors(self) -> bool {
+    pub(super) fn is_client_error(self) -> bool {
         self.status().is_client_error()
     }
 }
 
-/// A [`ProxyError`] with what is known about it, for the log alone.
+/// A [`ProxyError`] with its cause, which is only logged.
 pub(super) struct Failure {
     pub(super) kind: ProxyError,
     pub(super) cause: Box<dyn Error + Send + Sync>,

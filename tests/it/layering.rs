@@ -35,9 +35,13 @@ fn allowed(package: &str) -> Option<&'static [&'static str]> {
         "vestibule-proxy" => &["vestibule-core", "vestibule-freeze", "vestibule-tls"],
         "vestibule-store-memory" => &["vestibule-core", "vestibule-records"],
         "vestibule-store-redis" => &["vestibule-core", "vestibule-freeze", "vestibule-records", "vestibule-tls"],
-        "vestibule-runtime" => {
-            &["vestibule-core", "vestibule-freeze", "vestibule-records", "vestibule-store-memory", "vestibule-store-redis"]
-        }
+        "vestibule-runtime" => &[
+            "vestibule-core",
+            "vestibule-freeze",
+            "vestibule-records",
+            "vestibule-store-memory",
+            "vestibule-store-redis",
+        ],
         "vestibule-lambda" => &["vestibule-core", "vestibule-runtime"],
         "vestibule-gate" => &[
             "vestibule-core",

@@ -3,40 +3,40 @@
 use vestibule_core::line::{LineRules, Observed};
 
 /// Prior for the mean holding time of a slot, as a share of `active_ttl`.
-const HELD_SHARE: f64 = 0.53;
+const HOLD_PRIOR: f64 = 0.53;
 /// Weight of that prior in equivalent admissions: a constant, and an addition per slot.
-const BELIEF: (f64, f64) = (0.75, 0.05);
+const HOLD_PRIOR_WEIGHT: (f64, f64) = (0.75, 0.05);
 /// Prior for the silent share: admitted visitors who close the site without a signal.
-const SILENT: f64 = 0.27;
+const SILENT_PRIOR: f64 = 0.27;
 /// Lower bound of the silent share.
-const SILENT_LEAST: f64 = 0.001;
+const SILENT_MIN: f64 = 0.001;
 /// Number of ended sessions at which the observed mean stay and the prior have equal weight.
-const STAYS: f64 = 8.0;
+const STAY_PRIOR_WEIGHT: f64 = 8.0;
 /// Square of the number of mean stays since counting began at which observation and prior have
 /// equal weight.
-const STAYS_IN_A_ROW: f64 = 0.7;
+const STAY_PRIOR_TURNOVER: f64 = 0.7;
 /// Lower bound of the mean stay, as a share of the time in which as many sessions end as there are
 /// slots.
-const STAY_LEAST: f64 = 0.3;
+const STAY_MIN: f64 = 0.3;
 /// Seconds after the first slots expire in which the observed rate replaces the rate derived from
 /// stays.
-const TURNS_WITHIN: f64 = 150.0;
+const OBSERVED_RATE_BLEND_SECONDS: f64 = 150.0;
 /// Weight of the ended stays against that of the admissions after the first slots expire. While
 /// many slots expire together, one estimate is too long and the other too short.
-const ENDED: f64 = 0.3;
+const ENDED_STAYS_WEIGHT: f64 = 0.3;
 /// Correction for slots that expire together: visitors admitted then leave early, before the mean
 /// holding time has passed.
-const TOGETHER: f64 = 0.87;
+const COHORT_CORRECTION: f64 = 0.87;
 /// Minimum variance of the logarithm of the admission rate.
-const STRAYS: f64 = 0.001;
+const LOG_RATE_VARIANCE_MIN: f64 = 0.001;
 /// The same variance before any session has ended, and the share of slots freed at which it is
 /// halved.
-const STRAYS_EARLY: (f64, f64) = (0.07, 0.3);
+const LOG_RATE_VARIANCE_EARLY: (f64, f64) = (0.07, 0.3);
 /// The same variance at the head of the line if all slots expire together, and the factor by which
 /// it shrinks one quota further back.
-const STRAYS_IN_WAVES: (f64, f64) = (1.5, 4.0);
+const LOG_RATE_VARIANCE_COHORT: (f64, f64) = (1.5, 4.0);
 /// Bisection steps for the silent share: precise to one ten-thousandth.
-const HALVINGS: u32 = 13;
+const BISECTION_STEPS: u32 = 13;
 
 /// Model of the slots while the line waits for active sessions to end.
 ///
@@ -46,13 +46,13 @@ const HALVINGS: u32 = 13;
 /// separate the two groups: with a mean stay of m, n / m of n slots are left per second. If fewer
 /// are, silent visitors hold the rest (Little 1961, "A proof for the queuing formula L = λW").
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Places {
+pub(super) struct SlotModel {
     quota: f64,
     ttl: f64,
     /// Seconds since counting began, which is about when all slots were taken.
     age: f64,
     /// Slots freed since then, per slot.
-    turns: f64,
+    turnover: f64,
     /// Observed admission rate, per second.
     pace: f64,
     /// Mean stay of visitors who leave, in seconds.
@@ -63,22 +63,22 @@ pub(super) struct Places {
     held: f64,
 }
 
-impl Places {
+impl SlotModel {
     /// Combines the prior from the rules, at no more than `rate` admissions per second, with the
     /// observations. `admissions` is the number of admissions that moved the line.
     pub(super) fn of(rules: &LineRules, rate: f64, seen: &Observed, admissions: f64) -> Self {
-        let (quota, ttl) = (rules.quota as f64, kept_for(rules));
-        let belief = BELIEF.0 + BELIEF.1 * quota;
-        let expected = expected_pace(rules).min(rate);
-        let pace = ((belief + admissions) / (belief / expected + seen.seconds)).min(rate);
-        let (age, turns) = (seen.age, admissions / quota);
-        let mut places = Self { quota, ttl, age, turns, pace, stay: 0.0, silent: 0.0, held: 0.0 };
+        let (quota, ttl) = (rules.quota as f64, hold_limit(rules));
+        let prior_weight = HOLD_PRIOR_WEIGHT.0 + HOLD_PRIOR_WEIGHT.1 * quota;
+        let expected = prior_admission_rate(rules).min(rate);
+        let pace = ((prior_weight + admissions) / (prior_weight / expected + seen.seconds)).min(rate);
+        let (age, turnover) = (seen.age, admissions / quota);
+        let mut model = Self { quota, ttl, age, turnover, pace, stay: 0.0, silent: 0.0, held: 0.0 };
         // Rate at which visitors leave, per second and slot.
         let leave = pace / quota * (seen.short_stays + 1.0) / (seen.short_stays + seen.long_stays + 1.0);
-        places.stay = places.mean_stay(seen, leave);
-        places.silent = places.share_of_the_silent(seen, leave);
-        places.held = places.mean_hold(seen);
-        places
+        model.stay = model.mean_stay(seen, leave);
+        model.silent = model.silent_share(seen, leave);
+        model.held = model.mean_hold(seen);
+        model
     }
 
     /// Start and end of the observation window, in seconds since the slots were taken; at most
@@ -91,11 +91,11 @@ impl Places {
     /// `active_ttl` counts as silent.
     fn mean_stay(&self, seen: &Observed, leave: f64) -> f64 {
         let (from, until) = self.window(seen);
-        let believed = ((1.0 - SILENT) / leave - SILENT * (from + until) / 2.0).max(STAY_LEAST / leave);
+        let believed = ((1.0 - SILENT_PRIOR) / leave - SILENT_PRIOR * (from + until) / 2.0).max(STAY_MIN / leave);
         let passed = stays_passed(self.age, seen.short_seconds / seen.short_stays.max(1.0));
         let stay = if passed > 0.0 {
-            let weight =
-                seen.short_stays / (seen.short_stays + STAYS) * passed * passed / (passed * passed + STAYS_IN_A_ROW);
+            let weight = seen.short_stays / (seen.short_stays + STAY_PRIOR_WEIGHT) * passed * passed
+                / (passed * passed + STAY_PRIOR_TURNOVER);
             believed.powf(1.0 - weight) * (self.age / passed).powf(weight)
         } else {
             believed
@@ -105,12 +105,12 @@ impl Places {
 
     /// The silent share that explains the observed leave rate at this mean stay. A larger silent
     /// share means a lower leave rate.
-    fn share_of_the_silent(&self, seen: &Observed, leave: f64) -> f64 {
+    fn silent_share(&self, seen: &Observed, leave: f64) -> f64 {
         let (from, until) = self.window(seen);
-        let (mut least, mut most) = (SILENT_LEAST, 1.0 - SILENT_LEAST);
-        for _ in 0..HALVINGS {
+        let (mut least, mut most) = (SILENT_MIN, 1.0 - SILENT_MIN);
+        for _ in 0..BISECTION_STEPS {
             let share = f64::midpoint(least, most);
-            let leave_then = (1.0 - share) * self.living(share, from, until) / self.stay;
+            let leave_then = (1.0 - share) * self.share_of_leavers(share, from, until) / self.stay;
             if leave_then > leave { least = share } else { most = share }
         }
         least
@@ -119,7 +119,7 @@ impl Places {
     /// Mean share of the slots held by visitors who will leave, between two instants. Every `stay`
     /// seconds such a visitor leaves, and with probability `silent` the successor is a silent
     /// visitor.
-    fn living(&self, silent: f64, from: f64, until: f64) -> f64 {
+    fn share_of_leavers(&self, silent: f64, from: f64, until: f64) -> f64 {
         let (decay, seconds) = (silent / self.stay, until - from);
         let share = if decay * seconds < 1e-6 { 1.0 } else { -(-decay * seconds).exp_m1() / (decay * seconds) };
         (-decay * from).exp() * share
@@ -136,13 +136,13 @@ impl Places {
         let before = self.stay * seen.short_stays / (seen.short_stays + 1.0);
         let long_seconds = seen.long_stays * (self.ttl + before);
         let ended = if stays > 0.0 { (seen.short_seconds + long_seconds) / stays } else { counted };
-        let counted = counted.powf(1.0 - ENDED) * ended.powf(ENDED);
-        let weight = ((self.age - self.ttl) / TURNS_WITHIN).clamp(0.0, 1.0);
+        let counted = counted.powf(1.0 - ENDED_STAYS_WEIGHT) * ended.powf(ENDED_STAYS_WEIGHT);
+        let weight = ((self.age - self.ttl) / OBSERVED_RATE_BLEND_SECONDS).clamp(0.0, 1.0);
         follows.powf(1.0 - weight) * counted.powf(weight)
     }
 
     /// Median time, in seconds, for this number of admissions.
-    pub(super) fn seconds_for(&self, admissions: f64) -> f64 {
+    pub(super) fn median_seconds(&self, admissions: f64) -> f64 {
         let evenly = self.held / self.quota;
         if self.age >= self.ttl {
             return admissions * evenly;
@@ -156,27 +156,29 @@ impl Places {
         if admissions <= until_then {
             -(-admissions / most).ln_1p() / decay
         } else {
-            left + (admissions - until_then) * evenly * TOGETHER
+            left + (admissions - until_then) * evenly * COHORT_CORRECTION
         }
     }
 
     /// Variance of the logarithm of the admission rate over this number of admissions.
-    pub(super) fn strays(&self, admissions: f64) -> f64 {
-        let early = STRAYS_EARLY.0 / (1.0 + self.turns / STRAYS_EARLY.1);
+    pub(super) fn log_rate_variance(&self, admissions: f64) -> f64 {
+        let early = LOG_RATE_VARIANCE_EARLY.0 / (1.0 + self.turnover / LOG_RATE_VARIANCE_EARLY.1);
         // Slots that are held until they expire become free in waves, which even out over several
         // of them.
         let waves = (self.silent * self.ttl / (self.stay + self.silent * self.ttl)).powi(4);
-        STRAYS + early + STRAYS_IN_WAVES.0 * waves / (1.0 + (STRAYS_IN_WAVES.1 - 1.0) * admissions / self.quota)
+        LOG_RATE_VARIANCE_MIN
+            + early
+            + LOG_RATE_VARIANCE_COHORT.0 * waves / (1.0 + (LOG_RATE_VARIANCE_COHORT.1 - 1.0) * admissions / self.quota)
     }
 }
 
 /// Expected admission rate, per second, before any session has ended.
-pub(super) fn expected_pace(rules: &LineRules) -> f64 {
-    rules.quota as f64 / (HELD_SHARE * kept_for(rules))
+pub(super) fn prior_admission_rate(rules: &LineRules) -> f64 {
+    rules.quota as f64 / (HOLD_PRIOR * hold_limit(rules))
 }
 
 /// Seconds for which a slot is held after its visitor closed the site without a signal.
-fn kept_for(rules: &LineRules) -> f64 {
+fn hold_limit(rules: &LineRules) -> f64 {
     rules.max_session.map_or(rules.active_ttl, |most| most.min(rules.active_ttl)) as f64
 }
 

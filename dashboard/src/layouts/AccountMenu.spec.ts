@@ -23,7 +23,7 @@ async function select(role: string, text: string): Promise<void> {
   await flushPromises()
 }
 
-test('one button names the operator and the role, and opens the menu beside it', async () => {
+test('the button shows operator and role and opens the menu', async () => {
   await open()
   expect(document.querySelectorAll('.account button')).toHaveLength(1)
   expect(found('button').textContent).toMatch(/Account:.*otto.*Operator/)
@@ -32,7 +32,7 @@ test('one button names the operator and the role, and opens the menu beside it',
   expect(found<HTMLAnchorElement>('[role=menuitem]', 'API tokens').getAttribute('href')).toBe('/tokens')
 })
 
-test('language and appearance are chosen in the menu, which stays open', async () => {
+test('choosing language or appearance keeps the menu open', async () => {
   await open()
   await select('menuitemradio', 'Dark')
   expect(usePreferencesStore().scheme).toBe('dark')
@@ -41,12 +41,12 @@ test('language and appearance are chosen in the menu, which stays open', async (
   expect(found('[role=menuitemradio]', 'Deutsch').getAttribute('aria-checked')).toBe('true')
 })
 
-test('a viewer is not offered API tokens', async () => {
+test('viewers see no API tokens link', async () => {
   await open('viewer')
   expect(found('[role=menu]').textContent).not.toContain('API tokens')
 })
 
-test('signing out ends the session', async () => {
+test('the menu signs the operator out', async () => {
   mockApi({ 'DELETE /api/v1/sign-in': 204 })
   await open()
   await select('menuitem', 'Sign out')

@@ -12,7 +12,7 @@ const entry = (id: string, action: string) => ({ id, at: 1, action, operator: 'o
 const log = { events: [entry('3-0', 'account.sign_in'), entry('2-0', 'tenant.update'), entry('1-0', 'account.change_password')], next: null }
 const entries = () => document.querySelectorAll('.entry').length
 
-test('sign-ins are hidden until they are asked for', async () => {
+test('sign-ins are hidden by default', async () => {
   mockApi({ 'GET /api/v1/audit': log })
   signInAs('superuser', null)
   mountApp(AuditView)

@@ -26,7 +26,7 @@ const send = async () => {
   await flushPromises()
 }
 
-test('pasted addresses become hosts and origins when the field is left', async () => {
+test('pasted URLs become hosts and origins on blur', async () => {
   await open({})
   await control('Hosts').setValue('https://Tickets.example.com/shop\nwww.example.com')
   await control('Hosts').trigger('blur')
@@ -36,7 +36,7 @@ test('pasted addresses become hosts and origins when the field is left', async (
   expect(control('Origin').element.value).toBe('https://www.example.com')
 })
 
-test('the id follows the name until it is typed', async () => {
+test('the id follows the name until it is edited', async () => {
   const asked = await open({ 'POST /api/v1/queues': problemResponse(409, 'already_exists') })
   await control('Name').setValue('World Tour 2027')
   expect(control('ID').element.value).toBe('world-tour-2027')
@@ -47,7 +47,7 @@ test('the id follows the name until it is typed', async () => {
   expect(asked.at(-1)?.body).toMatchObject({ id: 'tour', name: 'Another name' })
 })
 
-test('the first wrong field gets the focus', async () => {
+test('the first invalid field gets the focus', async () => {
   const errors = ['hosts', 'quota'].map((field) => ({ code: 'takes', field, detail: 'is wrong' }))
   await open({ 'POST /api/v1/queues': problemResponse(422, 'validation_failed', { errors }) })
   await send()
@@ -56,7 +56,7 @@ test('the first wrong field gets the focus', async () => {
 
 const TENANTS = 'GET /api/v1/tenants'
 
-test('the first tenant and its queue are created in one form', async () => {
+test('one form creates the first tenant and its queue', async () => {
   const tenants: object[] = []
   const asked = await open({
     [TENANTS]: () => ({ tenants }),
@@ -78,7 +78,7 @@ test('the first tenant and its queue are created in one form', async () => {
   expect(view!.vm.$router.currentRoute.value).toMatchObject({ name: 'queue-setup', params: { queue: 'world-tour' } })
 })
 
-test('a tenant whose queue was refused is not created again', async () => {
+test('a created tenant is not created again after an error', async () => {
   const tenants: object[] = []
   const errors = [{ code: 'takes', field: 'name', detail: 'is wrong' }]
   const asked = await open({
@@ -95,14 +95,14 @@ test('a tenant whose queue was refused is not created again', async () => {
   expect(asked.filter(({ line }) => line === 'POST /api/v1/tenants')).toHaveLength(1)
 })
 
-test('an id that another tenant has is received at its field', async () => {
+test('a taken tenant id is shown at its field', async () => {
   await open({ [TENANTS]: { tenants: [] }, 'POST /api/v1/tenants': problemResponse(409, 'already_exists') })
   await control('Tenant name').setValue('Acme')
   await send()
   expect(control('Tenant ID').attributes('aria-invalid')).toBe('true')
 })
 
-test('a wrong setting that is folded away is shown', async () => {
+test('an invalid collapsed setting is expanded', async () => {
   await open({ 'POST /api/v1/queues': refusalOf(422, [{ code: 'takes', field: 'cookie_domain', detail: 'is wrong' }]) })
   expect(view!.find('details').element.open).toBe(false)
   await send()

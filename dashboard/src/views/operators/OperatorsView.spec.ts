@@ -22,19 +22,19 @@ async function open(operators: object[]): Promise<void> {
   await flushPromises()
 }
 
-test('it shows who may what, how they sign in, and who is the last of their kind', async () => {
+test('the list shows roles, sign-in and the last superuser', async () => {
   await open([operator('otto', 'superuser'), operator('vera', 'viewer', { password_at: null })])
   const rows = [...document.querySelectorAll('tbody tr')].map((row) => row.textContent)
   expect(rows[0]).toMatch(/otto.*you.*Superuser.*only one.*All/)
   expect(rows[1]).toMatch(/vera.*Viewer.*Acme Live.*Identity provider/)
 })
 
-test('where there are two superusers neither is the last', async () => {
+test('two superusers are not marked as last', async () => {
   await open([operator('otto', 'superuser'), operator('ada', 'superuser')])
   expect(document.body.textContent).not.toContain('only one')
 })
 
-test('the last superuser stays one', async () => {
+test('the last superuser cannot lose the role', async () => {
   signInAs('superuser', null)
   mountApp(OperatorForm, { open: true, operator: operator('otto', 'superuser'), isLast: true })
   await flushPromises()
@@ -42,7 +42,7 @@ test('the last superuser stays one', async () => {
   expect(disabled).toEqual(['viewer', 'operator'])
 })
 
-test('without a password they sign in through the provider', async () => {
+test('an operator without a password uses the provider', async () => {
   signInAs('superuser', null)
   useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live' }]
   const asked = mockApi({ 'POST /api/v1/operators': operator('zoe', 'operator') })
@@ -57,7 +57,7 @@ test('without a password they sign in through the provider', async () => {
   expect(asked[0]?.body).toEqual({ name: 'zoe', role: 'operator', tenants: ['acme'], password: null })
 })
 
-test('a password is shown once more after the operator was created', async () => {
+test('a new operator’s password is shown once', async () => {
   signInAs('superuser', null)
   useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live' }]
   mockApi({ 'POST /api/v1/operators': operator('zoe', 'operator') })

@@ -44,7 +44,7 @@ async function password(): Promise<void> {
   await submit()
 }
 
-test('a code is asked for once the password was right', async () => {
+test('a code is requested after the password', async () => {
   const asked = await open()
   expect(document.querySelector('input[name=code]')).toBeNull()
   await password()
@@ -67,7 +67,7 @@ test('a wrong code can be entered again', async () => {
   expect(usePrincipalStore().account).toBeUndefined()
 })
 
-test('back leads to name and password', async () => {
+test('back returns to name and password', async () => {
   await open()
   await password()
   found('button', 'Back').click()

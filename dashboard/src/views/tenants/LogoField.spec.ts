@@ -25,7 +25,7 @@ async function open(logo: string, svg = SVG): Promise<ApiRequest[]> {
   return asked
 }
 
-test('images of the live themes of the tenant are offered, and the chosen one is shown', async () => {
+test('images of live themes are offered and previewed', async () => {
   const asked = await open('logo.svg')
   expect(options()).toEqual(['None (shows the name)', 'logo.svg (acme)'])
   expect(asked.filter(({ line }) => line.endsWith('/download'))).toHaveLength(1)
@@ -33,20 +33,20 @@ test('images of the live themes of the tenant are offered, and the chosen one is
   expect(found('a', 'Upload').getAttribute('href')).toBe('/themes/acme')
 })
 
-test('an image that can’t be drawn is hidden', async () => {
+test('a broken image is hidden', async () => {
   await open('logo.svg', 'no image')
   expect(document.querySelector('iframe')).toBeNull()
   expect(document.body.textContent).toContain('cannot display logo.svg')
 })
 
-test('a logo that no live theme has stays chosen', async () => {
+test('a logo without a live theme stays selected', async () => {
   await open('old.png')
   expect(found<HTMLSelectElement>('select').value).toBe('old.png')
   expect(options()).toContain('old.png (in no live theme)')
   expect(document.querySelector('iframe')).toBeNull()
 })
 
-test('where themes can’t be read the file is typed', async () => {
+test('without themes the file name is typed', async () => {
   mockApi({ 'GET /api/v1/themes': problemResponse(409, 'theme_storage_not_configured') })
   mountApp(LogoField, { tenant: 'acme', modelValue: 'logo.svg' })
   await flushPromises()

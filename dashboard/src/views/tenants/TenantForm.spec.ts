@@ -28,7 +28,7 @@ async function open(props: object = {}, role: 'operator' | 'superuser' = 'superu
 const sent = (asked: ApiRequest[]) => asked.find(({ line }) => line.startsWith('PATCH'))?.body
 const send = () => found('[role=dialog] form').dispatchEvent(new Event('submit'))
 
-test('only what was changed is sent', async () => {
+test('only changed fields are sent', async () => {
   const asked = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
   await open({ tenant })
   await write('Color', '')
@@ -36,7 +36,7 @@ test('only what was changed is sent', async () => {
   await vi.waitFor(() => expect(sent(asked)).toEqual({ color: null }))
 })
 
-test('the id follows the name until it is typed', async () => {
+test('the id follows the name until it is edited', async () => {
   await open()
   await write('Name', 'Acme Live')
   expect(field('ID').value).toBe('acme-live')
@@ -45,7 +45,7 @@ test('the id follows the name until it is typed', async () => {
   expect(field('ID').value).toBe('acme')
 })
 
-test('what the server finds wrong stands at its field', async () => {
+test('server errors are shown at their fields', async () => {
   const errors = [{ code: 'takes', field: 'color', detail: 'takes a color such as "#0a7d5a"' }]
   mockApi({ 'POST /api/v1/tenants': problemResponse(422, 'validation_failed', { errors }) })
   await open()
@@ -55,7 +55,7 @@ test('what the server finds wrong stands at its field', async () => {
   expect(found('.field .error').textContent).toContain('Takes a color')
 })
 
-test('a superuser edits domains and origins', async () => {
+test('superusers edit domains and origins', async () => {
   const asked = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
   await open({ tenant })
   expect(field('Domains').value).toBe('acme.example')
@@ -65,7 +65,7 @@ test('a superuser edits domains and origins', async () => {
   await vi.waitFor(() => expect(sent(asked)).toEqual({ domains: ['acme.example', 'acme.test'], origins: ['https://*.acme.example'] }))
 })
 
-test('an empty list removes it', async () => {
+test('an empty list is sent as null', async () => {
   const asked = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
   await open({ tenant })
   await write('Domains', '')
@@ -73,7 +73,7 @@ test('an empty list removes it', async () => {
   await vi.waitFor(() => expect(sent(asked)).toEqual({ domains: null }))
 })
 
-test('an operator reads domains and origins and does not send them', async () => {
+test('operators see domains and origins read-only', async () => {
   const asked = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
   await open({ tenant }, 'operator')
   expect(field('Domains').readOnly).toBe(true)
@@ -83,7 +83,7 @@ test('an operator reads domains and origins and does not send them', async () =>
   await vi.waitFor(() => expect(sent(asked)).toEqual({ name: 'Acme' }))
 })
 
-test('queues outside of the lists are named', async () => {
+test('queues outside the lists are named', async () => {
   const errors = [{ code: 'host_outside', field: 'acme-tour.hosts[0]', detail: '"x.example" is outside the tenant\'s domains' }]
   mockApi({ 'PATCH /api/v1/tenants/acme': problemResponse(409, 'queues_outside', { errors }) })
   await open({ tenant })

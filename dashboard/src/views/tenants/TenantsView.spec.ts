@@ -25,13 +25,13 @@ test.each([
   ['viewer', ['acme'], []],
   ['operator', ['acme'], ['Edit Acme Live']],
   ['superuser', null, ['Create a tenant', 'Edit Acme Live', 'Remove Acme Live', 'Edit Coral Sound', 'Remove Coral Sound']],
-] as const)('a %s sees what they may', async (role, mine, expected) => {
+] as const)('a %s sees only permitted actions', async (role, mine, expected) => {
   mockApi({ 'GET /api/v1/tenants': { tenants } })
   await open(role, mine && [...mine])
   expect(buttons()).toEqual(expected)
 })
 
-test('a tenant that has queues is not asked to be removed', async () => {
+test('a tenant with queues is not removed', async () => {
   const asked = mockApi({ 'GET /api/v1/tenants': { tenants } })
   await open('superuser', null)
   found('[aria-label="Remove Acme Live"]').click()
@@ -40,7 +40,7 @@ test('a tenant that has queues is not asked to be removed', async () => {
   expect(asked.filter(({ line }) => line.startsWith('DELETE'))).toEqual([])
 })
 
-test('an empty one is, once it was confirmed', async () => {
+test('an empty tenant is removed after confirmation', async () => {
   const confirmation = { token: 't1', consequence: 'It will be removed for good', expires_in: 120 }
   const asked = mockApi({
     'GET /api/v1/tenants': { tenants },
@@ -57,7 +57,7 @@ test('an empty one is, once it was confirmed', async () => {
   expect(asked.filter(({ line }) => line.startsWith('DELETE'))).toHaveLength(2)
 })
 
-test('where tenants can’t be read, the page says so and asks again', async () => {
+test('a failed load shows the problem and can be retried', async () => {
   let isThere = false
   mockApi({ 'GET /api/v1/tenants': () => (isThere ? { tenants } : problemResponse(503, 'store_unavailable')) })
   await open('viewer')

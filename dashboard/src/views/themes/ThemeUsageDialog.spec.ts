@@ -30,14 +30,14 @@ async function save(): Promise<void> {
   await flushPromises()
 }
 
-test('nothing is asked where a queue uses the theme, or the tenant has none', async () => {
+test('it stays closed if the theme is used or no queue exists', async () => {
   await publish({ [LIST]: { queues: [settings({ theme: 'acme' }), settings({ id: 'other' })] } })
   expect(asked()).toBe(false)
   await publish({ [LIST]: { queues: [], next: null } })
   expect(asked()).toBe(false)
 })
 
-test('queues of the tenant are listed with their themes, and saved over their revisions', async () => {
+test('queues are listed and saved with their revisions', async () => {
   const requests = await publish({
     [LIST]: { queues: [settings({ id: 'one', name: 'One', revision: 3 }), settings({ id: 'two', name: 'Two', theme: 'acme-old' })] },
     'PATCH /api/v1/queues/one': settings({ theme: 'acme' }),
@@ -53,13 +53,13 @@ test('queues of the tenant are listed with their themes, and saved over their re
   expect(useNotificationStore().notices.map(({ text }) => text)).toEqual(['1 queue uses acme.'])
 })
 
-test('a queue that had the theme before is selected', async () => {
+test('queues that had the theme before are selected', async () => {
   const change = { id: '1-0', action: 'queue.update', queue: 'two', changes: [{ field: 'theme', from: 'acme', to: null }] }
   await publish({ [LIST]: { queues: [settings({ id: 'one' }), settings({ id: 'two' })] }, [LOG]: { events: [change], next: null } })
   expect(boxes().map(({ checked }) => checked)).toEqual([false, true])
 })
 
-test('a conflict and an unknown outcome are received, with the current values', async () => {
+test('failed queues are shown with their current values', async () => {
   let revision = 7
   await publish({
     [LIST]: () => ({ queues: ['one', 'two'].map((id) => settings({ id, name: id, revision, theme: revision > 7 ? 'acme-new' : null })) }),

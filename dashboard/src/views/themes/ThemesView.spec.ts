@@ -21,7 +21,7 @@ async function open(role: 'viewer' | 'operator' = 'operator'): Promise<void> {
   await flushPromises()
 }
 
-test('it shows the themes of the chosen tenant, and who has them', async () => {
+test('it lists the themes of the selected tenant', async () => {
   mockApi({ 'GET /api/v1/themes': list })
   await open()
   expect(rows()).toEqual(['acme', 'coral'])
@@ -31,14 +31,14 @@ test('it shows the themes of the chosen tenant, and who has them', async () => {
   expect(rows()).toEqual(['coral'])
 })
 
-test('where themes are kept nowhere, it says what to do', async () => {
+test('missing theme storage is explained', async () => {
   mockApi({ 'GET /api/v1/themes': problemResponse(409, 'theme_storage_not_configured') })
   await open()
   expect(found('.empty').textContent).toContain('VESTIBULE_THEMES')
   expect(document.querySelector('button')).toBeNull()
 })
 
-test('whoever may not make one is not offered it', async () => {
+test('viewers cannot create a theme', async () => {
   mockApi({ 'GET /api/v1/themes': { ...list, themes: [] } })
   await open('viewer')
   expect(found('.empty').textContent).toContain('No themes yet')

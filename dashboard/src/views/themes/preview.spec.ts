@@ -40,7 +40,7 @@ function begin(text = 'one') {
 const texts = (asked: ReturnType<typeof mockApi>) => asked.map(({ body }) => (body as { templates: { text: string }[] }).templates[0]?.text)
 const html = ({ drawn }: Preview) => drawn.value?.pages[0]?.html
 
-test('it begins at once, and sends the templates and the names of the other files', async () => {
+test('it starts at once with templates and asset names', async () => {
   const asked = mockApi({ [PREVIEW]: drawn('page') })
   const { preview } = begin()
   await flushPromises()
@@ -54,7 +54,7 @@ test('it begins at once, and sends the templates and the names of the other file
   })
 })
 
-test('who types is asked for once they pause', async () => {
+test('typing is debounced', async () => {
   const asked = mockApi({ [PREVIEW]: drawn('page') })
   const { write, preview } = begin()
   await flushPromises()
@@ -69,7 +69,7 @@ test('who types is asked for once they pause', async () => {
   expect(preview.isCurrent.value).toBe(true)
 })
 
-test('who never pauses sees the page now and then', async () => {
+test('continuous typing still updates the preview', async () => {
   const asked = mockApi({ [PREVIEW]: drawn('page') })
   const { write } = begin()
   await flushPromises()
@@ -80,7 +80,7 @@ test('who never pauses sees the page now and then', async () => {
   expect(asked).toHaveLength(3)
 })
 
-test('another state or language is shown without a pause', async () => {
+test('a new state or language is requested at once', async () => {
   const asked = mockApi({ [PREVIEW]: drawn('page') })
   const { states, language } = begin()
   await flushPromises()
@@ -91,7 +91,7 @@ test('another state or language is shown without a pause', async () => {
   expect(asked.map(({ body }) => body)).toMatchObject([{ language: 'en' }, { language: 'de' }, { states: ['closed'] }])
 })
 
-test('an answer that comes after a newer question is dropped', async () => {
+test('outdated responses are dropped', async () => {
   const answers: ((answer: Response) => void)[] = []
   vi.stubGlobal('fetch', (_: string, { signal }: RequestInit) => new Promise<Response>((resolve, reject) => {
     answers.push(resolve)
@@ -108,7 +108,7 @@ test('an answer that comes after a newer question is dropped', async () => {
   expect(preview.problem.value).toBeUndefined()
 })
 
-test('what does not work is received by its line, and the page stays as it last worked', async () => {
+test('errors have a line and the last valid page stays', async () => {
   let answer: () => Response | object = () => drawn('works')
   mockApi({ [PREVIEW]: () => answer() })
   const { preview, write } = begin()
@@ -126,7 +126,7 @@ test('what does not work is received by its line, and the page stays as it last 
   expect(html(preview)).toBe('mended')
 })
 
-test('nothing is asked before the files are there, nor once the page is left', async () => {
+test('nothing is requested without files or after unmount', async () => {
   const asked = mockApi({ [PREVIEW]: drawn('page') })
   const { isThere, write } = begin()
   isThere.value = false

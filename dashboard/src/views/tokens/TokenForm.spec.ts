@@ -24,12 +24,12 @@ async function write(selector: string, value: string): Promise<void> {
   await flushPromises()
 }
 
-test('nobody gives a token more than they have', async () => {
+test('a token’s role is limited to the operator’s role', async () => {
   await open()
   expect([...document.querySelectorAll('[type=radio]')].map((it) => (it as HTMLInputElement).value)).toEqual(['viewer', 'operator'])
 })
 
-test('a token is asked for as it was chosen, and handed on with its secret', async () => {
+test('a created token is emitted with its secret', async () => {
   const answer = { secret: 'vestibule_x', token: { id: 'x', name: 'deploy' } }
   const asked = mockApi({ 'POST /api/v1/tokens': answer })
   const created = await open('superuser')
@@ -41,7 +41,7 @@ test('a token is asked for as it was chosen, and handed on with its secret', asy
   await vi.waitFor(() => expect(created).toHaveBeenCalledWith(answer))
 })
 
-test('what the server finds wrong stands at its field', async () => {
+test('server errors are shown at their fields', async () => {
   const errors = [{ code: 'takes', field: 'tenants[0]', detail: 'names no tenant that you may use' }]
   mockApi({ 'POST /api/v1/tokens': problemResponse(422, 'validation_failed', { errors }) })
   await open()

@@ -23,14 +23,14 @@ async function choose(text: string): Promise<ApiRequest[]> {
   return asked
 }
 
-test('a TOML file is planned as the JSON that the API takes', async () => {
+test('a TOML file is sent as JSON to plan the import', async () => {
   const asked = await choose('[[queues]]\nid = "acme-tour"\nhosts = ["a.example"]\n')
   await vi.waitFor(() => expect(asked.map(({ line }) => line)).toEqual([PLAN]))
   expect(asked[0]?.body).toEqual({ queues: [{ id: 'acme-tour', hosts: ['a.example'] }] })
   await vi.waitFor(() => expect(document.body.textContent).toContain('Changes'))
 })
 
-test('a file that is neither is refused at its line, and nothing is sent', async () => {
+test('an invalid file shows the line and is not sent', async () => {
   const asked = await choose('[[queues]]\nid = \n')
   await vi.waitFor(() => expect(found('.field .error').textContent).toContain('The file is not valid TOML: line 2.'))
   expect(asked).toEqual([])

@@ -35,7 +35,7 @@ async function confirm(code: string, password: string): Promise<void> {
   await flushPromises()
 }
 
-test('setup shows the secret and takes the first code with the password', async () => {
+test('setup shows the secret and verifies the first code', async () => {
   const account = { ...usePrincipalStore().account, operator: 'otto', role: 'operator', tenants: ['acme'], totp: 'on' }
   const asked = mockApi({ 'POST /api/v1/sign-in/totp': SETUP, 'PUT /api/v1/sign-in/totp': { recovery_codes: CODES }, 'GET /api/v1/sign-in': account })
   await open('off')
@@ -62,7 +62,7 @@ test('a wrong code is shown at its field', async () => {
   expect(document.querySelector('input[name=code]')).not.toBeNull()
 })
 
-test('required setup stands alone with a way to sign out', async () => {
+test('required setup shows only setup and sign-out', async () => {
   await open('required')
   expect(document.querySelector('main.two-factor-alone')).not.toBeNull()
   expect(document.body.textContent).toContain('is required for your account')

@@ -33,7 +33,7 @@ async function type(label: string, value: string): Promise<void> {
 
 const changes = (asked: ApiRequest[]) => asked.filter(({ line }) => !line.startsWith('GET')).map(({ line, body, headers }) => [line, body, headers.get('x-vestibule-confirm')])
 
-test('nothing is changed before it was said what it will do', async () => {
+test('a dialog shows the effects before a change', async () => {
   const asked = await controls({ 'PATCH /api/v1/queues/acme-tour/controls': settings({ quota: 150, revision: 8 }) })
   await type('Quota', '150')
   expect(found('[role="dialog"]').textContent).toContain('Admits 50 visitors now, 150 active in total.')
@@ -44,7 +44,7 @@ test('nothing is changed before it was said what it will do', async () => {
   expect(document.querySelector('[role="dialog"]')).toBeNull()
 })
 
-test('what is no number of people is refused before anything is asked', async () => {
+test('invalid numbers are rejected without a dialog', async () => {
   const asked = await controls({})
   for (const wrong of ['-1', '1.5', 'many', '10000001', '']) {
     await type('Quota', wrong)
@@ -58,7 +58,7 @@ test('what is no number of people is refused before anything is asked', async ()
   expect(document.querySelector('[role="dialog"]')).toBeNull()
 })
 
-test('a large release is shown once more in the words of the server, and done with its token', async () => {
+test('a large release is confirmed with the server’s token', async () => {
   const confirmation = { token: 'once', expires_in: 120, consequence: '200 visitors will be admitted now' }
   const asked = await controls({
     'POST /api/v1/queues/acme-tour/release': ({ headers }) =>
@@ -84,7 +84,7 @@ async function pause(): Promise<void> {
   await flushPromises()
 }
 
-test('a change of unknown outcome can be repeated once the values were read again', async () => {
+test('an unknown outcome rereads values before a retry', async () => {
   let reads = 0
   const read = () => (++reads === 2 ? problemResponse(503, 'store_unavailable') : settings())
   await controls({
@@ -101,7 +101,7 @@ test('a change of unknown outcome can be repeated once the values were read agai
   expect(document.querySelector('[role="dialog"] button[type="submit"]')).not.toBeNull()
 })
 
-test('a release that is repeated has the same idempotency key', async () => {
+test('a retried release keeps its idempotency key', async () => {
   const asked = await controls({ 'POST /api/v1/queues/acme-tour/release': problemResponse(504, 'outcome_unknown') })
   await type('Admit visitors', '5')
   for (let i = 0; i < 2; i++) {
@@ -114,7 +114,7 @@ test('a release that is repeated has the same idempotency key', async () => {
   expect(keys[1]).toBe(keys[0])
 })
 
-test('the mode that holds is no control', async () => {
+test('the current mode opens no dialog', async () => {
   await controls({})
   await panel!.find('.mode[aria-pressed="true"]').trigger('click')
   expect(document.querySelector('[role="dialog"]')).toBeNull()

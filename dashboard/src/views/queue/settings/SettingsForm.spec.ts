@@ -39,7 +39,7 @@ const press = async (text: string) => {
   await flushPromises()
 }
 
-test('what would change is shown before it is saved, over the revision that was looked at', async () => {
+test('changes are reviewed and saved with the loaded revision', async () => {
   const asked = await open({
     [`PATCH ${QUEUE}?validate=true`]: { settings: settings(), changes: [{ field: 'name', from: 'World tour', to: 'Grand tour' }] },
     [`PATCH ${QUEUE}`]: settings({ name: 'Grand tour', revision: 8 }),
@@ -56,7 +56,7 @@ test('what would change is shown before it is saved, over the revision that was 
   expect(form!.text()).not.toContain('not saved')
 })
 
-test('what the server finds wrong stands at its field', async () => {
+test('server errors are shown at their fields', async () => {
   const errors = [{ code: 'takes', field: 'waiting_ttl', detail: 'takes 3 to 3600' }, { code: 'takes', field: 'epoch', detail: 'is odd' }]
   await open({ [`PATCH ${QUEUE}?validate=true`]: problemResponse(422, 'validation_failed', { errors }) })
   await field('Waiting timeout').find('input').setValue('1')
@@ -66,7 +66,7 @@ test('what the server finds wrong stands at its field', async () => {
   expect(form!.find('[role="alert"]').text()).toContain('epoch is odd')
 })
 
-test('what changed meanwhile is kept unless the operator says otherwise', async () => {
+test('conflicts keep the current values unless overridden', async () => {
   const theirs = settings({ name: 'Farewell tour', claim_ttl: 45, revision: 8 })
   const conflict = { revision: 8, current: theirs }
   let revision = 7
@@ -92,7 +92,7 @@ test('what changed meanwhile is kept unless the operator says otherwise', async 
   expect(found('[role="dialog"] tr', 'Maximum session length').textContent).toContain('3600')
 })
 
-test('a viewer can read every field and change none', async () => {
+test('viewers see disabled fields', async () => {
   await open({}, 'viewer')
   expect(form!.find('fieldset').attributes('disabled')).toBeDefined()
 })

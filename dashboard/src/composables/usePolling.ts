@@ -1,5 +1,6 @@
-import { onScopeDispose, type MaybeRefOrGetter } from 'vue'
+import type { MaybeRefOrGetter } from 'vue'
 import { useQuery } from '@tanstack/vue-query'
+import { useEventListener } from '@vueuse/core'
 
 import { queryClient } from '@/api/queries'
 
@@ -35,8 +36,6 @@ export function usePolling(key: MaybeRefOrGetter<readonly unknown[]>, task: (sig
     queryClient,
   )
 
-  const abortHidden = () => document.hidden && void queryClient.cancelQueries({ queryKey: ['polling'] })
-  document.addEventListener('visibilitychange', abortHidden)
-  onScopeDispose(() => document.removeEventListener('visibilitychange', abortHidden))
+  useEventListener(document, 'visibilitychange', () => document.hidden && void queryClient.cancelQueries({ queryKey: ['polling'] }))
   return { refresh: () => void refetch() }
 }

@@ -1,21 +1,13 @@
 import { nextTick } from 'vue'
 import { createRouter, createWebHistory, type RouteLocationNormalized } from 'vue-router'
 
-import { t } from '@/i18n'
 import { usePrincipalStore } from '@/stores/principal'
-import { views } from '@/views/view'
+
+import { routes } from './routes'
 
 export const router = createRouter({
   history: createWebHistory(),
-  routes: [
-    ...views.flatMap(({ routes }) => routes),
-    {
-      path: '/:rest(.*)*',
-      name: 'not-found',
-      component: () => import('@/layouts/NotFoundPage.vue'),
-      meta: { title: () => t('layout.notFound') },
-    },
-  ],
+  routes,
   scrollBehavior: (to, from, before) => before ?? (to.path === from.path ? false : { top: 0 }),
 })
 

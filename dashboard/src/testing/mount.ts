@@ -4,7 +4,7 @@ import { createMemoryHistory, createRouter, matchedRouteKey, type RouteRecordRaw
 
 import type { Principal } from '@/api/types'
 import { usePrincipalStore } from '@/stores/principal'
-import { views } from '@/views/view'
+import { routes as pages } from '@/router/routes'
 
 /** Signs somebody in, without asking anybody. */
 export function signInAs(role: Principal['role'] = 'operator', tenants: string[] | null = ['acme']): void {
@@ -19,7 +19,7 @@ function bare({ path, name, children }: RouteRecordRaw): RouteRecordRaw {
   return { path, name, component: { render: () => null }, children: children?.map(bare) } as RouteRecordRaw
 }
 
-const routes = views.flatMap((view) => view.routes.map(bare))
+const routes = pages.map(bare)
 
 /** Puts a component on the page, with the addresses of the dashboard. What it teleports is in the document. */
 export function mountApp(component: Component, props: Record<string, unknown> = {}, around?: () => void) {

@@ -1,6 +1,7 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test, vi } from 'vitest'
 
+import { useConfirmationStore } from '@/stores/confirmation'
 import { useReauthStore } from '@/stores/reauth'
 import { useTenantsStore } from '@/stores/tenants'
 import { found, mountApp, signInAs } from '@/testing/mount'
@@ -8,7 +9,6 @@ import { problemResponse, mockApi } from '@/testing/api'
 
 import OperatorForm from './OperatorForm.vue'
 import OperatorsView from './OperatorsView.vue'
-import RemoveTotp from './RemoveTotp.vue'
 
 enableAutoUnmount(afterEach)
 
@@ -81,16 +81,16 @@ test('the list shows who uses two-factor authentication', async () => {
 })
 
 test('removing a second factor asks for the password again', async () => {
-  signInAs('superuser', null)
-  let isProved = false
-  const asked = mockApi({ 'DELETE /api/v1/operators/zoe/totp': () => (isProved ? 204 : problemResponse(403, 'password_required')) })
-  const saved = vi.fn()
-  mountApp(RemoveTotp, { open: true, name: 'zoe', onSaved: saved })
+  await open([operator('zoe', 'viewer', { totp_at: 1 })])
+  let isConfirmed = false
+  const asked = mockApi({ 'DELETE /api/v1/operators/zoe/totp': () => (isConfirmed ? 204 : problemResponse(403, 'password_required')) })
+  found('tbody button').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }))
   await flushPromises()
-  found('[role=dialog] form').dispatchEvent(new Event('submit'))
+  found('[role=menuitem]', 'Remove two-factor authentication').click()
+  await vi.waitFor(() => expect(useConfirmationStore().pending).toBeDefined())
+  useConfirmationStore().pending?.answer(true)
   await vi.waitFor(() => expect(useReauthStore().pending).toBeDefined())
-  isProved = true
+  isConfirmed = true
   useReauthStore().pending?.(true)
-  await vi.waitFor(() => expect(saved).toHaveBeenCalled())
-  expect(asked).toHaveLength(2)
+  await vi.waitFor(() => expect(asked.filter(({ line }) => line.startsWith('DELETE'))).toHaveLength(2))
 })

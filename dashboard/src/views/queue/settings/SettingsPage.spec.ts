@@ -19,8 +19,8 @@ async function open(answers: Parameters<typeof mockApi>[0], role: 'operator' | '
   signInAs(role)
   const page = defineComponent({
     setup() {
-      provideQueue(() => 'acme-tour')
-      return () => h(SettingsPage)
+      const { settings } = provideQueue(() => 'acme-tour')
+      return () => settings.value && h(SettingsPage)
     },
   })
   form = mountApp(page)

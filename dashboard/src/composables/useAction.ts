@@ -4,11 +4,11 @@ import { problemText } from '@/i18n/server-text'
 import { problemOf, type Problem } from '@/api/problem'
 import { useNotificationStore } from '@/stores/notifications'
 
-/** Something that an operator sets off, which takes a moment and may fail. */
+/** An asynchronous action of an operator. */
 export interface Action<A extends unknown[]> {
   run(...given: A): Promise<boolean>
   isBusy: Ref<boolean>
-  /** Why it failed the last time. */
+  /** The problem of the last run. */
   problem: ShallowRef<Problem | undefined>
 }
 

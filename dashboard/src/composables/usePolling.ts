@@ -7,7 +7,7 @@ import { queryClient } from '@/api/queries'
 /** Longest delay after failures, in milliseconds. */
 const DELAY_MAX = 15_000
 
-/** A task that is repeated. */
+/** A repeated task. */
 export interface Polling {
   /** Runs the task now. */
   refresh(): void

@@ -1,9 +1,9 @@
 import { computed, ref, watchEffect, type ComputedRef } from 'vue'
 
-/** Keeps an order while somebody is about to choose from it. */
+/** A list whose order is frozen during interaction. */
 export interface StableOrder<T> {
   items: ComputedRef<T[]>
-  /** To be bound to the list: `v-on="on"`. */
+  /** Listeners for the list: `v-on="on"`. */
   on: Record<string, (event: Event) => void>
 }
 

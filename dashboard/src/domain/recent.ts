@@ -1,6 +1,6 @@
 import { RECENT_MINUTES, type Waited } from '@/stores/stats'
 
-/** How many waited in each of the last minutes but this one; a minute that is not received had nobody in it. */
+/** Waiting visitors in each of the last minutes before the current one. Missing minutes count as zero. */
 export function minutely(points: readonly Waited[], now: number): number[] {
   const waiting = new Map(points.map(([at, count]) => [Math.floor(at / 60), count]))
   const last = Math.floor(now / 60)

@@ -4,17 +4,17 @@ import { defineStore } from 'pinia'
 import { serverSentence } from '@/i18n/server-text'
 import { Problem } from '@/api/problem'
 
-/** What is asked before something is done that can't be undone. */
+/** A question to confirm before an action. */
 export interface Question {
   title: string
-  /** What will happen, in the dashboard's words. */
+  /** The consequences in the words of the dashboard. */
   body?: string
-  /** What will happen, as the server says it. */
+  /** The consequences in the words of the server. */
   effect?: string
-  /** What the button says that does it. */
+  /** Text of the confirming button. */
   action: string
   isDangerous?: boolean
-  /** What must be typed first. */
+  /** Text that the operator must type to confirm. */
   typed?: string
 }
 
@@ -22,11 +22,11 @@ interface Pending extends Question {
   answer(yes: boolean): void
 }
 
-/** The one question that is open. */
+/** The open question. There is at most one. */
 export const useConfirmationStore = defineStore('confirmation', () => {
   const pending = shallowRef<Pending>()
 
-  /** Asks, and returns whether the answer was yes. */
+  /** Asks a question. Resolves to whether it was confirmed. */
   function ask(question: Question): Promise<boolean> {
     pending.value?.answer(false)
     return new Promise((resolve) => {

@@ -1,9 +1,9 @@
 import { ref } from 'vue'
 import { defineStore } from 'pinia'
 
-/** How long a notice stays, in milliseconds. */
+/** Time in milliseconds after which a success message disappears. */
 const LASTS = 6_000
-/** Most that are shown at once. */
+/** Maximum number of messages. */
 const MOST = 4
 
 export interface Notice {
@@ -12,7 +12,7 @@ export interface Notice {
   text: string
 }
 
-/** What was done, said for a moment; what failed stays until it is dismissed. */
+/** Messages about finished actions. Errors stay until they are dismissed. */
 export const useNotificationStore = defineStore('notices', () => {
   const notices = ref<Notice[]>([])
   let last = 0

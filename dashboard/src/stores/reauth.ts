@@ -3,9 +3,9 @@ import { defineStore } from 'pinia'
 
 import { CODES, Problem } from '@/api/problem'
 
-/** Asks for the operator's password again, where the API wants it: before operators are managed or two-factor authentication is turned off. */
+/** Asks for the operator's password again where the API requires it. */
 export const useReauthStore = defineStore('proof', () => {
-  /** Answers whether the password was given; `undefined` while nobody is asked. */
+  /** Closes the open dialog with whether the password was entered; `undefined` if there is none. */
   const pending = shallowRef<(given: boolean) => void>()
 
   function ask(): Promise<boolean> {
@@ -18,7 +18,7 @@ export const useReauthStore = defineStore('proof', () => {
     })
   }
 
-  /** Does something, and does it again once the operator has given the password, if it takes that. */
+  /** Runs a call, and again after the password was entered if the API requires it. */
   async function withPassword<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call()

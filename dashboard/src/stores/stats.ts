@@ -5,25 +5,25 @@ import { streamStats, listQueueStats } from '@/api/stats'
 import { CODES, Problem } from '@/api/problem'
 import type { QueueStatsEntry, QueueStats } from '@/api/types'
 
-/** Minutes that sparklines show. */
+/** Minutes that sparklines cover. */
 export const RECENT_MINUTES = 30
 
-/** A time, and how many waited then. */
+/** A time and the number of waiting visitors. */
 export type Waited = readonly [at: number, waiting: number]
 
-/** The numbers of all queues, as they come. */
+/** Live stats of all queues. */
 export const useStatsStore = defineStore('numbers', () => {
   const queues = shallowRef<QueueStats[]>([])
   const recent = shallowRef<ReadonlyMap<string, Waited[]>>(new Map())
-  /** When the numbers were true, by the store's clock. */
+  /** Time of the stats by the store's clock. */
   const at = ref(0)
-  /** When numbers came last, by the browser's clock in milliseconds; 0 before the first. */
+  /** Time of the last update by the browser's clock in milliseconds; 0 before the first one. */
   const receivedAt = ref(0)
   const isLoaded = ref(false)
   const byId = computed(() => new Map(queues.value.map((stats) => [stats.queue, stats])))
   let canStream = true
 
-  /** Takes new numbers. A queue whose numbers are the same stays the same object, so that its row is not drawn again. */
+  /** Stores new stats. Unchanged queues keep their objects, so that their rows are not rendered again. */
   function take(received: QueueStats[]): void {
     const before = byId.value
     queues.value = received.map((stats) => {
@@ -35,14 +35,14 @@ export const useStatsStore = defineStore('numbers', () => {
     isLoaded.value = true
   }
 
-  /** Looks back: asks for the numbers with those of the last minutes. */
+  /** Loads the stats with the history of the last minutes. */
   async function loadRecent(signal: AbortSignal): Promise<void> {
     const overview = await listQueueStats(RECENT_MINUTES, signal)
     recent.value = new Map(overview.queues.map((queue) => [queue.queue, queue.recent as unknown as Waited[]]))
     take(overview.queues.map(withoutRecent))
   }
 
-  /** Follows the numbers until the stream ends, or asks for them once where there is none. */
+  /** Follows the stream of stats until it ends, or loads them once where streaming is unavailable. */
   async function follow(signal: AbortSignal): Promise<void> {
     if (canStream) {
       try {
@@ -55,7 +55,7 @@ export const useStatsStore = defineStore('numbers', () => {
     take((await listQueueStats(0, signal)).queues.map(withoutRecent))
   }
 
-  /** Takes the numbers of one queue that were asked for after it was changed. */
+  /** Stores the stats of one queue. */
   function setQueue(stats: QueueStats): void {
     take(byId.value.has(stats.queue) ? queues.value.map((it) => (it.queue === stats.queue ? stats : it)) : [...queues.value, stats])
   }

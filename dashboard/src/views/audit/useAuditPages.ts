@@ -4,38 +4,38 @@ import { searchAudit, type AuditSearch } from '@/api/audit'
 import { problemOf, type Problem } from '@/api/problem'
 import type { AuditEvent } from '@/api/types'
 
-/** Entries that are asked for at once. */
+/** Entries per request. */
 const PAGE = 50
-/** A search looks through a part of the log at a time: so many parts are looked through for the next entries. */
+/** A request searches one part of the log. Maximum number of requests per page. */
 const PARTS_MAX = 4
-/** So many new entries are enough to stop looking. */
+/** Number of entries that completes a page. */
 const ENOUGH = 20
-/** Where sign-ins are hidden, more entries are asked for at once, and more parts, to fill a page with the rest. */
+/** The same limits while sign-ins are hidden. */
 const PAGE_HIDING = 200
 const PARTS_MAX_HIDING = 10
-/** Actions of signing in and out, successful or not. */
+/** Actions of signing in and out, including failed ones. */
 const SIGN_IN = /^account\.sign_/
 
-/** What is searched for; pages are the list's own matter. */
+/** The filters without the paging. */
 export type Search = Omit<AuditSearch, 'limit' | 'before'>
 
-/** Pages of the audit log, the newest first. */
+/** Pages of the audit log, newest entries first. */
 export interface AuditPages {
-  /** `undefined` until the first page is there. */
+  /** `undefined` until the first page is loaded. */
   entries: ShallowRef<AuditEvent[] | undefined>
-  /** What the next page comes before; `null` at the end. */
+  /** Cursor of the next page; `null` at the end. */
   next: Ref<string | null>
-  /** How many sign-ins were found and left out. */
+  /** Number of hidden sign-ins. */
   hidden: Ref<number>
   isBusy: Ref<boolean>
   problem: ShallowRef<Problem | undefined>
-  /** Begins again with the newest. */
+  /** Loads the newest entries. */
   refresh(): Promise<void>
-  /** Goes on with older ones. */
+  /** Loads older entries. */
   older(): Promise<void>
 }
 
-/** Searches, and begins again when the search changes. `hidesSignIns` leaves sign-ins out; the API can't exclude an action. */
+/** Searches the log, again whenever the search changes. `hidesSignIns` filters here, because the API cannot exclude actions. */
 export function useAuditPages(search: () => Search, hidesSignIns: () => boolean = () => false): AuditPages {
   const entries = shallowRef<AuditEvent[]>()
   const next = ref<string | null>(null)
@@ -61,7 +61,7 @@ export function useAuditPages(search: () => Search, hidesSignIns: () => boolean 
       }
       const last: AuditEvent | undefined = shown(fresh, isHiding)[PAGE - 1]
       if (isHiding && last && last !== fresh.at(-1)) {
-        // The rest is asked for again with the next page.
+        // The rest is loaded again with the next page.
         fresh = fresh.slice(0, fresh.indexOf(last) + 1)
         before = last.id ?? null
       }

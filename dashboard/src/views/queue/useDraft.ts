@@ -9,31 +9,31 @@ import type { FieldChange, QueuePatch, QueueSettings } from '@/api/types'
 
 import { useQueue } from './useQueue'
 
-/** Settings that an operator is changing, over the revision that they began with. */
+/** A draft of a queue's settings, based on a revision. */
 export interface Draft {
   draft: Ref<QueueSettings>
-  /** Whether there is anything to save. */
+  /** Whether there are unsaved changes. */
   isChanged: ComputedRef<boolean>
-  /** Whether somebody else saved another revision since. */
+  /** Whether a newer revision was saved by someone else. */
   isOutdated: ComputedRef<boolean>
-  /** What the server says would change, once it was asked. */
+  /** The changes according to the server, after validation. */
   review: ShallowRef<FieldChange[] | undefined>
-  /** What somebody else changed meanwhile, once the server refused. */
+  /** The changes of others, after a revision conflict. */
   conflict: ShallowRef<ConflictingField[] | undefined>
   problem: ComputedRef<Problem | undefined>
   isBusy: ComputedRef<boolean>
-  /** Asks the server what would change, and whether it may. */
+  /** Validates the draft and opens the review. */
   ask(): Promise<boolean>
-  /** Writes it. */
+  /** Saves the draft. */
   save(): Promise<boolean>
   discard(): void
-  /** Goes back to the form without writing anything. */
+  /** Returns to the form without saving. */
   back(): void
-  /** Begins again with what is there now, with the operator's own values of these fields, and asks again. */
+  /** Rebases the draft on the current settings, keeps the operator's values of these fields, and validates it again. */
   resolve(mine: readonly string[]): Promise<boolean>
 }
 
-/** Changes some fields of the queue of this page; `saved` is received once that is done. */
+/** A draft of some settings of the page's queue. Calls `saved` after each save. */
 export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => void): Draft {
   const { settings, changed } = useQueue()
   const begin = settings.value
@@ -42,7 +42,7 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
   const draft = ref(deepCopy(begin)) as Ref<QueueSettings>
   const review = shallowRef<FieldChange[]>()
   const conflict = shallowRef<ConflictingField[]>()
-  /** What is there now, where that is in conflict. */
+  /** The current settings in a conflict. */
   let theirs = begin
 
   const patch = computed(() => patchOf(base.value, draft.value, fields))
@@ -62,7 +62,7 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
     })
   })
 
-  // What others save shows up, as long as nothing of it is being changed here.
+  // Changes of others are shown while the draft has no changes.
   watch(settings, (now) => {
     if (now && now.id === base.value.id && !isChanged.value) rebase(now)
   })
@@ -90,7 +90,7 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
   }
 
   const { run: resolve, isBusy: isResolving, problem: unresolved } = useAction(async (mine: readonly string[]) => {
-    // Fields that only this operator changed are kept without asking.
+    // Settings that only this operator changed are kept.
     const changedByOthers = new Set(conflict.value?.map(({ field }) => field))
     const own = Object.keys(patch.value).filter((field) => !changedByOthers.has(field) || mine.includes(field))
     const kept = Object.fromEntries(own.map((field) => [field, draft.value[field as keyof QueueSettings]]))
@@ -117,13 +117,13 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
   }
 }
 
-/** What a draft changes, as a merge patch. */
+/** The changes of a draft as a JSON merge patch. */
 export function patchOf(base: QueueSettings, draft: QueueSettings, fields: readonly (keyof QueueSettings)[]): QueuePatch {
   const changed = fields.filter((field) => !isEqual(base[field], draft[field]))
   return Object.fromEntries(changed.map((field) => [field, field === 'handover' ? handover(draft) : draft[field]])) as QueuePatch
 }
 
-/** An object is laid over the one before, so an origin that is gone must be taken away. */
+/** Objects are merged, so a removed origin must be null. */
 function handover({ handover: { kind, origin, preflights } }: QueueSettings) {
   return { kind, origin: origin || null, preflights }
 }

@@ -9,15 +9,15 @@ import type { ThemeVersionView } from '@/api/types'
 
 import type { ThemeDraft } from './draft'
 
-/** What is done with a theme, with what is asked before and said after it. */
+/** Actions on a theme with confirmations and messages. */
 export interface ThemeActions {
   check(): Promise<void>
   save(): Promise<void>
-  /** Resolves to whether it was published. */
+  /** Resolves to whether the version was activated. */
   publish(version: ThemeVersionView): Promise<boolean>
   open(version: ThemeVersionView): Promise<void>
   unpublish(): Promise<void>
-  /** Removes the theme, and leaves its page. */
+  /** Removes the theme and leaves its page. */
   remove(): Promise<boolean>
 }
 

@@ -9,36 +9,36 @@ import type { Problem } from '@/api/problem'
 import { validateTheme, listVersions, activateVersion, downloadVersion, downloadLive, deactivateTheme, createVersion } from '@/api/themes'
 import type { ThemeVersionView } from '@/api/types'
 
-/** A theme that somebody works on: files in this page, over a version that is kept. */
+/** A draft of a theme: edited files, based on a stored version. */
 export interface ThemeDraft {
   versions: UseQueryReturnType<ThemeVersionView[], Error>
   files: ShallowRef<ThemeFiles>
-  /** The version that the files began with; none where nothing was uploaded yet, though files may be there by hand. */
+  /** The version that the draft is based on; `undefined` before the first upload, also for manually placed files. */
   base: ShallowRef<ThemeVersionView | undefined>
-  /** Whether the files differ from it. */
+  /** Whether the files differ from the base. */
   isChanged: ComputedRef<boolean>
-  /** What the server found wrong the last time. */
+  /** Problem of the last action. */
   problem: ComputedRef<Problem | undefined>
-  /** Whether the server found the files as they are now to work. */
+  /** Whether the server validated the current files. */
   isChecked: Ref<boolean>
   isBusy: ComputedRef<boolean>
-  /** Begins anew with the files of a version. */
+  /** Replaces the draft by the files of a version. */
   open(version: ThemeVersionView): Promise<boolean>
   write(path: string, content: Uint8Array<ArrayBuffer> | undefined): void
   writeAll(files: ThemeFiles): void
-  /** Asks the server whether it works. */
+  /** Validates the files. */
   check(): Promise<boolean>
-  /** Keeps the files as a version, which visitors do not see yet. */
+  /** Saves the files as a version that is not live yet. */
   save(): Promise<boolean>
-  /** Makes the version that the files began with what visitors see, or another one. */
+  /** Activates a version. */
   publish(version: ThemeVersionView): Promise<boolean>
-  /** Takes what visitors see of the theme away. */
+  /** Deactivates the theme. */
   unpublish(): Promise<boolean>
-  /** Lets go of what was changed. */
+  /** Discards the changes. */
   drop(): void
 }
 
-/** Begins with the newest version, or where there is none and the theme `isLive`, with what was put there by hand. */
+/** A draft that starts with the newest version, or with the live files if there is no version and the theme `isLive`. */
 export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
   const files = shallowRef<ThemeFiles>(new Map())
   const initial = shallowRef<ThemeFiles>(new Map())
@@ -105,7 +105,7 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
   }
 
   watch(files, () => (isChecked.value = false))
-  /** A task clears what the others said. */
+  /** Running a task clears the problems of all tasks. */
   const run = <A extends unknown[]>(task: { run(...given: A): Promise<boolean> }) => (...given: A) => {
     for (const { problem } of tasks) problem.value = undefined
     return task.run(...given)

@@ -7,26 +7,26 @@ import type { ThemeDraft, ThemeDraftPreview, PreviewState } from '@/api/types'
 
 import { themeErrors, type ThemeError } from './errors'
 
-/** Pause in typing after which a preview is asked for, and longest time without one while somebody types on, in milliseconds. */
+/** Debounce of typing, and maximum time without an update, in milliseconds. */
 export const PAUSE = 250
 export const WAIT_MAX = 1_500
 
-/** What is looked at; nothing as long as the files are not there. */
+/** Input of a preview. */
 export interface Looked {
   files: ThemeFiles
   states: readonly PreviewState[]
   language: string
 }
 
-/** The pages of files that are being worked on. */
+/** Preview of a draft. */
 export interface Preview {
-  /** The pages as they last worked. */
+  /** The last valid pages. */
   drawn: ShallowRef<ThemeDraftPreview | undefined>
-  /** Why the files as they are now do not work. */
+  /** Errors of the current files. */
   errors: ComputedRef<ThemeError[]>
-  /** Why there is no answer. */
+  /** Problem of the last request. */
   problem: ShallowRef<Problem | undefined>
-  /** Whether the pages are those of the files as they are now. */
+  /** Whether the pages show the current files. */
   isCurrent: Ref<boolean>
 }
 
@@ -60,7 +60,7 @@ export function usePreview(theme: string, looked: () => Looked | undefined): Pre
       problem.value = undefined
       isCurrent.value = asked === sketch.value
     } catch (error) {
-      // What is wrong with files that were changed since may be mended already.
+      // Problems of outdated files are ignored.
       if (!signal.aborted && asked === sketch.value) problem.value = problemOf(error)
     }
   }
@@ -86,7 +86,7 @@ export function usePreview(theme: string, looked: () => Looked | undefined): Pre
   return { drawn, errors: computed(() => themeErrors(problem.value)), problem, isCurrent }
 }
 
-/** Files that are no templates are not sent: the page has them. */
+/** Only templates are sent; the frame has the other files. */
 function sketchOf({ files, states, language }: Looked): ThemeDraft {
   const isTemplate = (path: string) => /^[^/]+\.html$/.test(path)
   const all = [...files]

@@ -22,7 +22,7 @@ const visitors = (n: number) => t('count.visitors', { count: count(n) }, n)
 /** How many visitors an open queue would admit with this quota. */
 const admitted = ({ waiting, active }: Line, quota: number) => Math.min(waiting, Math.max(0, quota - active))
 
-/** What a change will do to the line, in sentences. */
+/** The effects of a change as sentences. */
 export function effects(control: Control, line: Line): string[] {
   switch (control.kind) {
     case 'mode':
@@ -90,7 +90,7 @@ function currentWait({ waiting, wait_seconds }: Line): string[] {
   return wait_seconds ? [t('live.effects.currentWait', { count: count(waiting), wait: wait(wait_seconds.p50) }, waiting)] : []
 }
 
-/** Quota and rate only matter in a mode that admits visitors by the rules. */
+/** Quota and rate take effect only in modes that admit visitors. */
 function deferred({ mode }: Line): string {
   return t('live.effects.deferred', { mode: modeName(mode) })
 }
@@ -114,7 +114,7 @@ export function controlTexts(control: Control, released = 0): { title: string; a
   }
 }
 
-/** Whether a change keeps visitors out, or may admit more than the site is meant to serve. */
+/** Whether a change blocks visitors or may exceed the capacity of the site. */
 export function isDangerous(control: Control, line: Line): boolean {
   if (control.kind === 'mode') return control.mode === 'closed' || control.mode === 'bypass'
   if (control.kind === 'quota') return control.quota === 0 || control.quota > line.quota * 2

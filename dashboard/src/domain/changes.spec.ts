@@ -17,7 +17,7 @@ test('list entries are numbered from one', () => {
 test('plain lists show removed and added values', () => {
   const change = { field: 'hosts', from: ['a', 'b'], to: ['b', 'c'] }
   expect(flattenChanges([change])).toEqual([change])
-  expect(listDifference(change)).toEqual({ lost: ['a'], gained: ['c'] })
+  expect(listDifference(change)).toEqual({ removed: ['a'], added: ['c'] })
   expect(listDifference({ field: 'hosts', from: ['a', 'b'], to: ['b', 'a'] })).toBeUndefined()
   expect(listDifference({ field: 'quota', from: 1, to: 2 })).toBeUndefined()
 })

@@ -4,21 +4,21 @@ import type { FieldChange } from '@/api/types'
 const DEPTH_MAX = 4
 
 /**
- * Changes of fields that hold objects or lists, as changes of what differs within them: `handover` as `handover.kind`, a list
- * of objects as `rules[2].path`. Lists of plain values stay whole; see [`listDifference`].
+ * Reduces changes of objects and lists of objects to their changed members: `handover.kind`, `rules[2].path` (from 1). Lists of
+ * plain values stay whole; see [`listDifference`].
  */
 export function flattenChanges(changes: readonly FieldChange[]): FieldChange[] {
   return changes.flatMap((change) => within(change, 0))
 }
 
 /** Removed and added values of a plain list. */
-export function listDifference({ from, to }: FieldChange): { lost: string[]; gained: string[] } | undefined {
+export function listDifference({ from, to }: FieldChange): { removed: string[]; added: string[] } | undefined {
   if (!isPlainList(from) || !isPlainList(to)) return undefined
   const [before, after] = [(from ?? []).map(String), (to ?? []).map(String)]
-  const lost = before.filter((item) => !after.includes(item))
-  const gained = after.filter((item) => !before.includes(item))
+  const removed = before.filter((item) => !after.includes(item))
+  const added = after.filter((item) => !before.includes(item))
   // A list that was only reordered is shown as a whole.
-  return lost.length + gained.length > 0 ? { lost, gained } : undefined
+  return removed.length + added.length > 0 ? { removed, added } : undefined
 }
 
 function within(change: FieldChange, depth: number): FieldChange[] {

@@ -13,8 +13,8 @@ export class DocumentError extends Error {
 }
 
 /**
- * Reads a settings document in JSON or TOML. The first character tells them apart: a JSON document begins with a brace, which
- * no TOML document does. The TOML parser is loaded only for TOML. Throws a [`DocumentError`].
+ * Reads a settings document in JSON or TOML. A JSON document starts with a brace, a TOML document never does. The TOML parser is
+ * loaded on demand. Throws a [`DocumentError`].
  */
 export async function readDocument(text: string): Promise<SettingsDraft> {
   // Editors on Windows add a byte order mark.

@@ -32,6 +32,11 @@ export function fieldError(problem: Problem | undefined, field: string): string 
   return found && serverSentence(found, found.detail)
 }
 
+/** The path of a field with list entries counted from 1, not from 0 as in the API. */
+export function fieldPath(field: string): string {
+  return field.replace(/\[(\d+)\]/g, (_, index: string) => `[${Number(index) + 1}]`)
+}
+
 function translate({ code, params = {} }: ServerMessage): string | undefined {
   const key = `api.${code}`
   if (!te(key)) return undefined

@@ -41,8 +41,8 @@ export const useConfirmationStore = defineStore('confirmation', () => {
   }
 
   /**
-   * Does something that the API wants confirmed: what it says will happen is shown, and the call made again with its token.
-   * If things changed in between, it is shown anew. Returns `undefined` if the operator thought better of it.
+   * Runs a call that the API requires to be confirmed: asks with the server's consequences and repeats the call with the token,
+   * again if the consequences changed meanwhile. Resolves to `undefined` if the operator declines.
    */
   async function confirmed<T>(call: (token?: string) => Promise<T>, question: Question): Promise<{ answer: T } | undefined> {
     let token: string | undefined

@@ -8,7 +8,7 @@ import type { Principal, Role } from '@/api/types'
 const RANK: Record<Role, number> = { viewer: 0, operator: 1, superuser: 2 }
 
 /** The signed-in operator and their permissions. */
-export const usePrincipalStore = defineStore('session', () => {
+export const usePrincipalStore = defineStore('principal', () => {
   /** `undefined` while it is loading, `null` if nobody is signed in. */
   const account = ref<Principal | null>()
   /** Whether the sign-in expired, which the sign-in page explains. */

@@ -4,16 +4,16 @@ import { defineStore } from 'pinia'
 import { CODES, Problem } from '@/api/problem'
 
 /** Asks for the operator's password again where the API requires it. */
-export const useReauthStore = defineStore('proof', () => {
+export const useReauthStore = defineStore('reauth', () => {
   /** Closes the open dialog with whether the password was entered; `undefined` if there is none. */
-  const pending = shallowRef<(given: boolean) => void>()
+  const pending = shallowRef<(isConfirmed: boolean) => void>()
 
   function ask(): Promise<boolean> {
     pending.value?.(false)
     return new Promise((resolve) => {
-      pending.value = (given) => {
+      pending.value = (isConfirmed) => {
         pending.value = undefined
-        resolve(given)
+        resolve(isConfirmed)
       }
     })
   }

@@ -9,12 +9,12 @@ import type { QueueStatsEntry, QueueStats } from '@/api/types'
 export const RECENT_MINUTES = 30
 
 /** A time and the number of waiting visitors. */
-export type Waited = readonly [at: number, waiting: number]
+export type WaitingCount = readonly [at: number, waiting: number]
 
 /** Live stats of all queues. */
-export const useStatsStore = defineStore('numbers', () => {
+export const useStatsStore = defineStore('stats', () => {
   const queues = shallowRef<QueueStats[]>([])
-  const recent = shallowRef<ReadonlyMap<string, Waited[]>>(new Map())
+  const recent = shallowRef<ReadonlyMap<string, WaitingCount[]>>(new Map())
   /** Time of the stats by the store's clock. */
   const at = ref(0)
   /** Time of the last update by the browser's clock in milliseconds; 0 before the first one. */
@@ -24,7 +24,7 @@ export const useStatsStore = defineStore('numbers', () => {
   let canStream = true
 
   /** Stores new stats. Unchanged queues keep their objects, so that their rows are not rendered again. */
-  function take(received: QueueStats[]): void {
+  function store(received: QueueStats[]): void {
     const before = byId.value
     queues.value = received.map((stats) => {
       const known = before.get(stats.queue)
@@ -38,26 +38,26 @@ export const useStatsStore = defineStore('numbers', () => {
   /** Loads the stats with the history of the last minutes. */
   async function loadRecent(signal: AbortSignal): Promise<void> {
     const overview = await listQueueStats(RECENT_MINUTES, signal)
-    recent.value = new Map(overview.queues.map((queue) => [queue.queue, queue.recent as unknown as Waited[]]))
-    take(overview.queues.map(withoutRecent))
+    recent.value = new Map(overview.queues.map((queue) => [queue.queue, queue.recent as unknown as WaitingCount[]]))
+    store(overview.queues.map(withoutRecent))
   }
 
   /** Follows the stream of stats until it ends, or loads them once where streaming is unavailable. */
   async function follow(signal: AbortSignal): Promise<void> {
     if (canStream) {
       try {
-        return await streamStats(signal, take)
+        return await streamStats(signal, store)
       } catch (error) {
         if (!(error instanceof Problem) || (error.code !== CODES.streamingUnavailable && error.code !== CODES.tooManyStreams)) throw error
         canStream = error.code === CODES.tooManyStreams
       }
     }
-    take((await listQueueStats(0, signal)).queues.map(withoutRecent))
+    store((await listQueueStats(0, signal)).queues.map(withoutRecent))
   }
 
   /** Stores the stats of one queue. */
   function setQueue(stats: QueueStats): void {
-    take(byId.value.has(stats.queue) ? queues.value.map((it) => (it.queue === stats.queue ? stats : it)) : [...queues.value, stats])
+    store(byId.value.has(stats.queue) ? queues.value.map((it) => (it.queue === stats.queue ? stats : it)) : [...queues.value, stats])
   }
 
   function forget(queue: string): void {
@@ -81,6 +81,6 @@ function withoutRecent(queue: QueueStatsEntry): QueueStats {
 }
 
 function isSame(one: QueueStats, other: QueueStats): boolean {
-  const received = (stats: QueueStats) => JSON.stringify({ ...stats, at: 0 })
-  return received(one) === received(other)
+  const comparable = (stats: QueueStats) => JSON.stringify({ ...stats, at: 0 })
+  return comparable(one) === comparable(other)
 }

@@ -38,7 +38,7 @@ test('queues with alerts come first and are counted', async () => {
   signInAs()
   await overview(queue('calm'), queue('paused', { mode: 'paused', waiting: 3 }), queue('still', { waiting: 9, admitted_per_minute: 0 }))
   expect(names()).toEqual(['still', 'paused', 'calm'])
-  expect(page!.find('.totals .needy dd').text()).toBe('2')
+  expect(page!.find('.totals .has-alerts dd').text()).toBe('2')
   await page!.find('input[type="checkbox"]').setValue(true)
   expect(names()).toEqual(['still', 'paused'])
 })

@@ -21,7 +21,7 @@ export interface QueueContext {
   /** Stores changed settings and reloads the stats. */
   changed(settings: QueueSettings): Promise<void>
   /** Reloads the stats. */
-  look(): Promise<void>
+  reloadStats(): Promise<void>
   /** Reloads settings and stats. Throws if that fails. */
   reread(): Promise<void>
 }
@@ -39,7 +39,7 @@ export function provideQueue(queue: () => string): QueueContext {
   const stats = computed(() => statsStore.byId.get(id.value))
   const canEdit = computed(() => settings.value !== undefined && principal.canEdit(settings.value.tenant))
 
-  async function look(): Promise<void> {
+  async function reloadStats(): Promise<void> {
     try {
       statsStore.setQueue(await getQueueStats(id.value))
     } catch {
@@ -55,7 +55,7 @@ export function provideQueue(queue: () => string): QueueContext {
 
   async function changed(now: QueueSettings): Promise<void> {
     queryClient.setQueryData(key.value, now)
-    await look()
+    await reloadStats()
   }
 
   watch(
@@ -65,7 +65,7 @@ export function provideQueue(queue: () => string): QueueContext {
   // After a connection problem, settings are loaded again with the next stats.
   watch(() => statsStore.at, () => problem.value?.status === 0 && void refetch())
 
-  const context = { id, settings, stats, canEdit, problem, changed, look, reread }
+  const context = { id, settings, stats, canEdit, problem, changed, reloadStats, reread }
   provide(KEY, context)
   return context
 }

@@ -90,5 +90,5 @@ test('queues outside the lists are named', async () => {
   await write('Domains', 'acme.test')
   send()
   await vi.waitFor(() => expect(found('[role=dialog] [role=alert]').textContent).toContain('Queues of this tenant use'))
-  expect(found('[role=dialog] [role=alert]').textContent).toContain('acme-tour.hosts[0]')
+  expect(found('[role=dialog] [role=alert]').textContent).toContain('acme-tour.hosts[1]')
 })

@@ -50,7 +50,7 @@ test('queues are listed and saved with their revisions', async () => {
   const patch = requests.find(({ line }) => line.startsWith('PATCH'))
   expect([patch?.body, patch?.headers.get('if-match')]).toEqual([{ theme: 'acme' }, '"3"'])
   expect(asked()).toBe(false)
-  expect(useNotificationStore().notices.map(({ text }) => text)).toEqual(['1 queue uses acme.'])
+  expect(useNotificationStore().notifications.map(({ text }) => text)).toEqual(['1 queue uses acme.'])
 })
 
 test('queues that had the theme before are selected', async () => {

@@ -6,11 +6,11 @@ import { bytesOf } from '@/domain/theme-files'
 import type { PreviewState } from '@/api/types'
 import { problemResponse, mockApi } from '@/testing/api'
 
-import { PAUSE, usePreview, WAIT_MAX, type Looked, type Preview } from './preview'
+import { PAUSE, usePreview, WAIT_MAX, type PreviewInput, type Preview } from './preview'
 
 const PREVIEW = 'POST /api/v1/themes/acme/preview'
 const broken = () => problemResponse(422, 'theme_invalid', { errors: [{ code: 'template_fault', field: 'queue.html:2', detail: 'x' }] })
-const drawn = (html: string) => ({ asset_base: 'https://theme.invalid/', nonce: 'n', pages: [{ state: 'waiting', html }] })
+const rendered = (html: string) => ({ asset_base: 'https://theme.invalid/', nonce: 'n', pages: [{ state: 'waiting', html }] })
 
 let scope: EffectScope
 
@@ -28,8 +28,8 @@ function begin(text = 'one') {
   const states = ref<PreviewState[]>(['waiting'])
   const language = ref('en')
   const isThere = ref(true)
-  const looked = (): Looked | undefined => (isThere.value ? { files: files.value, states: states.value, language: language.value } : undefined)
-  const preview = scope.run(() => usePreview('acme', looked)) as Preview
+  const input = (): PreviewInput | undefined => (isThere.value ? { files: files.value, states: states.value, language: language.value } : undefined)
+  const preview = scope.run(() => usePreview('acme', input)) as Preview
   const write = async (now: string) => {
     files.value = new Map([...files.value, ['queue.html', bytesOf(now)]])
     await nextTick()
@@ -38,10 +38,10 @@ function begin(text = 'one') {
 }
 
 const texts = (asked: ReturnType<typeof mockApi>) => asked.map(({ body }) => (body as { templates: { text: string }[] }).templates[0]?.text)
-const html = ({ drawn }: Preview) => drawn.value?.pages[0]?.html
+const html = ({ rendered }: Preview) => rendered.value?.pages[0]?.html
 
 test('it starts at once with templates and asset names', async () => {
-  const asked = mockApi({ [PREVIEW]: drawn('page') })
+  const asked = mockApi({ [PREVIEW]: rendered('page') })
   const { preview } = begin()
   await flushPromises()
   expect(html(preview)).toBe('page')
@@ -55,7 +55,7 @@ test('it starts at once with templates and asset names', async () => {
 })
 
 test('typing is debounced', async () => {
-  const asked = mockApi({ [PREVIEW]: drawn('page') })
+  const asked = mockApi({ [PREVIEW]: rendered('page') })
   const { write, preview } = begin()
   await flushPromises()
   for (const text of ['t', 'tw', 'two']) {
@@ -70,7 +70,7 @@ test('typing is debounced', async () => {
 })
 
 test('continuous typing still updates the preview', async () => {
-  const asked = mockApi({ [PREVIEW]: drawn('page') })
+  const asked = mockApi({ [PREVIEW]: rendered('page') })
   const { write } = begin()
   await flushPromises()
   for (let at = 0; at <= 2 * WAIT_MAX; at += 100) {
@@ -81,7 +81,7 @@ test('continuous typing still updates the preview', async () => {
 })
 
 test('a new state or language is requested at once', async () => {
-  const asked = mockApi({ [PREVIEW]: drawn('page') })
+  const asked = mockApi({ [PREVIEW]: rendered('page') })
   const { states, language } = begin()
   await flushPromises()
   language.value = 'de'
@@ -100,16 +100,16 @@ test('outdated responses are dropped', async () => {
   const { preview, write } = begin()
   await write('two')
   await vi.advanceTimersByTimeAsync(PAUSE)
-  answers[1]?.(Response.json(drawn('new')))
+  answers[1]?.(Response.json(rendered('new')))
   await flushPromises()
-  answers[0]?.(Response.json(drawn('old')))
+  answers[0]?.(Response.json(rendered('old')))
   await flushPromises()
   expect(html(preview)).toBe('new')
   expect(preview.problem.value).toBeUndefined()
 })
 
 test('errors have a line and the last valid page stays', async () => {
-  let answer: () => Response | object = () => drawn('works')
+  let answer: () => Response | object = () => rendered('works')
   mockApi({ [PREVIEW]: () => answer() })
   const { preview, write } = begin()
   await flushPromises()
@@ -119,7 +119,7 @@ test('errors have a line and the last valid page stays', async () => {
   expect(preview.errors.value).toMatchObject([{ path: 'queue.html', line: 2 }])
   expect(html(preview)).toBe('works')
   expect(preview.isCurrent.value).toBe(false)
-  answer = () => drawn('mended')
+  answer = () => rendered('mended')
   await write('{{ lang }}')
   await vi.advanceTimersByTimeAsync(PAUSE)
   expect(preview.errors.value).toEqual([])
@@ -127,7 +127,7 @@ test('errors have a line and the last valid page stays', async () => {
 })
 
 test('nothing is requested without files or after unmount', async () => {
-  const asked = mockApi({ [PREVIEW]: drawn('page') })
+  const asked = mockApi({ [PREVIEW]: rendered('page') })
   const { isThere, write } = begin()
   isThere.value = false
   await nextTick()

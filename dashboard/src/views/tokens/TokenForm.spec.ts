@@ -46,5 +46,5 @@ test('server errors are shown at their fields', async () => {
   mockApi({ 'POST /api/v1/tokens': problemResponse(422, 'validation_failed', { errors }) })
   await open()
   found('[role=dialog] form').dispatchEvent(new Event('submit'))
-  await vi.waitFor(() => expect(found('.checks .error').textContent).toContain('Names no tenant that you may use'))
+  await vi.waitFor(() => expect(found('.checkboxes .error').textContent).toContain('Names no tenant that you may use'))
 })

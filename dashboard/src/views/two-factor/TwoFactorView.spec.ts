@@ -58,7 +58,7 @@ test('a wrong code is shown at its field', async () => {
   await open('off')
   await press('Set up two-factor authentication')
   await confirm('000000', 'a long password')
-  expect(found('.field.wrong .error').textContent).toContain('Is not the current code')
+  expect(found('.field.invalid .error').textContent).toContain('Is not the current code')
   expect(document.querySelector('input[name=code]')).not.toBeNull()
 })
 

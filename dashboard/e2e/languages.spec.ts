@@ -21,5 +21,5 @@ test('server messages are shown in German', async ({ page, backoffice }) => {
   await page.goto(`${backoffice.url}/queues/acme-tour`)
   await page.getByRole('button', { name: 'Mehr' }).click()
   await page.getByRole('menuitem', { name: 'Entfernen' }).click()
-  await expect(page.getByRole('dialog')).toContainText('Die Warteschlange „acme-tour“ wird endgültig entfernt')
+  await expect(page.getByRole('dialog')).toContainText('Die Warteschlange „acme-tour“ wird mit 0 wartenden und 0 aktiven Besuchern endgültig entfernt')
 })

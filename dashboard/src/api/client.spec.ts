@@ -21,32 +21,32 @@ const problem = async (request: Promise<unknown>) => {
 }
 
 test('path parameters are escaped and empty queries omitted', async () => {
-  const asked = mockApi({ 'GET /api/v1/queues/a%2F..%2Fb/sessions?limit=50': { sessions: [] } })
+  const requests = mockApi({ 'GET /api/v1/queues/a%2F..%2Fb/sessions?limit=50': { sessions: [] } })
   await body(client.GET('/api/v1/queues/{queue}/sessions', { params: { path: { queue: 'a/../b' }, query: { from: undefined, limit: 50 } } }))
-  expect(asked).toHaveLength(1)
+  expect(requests).toHaveLength(1)
   expect(auditExportUrl({ search: 'a b' }, 'csv')).toBe('/api/v1/audit/export?search=a%20b&format=csv')
 })
 
 test('only writes carry the dashboard’s request header', async () => {
-  const asked = mockApi({ 'GET /api/v1/tenants': { tenants: [] }, 'DELETE /api/v1/sign-in': 204 })
+  const requests = mockApi({ 'GET /api/v1/tenants': { tenants: [] }, 'DELETE /api/v1/sign-in': 204 })
   await body(client.GET('/api/v1/tenants'))
   expect(await body(client.DELETE('/api/v1/sign-in'))).toBeUndefined()
-  expect(asked.map(({ headers }) => headers.get('x-vestibule-request'))).toEqual([null, '1'])
+  expect(requests.map(({ headers }) => headers.get('x-vestibule-request'))).toEqual([null, '1'])
 })
 
 test('writes carry If-Match and the confirmation token', async () => {
-  const asked = mockApi({ 'PATCH /api/v1/queues/a': {}, 'DELETE /api/v1/queues/a': 204 })
+  const requests = mockApi({ 'PATCH /api/v1/queues/a': {}, 'DELETE /api/v1/queues/a': 204 })
   await body(client.PATCH('/api/v1/queues/{queue}', { params: { path: { queue: 'a' }, header: ifMatch(7) }, body: { name: 'A' } }))
   await body(client.DELETE('/api/v1/queues/{queue}', { params: { path: { queue: 'a' }, header: confirmation('token') } }))
-  expect(asked[0]?.headers.get('if-match')).toBe('"7"')
-  expect(asked[0]?.body).toEqual({ name: 'A' })
-  expect(asked[1]?.headers.get('x-vestibule-confirm')).toBe('token')
+  expect(requests[0]?.headers.get('if-match')).toBe('"7"')
+  expect(requests[0]?.body).toEqual({ name: 'A' })
+  expect(requests[1]?.headers.get('x-vestibule-confirm')).toBe('token')
 })
 
 test('NaN is never sent as null', async () => {
-  const asked = mockApi({ 'PATCH /api/v1/queues/a/controls': {} })
+  const requests = mockApi({ 'PATCH /api/v1/queues/a/controls': {} })
   await updateControls('a', { admissions_per_minute: NaN, max_session: null } as never)
-  expect(asked[0]?.body).toEqual({ admissions_per_minute: 'not a number', max_session: null })
+  expect(requests[0]?.body).toEqual({ admissions_per_minute: 'not a number', max_session: null })
 })
 
 test('a problem has fields and a retry delay', async () => {

@@ -11,13 +11,13 @@ export interface StableOrder<T> {
  * The items in the given order. While the pointer or the focus is in the list, items keep their order and new ones come last,
  * so that nothing moves under the pointer.
  */
-export function useStableOrder<T>(given: () => T[], id: (item: T) => string): StableOrder<T> {
+export function useStableOrder<T>(source: () => T[], id: (item: T) => string): StableOrder<T> {
   const isHovered = ref(false)
   const isFocused = ref(false)
   let order = new Map<string, number>()
 
   const items = computed(() => {
-    const now = given()
+    const now = source()
     if (!isHovered.value && !isFocused.value) return now
     const index = (item: T) => order.get(id(item)) ?? Infinity
     return now.toSorted((one, other) => (index(one) === index(other) ? 0 : index(one) - index(other)))

@@ -4,7 +4,7 @@ import { RECENT_MINUTES } from '@/stores/stats'
 
 import { waitingByMinute } from './recent'
 
-// The API is asked for half an hour, so the minute in which it began is not received.
+// The API returns half an hour, without the minute in which it started.
 test('a continuous line has no gap at any second', () => {
   for (const now of [36_000, 36_001, 36_059]) {
     const received = Array.from({ length: RECENT_MINUTES * 2 }, (_, index) => [index * 60 + 36_000 - RECENT_MINUTES * 90, 7] as const)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { DocumentError, readDocument } from './settings-document'
 
-/** As `GET /api/v1/settings?format=toml` writes it. */
+/** A document of `GET /api/v1/settings?format=toml`. */
 const EXPORTED = `[[tenants]]
 id = "acme"
 name = "Acme \\"1\\""

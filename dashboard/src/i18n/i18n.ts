@@ -47,6 +47,6 @@ export const browserLanguages = ref<readonly string[]>(navigator.languages)
 export const zone = ref(Intl.DateTimeFormat().resolvedOptions().timeZone)
 
 function preferred(): Locale {
-  const wanted = navigator.languages.map((language) => language.split('-')[0] ?? '')
-  return (wanted.find((language) => language in LOCALES) ?? 'en') as Locale
+  const languages = navigator.languages.map((language) => language.split('-')[0] ?? '')
+  return (languages.find((language) => language in LOCALES) ?? 'en') as Locale
 }

@@ -37,8 +37,8 @@ router.afterEach(async (to, from, failure) => {
 // If the server is reachable, a missing page belongs to a replaced version: the new one is loaded.
 router.onError(async (_, to, from) => {
   if (from.matched.length === 0) return
-  const isThere = await usePrincipalStore().refresh().then(() => true, () => false)
-  if (isThere) location.assign(to.fullPath)
+  const isReachable = await usePrincipalStore().refresh().then(() => true, () => false)
+  if (isReachable) location.assign(to.fullPath)
 })
 
 /** The page before the sign-in. Only paths of this site are allowed, because links can be forged. */

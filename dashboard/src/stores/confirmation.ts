@@ -51,9 +51,9 @@ export const useConfirmationStore = defineStore('confirmation', () => {
         return { answer: await call(token) }
       } catch (error) {
         if (!(error instanceof Problem) || !error.confirmation) throw error
-        const { consequence, message, token: given } = error.confirmation
+        const { consequence, message, token: newToken } = error.confirmation
         if (!(await ask({ ...question, effect: serverSentence(message, consequence) }))) return undefined
-        token = given
+        token = newToken
       }
     }
   }

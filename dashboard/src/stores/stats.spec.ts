@@ -17,23 +17,23 @@ test('streamed stats are stored as they arrive', async () => {
 })
 
 test('stats are polled where streaming is unavailable', async () => {
-  const asked = mockApi({
+  const requests = mockApi({
     'GET /api/v1/stats/stream': () => problemResponse(404, 'streaming_unavailable'),
     'GET /api/v1/stats': { queues: [{ ...stats(), recent: [] }] },
   })
   const statsStore = useStatsStore()
   await statsStore.follow(signal)
   await statsStore.follow(signal)
-  expect(asked.map(({ line }) => line)).toEqual(['GET /api/v1/stats/stream', 'GET /api/v1/stats?recent=0', 'GET /api/v1/stats?recent=0'])
+  expect(requests.map(({ line }) => line)).toEqual(['GET /api/v1/stats/stream', 'GET /api/v1/stats?recent=0', 'GET /api/v1/stats?recent=0'])
   expect(statsStore.queues).toHaveLength(1)
 })
 
 test('the stream is retried after too many streams', async () => {
-  const asked = mockApi({ 'GET /api/v1/stats/stream': () => problemResponse(503, 'too_many_streams'), 'GET /api/v1/stats': { queues: [] } })
+  const requests = mockApi({ 'GET /api/v1/stats/stream': () => problemResponse(503, 'too_many_streams'), 'GET /api/v1/stats': { queues: [] } })
   const statsStore = useStatsStore()
   await statsStore.follow(signal)
   await statsStore.follow(signal)
-  expect(asked.filter(({ line }) => line === 'GET /api/v1/stats/stream')).toHaveLength(2)
+  expect(requests.filter(({ line }) => line === 'GET /api/v1/stats/stream')).toHaveLength(2)
 })
 
 test('unchanged stats keep their object identity', async () => {
@@ -48,7 +48,7 @@ test('unchanged stats keep their object identity', async () => {
 })
 
 test('an expired sign-in does not fall back to polling', async () => {
-  const asked = mockApi({ 'GET /api/v1/stats/stream': () => problemResponse(401, 'credential_invalid') })
+  const requests = mockApi({ 'GET /api/v1/stats/stream': () => problemResponse(401, 'credential_invalid') })
   await expect(useStatsStore().follow(signal)).rejects.toMatchObject({ code: 'credential_invalid' })
-  expect(asked).toHaveLength(1)
+  expect(requests).toHaveLength(1)
 })

@@ -34,7 +34,7 @@ export function mountApp(component: Component, props: Record<string, unknown> = 
 }
 
 /** The first matching element of the document, including teleported ones. */
-export function found<E extends Element = HTMLElement>(selector: string, text = ''): E {
+export function getElement<E extends Element = HTMLElement>(selector: string, text = ''): E {
   const all = [...document.querySelectorAll<E>(selector)]
   const element = all.find((it) => (it.textContent ?? '').includes(text))
   if (!element) throw new Error(`there is no ${selector} with "${text}" in: ${document.body.innerHTML}`)

@@ -59,7 +59,7 @@ test('hiding sign-ins still fills a page', async () => {
   expect(search).toHaveBeenCalledTimes(1)
   expect(found.entries.value).toHaveLength(50)
   expect(found.entries.value?.every(({ action }) => action === 'queue.update')).toBe(true)
-  // The page ends with its last change, and the next one begins there.
+  // The page ends with its last change; the next page starts there.
   expect([found.next.value, found.hidden.value]).toEqual(['804-0', 147])
   await found.older()
   expect(search.mock.calls[1]?.[0]).toMatchObject({ before: '804-0', limit: 200 })

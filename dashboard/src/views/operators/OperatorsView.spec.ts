@@ -4,7 +4,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { useConfirmationStore } from '@/stores/confirmation'
 import { useReauthStore } from '@/stores/reauth'
 import { useTenantsStore } from '@/stores/tenants'
-import { found, mountApp, signInAs } from '@/testing/mount'
+import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { problemResponse, mockApi } from '@/testing/api'
 
 import OperatorForm from './OperatorForm.vue'
@@ -45,16 +45,16 @@ test('the last superuser cannot lose the role', async () => {
 test('an operator without a password uses the provider', async () => {
   signInAs('superuser', null)
   useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live' }]
-  const asked = mockApi({ 'POST /api/v1/operators': operator('zoe', 'operator') })
+  const requests = mockApi({ 'POST /api/v1/operators': operator('zoe', 'operator') })
   mountApp(OperatorForm, { open: true, provider: 'Acme Login' })
   await flushPromises()
   expect(document.body.textContent).toContain('sign-in with Acme Login only')
-  const name = found<HTMLInputElement>('[role=dialog] input[maxlength="63"]')
+  const name = getElement<HTMLInputElement>('[role=dialog] input[maxlength="63"]')
   name.value = 'zoe'
   name.dispatchEvent(new Event('input'))
-  found('[role=dialog] form').dispatchEvent(new Event('submit'))
+  getElement('[role=dialog] form').dispatchEvent(new Event('submit'))
   await flushPromises()
-  expect(asked[0]?.body).toEqual({ name: 'zoe', role: 'operator', tenants: ['acme'], password: null })
+  expect(requests[0]?.body).toEqual({ name: 'zoe', role: 'operator', tenants: ['acme'], password: null })
 })
 
 test('a new operator’s password is shown once', async () => {
@@ -64,11 +64,11 @@ test('a new operator’s password is shown once', async () => {
   mountApp(OperatorForm, { open: true })
   await flushPromises()
   for (const [selector, value] of [['[role=dialog] input[maxlength="63"]', 'zoe'], ['[role=dialog] input[minlength="12"], [role=dialog] input[autocomplete="new-password"]', 'a long password']] as const) {
-    const field = found<HTMLInputElement>(selector)
+    const field = getElement<HTMLInputElement>(selector)
     field.value = value
     field.dispatchEvent(new Event('input'))
   }
-  found('[role=dialog] form').dispatchEvent(new Event('submit'))
+  getElement('[role=dialog] form').dispatchEvent(new Event('submit'))
   await flushPromises()
   expect(document.body.textContent).toContain('Password: a long password')
 })
@@ -83,14 +83,14 @@ test('the list shows who uses two-factor authentication', async () => {
 test('removing a second factor asks for the password again', async () => {
   await open([operator('zoe', 'viewer', { totp_at: 1 })])
   let isConfirmed = false
-  const asked = mockApi({ 'DELETE /api/v1/operators/zoe/totp': () => (isConfirmed ? 204 : problemResponse(403, 'password_required')) })
-  found('tbody button').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }))
+  const requests = mockApi({ 'DELETE /api/v1/operators/zoe/totp': () => (isConfirmed ? 204 : problemResponse(403, 'password_required')) })
+  getElement('tbody button').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }))
   await flushPromises()
-  found('[role=menuitem]', 'Remove two-factor authentication').click()
+  getElement('[role=menuitem]', 'Remove two-factor authentication').click()
   await vi.waitFor(() => expect(useConfirmationStore().pending).toBeDefined())
   useConfirmationStore().pending?.answer(true)
   await vi.waitFor(() => expect(useReauthStore().pending).toBeDefined())
   isConfirmed = true
   useReauthStore().pending?.(true)
-  await vi.waitFor(() => expect(asked.filter(({ line }) => line.startsWith('DELETE'))).toHaveLength(2))
+  await vi.waitFor(() => expect(requests.filter(({ line }) => line.startsWith('DELETE'))).toHaveLength(2))
 })

@@ -17,7 +17,7 @@ afterEach(() => page?.unmount())
 
 const signal = new AbortController().signal
 
-/** The page, with these queues. */
+/** Mounts the page with these queues. */
 async function overview(...queues: QueueStats[]): Promise<void> {
   await numbers(...queues)
   page = mountApp(OverviewView)

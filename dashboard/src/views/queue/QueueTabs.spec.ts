@@ -1,14 +1,14 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
-import { found, mountApp } from '@/testing/mount'
+import { getElement, mountApp } from '@/testing/mount'
 
 import QueueTabs from './QueueTabs.vue'
 
 enableAutoUnmount(afterEach)
 
 async function scrolled(to: number, width = 328): Promise<string[]> {
-  const row = found('.scroller')
+  const row = getElement('.scroller')
   Object.defineProperties(row, { scrollLeft: { value: to, configurable: true }, clientWidth: { value: width, configurable: true }, scrollWidth: { value: 500, configurable: true } })
   row.dispatchEvent(new Event('scroll'))
   await flushPromises()

@@ -23,7 +23,7 @@ export interface Draft {
   problem: ComputedRef<Problem | undefined>
   isBusy: ComputedRef<boolean>
   /** Validates the draft and opens the review. */
-  ask(): Promise<boolean>
+  validate(): Promise<boolean>
   /** Saves the draft. */
   save(): Promise<boolean>
   discard(): void
@@ -36,25 +36,25 @@ export interface Draft {
 /** A draft of some settings of the page's queue. Calls `saved` after each save. */
 export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => void): Draft {
   const { settings, changed } = useQueue()
-  const begin = settings.value
-  if (!begin) throw new Error('the settings are not there yet')
-  const base = shallowRef(begin)
-  const draft = ref(deepCopy(begin)) as Ref<QueueSettings>
+  const initial = settings.value
+  if (!initial) throw new Error('the settings are not loaded')
+  const base = shallowRef(initial)
+  const draft = ref(deepCopy(initial)) as Ref<QueueSettings>
   const review = shallowRef<FieldChange[]>()
   const conflict = shallowRef<ConflictingField[]>()
   /** The current settings in a conflict. */
-  let theirs = begin
+  let theirs = initial
 
   const patch = computed(() => patchOf(base.value, draft.value, fields))
   const isChanged = computed(() => Object.keys(patch.value).length > 0)
   const isOutdated = computed(() => (settings.value?.revision ?? 0) > base.value.revision)
 
-  const { run: ask, isBusy: isAsking, problem: asked } = useAction(async () => {
+  const { run: validate, isBusy: isValidating, problem: invalid } = useAction(async () => {
     review.value = undefined
-    await orConflict(async () => (review.value = (await validateQueue(base.value.id, base.value.revision, patch.value)).changes))
+    await catchConflict(async () => (review.value = (await validateQueue(base.value.id, base.value.revision, patch.value)).changes))
   })
   const { run: save, isBusy: isSaving, problem } = useAction(async () => {
-    await orConflict(async () => {
+    await catchConflict(async () => {
       const now = await updateQueue(base.value.id, base.value.revision, patch.value)
       rebase(now)
       await changed(now)
@@ -67,7 +67,7 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
     if (now && now.id === base.value.id && !isChanged.value) rebase(now)
   })
 
-  async function orConflict(call: () => Promise<unknown>): Promise<void> {
+  async function catchConflict(call: () => Promise<unknown>): Promise<void> {
     try {
       await call()
     } catch (error) {
@@ -86,7 +86,7 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
 
   function discard(): void {
     rebase(settings.value ?? base.value)
-    asked.value = problem.value = unresolved.value = undefined
+    invalid.value = problem.value = unresolved.value = undefined
   }
 
   const { run: resolve, isBusy: isResolving, problem: unresolved } = useAction(async (mine: readonly string[]) => {
@@ -98,7 +98,7 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
     rebase(now)
     Object.assign(draft.value, deepCopy(kept))
     await changed(now)
-    if (isChanged.value) await ask()
+    if (isChanged.value) await validate()
   })
 
   return {
@@ -107,9 +107,9 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
     isOutdated,
     review,
     conflict,
-    problem: computed(() => asked.value ?? problem.value ?? unresolved.value),
-    isBusy: computed(() => isAsking.value || isSaving.value || isResolving.value),
-    ask,
+    problem: computed(() => invalid.value ?? problem.value ?? unresolved.value),
+    isBusy: computed(() => isValidating.value || isSaving.value || isResolving.value),
+    validate,
     save,
     discard,
     back: () => (review.value = conflict.value = undefined),

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 
 import { usePreferencesStore } from '@/stores/preferences'
 import { useTenantsStore } from '@/stores/tenants'
-import { found, mountApp, signInAs } from '@/testing/mount'
+import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { problemResponse, mockApi } from '@/testing/api'
 
 import ThemesView from './ThemesView.vue'
@@ -25,7 +25,7 @@ test('it lists the themes of the selected tenant', async () => {
   mockApi({ 'GET /api/v1/themes': list })
   await open()
   expect(rows()).toEqual(['acme', 'coral'])
-  expect(found('tbody tr').textContent).toContain('acme-tour')
+  expect(getElement('tbody tr').textContent).toContain('acme-tour')
   usePreferencesStore().tenant = 'coral'
   await flushPromises()
   expect(rows()).toEqual(['coral'])
@@ -34,30 +34,30 @@ test('it lists the themes of the selected tenant', async () => {
 test('missing theme storage is explained', async () => {
   mockApi({ 'GET /api/v1/themes': problemResponse(409, 'theme_storage_not_configured') })
   await open()
-  expect(found('.empty').textContent).toContain('VESTIBULE_THEMES')
+  expect(getElement('.empty').textContent).toContain('VESTIBULE_THEMES')
   expect(document.querySelector('button')).toBeNull()
 })
 
 test('viewers cannot create a theme', async () => {
   mockApi({ 'GET /api/v1/themes': { ...list, themes: [] } })
   await open('viewer')
-  expect(found('.empty').textContent).toContain('No themes yet')
+  expect(getElement('.empty').textContent).toContain('No themes yet')
   expect(document.querySelector('button')).toBeNull()
 })
 
 test('a new theme is named after its tenant', async () => {
   mockApi({ 'GET /api/v1/themes': list })
   await open()
-  found('button', 'Create a theme').click()
+  getElement('button', 'Create a theme').click()
   await flushPromises()
-  expect(found('[role=dialog]').textContent).toContain('Theme ID: acme')
-  const name = found<HTMLInputElement>('[role=dialog] input')
+  expect(getElement('[role=dialog]').textContent).toContain('Theme ID: acme')
+  const name = getElement<HTMLInputElement>('[role=dialog] input')
   name.value = 'summer'
   name.dispatchEvent(new Event('input'))
   await flushPromises()
-  expect(found('[role=dialog]').textContent).toContain('Theme ID: acme-summer')
+  expect(getElement('[role=dialog]').textContent).toContain('Theme ID: acme-summer')
   name.value = 'Sommer!'
   name.dispatchEvent(new Event('input'))
   await flushPromises()
-  expect(found<HTMLButtonElement>('[role=dialog] [type=submit]').disabled).toBe(true)
+  expect(getElement<HTMLButtonElement>('[role=dialog] [type=submit]').disabled).toBe(true)
 })

@@ -14,9 +14,9 @@ export interface ThemeActions {
   check(): Promise<void>
   save(): Promise<void>
   /** Resolves to whether the version was activated. */
-  publish(version: ThemeVersionView): Promise<boolean>
+  activate(version: ThemeVersionView): Promise<boolean>
   open(version: ThemeVersionView): Promise<void>
-  unpublish(): Promise<void>
+  deactivate(): Promise<void>
   /** Removes the theme and leaves its page. */
   remove(): Promise<boolean>
 }
@@ -34,9 +34,9 @@ export function useThemeActions(work: ThemeDraft, theme: string): ThemeActions {
     if (await work.save()) notifications.done(t('themes.saved'))
   }
 
-  async function publish(version: ThemeVersionView): Promise<boolean> {
+  async function activate(version: ThemeVersionView): Promise<boolean> {
     if (!(await confirmation.ask({ title: t('themes.activateTitle'), body: t('themes.activateBody'), action: t('themes.activate') }))) return false
-    const isDone = await work.publish(version)
+    const isDone = await work.activate(version)
     if (isDone) notifications.done(t('themes.activated'))
     return isDone
   }
@@ -46,9 +46,9 @@ export function useThemeActions(work: ThemeDraft, theme: string): ThemeActions {
     if (!work.isChanged.value || (await confirmation.ask(question))) await work.open(version)
   }
 
-  async function unpublish(): Promise<void> {
+  async function deactivate(): Promise<void> {
     const question = { title: t('themes.deactivateTitle'), body: t('themes.deactivateBody'), action: t('themes.deactivate'), isDangerous: true }
-    if ((await confirmation.ask(question)) && (await work.unpublish())) notifications.done(t('themes.deactivated'))
+    if ((await confirmation.ask(question)) && (await work.deactivate())) notifications.done(t('themes.deactivated'))
   }
 
   const { run: remove } = useAction(async () => {
@@ -59,5 +59,5 @@ export function useThemeActions(work: ThemeDraft, theme: string): ThemeActions {
     await router.push({ name: 'themes' })
   }, true)
 
-  return { check, save, publish, open, unpublish, remove }
+  return { check, save, activate, open, deactivate, remove }
 }

@@ -17,17 +17,17 @@ const UPLOAD = 'POST /api/v1/themes/acme/versions'
 
 test('a draft starts with the newest version', async () => {
   archived('page')
-  const asked = mockApi({ [VERSIONS]: { versions: [version('2-b'), version('1-a', true)] }, 'GET /api/v1/themes/acme/versions/2-b/download': {} })
+  const requests = mockApi({ [VERSIONS]: { versions: [version('2-b'), version('1-a', true)] }, 'GET /api/v1/themes/acme/versions/2-b/download': {} })
   const work = begin()
   await flushPromises()
-  expect(asked.map(({ line }) => line)).toContain('GET /api/v1/themes/acme/versions/2-b/download')
+  expect(requests.map(({ line }) => line)).toContain('GET /api/v1/themes/acme/versions/2-b/download')
   expect(work.base.value?.id).toBe('2-b')
   expect(work.isChanged.value).toBe(false)
 })
 
 test('a saved version becomes the base', async () => {
   const versions = [version('1-a')]
-  const asked = mockApi({ [VERSIONS]: () => ({ versions }), [UPLOAD]: () => (versions.unshift(version('2-b')), version('2-b')), 'GET /api/v1/themes/acme/versions/1-a/download': {} })
+  const requests = mockApi({ [VERSIONS]: () => ({ versions }), [UPLOAD]: () => (versions.unshift(version('2-b')), version('2-b')), 'GET /api/v1/themes/acme/versions/1-a/download': {} })
   archived('page')
   const work = begin()
   await flushPromises()
@@ -36,7 +36,7 @@ test('a saved version becomes the base', async () => {
   expect(await work.save()).toBe(true)
   expect(work.isChanged.value).toBe(false)
   expect(work.base.value?.id).toBe('2-b')
-  const sent = asked.find(({ line }) => line === UPLOAD)?.body
+  const sent = requests.find(({ line }) => line === UPLOAD)?.body
   expect(sent).toEqual({ files: [{ path: 'queue.html', base64: btoa('page') }, { path: 'logo.svg', base64: btoa('<svg/>') }] })
 })
 
@@ -70,7 +70,7 @@ test('a saved version stays the base if reading fails', async () => {
 test('live files without a version are the initial draft', async () => {
   archived('by hand')
   const versions: object[] = []
-  const asked = mockApi({
+  const requests = mockApi({
     [VERSIONS]: () => ({ versions }),
     'GET /api/v1/themes/acme/download': {},
     [UPLOAD]: () => (versions.unshift(version('2-b'), { ...version('1-a', true), operator: null }), version('2-b')),
@@ -82,15 +82,15 @@ test('live files without a version are the initial draft', async () => {
   expect(work.base.value).toBeUndefined()
   work.write('extra.css', bytesOf('x'))
   await work.save()
-  expect(asked.find(({ line }) => line === UPLOAD)?.body).toMatchObject({ files: [{ path: 'queue.html', base64: btoa('by hand') }, { path: 'extra.css' }] })
+  expect(requests.find(({ line }) => line === UPLOAD)?.body).toMatchObject({ files: [{ path: 'queue.html', base64: btoa('by hand') }, { path: 'extra.css' }] })
   expect(work.versions.data.value).toHaveLength(2)
 })
 
 test('a new theme starts empty', async () => {
-  const asked = mockApi({ [VERSIONS]: { versions: [] } })
+  const requests = mockApi({ [VERSIONS]: { versions: [] } })
   const work = begin()
   await flushPromises()
-  expect(asked).toHaveLength(1)
+  expect(requests).toHaveLength(1)
   expect(work.files.value.size).toBe(0)
 })
 
@@ -105,7 +105,7 @@ test('deactivation keeps the draft', async () => {
   const work = begin(true)
   await flushPromises()
   work.write('extra.css', bytesOf('x'))
-  expect(await work.unpublish()).toBe(true)
+  expect(await work.deactivate()).toBe(true)
   expect(work.base.value?.live).toBe(false)
   expect(work.isChanged.value).toBe(true)
   work.drop()

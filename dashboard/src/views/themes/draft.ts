@@ -31,9 +31,9 @@ export interface ThemeDraft {
   /** Saves the files as a version that is not live yet. */
   save(): Promise<boolean>
   /** Activates a version. */
-  publish(version: ThemeVersionView): Promise<boolean>
+  activate(version: ThemeVersionView): Promise<boolean>
   /** Deactivates the theme. */
-  unpublish(): Promise<boolean>
+  deactivate(): Promise<boolean>
   /** Discards the changes. */
   drop(): void
 }
@@ -55,7 +55,7 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
         const first = found[0]
         if (!base.value && !isChanged.value) {
           if (first) await read(first)
-          else if (isLive) await begin(await downloadLive(theme))
+          else if (isLive) await load(await downloadLive(theme))
         }
         return found
       },
@@ -64,13 +64,13 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
     queryClient,
   )
 
-  async function begin(archive: ArrayBuffer): Promise<void> {
+  async function load(archive: ArrayBuffer): Promise<void> {
     initial.value = themeIn(await unzip(archive))
     files.value = initial.value
   }
 
   async function read(version: ThemeVersionView): Promise<void> {
-    await begin(await downloadVersion(theme, version.id))
+    await load(await downloadVersion(theme, version.id))
     base.value = version
   }
 
@@ -86,16 +86,16 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
     isChecked.value = true
     await versions.refetch()
   })
-  const publishing = useAction(async (version: ThemeVersionView) => {
+  const activating = useAction(async (version: ThemeVersionView) => {
     const live = await activateVersion(theme, version.id)
     if (base.value?.id === live.id) base.value = live
     await versions.refetch()
   })
-  const unpublishing = useAction(async () => {
+  const deactivating = useAction(async () => {
     await deactivateTheme(theme)
     await versions.refetch()
   })
-  const tasks = [opening, checking, saving, publishing, unpublishing]
+  const tasks = [opening, checking, saving, activating, deactivating]
 
   function write(path: string, content: Uint8Array<ArrayBuffer> | undefined): void {
     const now = new Map(files.value)
@@ -106,9 +106,9 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
 
   watch(files, () => (isChecked.value = false))
   /** Running a task clears the problems of all tasks. */
-  const run = <A extends unknown[]>(task: { run(...given: A): Promise<boolean> }) => (...given: A) => {
+  const run = <A extends unknown[]>(task: { run(...args: A): Promise<boolean> }) => (...args: A) => {
     for (const { problem } of tasks) problem.value = undefined
-    return task.run(...given)
+    return task.run(...args)
   }
 
   return {
@@ -124,8 +124,8 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
     writeAll: (all) => (files.value = new Map(all)),
     check: run(checking),
     save: run(saving),
-    publish: run(publishing),
-    unpublish: run(unpublishing),
+    activate: run(activating),
+    deactivate: run(deactivating),
     drop: () => (files.value = initial.value),
   }
 }

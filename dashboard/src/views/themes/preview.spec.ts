@@ -37,16 +37,16 @@ function begin(text = 'one') {
   return { preview, write, states, language, isThere }
 }
 
-const texts = (asked: ReturnType<typeof mockApi>) => asked.map(({ body }) => (body as { templates: { text: string }[] }).templates[0]?.text)
+const texts = (requests: ReturnType<typeof mockApi>) => requests.map(({ body }) => (body as { templates: { text: string }[] }).templates[0]?.text)
 const html = ({ rendered }: Preview) => rendered.value?.pages[0]?.html
 
 test('it starts at once with templates and asset names', async () => {
-  const asked = mockApi({ [PREVIEW]: rendered('page') })
+  const requests = mockApi({ [PREVIEW]: rendered('page') })
   const { preview } = begin()
   await flushPromises()
   expect(html(preview)).toBe('page')
   expect(preview.isCurrent.value).toBe(true)
-  expect(asked[0]?.body).toEqual({
+  expect(requests[0]?.body).toEqual({
     templates: [{ path: 'queue.html', text: 'one' }],
     assets: ['img/logo.svg'],
     states: ['waiting'],
@@ -55,40 +55,40 @@ test('it starts at once with templates and asset names', async () => {
 })
 
 test('typing is debounced', async () => {
-  const asked = mockApi({ [PREVIEW]: rendered('page') })
+  const requests = mockApi({ [PREVIEW]: rendered('page') })
   const { write, preview } = begin()
   await flushPromises()
   for (const text of ['t', 'tw', 'two']) {
     await write(text)
     await vi.advanceTimersByTimeAsync(PAUSE - 1)
   }
-  expect(texts(asked)).toEqual(['one'])
+  expect(texts(requests)).toEqual(['one'])
   expect(preview.isCurrent.value).toBe(false)
   await vi.advanceTimersByTimeAsync(1)
-  expect(texts(asked)).toEqual(['one', 'two'])
+  expect(texts(requests)).toEqual(['one', 'two'])
   expect(preview.isCurrent.value).toBe(true)
 })
 
 test('continuous typing still updates the preview', async () => {
-  const asked = mockApi({ [PREVIEW]: rendered('page') })
+  const requests = mockApi({ [PREVIEW]: rendered('page') })
   const { write } = begin()
   await flushPromises()
   for (let at = 0; at <= 2 * WAIT_MAX; at += 100) {
     await write(`${at}`)
     await vi.advanceTimersByTimeAsync(100)
   }
-  expect(asked).toHaveLength(3)
+  expect(requests).toHaveLength(3)
 })
 
 test('a new state or language is requested at once', async () => {
-  const asked = mockApi({ [PREVIEW]: rendered('page') })
+  const requests = mockApi({ [PREVIEW]: rendered('page') })
   const { states, language } = begin()
   await flushPromises()
   language.value = 'de'
   await flushPromises()
   states.value = ['closed']
   await flushPromises()
-  expect(asked.map(({ body }) => body)).toMatchObject([{ language: 'en' }, { language: 'de' }, { states: ['closed'] }])
+  expect(requests.map(({ body }) => body)).toMatchObject([{ language: 'en' }, { language: 'de' }, { states: ['closed'] }])
 })
 
 test('outdated responses are dropped', async () => {
@@ -127,19 +127,19 @@ test('errors have a line and the last valid page stays', async () => {
 })
 
 test('nothing is requested without files or after unmount', async () => {
-  const asked = mockApi({ [PREVIEW]: rendered('page') })
+  const requests = mockApi({ [PREVIEW]: rendered('page') })
   const { isThere, write } = begin()
   isThere.value = false
   await nextTick()
-  asked.length = 0
+  requests.length = 0
   await write('two')
   await vi.advanceTimersByTimeAsync(PAUSE)
-  expect(asked).toEqual([])
+  expect(requests).toEqual([])
   isThere.value = true
   await nextTick()
   await write('three')
   scope.stop()
-  asked.length = 0
+  requests.length = 0
   await vi.advanceTimersByTimeAsync(PAUSE)
-  expect(asked).toEqual([])
+  expect(requests).toEqual([])
 })

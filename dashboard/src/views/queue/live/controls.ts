@@ -75,13 +75,13 @@ function rateEffects(rate: number | null, line: Line): string[] {
   return [t('live.effects.rateLimits', { visitors: visitors(line.waiting), time: duration((line.waiting / rate) * 60) })]
 }
 
-function releaseEffects(wanted: number, line: Line): string[] {
-  const next = Math.min(wanted, line.waiting)
+function releaseEffects(requested: number, line: Line): string[] {
+  const next = Math.min(requested, line.waiting)
   if (next === 0) return [t('live.effects.lineEmpty')]
   const above = line.active + next - line.quota
   return [
     t('live.effects.admitsNow', { visitors: visitors(next), active: count(line.active + next) }),
-    ...(next < wanted ? [t('live.effects.fewer', { count: count(next) }, next)] : []),
+    ...(next < requested ? [t('live.effects.fewer', { count: count(next) }, next)] : []),
     ...(above > 0 ? [t('live.effects.aboveQuota', { count: count(above) })] : []),
   ]
 }

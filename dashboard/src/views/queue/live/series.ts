@@ -14,14 +14,14 @@ export interface Series {
 
 /** A history as columns. Steps without a point had no visitors and become zeros. */
 export function series({ points, step_seconds: step }: QueueHistory, from: number, now: number): Series {
-  const received = new Map(points.map((point) => [Math.floor((point[0] ?? 0) / step), point]))
+  const byStep = new Map(points.map((point) => [Math.floor((point[0] ?? 0) / step), point]))
   const first = points[0]?.[0]
   const rows: (readonly (number | null)[])[] = []
   // The series starts at the first point: the queue may not have existed before.
-  const begin = first === undefined || first === null ? Infinity : Math.floor(Math.max(from, first) / step)
+  const firstStep = first === undefined || first === null ? Infinity : Math.floor(Math.max(from, first) / step)
   let quota: number | null = null
-  for (let index = begin; index * step < now; index += 1) {
-    const point = received.get(index)
+  for (let index = firstStep; index * step < now; index += 1) {
+    const point = byStep.get(index)
     quota = point?.[3] ?? quota
     rows.push(point ?? [index * step, 0, 0, quota, 0, 0])
   }

@@ -3,14 +3,14 @@ import type { AddressInfo } from 'node:net'
 
 import type { Vestibule } from './server.ts'
 
-/** Something between the visitor and the gate that lets no cookie through. */
-export interface Between {
+/** A proxy between visitor and gate that removes all cookies. */
+export interface CookieFilter {
   at(host: string, path?: string): string
   close(): Promise<void>
 }
 
-/** Opens it in front of a gate. */
-export async function withoutCookies(gate: Vestibule): Promise<Between> {
+/** Starts a proxy that removes cookies in front of a gate. */
+export async function filterCookies(gate: Vestibule): Promise<CookieFilter> {
   const { hostname, port } = new URL(`http://${gate.address}`)
   const server = createServer((request, response) => {
     const { cookie: _, ...headers } = request.headers

@@ -1,10 +1,10 @@
 import type { Page } from '@playwright/test'
 
-import { crowd } from './crowd.ts'
-import { OTTO, VERA, type Office } from './office.ts'
+import { addVisitors } from './visitors.ts'
+import { OPERATOR, VIEWER, type Backoffice } from './backoffice.ts'
 
-/** Every page, by a name for its picture. */
-export const VIEWS: Record<string, string> = {
+/** Paths of all pages by the names of their screenshots. */
+export const PAGES: Record<string, string> = {
   overview: '/',
   queue: '/queues/acme-tour',
   'queue-settings': '/queues/acme-tour/settings',
@@ -24,9 +24,9 @@ export const VIEWS: Record<string, string> = {
   'not-found': '/nothing/here',
 }
 
-/** A backoffice in the middle of things: brands, queues of every kind, people who wait, and a log. */
-export async function furnish(office: Office): Promise<void> {
-  const { api } = office
+/** Fills a backoffice with tenants, queues in every mode, waiting visitors and a log. */
+export async function seed(backoffice: Backoffice): Promise<void> {
+  const { api } = backoffice
   await api.tenant('acme', 'Acme Live')
   await api.tenant('northern', 'Northern Lights')
   await api.tenant('coral', 'Coral Sound')
@@ -36,17 +36,17 @@ export async function furnish(office: Office): Promise<void> {
   await api.queue({ id: 'northern-presale', name: 'Presale', tenant: 'northern', mode: 'paused', quota: 200 })
   await api.queue({ id: 'coral-club', name: 'Club night', tenant: 'coral', mode: 'closed' })
   await api.queue({ id: 'coral-free', name: 'Free concert', tenant: 'coral', mode: 'bypass' })
-  await api.operator(OTTO, 'operator')
-  await api.operator(VERA, 'viewer')
+  await api.operator(OPERATOR, 'operator')
+  await api.operator(VIEWER, 'viewer')
   await api.call('POST', '/tokens', { name: 'deploy script', role: 'operator', expires_in: 2_592_000, tenants: ['acme'] })
-  await crowd(office, 'acme-tour', 60)
-  await crowd(office, 'northern-winter', 15)
-  await crowd(office, 'northern-presale', 25)
+  await addVisitors(backoffice, 'acme-tour', 60)
+  await addVisitors(backoffice, 'northern-winter', 15)
+  await addVisitors(backoffice, 'northern-presale', 25)
   await api.call('PATCH', '/queues/acme-tour/controls', { admissions_per_minute: 120 })
 }
 
-/** Waits until a page has what it asked for. */
-export async function settled(page: Page): Promise<void> {
+/** Waits until a page has loaded its data. */
+export async function waitUntilLoaded(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor()
   await page.waitForLoadState('load')
   await page.waitForTimeout(1_200)

@@ -9,26 +9,26 @@ import { dirname, join, resolve } from 'node:path'
 import { test as base, type Page } from '@playwright/test'
 
 import { Api } from './api.ts'
-import { answers, end, freePort, hasEnded, until } from './process.ts'
+import { end, freePort, hasExited, isListening, waitFor } from './process.ts'
 
 const { VESTIBULE_BIN, CARGO_TARGET_DIR } = process.env
 const program = VESTIBULE_BIN ?? resolve(import.meta.dirname, '../..', CARGO_TARGET_DIR ?? 'target', 'debug/vestibule')
 const built = resolve(import.meta.dirname, '../dist/index.html')
 
 /** The first superuser. */
-export const ADA = { name: 'ada', password: 'correct-horse-battery' }
-/** Operates the queues of `acme`. */
-export const OTTO = { name: 'otto', password: 'pull-the-levers-now' }
-/** Looks at the queues of `acme`. */
-export const VERA = { name: 'vera', password: 'look-but-do-not-touch' }
+export const SUPERUSER = { name: 'ada', password: 'correct-horse-battery' }
+/** Manages the queues of `acme`. */
+export const OPERATOR = { name: 'otto', password: 'operator-password' }
+/** Sees the queues of `acme` without changing them. */
+export const VIEWER = { name: 'vera', password: 'viewer-password-1' }
 
-/** A running `vestibule serve` with a Redis of its own, a site behind its gate, and its dashboard. */
-export interface Office {
-  /** Where the dashboard is: `http://127.0.0.1:<port>`. */
+/** A running `vestibule serve` with its own Redis, a site behind its gate, and the dashboard. */
+export interface Backoffice {
+  /** URL of the dashboard: `http://127.0.0.1:<port>`. */
   url: string
-  /** Where the gate listens: `127.0.0.1:<port>`. */
+  /** Address of the gate: `127.0.0.1:<port>`. */
   gate: string
-  /** Where the site is. */
+  /** URL of the site. */
   site: string
   /** The API, as the first superuser. */
   api: Api
@@ -36,23 +36,23 @@ export interface Office {
   start(): Promise<void>
   stopRedis(): Promise<void>
   startRedis(): Promise<void>
-  /** Puts a file into the folder of themes, as somebody does who has no dashboard. */
+  /** Writes a file into the theme folder without the dashboard. */
   writeTheme(path: string, content: string): Promise<void>
 }
 
-/** Playwright's test with a backoffice, which ends with the test. */
-export const test = base.extend<{ office: Office }>({
-  // Playwright finds out what a fixture depends on by the braces.
-  office: async ({}, use, testInfo) => {
+/** Playwright's test with a backoffice that stops after the test. */
+export const test = base.extend<{ backoffice: Backoffice }>({
+  // Playwright reads the dependencies of a fixture from the destructured parameter.
+  backoffice: async ({}, use, testInfo) => {
     if (!existsSync(program)) throw new Error(`${program} is not built: cargo build --workspace --bins --tests`)
     if (!existsSync(built)) throw new Error(`${built} is not built: npm run build`)
     const folder = await mkdtemp(join(tmpdir(), 'vestibule-dashboard-'))
     await mkdir(join(folder, 'themes'))
     const site = await openSite()
-    const { office, log } = await open(folder, `http://127.0.0.1:${(site.address() as AddressInfo).port}`)
-    await use(office)
-    await office.stop()
-    await office.stopRedis()
+    const { backoffice, log } = await launch(folder, `http://127.0.0.1:${(site.address() as AddressInfo).port}`)
+    await use(backoffice)
+    await backoffice.stop()
+    await backoffice.stopRedis()
     site.closeAllConnections()
     site.close()
     if (testInfo.status !== testInfo.expectedStatus) {
@@ -64,11 +64,11 @@ export const test = base.extend<{ office: Office }>({
 
 export { expect } from '@playwright/test'
 
-/** Signs in by the page, as an operator does, and waits for the first numbers. */
-export async function signIn(page: Page, office: Office, who = ADA, path = '/'): Promise<void> {
-  await page.goto(office.url + path)
-  await page.getByLabel('Name').fill(who.name)
-  await page.getByLabel('Password').fill(who.password)
+/** Signs in through the page and waits for the navigation. */
+export async function signIn(page: Page, backoffice: Backoffice, operator = SUPERUSER, path = '/'): Promise<void> {
+  await page.goto(backoffice.url + path)
+  await page.getByLabel('Name').fill(operator.name)
+  await page.getByLabel('Password').fill(operator.password)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.locator('#navigation').waitFor({ state: 'attached' })
 }
@@ -79,18 +79,18 @@ async function openSite(): Promise<Server> {
   return site
 }
 
-async function open(folder: string, site: string): Promise<{ office: Office; log: () => string }> {
+async function launch(folder: string, site: string): Promise<{ backoffice: Backoffice; log: () => string }> {
   const [port, gate, redisPort] = await ports(3)
   const url = `http://127.0.0.1:${port}`
   let redis: ChildProcess | undefined
   let running: ChildProcess | undefined
   let log = ''
 
-  const office: Office = {
+  const backoffice: Backoffice = {
     url,
     gate: `127.0.0.1:${gate}`,
     site,
-    api: new Api(url, ADA),
+    api: new Api(url, SUPERUSER),
     async writeTheme(path, content) {
       const file = join(folder, 'themes', path)
       await mkdir(dirname(file), { recursive: true })
@@ -100,25 +100,25 @@ async function open(folder: string, site: string): Promise<{ office: Office; log
       redis = spawn('redis-server', ['--port', `${redisPort}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'], { stdio: 'ignore' })
       let isMissing = false
       redis.once('error', () => (isMissing = true))
-      await until(() => (isMissing ? Promise.reject(new Error('redis-server is not installed')) : answers(redisPort!)), () => 'Redis did not start')
+      await waitFor(() => (isMissing ? Promise.reject(new Error('redis-server is not installed')) : isListening(redisPort!)), () => 'Redis did not start')
     },
     async stopRedis() {
       if (redis) await end(redis)
       redis = undefined
     },
     async start() {
-      const given = ['--listen', `127.0.0.1:${gate}`, '--admin-listen', `127.0.0.1:${port}`, '--store', `redis://127.0.0.1:${redisPort}`, '--themes', join(folder, 'themes')]
-      const started = (running = spawn(program, ['serve', ...given, '--state', join(folder, 'state')], {
+      const options = ['--listen', `127.0.0.1:${gate}`, '--admin-listen', `127.0.0.1:${port}`, '--store', `redis://127.0.0.1:${redisPort}`, '--themes', join(folder, 'themes')]
+      const started = (running = spawn(program, ['serve', ...options, '--state', join(folder, 'state')], {
         cwd: folder,
-        env: { ...ownEnvironment(), VESTIBULE_ADMIN_BOOTSTRAP: `${ADA.name}:${ADA.password}` },
+        env: { ...cleanEnvironment(), VESTIBULE_ADMIN_BOOTSTRAP: `${SUPERUSER.name}:${SUPERUSER.password}` },
         stdio: ['ignore', 'pipe', 'pipe'],
       }))
       started.stdout?.on('data', (text) => (log += text))
       started.stderr?.on('data', (text) => (log += text))
-      await until(
+      await waitFor(
         async () => {
-          if (hasEnded(started)) throw new Error(`vestibule ended before it answered:\n${log}`)
-          return office.api.isThere()
+          if (hasExited(started)) throw new Error(`vestibule exited before it was ready:\n${log}`)
+          return backoffice.api.isThere()
         },
         () => `vestibule did not become ready:\n${log}`,
       )
@@ -128,16 +128,16 @@ async function open(folder: string, site: string): Promise<{ office: Office; log
       running = undefined
     },
   }
-  await office.startRedis()
-  await office.start()
-  return { office, log: () => log }
+  await backoffice.startRedis()
+  await backoffice.start()
+  return { backoffice, log: () => log }
 }
 
 async function ports(count: number): Promise<number[]> {
   return Promise.all(Array.from({ length: count }, freePort))
 }
 
-/** The environment without anything of Vestibule's that the developer has set. */
-function ownEnvironment(): NodeJS.ProcessEnv {
+/** The environment without the developer's `VESTIBULE_*` variables. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VESTIBULE_')))
 }

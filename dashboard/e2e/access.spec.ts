@@ -1,48 +1,48 @@
 import type { Page } from '@playwright/test'
 
-import { ADA, expect, OTTO, signIn, test, VERA, type Office } from './office.ts'
+import { SUPERUSER, expect, OPERATOR, signIn, test, VIEWER, type Backoffice } from './backoffice.ts'
 
-/** A queue of `acme`, and those who may operate or see it. */
-async function prepare({ api }: Office): Promise<void> {
+/** A queue of `acme` with an operator and a viewer. */
+async function prepare({ api }: Backoffice): Promise<void> {
   await api.tenant('acme', 'Acme')
   await api.queue({ id: 'acme-tour', name: 'World tour' })
-  await api.operator(OTTO, 'operator')
-  await api.operator(VERA, 'viewer')
+  await api.operator(OPERATOR, 'operator')
+  await api.operator(VIEWER, 'viewer')
 }
 
 const another = async (page: Page) => (await page.context().browser()!.newContext({ locale: 'en-GB' })).newPage()
 
-test('a wrong password is told, and who signs in is where they wanted to be', async ({ page, office }) => {
-  await prepare(office)
-  await page.goto(`${office.url}/queues/acme-tour/rules?from=mail`)
+test('sign-in shows errors and returns to the requested page', async ({ page, backoffice }) => {
+  await prepare(backoffice)
+  await page.goto(`${backoffice.url}/queues/acme-tour/rules?from=mail`)
   await expect(page).toHaveURL(/\/sign-in\?next=/)
   await expect(page.getByLabel('Name')).toBeFocused()
   await page.getByLabel('Name').fill('otto')
   await page.getByLabel('Password').fill('not the password')
   await page.keyboard.press('Enter')
   await expect(page.getByRole('alert')).toBeVisible()
-  await page.getByLabel('Password').fill(OTTO.password)
+  await page.getByLabel('Password').fill(OPERATOR.password)
   await page.keyboard.press('Enter')
-  await expect(page).toHaveURL(`${office.url}/queues/acme-tour/rules?from=mail`)
+  await expect(page).toHaveURL(`${backoffice.url}/queues/acme-tour/rules?from=mail`)
 })
 
-test('a sign-in that ends leads to the next one, and from there back', async ({ page, office }) => {
-  await prepare(office)
-  await signIn(page, office, OTTO, '/queues/acme-tour/settings')
+test('an expired sign-in returns to the same page', async ({ page, backoffice }) => {
+  await prepare(backoffice)
+  await signIn(page, backoffice, OPERATOR, '/queues/acme-tour/settings')
   await page.getByLabel('Name', { exact: true }).fill('Grand tour')
   // A new password ends all sign-ins.
-  await office.api.call('PATCH', '/operators/otto', { password: 'something-new-and-long' })
+  await backoffice.api.call('PATCH', '/operators/otto', { password: 'something-new-and-long' })
   await page.getByRole('button', { name: 'Review and save …' }).click()
   await expect(page.getByText('Your sign-in expired.')).toBeVisible()
   await page.getByLabel('Name').fill('otto')
   await page.getByLabel('Password').fill('something-new-and-long')
   await page.keyboard.press('Enter')
-  await expect(page).toHaveURL(`${office.url}/queues/acme-tour/settings`)
+  await expect(page).toHaveURL(`${backoffice.url}/queues/acme-tour/settings`)
 })
 
-test('who changes their password stays signed in, and who signs out is out', async ({ page, office }) => {
-  await prepare(office)
-  await signIn(page, office, OTTO)
+test('changing the password keeps the session until sign-out', async ({ page, backoffice }) => {
+  await prepare(backoffice)
+  await signIn(page, backoffice, OPERATOR)
   await page.getByRole('button', { name: 'Account' }).click()
   await page.getByRole('menuitem', { name: 'Change password' }).click()
   const dialog = page.getByRole('dialog')
@@ -52,22 +52,22 @@ test('who changes their password stays signed in, and who signs out is out', asy
   await dialog.getByLabel('Repeat new password').fill('something-new-and-long')
   await page.keyboard.press('Enter')
   await expect(dialog.getByLabel('Current password')).toHaveAttribute('aria-invalid', 'true')
-  await dialog.getByLabel('Current password').fill(OTTO.password)
+  await dialog.getByLabel('Current password').fill(OPERATOR.password)
   await page.keyboard.press('Enter')
   await expect(page.getByText('Password changed.')).toBeVisible()
   await page.reload()
   await page.getByRole('button', { name: 'Account' }).click()
   await page.getByRole('menuitem', { name: 'Sign out' }).click()
   await expect(page.getByRole('heading', { name: 'Sign in' })).toBeVisible()
-  await page.goto(`${office.url}/queues/acme-tour`)
+  await page.goto(`${backoffice.url}/queues/acme-tour`)
   await expect(page).toHaveURL(/\/sign-in\?next=/)
 })
 
-test('a viewer sees the numbers and nothing to pull', async ({ page, office }) => {
-  await prepare(office)
-  await office.api.tenant('coral', 'Coral')
-  await office.api.queue({ id: 'coral-tour', tenant: 'coral' })
-  await signIn(page, office, VERA)
+test('viewers see stats but no controls', async ({ page, backoffice }) => {
+  await prepare(backoffice)
+  await backoffice.api.tenant('coral', 'Coral')
+  await backoffice.api.queue({ id: 'coral-tour', tenant: 'coral' })
+  await signIn(page, backoffice, VIEWER)
   await expect(page.getByRole('link', { name: 'World tour' })).toBeVisible()
   await expect(page.getByRole('link', { name: 'coral-tour' })).toBeHidden()
   await expect(page.getByRole('link', { name: 'Create a queue' })).toBeHidden()
@@ -83,21 +83,21 @@ test('a viewer sees the numbers and nothing to pull', async ({ page, office }) =
   await expect(page.getByLabel('Name', { exact: true })).toBeDisabled()
   await page.getByRole('link', { name: 'Rules' }).click()
   await expect(page.getByRole('button', { name: 'Add a rule' })).toBeHidden()
-  // Trying an address changes nothing.
+  // Viewers may test URLs.
   await page.getByRole('button', { name: 'Test', exact: true }).click()
   await expect(page.getByText('Goes to this queue.')).toBeVisible()
 
   for (const path of ['/queues/new', '/queues/coral-tour', '/operators']) {
-    await page.goto(office.url + path)
+    await page.goto(backoffice.url + path)
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(/Page not found|Queue not found/)
   }
 })
 
-test('two operators who save at once: the second sees what the first changed, and chooses', async ({ page, office }) => {
-  await prepare(office)
+test('concurrent saves are resolved in the conflict dialog', async ({ page, backoffice }) => {
+  await prepare(backoffice)
   const other = await another(page)
-  await signIn(page, office, OTTO, '/queues/acme-tour/settings')
-  await signIn(other, office, ADA, '/queues/acme-tour/settings')
+  await signIn(page, backoffice, OPERATOR, '/queues/acme-tour/settings')
+  await signIn(other, backoffice, SUPERUSER, '/queues/acme-tour/settings')
 
   await page.getByLabel('Name', { exact: true }).fill('Grand tour')
   await page.getByLabel('Maximum session length').fill('3600')
@@ -120,35 +120,35 @@ test('two operators who save at once: the second sees what the first changed, an
   await expect(review.getByRole('row', { name: /Name Farewell tour Grand tour/ })).toBeVisible()
   await review.getByRole('button', { name: 'Save', exact: true }).click()
   await expect(page.getByText('Settings saved.')).toBeVisible()
-  const { name, claim_ttl, max_session } = await office.api.settings('acme-tour')
+  const { name, claim_ttl, max_session } = await backoffice.api.settings('acme-tour')
   expect({ name, claim_ttl, max_session }).toEqual({ name: 'Grand tour', claim_ttl: 45, max_session: 3600 })
   await other.context().close()
 })
 
-test('what another operator sets shows up without a reload', async ({ page, office }) => {
-  await prepare(office)
-  await signIn(page, office, OTTO, '/queues/acme-tour')
+test('changes of other operators appear without a reload', async ({ page, backoffice }) => {
+  await prepare(backoffice)
+  await signIn(page, backoffice, OPERATOR, '/queues/acme-tour')
   await expect(page.getByRole('textbox', { name: 'Quota' })).toHaveValue('10')
-  await office.api.call('PATCH', '/queues/acme-tour/controls', { quota: 77, mode: 'paused' })
+  await backoffice.api.call('PATCH', '/queues/acme-tour/controls', { quota: 77, mode: 'paused' })
   await expect(page.getByRole('textbox', { name: 'Quota' })).toHaveValue('77')
   await expect(page.getByRole('button', { name: 'Paused' })).toHaveAttribute('aria-pressed', 'true')
 })
 
-test('what is typed is not lost by a click on a link', async ({ page, office }) => {
-  await prepare(office)
-  await signIn(page, office, OTTO, '/queues/acme-tour/settings')
+test('leaving unsaved settings asks for confirmation', async ({ page, backoffice }) => {
+  await prepare(backoffice)
+  await signIn(page, backoffice, OPERATOR, '/queues/acme-tour/settings')
   await page.getByLabel('Name', { exact: true }).fill('Grand tour')
   await page.getByRole('link', { name: 'Live' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
   await expect(page.getByLabel('Name', { exact: true })).toHaveValue('Grand tour')
   await page.getByRole('link', { name: 'Live' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click()
-  await expect(page).toHaveURL(`${office.url}/queues/acme-tour`)
+  await expect(page).toHaveURL(`${backoffice.url}/queues/acme-tour`)
 })
 
-test('rules are written, and an address tried on them', async ({ page, office }) => {
-  await prepare(office)
-  await signIn(page, office, OTTO, '/queues/acme-tour/rules')
+test('rules are saved and tested with a URL', async ({ page, backoffice }) => {
+  await prepare(backoffice)
+  await signIn(page, backoffice, OPERATOR, '/queues/acme-tour/rules')
   await page.getByRole('button', { name: 'Add a rule' }).click()
   await expect(page.getByLabel('Action')).toBeFocused()
   await page.getByLabel('Paths').fill('static/**')

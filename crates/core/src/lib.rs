@@ -27,6 +27,7 @@
 
 pub mod cookie;
 mod estimate;
+pub mod fields;
 pub mod history;
 mod id;
 mod last_purge;

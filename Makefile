@@ -4,20 +4,27 @@ browser_tests := cd tests/browser && npm run --silent
 dashboard := cd dashboard && npm run --silent
 # What the dashboard is built from. Programs that serve it have the built files in them.
 dashboard_sources := $(shell find dashboard/src dashboard/public dashboard/*.* -type f)
+# The demo needs neither themes in S3 nor single sign-on.
+demo_features := --no-default-features --features dashboard
 # Programs in Python, the SAM command line among them: scripts/setup puts them there.
 tools := .tools/python/bin
 
 .DEFAULT_GOAL := help
 # One step after the other: cargo uses all cores by itself.
 .NOTPARALLEL:
-.PHONY: help demo check test test-all bench lint screenshots functions build-Admin deploy setup setup-deploy build format clippy docs scripts types prose dependencies \
-  template containers pipelines dashboard dashboard-lint rust-tests dashboard-tests browser-tests
+.PHONY: help demo demo-notice check test test-all bench lint screenshots release image-steps functions build-Admin deploy setup \
+  setup-deploy setup-release build format clippy docs scripts types prose dependencies template containers pipelines dashboard \
+  dashboard-lint rust-tests dashboard-tests browser-tests
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-demo: dashboard/dist/index.html ## a shop, a crowd in front of it, and you in the line; more: make demo ARGS=--help
-	cargo run -p vestibule -- demo $(ARGS)
+demo: demo-notice dashboard/dist/index.html ## a shop, a crowd in front of it, and you in the line; more: make demo ARGS=--help
+	cargo run -p vestibule $(demo_features) -- demo $(ARGS)
+
+demo-notice:
+	@test -x target/debug/vestibule || \
+	  echo "The first run builds the dashboard and the program, which takes 4 to 8 minutes on two cores. Later runs start in seconds."
 
 test: setup lint build rust-tests dashboard-tests browser-tests ## all checks and tests; installs what they need
 
@@ -31,7 +38,7 @@ test-all: test ## the same and the long runs: load tests, failover drills, 100,0
 	VESTIBULE_FUZZ_REQUESTS=100000 cargo nextest run --workspace --ignore-default-filter \
 	  --filterset 'test(/^(fuzz|rehearsal)::/) | test(alerts::drill)'
 
-bench: ## how fast the rules, the tickets and the gate are
+bench: dashboard/dist/index.html ## how fast the rules, the tickets and the gate are
 	cargo build --release -p vestibule-gate -p vestibule-metrics -p vestibule-purge --bins
 	cargo bench --workspace --no-fail-fast
 
@@ -39,6 +46,12 @@ lint: format clippy docs scripts types dashboard-lint prose dependencies templat
 
 screenshots: setup build ## take the pictures of the documentation anew
 	$(browser_tests) screenshots
+
+release: setup-release dashboard/dist/index.html ## build the programs for x86_64 and arm64 Linux, and the container image
+	scripts/release
+
+image-steps: ## run each step of the Dockerfile without a container engine
+	scripts/image-steps
 
 functions: setup-deploy ## build the functions as they are deployed, into .aws-sam/build
 	PATH="$(CURDIR)/$(tools):$$PATH" SAM_CLI_TELEMETRY=0 sam build
@@ -54,7 +67,10 @@ setup: ## install what the tests need
 	@scripts/setup
 
 setup-deploy: ## install what a deployment needs: the SAM command line and cargo-lambda
-	@scripts/setup-deploy
+	@scripts/python-tools aws-sam-cli cargo-lambda
+
+setup-release: ## install what a release needs: cargo-zigbuild
+	@scripts/python-tools cargo-zigbuild
 
 dashboard: dashboard/dist/index.html ## build the dashboard, which the programs that serve it have in them
 

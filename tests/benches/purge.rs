@@ -15,7 +15,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use vestibule_core::line::Visit;
 use vestibule_core::settings::Settings;
-use vestibule_core::{KeyList, PutMode, QueueId, SessionId, Store, Ticket, TicketSigner};
+use vestibule_core::store::{SettingsStore as _, VisitStore as _};
+use vestibule_core::{KeyList, PutMode, QueueId, SessionId, Ticket, TicketSigner};
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::{Redis, Value};
 

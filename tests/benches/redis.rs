@@ -14,7 +14,8 @@ use rand::seq::SliceRandom as _;
 use serde_json::json;
 use vestibule_core::line::{Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
-use vestibule_core::{KeyList, PutMode, QueueId, SessionId, Store, Ticket, TicketSigner};
+use vestibule_core::store::{SettingsStore as _, VisitStore as _};
+use vestibule_core::{KeyList, PutMode, QueueId, SessionId, Ticket, TicketSigner};
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::Redis;
 
@@ -51,7 +52,7 @@ impl Bench {
         let redis = Redis::start().await;
         let options = RedisOptions { timeout: std::time::Duration::from_secs(10), ..RedisOptions::default() };
         let store = Arc::new(RedisStore::connect(&redis.url(), options.clone()).unwrap());
-        let apart = RedisOptions { visits_together: 1, ..options };
+        let apart = RedisOptions { batch_max: 1, ..options };
         let apart = Arc::new(RedisStore::connect(&redis.url(), apart).unwrap());
         store.put_settings(&settings(), PutMode::Always).await.unwrap();
         let signer = TicketSigner::new(&KeyList::of_bytes("bench", [7; 32])).unwrap();

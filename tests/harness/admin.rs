@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vestibule_admin::{AdminParts, NewOperator, ProviderConfig, ProviderTexts, RequireTotp, bootstrap};
 use vestibule_core::Store;
-use vestibule_core::records::RecordStore;
+use vestibule_records::RecordStore;
 use vestibule_runtime::Directory;
 use vestibule_themes::ThemeVersions;
 
@@ -79,7 +79,7 @@ impl AdminUnderTest {
     ) -> Self {
         let (name, password) = ROOT;
         bootstrap(&*records, &NewOperator::superuser(name, password).unwrap()).await.unwrap();
-        let directory = Arc::new(Directory::new(Arc::clone(&store), Vec::new(), Vec::new()));
+        let directory = Arc::new(Directory::new(store.clone(), Vec::new(), Vec::new()));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let parts = AdminParts {

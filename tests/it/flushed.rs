@@ -142,7 +142,7 @@ async fn queue_lost_from_the_index_is_listed_again() {
     let document = document_of(&id, "shop.example.com", "http://127.0.0.1:9", &json!({}));
     let settings = Settings::from_value(&document["queues"][0]).unwrap();
     store.put_settings(&settings, PutMode::Always).await.unwrap();
-    let directory = Arc::new(Directory::new(Arc::clone(&store), Vec::new(), Vec::new()));
+    let directory = Arc::new(Directory::new(store.clone(), Vec::new(), Vec::new()));
     directory.refresh().await.unwrap();
     redis.command(&["DEL", Keys::QUEUES]).await;
     assert_eq!(store.queues().await.unwrap(), []);

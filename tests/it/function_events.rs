@@ -36,7 +36,7 @@ impl Doors {
     async fn open(keeper: &Keeper, document: &Value) -> Self {
         let document = parse_settings_document(document).unwrap_or_else(|wrong| panic!("{wrong:?}"));
         let directory = Directory::new(keeper.store.clone(), document.tenants.clone(), document.queues.clone());
-        directory.apply(&document.tenants, &document.queues, &[]).await.unwrap();
+        directory.apply(&document.tenants, &document.queues).await.unwrap();
         let gate = Gate::new(GateParts {
             store: keeper.store.clone(),
             directory: Arc::new(directory),

@@ -34,7 +34,7 @@ pub(crate) async fn open_queue(redis: &Redis, origin: &str, changes: &Value) {
     let document =
         vestibule_core::settings::parse_settings_document(&document).unwrap_or_else(|wrong| panic!("{wrong:?}"));
     let directory = Directory::new(store.clone(), document.tenants.clone(), document.queues.clone());
-    directory.apply(&document.tenants, &document.queues, &[]).await.unwrap();
+    directory.apply(&document.tenants, &document.queues).await.unwrap();
 }
 
 /// What a load balancer hands over, with these headers.

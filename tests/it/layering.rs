@@ -29,14 +29,40 @@ fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
 /// The layout of the design: which crate may use which.
 fn allowed(package: &str) -> Option<&'static [&'static str]> {
     Some(match package {
-        "vestibule-core" => &[],
-        "vestibule-store-redis" | "vestibule-themes" | "vestibule-workload" => &["vestibule-core"],
-        "vestibule-runtime" => &["vestibule-core", "vestibule-store-redis", "vestibule-themes"],
+        "vestibule-core" | "vestibule-freeze" | "vestibule-tls" => &[],
+        "vestibule-http-client" => &["vestibule-tls"],
+        "vestibule-estimate" | "vestibule-records" | "vestibule-themes" => &["vestibule-core"],
+        "vestibule-proxy" => &["vestibule-core", "vestibule-freeze", "vestibule-tls"],
+        "vestibule-store-memory" => &["vestibule-core", "vestibule-records"],
+        "vestibule-store-redis" => &["vestibule-core", "vestibule-freeze", "vestibule-records", "vestibule-tls"],
+        "vestibule-runtime" => &[
+            "vestibule-core",
+            "vestibule-freeze",
+            "vestibule-records",
+            "vestibule-store-memory",
+            "vestibule-store-redis",
+        ],
         "vestibule-lambda" => &["vestibule-core", "vestibule-runtime"],
-        "vestibule-gate" | "vestibule-admin" => {
-            &["vestibule-core", "vestibule-runtime", "vestibule-lambda", "vestibule-themes"]
-        }
-        "vestibule-metrics" | "vestibule-purge" => &["vestibule-core", "vestibule-runtime", "vestibule-lambda"],
+        "vestibule-gate" => &[
+            "vestibule-core",
+            "vestibule-estimate",
+            "vestibule-lambda",
+            "vestibule-proxy",
+            "vestibule-runtime",
+            "vestibule-themes",
+        ],
+        "vestibule-admin" => &[
+            "vestibule-core",
+            "vestibule-estimate",
+            "vestibule-http-client",
+            "vestibule-lambda",
+            "vestibule-records",
+            "vestibule-runtime",
+            "vestibule-themes",
+        ],
+        "vestibule-workload" => &["vestibule-core", "vestibule-estimate", "vestibule-http-client"],
+        "vestibule-metrics" => &["vestibule-core", "vestibule-runtime", "vestibule-lambda"],
+        "vestibule-purge" => &["vestibule-core", "vestibule-records", "vestibule-runtime", "vestibule-lambda"],
         _ => return None,
     })
 }
@@ -59,7 +85,7 @@ fn crates_depend_only_on_lower_layers() {
 #[test]
 fn restricted_dependencies_stay_in_one_crate() {
     for (library, place) in
-        [("fred", "vestibule-store-redis"), ("reqsign-aws-v4", "vestibule-themes"), ("toml_edit", "vestibule")]
+        [("fred", "vestibule-store-redis"), ("aws-sdk-s3", "vestibule-themes"), ("toml_edit", "vestibule")]
     {
         for (package, uses) in dependencies() {
             assert!(!uses.contains(library) || package == place, "{package} uses {library}");

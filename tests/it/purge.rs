@@ -13,6 +13,7 @@ use vestibule_tests::{Redis, Value};
 
 use crate::room::settings_of;
 use crate::scene::PATIENCE;
+use vestibule_core::store::SettingsStore as _;
 
 /// Puts sessions into a queue's keys that lapsed long ago: `ARGV[1]` in places and `ARGV[2]` in line.
 const FILL: &str = "

@@ -10,9 +10,10 @@ use tokio::sync::OnceCell;
 use vestibule_core::line::{LineEntry, Removed, SessionLocation, Stats, Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
 use vestibule_core::{
-    Clock, KeyList, ManualClock, MemoryStore, Micros, PutMode, PutOutcome, QueueId, SessionId, ShownEstimate, Store,
-    Ticket, TicketSigner,
+    Clock, KeyList, ManualClock, Micros, PutMode, PutOutcome, QueueId, SessionId, ShownEstimate, Store, Ticket,
+    TicketSigner,
 };
+use vestibule_store_memory::MemoryStore;
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::{Cluster, Redis};
 

@@ -10,8 +10,9 @@ use tokio::net::TcpStream;
 use vestibule_core::line::Stats;
 use vestibule_core::settings::Settings;
 use vestibule_core::{
-    Clock, ManualClock, MemoryStore, PutMode, QueueId, SessionId, Store, SystemClock, VisitorState, VisitorStatus,
+    Clock, ManualClock, PutMode, QueueId, SessionId, Store, SystemClock, VisitorState, VisitorStatus,
 };
+use vestibule_store_memory::MemoryStore;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Answer, BalancerOptions, GateOptions, GateUnderTest, Origin, Redis, StandingTime, Visitor};
 use vestibule_themes::{Language, PageView};

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tracing::{debug, error, info};
 use utoipa::ToSchema;
-use vestibule_core::records::{LogName, RecordStore};
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId};
+use vestibule_records::{LogName, RecordStore};
 
 use crate::access::{Principal, count_change};
 use crate::merge_patch::{FieldChange, differences};

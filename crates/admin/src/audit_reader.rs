@@ -5,8 +5,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use futures_util::{StreamExt as _, stream};
-use vestibule_core::records::{ENTRIES_MAX, Entry, EntryId, LogName};
 use vestibule_core::{StoreError, TenantId};
+use vestibule_records::{ENTRIES_MAX, Entry, EntryId, LogName};
 
 use crate::access::{Principal, Tenants};
 use crate::audit::{AuditEvent, before};

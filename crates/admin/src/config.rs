@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tracing::{info, warn};
 use vestibule_core::StoreError;
 use vestibule_runtime::{
-    ConfigError, Directory, EnvError, StoreConfig, TRUSTED_PROXIES_MAX, ThemesConfig, number, open_publisher,
-    open_store_and_records, variable,
+    ConfigError, Directory, EnvError, StoreConfig, TRUSTED_PROXIES_MAX, number, open_store_and_records, variable,
 };
+use vestibule_themes::{ThemesConfig, ThemesConfigError};
 
 use crate::access::{NewOperator, RequireTotp, bootstrap};
 use crate::oidc::{ProviderConfig, ProviderConfigError};
@@ -52,6 +52,9 @@ pub enum AdminConfigError {
     /// A variable names what is none.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The themes cannot be opened.
+    #[error(transparent)]
+    Themes(#[from] ThemesConfigError),
     /// The identity provider.
     #[error(transparent)]
     Provider(#[from] ProviderConfigError),
@@ -72,7 +75,7 @@ impl AdminConfig {
             store: StoreConfig::from_env()?,
             trusted_proxies: proxies as usize,
             provider: ProviderConfig::from_env()?,
-            themes: ThemesConfig::from_env()?,
+            themes: ThemesConfig { address: variable(THEMES), recheck: None },
             audit_days: number("VESTIBULE_AUDIT_DAYS", 1..=AUDIT_DAYS_MAX, AUDIT_DAYS)?,
             require_totp,
             first,
@@ -101,7 +104,7 @@ impl AdminConfig {
             records,
             trusted_proxies: self.trusted_proxies,
             provider: self.provider,
-            themes: open_publisher(THEMES, &self.themes)?,
+            themes: self.themes.open_versions(THEMES)?,
             audit_days: self.audit_days,
             require_totp: self.require_totp,
             streams: false,

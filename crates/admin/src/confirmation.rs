@@ -3,7 +3,7 @@
 
 use http::HeaderMap;
 use vestibule_core::Message;
-use vestibule_core::records::{EphemeralKey, EphemeralKind};
+use vestibule_records::{EphemeralKey, EphemeralKind};
 
 use crate::access::Principal;
 use crate::message::MessageView;

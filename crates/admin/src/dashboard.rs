@@ -1,8 +1,7 @@
-//! The dashboard: the files of `dashboard/dist`, within the program where it was released, read from the folder by one
-//! that was built to be worked on.
+//! The dashboard: the files of `dashboard/dist`. A release contains them; a debug build reads the folder.
 //!
-//! They are kept as they are, and compressed on their way out as every other answer is: a browser asks for each of them
-//! once, as their names change with what is in them.
+//! They are compressed on the way out like every other response: a browser requests each file once, because its name
+//! contains its hash.
 
 use axum::response::{Html, IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
@@ -12,32 +11,33 @@ use rust_embed::{Embed, EmbeddedFile};
 use crate::problem::Problem;
 use crate::secret::hex;
 
-/// What was built, or nothing.
+/// The built dashboard; empty without the feature `dashboard`, and in a debug build before `make dashboard`.
 #[derive(Embed)]
-#[folder = "../../dashboard/dist"]
+#[cfg_attr(feature = "dashboard", folder = "../../dashboard/dist")]
+#[cfg_attr(not(feature = "dashboard"), folder = "no-dashboard")]
 #[allow_missing = true]
 struct Dist;
 
 /// Bytes of a file's hash that its `ETag` has.
 const HASH_BYTES: usize = 16;
 const INDEX: &str = "index.html";
-/// Files below it have the hash of what is in them in their names.
+/// Files below it have a content hash in their names.
 const HASHED: &str = "assets/";
-/// Scripts, styles and answers from here only. Previews of queue pages are frames of the same origin.
+/// Scripts, styles and responses of this origin only. Previews of queue pages are frames of the same origin.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; \
      connect-src 'self'; frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Vestibule</title></head><body>\
-     <h1>The dashboard is not built</h1><p>Run <code>make dashboard</code>, then build the program again. A debug build reads \
-     the new files without that.</p><p>The API is there: <a href=\"/api/docs\">its documentation</a>.</p>\
+     <h1>No dashboard</h1><p>This program was built without the dashboard. Run <code>make dashboard</code>, then build it \
+     again; a debug build needs no rebuild.</p><p>The API works: see <a href=\"/api/docs\">its documentation</a>.</p>\
      </body></html>\n";
 
-/// Whether there is a dashboard.
+/// Whether the program has a dashboard to serve.
 #[must_use]
 pub fn has_dashboard() -> bool {
     Dist::get(INDEX).is_some()
 }
 
-/// Answers everything that is no operation: a file, or the page whose script knows the address.
+/// Answers requests outside of the API with a file, or with the page whose script handles the path.
 pub(crate) async fn serve(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     answer::<Dist>(&method, &uri, &headers)
 }
@@ -64,7 +64,7 @@ fn answer<Files: Embed>(method: &Method, uri: &Uri, headers: &HeaderMap) -> Resp
 
 fn found(path: &str, file: &EmbeddedFile, headers: &HeaderMap) -> Response {
     let hash = hex(&file.metadata.sha256_hash()[..HASH_BYTES]);
-    // Weak, as it is the same for what is compressed.
+    // Weak, because the compressed response has the same tag.
     let etag = format!("W/\"{hash}\"");
     let kept = if path.starts_with(HASHED) { "public, max-age=31536000, immutable" } else { "no-cache" };
     let head = [(CACHE_CONTROL, kept.to_owned()), (ETAG, etag)];
@@ -76,7 +76,7 @@ fn found(path: &str, file: &EmbeddedFile, headers: &HeaderMap) -> Response {
     (head, [(CONTENT_TYPE, content_type(path)), (CONTENT_SECURITY_POLICY, POLICY)], body).into_response()
 }
 
-/// The types of what a build is made of.
+/// The media type of a built file.
 fn content_type(path: &str) -> &'static str {
     match path.rsplit('.').next().unwrap_or_default() {
         "html" => "text/html; charset=utf-8",

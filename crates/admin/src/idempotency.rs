@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::warn;
 use vestibule_core::StoreError;
-use vestibule_core::records::{EphemeralKey, EphemeralKind};
 use vestibule_core::settings::FieldWording;
+use vestibule_records::{EphemeralKey, EphemeralKind};
 
 use crate::access::Principal;
 use crate::body::wrong;

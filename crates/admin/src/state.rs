@@ -4,8 +4,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use tracing::warn;
-use vestibule_core::records::RecordStore;
 use vestibule_core::{Micros, QueueId, Store, StoreError};
+use vestibule_records::RecordStore;
 use vestibule_runtime::Directory;
 use vestibule_themes::ThemeVersions;
 

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
 use utoipa::ToSchema;
-use vestibule_core::history::{Step, rates, samples};
 use vestibule_core::line::Stats;
 use vestibule_core::settings::{Mode, Settings};
-use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId, WaitSeconds, wait_estimate};
+use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId, WaitSeconds};
+use vestibule_estimate::wait_estimate;
+use vestibule_records::history::{Step, rates, samples};
 
 use vestibule_core::Store;
-use vestibule_core::records::RecordStore;
+use vestibule_records::RecordStore;
 use vestibule_runtime::Directory;
 
 /// How many queues are asked about at once: they share one connection.

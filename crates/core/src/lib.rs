@@ -1,12 +1,12 @@
-//! The core of Vestibule, without I/O: ids, settings, the rules of a line, tickets, passes, the
-//! wait estimate, and the store interface.
+//! The core of Vestibule, without I/O: ids, settings, the rules of a line, tickets, passes, and the
+//! store interface.
 //!
 //! The store knows which sessions are *present*; the signed ticket proves the *position*. So a
 //! position survives a sleeping phone, a flushed store and a deployment, while absent visitors
 //! block no one and use no memory.
 //!
-//! The rules ([`mod@line`]) are plain functions of (state, now, operation). The [`MemoryStore`] is
-//! these rules plus a lock; every other store implements the same rules.
+//! The rules ([`mod@line`]) are plain functions of (state, now, operation). The memory store is these
+//! rules plus a lock; every other store implements the same rules.
 //!
 //! ```
 //! use vestibule_core::line::{Line, Visit};
@@ -26,30 +26,22 @@
 //! ```
 
 pub mod cookie;
-mod estimate;
 pub mod fields;
-pub mod history;
 mod id;
 mod last_purge;
 pub mod line;
-mod memory;
-mod memory_records;
 mod message;
 mod poll;
-pub mod records;
 pub mod settings;
-mod store;
+pub mod store;
 mod support_code;
 mod time;
 mod token;
 mod visitor_status;
 
-pub use estimate::{WaitRange, expected_wait, wait_estimate};
 pub use id::{ID_MAX, IdError, QueueId, SessionId, TenantId, ThemeId};
 pub use last_purge::LastPurge;
 pub use line::Ticket;
-pub use memory::{MemorySnapshot, MemoryStore};
-pub use memory_records::MemoryRecords;
 pub use message::{Message, Param, placeholders};
 pub use poll::{confirm_after, poll_after};
 pub use store::{PutMode, PutOutcome, Store, StoreError};

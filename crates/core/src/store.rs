@@ -1,4 +1,6 @@
-//! The store interface.
+//! The store interface, in one trait for each kind of user: [`VisitStore`] for the gate,
+//! [`SettingsStore`] for whoever reads or changes queues, [`OperationsStore`] for operators,
+//! monitoring and scheduled cleanup. [`Store`] is all three.
 
 use async_trait::async_trait;
 
@@ -47,21 +49,54 @@ pub enum PutOutcome {
     Removed,
 }
 
-/// Stores the lines of all queues, their settings and the tenants. Every operation is atomic,
-/// follows the rules of [`crate::line`] and uses the store's own clock.
+/// The operations that visitors cause.
+///
+/// As in all traits of this module, every operation is atomic, follows the rules of
+/// [`crate::line`] and uses the store's own clock.
 ///
 /// # Errors
 /// Every operation fails with [`StoreError::Unavailable`] within the store's timeout if it can't be
 /// completed. Operations on one queue fail with [`StoreError::UnknownQueue`] if the store holds no
 /// queue of that id.
 #[async_trait]
-pub trait Store: Send + Sync {
+pub trait VisitStore: Send + Sync {
     /// A visit or a keepalive.
     async fn visit(&self, queue: &QueueId, visit: Visit) -> Result<VisitAnswer, StoreError>;
     /// Marks the visitor as away: the queue page was closed.
     async fn away(&self, queue: &QueueId, ticket: Ticket) -> Result<Removed, StoreError>;
     /// Ends the visitor's own session.
     async fn leave(&self, queue: &QueueId, ticket: Ticket) -> Result<Removed, StoreError>;
+}
+
+/// Stores the settings of queues and tenants.
+///
+/// # Errors
+/// As in [`VisitStore`].
+#[async_trait]
+pub trait SettingsStore: Send + Sync {
+    /// Writes the settings of a queue; they apply from the next request on.
+    async fn put_settings(&self, settings: &Settings, mode: PutMode) -> Result<PutOutcome, StoreError>;
+    /// The settings of a queue; `None` if it does not exist.
+    async fn settings(&self, queue: &QueueId) -> Result<Option<Settings>, StoreError>;
+    /// All queues with the revision of their settings, ordered by id. A removed queue stays listed
+    /// with revision 0, which distinguishes it from one that the store lost.
+    async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError>;
+    /// Removes a queue and all its data.
+    async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError>;
+    /// Writes a tenant.
+    async fn put_tenant(&self, tenant: &Tenant) -> Result<(), StoreError>;
+    /// Removes a tenant; its queues are not checked.
+    async fn remove_tenant(&self, tenant: &TenantId) -> Result<(), StoreError>;
+    /// All tenants, ordered by id.
+    async fn tenants(&self) -> Result<Vec<Tenant>, StoreError>;
+}
+
+/// Operations on a line by operators, monitoring and scheduled cleanup.
+///
+/// # Errors
+/// As in [`VisitStore`].
+#[async_trait]
+pub trait OperationsStore: Send + Sync {
     /// Ends a session on behalf of an operator.
     async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removed, StoreError>;
     /// Admits the next `count` sessions, at most [`crate::line::RELEASE_BATCH`] per call,
@@ -81,22 +116,6 @@ pub trait Store: Send + Sync {
     /// Starts a new epoch: the line is emptied and older tickets become void. Returns the new
     /// epoch.
     async fn reset(&self, queue: &QueueId) -> Result<u64, StoreError>;
-
-    /// Writes the settings of a queue; they apply from the next request on.
-    async fn put_settings(&self, settings: &Settings, mode: PutMode) -> Result<PutOutcome, StoreError>;
-    /// The settings of a queue; `None` if it does not exist.
-    async fn settings(&self, queue: &QueueId) -> Result<Option<Settings>, StoreError>;
-    /// All queues with the revision of their settings, ordered by id. A removed queue stays listed
-    /// with revision 0, which distinguishes it from one that the store lost.
-    async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError>;
-    /// Removes a queue and all its data.
-    async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError>;
-    /// Writes a tenant.
-    async fn put_tenant(&self, tenant: &Tenant) -> Result<(), StoreError>;
-    /// Removes a tenant; its queues are not checked.
-    async fn remove_tenant(&self, tenant: &TenantId) -> Result<(), StoreError>;
-    /// All tenants, ordered by id.
-    async fn tenants(&self) -> Result<Vec<Tenant>, StoreError>;
     /// Records the result of a purge run and replaces the previous one. The store's clock sets
     /// `at`, whatever the record says.
     async fn set_last_purge(&self, record: &LastPurge) -> Result<(), StoreError>;
@@ -105,3 +124,9 @@ pub trait Store: Send + Sync {
     /// Checks that the store answers.
     async fn ping(&self) -> Result<(), StoreError>;
 }
+
+/// A whole store: visits, settings and operations. Programs open one and hand its parts to those
+/// that use them.
+pub trait Store: VisitStore + SettingsStore + OperationsStore {}
+
+impl<S: VisitStore + SettingsStore + OperationsStore> Store for S {}

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vestibule_core::{KeyList, PassSigner, Store, TicketSigner};
+use vestibule_proxy::ProxyLimits;
 use vestibule_runtime::{
-    ConfigError, Directory, EnvError, StoreConfig, TRUSTED_PROXIES_MAX, ThemesConfig, number, open_store, open_themes,
-    parse_keys, required,
+    ConfigError, Directory, EnvError, StoreConfig, TRUSTED_PROXIES_MAX, number, open_store, parse_keys, required,
+    variable,
 };
+use vestibule_themes::{THEMES_RECHECK, ThemesConfig, ThemesConfigError};
 
-use crate::proxy::ProxyLimits;
 use crate::state::{Gate, GateParts};
 
 /// Default of `VESTIBULE_TRUSTED_PROXIES`: the load balancer, the API gateway or the function URL in front of the function.
@@ -23,6 +24,7 @@ const STORE: &str = "VESTIBULE_REDIS_URL";
 const TICKET_KEYS: &str = "VESTIBULE_TICKET_KEYS";
 const PASS_KEYS: &str = "VESTIBULE_PASS_KEYS";
 const THEMES: &str = "VESTIBULE_THEMES";
+const RECHECK: &str = "VESTIBULE_THEMES_RECHECK";
 
 /// The configuration of a function.
 pub struct GateConfig {
@@ -49,6 +51,9 @@ pub enum GateConfigError {
     /// The value of a variable cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The themes cannot be opened.
+    #[error(transparent)]
+    Themes(#[from] ThemesConfigError),
     /// The keys are invalid.
     #[error("{0}: {1}")]
     Keys(&'static str, vestibule_core::KeyError),
@@ -66,7 +71,7 @@ impl GateConfig {
             store: StoreConfig::from_env()?,
             ticket_keys: keys(TICKET_KEYS, "base64 of 32 random bytes or more")?,
             pass_keys: keys(PASS_KEYS, "base64 of an Ed25519 seed, 32 random bytes")?,
-            themes: ThemesConfig::from_env()?,
+            themes: themes_from_env()?,
             trusted_proxies: number("VESTIBULE_TRUSTED_PROXIES", 0..=TRUSTED_PROXIES_MAX as u64, TRUSTED_PROXIES)?
                 as usize,
             proxy: ProxyLimits {
@@ -86,7 +91,7 @@ impl GateConfig {
         Ok(Gate::new(GateParts {
             directory: Arc::new(Directory::new(store.clone(), Vec::new(), Vec::new())),
             store,
-            themes: open_themes(THEMES, &self.themes)?,
+            themes: self.themes.open(THEMES)?,
             tickets: TicketSigner::new(&self.ticket_keys).map_err(|error| GateConfigError::Keys(TICKET_KEYS, error))?,
             passes: PassSigner::new(&self.pass_keys).map_err(|error| GateConfigError::Keys(PASS_KEYS, error))?,
             store_timeout: self.store.timeout,
@@ -94,6 +99,11 @@ impl GateConfig {
             proxy: self.proxy,
         }))
     }
+}
+
+fn themes_from_env() -> Result<ThemesConfig, EnvError> {
+    let seconds = variable(RECHECK).map(|_| number(RECHECK, THEMES_RECHECK, *THEMES_RECHECK.start())).transpose()?;
+    Ok(ThemesConfig { address: variable(THEMES), recheck: seconds.map(Duration::from_secs) })
 }
 
 fn keys(name: &'static str, of: &str) -> Result<KeyList, GateConfigError> {

@@ -1,22 +1,23 @@
 //! How an admitted visitor reaches the site.
 
 use axum::extract::Request;
-use http::{StatusCode, Uri};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use tracing::{info, warn};
 use vestibule_core::settings::{HandoverKind, Origin, Reach, is_subdomain_of};
 use vestibule_core::{QueueId, VisitorState};
 use vestibule_lambda::ResponseLimit;
+use vestibule_proxy::{Forwarded, ProxyError, TunnelEnd, asks_for_upgrade};
 use vestibule_runtime::Outcome;
 use vestibule_themes::ErrorPage;
 
 use crate::error::GateError;
+use crate::own_headers;
 use crate::pass::Pass;
-use crate::proxy::{Forwarded, ProxyError, asks_for_upgrade};
 use crate::request::RequestInfo;
-use crate::respond::{Answer, PassDelivery, Reply};
+use crate::respond::{Answer, BYPASS_HEADER, PASS_HEADER, PassDelivery, Reply};
 use crate::response_buffer::{BufferError, ResponseBuffer};
 use crate::state::Gate;
-use crate::tunnel::TunnelSession;
+use crate::tunnel;
 use crate::visit::VisitResult;
 
 /// Query parameter that carries a pass to an origin on another domain.
@@ -83,7 +84,8 @@ fn with_pass(origin: &Origin, info: &RequestInfo, pass: &str) -> String {
 async fn proxy(gate: &Gate, info: &RequestInfo, visit: VisitResult, origin: &Origin, mut request: Request) -> Answer {
     request.headers_mut().clone_from(&info.headers);
     let buffer = ResponseBuffer::of(request.extensions());
-    if buffer.is_function() && asks_for_upgrade(&request) {
+    let upgrades = asks_for_upgrade(&request);
+    if buffer.is_function() && upgrades {
         info!(queue = %visit.queue.settings.id, "a function cannot upgrade connections");
         return Answer::new(visit, Reply::Error(GateError::UpgradeNotSupported));
     }
@@ -92,22 +94,34 @@ async fn proxy(gate: &Gate, info: &RequestInfo, visit: VisitResult, origin: &Ori
     };
     // Only the tenant can allow an internal origin.
     let reach = visit.queue.tenant.as_ref().map_or(Reach::Public, |tenant| tenant.reach(origin));
-    let pass = pass_of(gate, &visit);
-    if let Some(slot) = visit.admitted {
-        request.extensions_mut().insert(TunnelSession::new(gate, &visit.queue, slot.session));
-    }
+    own_headers::remove_own(request.headers_mut());
+    let tunnel_end = visit.admitted.filter(|_| upgrades).map(|slot| -> TunnelEnd {
+        Box::pin(tunnel::session_end(gate.clone(), visit.queue.settings.id.clone(), slot.session))
+    });
     let context = Forwarded {
         peer: info.peer,
         proto: info.scheme(),
         host: &info.authority,
-        pass: pass.as_ref().map(|pass| &pass.token),
-        bypass: bypass_reason(&visit),
         trusted: gate.trusted_proxies > 0,
+        headers: headers_for_origin(gate, &visit),
+        tunnel_end,
     };
     match buffer.wait(gate.proxy.forward(&target, reach, request, context)).await {
         Ok(response) => Answer::new(visit, Reply::Forwarded(response, buffer)),
         Err(error) => failed(info, visit, &error),
     }
+}
+
+/// The pass, or the reason why the request passes without one.
+fn headers_for_origin(gate: &Gate, visit: &VisitResult) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if let Some(pass) = pass_of(gate, visit) {
+        headers.insert(PASS_HEADER, pass.token);
+    }
+    if let Some(reason) = bypass_reason(visit) {
+        headers.insert(BYPASS_HEADER, HeaderValue::from_static(reason));
+    }
+    headers
 }
 
 /// The answer in place of an origin's response that cannot be forwarded. The visitor stays admitted.
@@ -122,7 +136,7 @@ pub(crate) fn failed(info: &RequestInfo, mut visit: VisitResult, error: &BufferE
     }
     let reply = match error {
         ProxyError::Timeout => Reply::ErrorPage(status, ErrorPage::OriginSlow),
-        ProxyError::Unreachable | ProxyError::BadAnswer => Reply::ErrorPage(status, ErrorPage::OriginDown),
+        ProxyError::Unreachable | ProxyError::BadResponse => Reply::ErrorPage(status, ErrorPage::OriginDown),
         ProxyError::TooLarge | ProxyError::VisitorTimeout | ProxyError::BadRequest => Reply::Empty(status),
     };
     Answer::new(visit, reply)

@@ -25,9 +25,9 @@ mod endpoints;
 mod error;
 mod handover;
 mod log_rate_limiter;
+mod own_headers;
 mod page;
 mod pass;
-mod proxy;
 mod request;
 mod respond;
 mod response_buffer;
@@ -38,9 +38,9 @@ mod visitor_status;
 mod witness;
 
 pub use config::{GateConfig, GateConfigError};
-pub use proxy::ProxyLimits;
 pub use request::PeerAddress;
 pub use state::{Gate, GateParts};
+pub use vestibule_proxy::ProxyLimits;
 
 use axum::Router;
 use axum::middleware::map_response;

@@ -29,6 +29,8 @@ const ROBOTS: HeaderName = HeaderName::from_static("x-robots-tag");
 
 /// Tells the origin that a request passes without an admission, and why.
 pub(crate) const BYPASS_HEADER: HeaderName = HeaderName::from_static("x-vestibule-bypass");
+/// Carries the pass to the origin.
+pub(crate) const PASS_HEADER: HeaderName = HeaderName::from_static("x-vestibule-pass");
 
 /// The answer to a request about a visitor.
 pub(crate) struct Answer {
@@ -242,7 +244,7 @@ fn set_pass_headers(gate: &Gate, visit: &VisitResult, headers: &mut HeaderMap) {
         headers.insert("x-vestibule-session", value);
     }
     if let Some(pass) = pass_of(gate, visit) {
-        headers.insert("x-vestibule-pass", pass.token);
+        headers.insert(PASS_HEADER, pass.token);
     }
 }
 

@@ -6,7 +6,7 @@ use http::Extensions;
 use tokio::time::timeout_at;
 use vestibule_lambda::{Deadline, ResponseError, ResponseLimit};
 
-use crate::proxy::{ProxyError, error_of_truncated};
+use vestibule_proxy::{ProxyError, error_of_truncated};
 
 /// The limits of the function that runs the gate, if it runs in one.
 #[derive(Debug, Clone, Copy)]

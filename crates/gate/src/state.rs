@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
-use vestibule_core::{PassSigner, Store, TicketSigner};
+use vestibule_core::store::{OperationsStore, Store, VisitStore};
+use vestibule_core::{PassSigner, TicketSigner};
+use vestibule_proxy::{Proxy, ProxyLimits};
 use vestibule_runtime::{Directory, StoreClock};
 use vestibule_themes::Themes;
 
 use crate::log_rate_limiter::LogRateLimiter;
 use crate::pass::PassCache;
-use crate::proxy::{Proxy, ProxyLimits};
 use crate::witness::Witnesses;
 
 /// Maximum time that a starting process waits for the store. A TLS connection takes some hundred milliseconds.
@@ -45,7 +46,8 @@ pub struct Gate(Arc<GateState>);
 
 /// The shared state of a gate.
 pub struct GateState {
-    pub(crate) store: Arc<dyn Store>,
+    pub(crate) visits: Arc<dyn VisitStore>,
+    pub(crate) operations: Arc<dyn OperationsStore>,
     pub(crate) directory: Arc<Directory>,
     pub(crate) themes: Themes,
     pub(crate) tickets: TicketSigner,
@@ -64,7 +66,8 @@ impl Gate {
     #[must_use]
     pub fn new(parts: GateParts) -> Self {
         Self(Arc::new(GateState {
-            store: parts.store,
+            visits: parts.store.clone(),
+            operations: parts.store,
             directory: parts.directory,
             themes: parts.themes,
             tickets: parts.tickets,

@@ -5,36 +5,21 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tracing::debug;
 use vestibule_core::line::SessionLocation;
-use vestibule_core::{Micros, QueueId, SessionId, Store};
-use vestibule_runtime::Queue;
+use vestibule_core::store::OperationsStore;
+use vestibule_core::{Micros, QueueId, SessionId};
 
 use crate::state::Gate;
 
 /// How often the session of a tunnel is checked.
 const CHECK_INTERVAL: Duration = Duration::from_mins(1);
 
-/// The session of a tunnel.
-#[derive(Clone)]
-pub(crate) struct TunnelSession {
-    gate: Gate,
-    queue: QueueId,
-    session: SessionId,
-}
-
-impl TunnelSession {
-    pub(crate) fn new(gate: &Gate, queue: &Queue, session: SessionId) -> Self {
-        Self { gate: gate.clone(), queue: queue.settings.id.clone(), session }
-    }
-
-    /// Resolves once the session is no longer active.
-    pub(crate) async fn ended(&self) {
-        let now = || self.gate.clock.now();
-        end_of(&*self.gate.store, now, &self.queue, self.session).await;
-    }
+/// Resolves once the session is no longer active.
+pub(crate) async fn session_end(gate: Gate, queue: QueueId, session: SessionId) {
+    end_of(&*gate.operations, || gate.clock.now(), &queue, session).await;
 }
 
 /// Resolves once the session is no longer active. While the store is unavailable, tunnels stay open.
-async fn end_of(store: &dyn Store, now: impl Fn() -> Micros, queue: &QueueId, session: SessionId) {
+async fn end_of(store: &dyn OperationsStore, now: impl Fn() -> Micros, queue: &QueueId, session: SessionId) {
     loop {
         sleep(CHECK_INTERVAL).await;
         let Ok(found) = store.find(queue, session).await else { continue };
@@ -54,7 +39,9 @@ mod tests {
     use tokio::time::timeout;
     use vestibule_core::line::Visit;
     use vestibule_core::settings::Settings;
-    use vestibule_core::{Clock as _, ManualClock, MemoryStore, PutMode};
+    use vestibule_core::store::{PutMode, SettingsStore as _, VisitStore as _};
+    use vestibule_core::{Clock as _, ManualClock};
+    use vestibule_store_memory::MemoryStore;
 
     use super::*;
 

@@ -167,9 +167,9 @@ impl StoreDeadline {
 /// Calls the store, and again if the queue is missing in the store or the next session of the ticket has ended too.
 async fn call_store(gate: &Gate, queue: &Arc<Queue>, mut visit: Visit) -> Result<VisitAnswer, StoreError> {
     let id = &queue.settings.id;
-    let mut answer = gate.store.visit(id, visit.clone()).await;
+    let mut answer = gate.visits.visit(id, visit.clone()).await;
     if matches!(answer, Err(StoreError::UnknownQueue(_))) && gate.directory.restore_lost_queue(queue).await? {
-        answer = gate.store.visit(id, visit.clone()).await;
+        answer = gate.visits.visit(id, visit.clone()).await;
     }
     let answer = answer?;
     let was_turned_away = answer.kind == VisitKind::Absent && answer.mode.accepts_joins();
@@ -177,7 +177,7 @@ async fn call_store(gate: &Gate, queue: &Arc<Queue>, mut visit: Visit) -> Result
         return Ok(answer);
     }
     visit.join = Some(SessionId::random());
-    gate.store.visit(id, visit).await
+    gate.visits.visit(id, visit).await
 }
 
 fn from_store_answer(

@@ -2,9 +2,8 @@
 
 use vestibule_core::line::{LineRules, Mode, VisitAnswer};
 use vestibule_core::settings::{HandoverKind, Settings};
-use vestibule_core::{
-    Micros, PASS_TTL, Ticket, VisitorState, VisitorStatus, WaitRange, confirm_after, expected_wait, poll_after,
-};
+use vestibule_core::{Micros, PASS_TTL, Ticket, VisitorState, VisitorStatus, confirm_after, poll_after};
+use vestibule_estimate::{WaitRange, expected_wait};
 
 /// The position that the visitor sees. It never rises, although a restored session ahead raises the rank: those few are
 /// admitted before it matters. During recovery ranks are incomplete, so the last known position is shown, if any.

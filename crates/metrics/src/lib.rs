@@ -9,7 +9,8 @@
 //!
 //! ```
 //! # use std::sync::Arc;
-//! # use vestibule_core::{MemoryStore, SystemClock};
+//! # use vestibule_core::SystemClock;
+//! # use vestibule_store_memory::MemoryStore;
 //! # use vestibule_metrics::{Metrics, RequestMetrics, router};
 //! let store = Arc::new(MemoryStore::new(SystemClock::new()));
 //! let requests = RequestMetrics::new();

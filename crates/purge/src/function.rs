@@ -7,9 +7,9 @@ use lambda_runtime::Diagnostic;
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 use tracing::{debug, info, warn};
-use vestibule_core::history::record_samples;
-use vestibule_core::records::RecordStore;
 use vestibule_core::{Clock, Store};
+use vestibule_records::RecordStore;
+use vestibule_records::history::record_samples;
 use vestibule_runtime::{EnvError, number, variable};
 
 use crate::{PurgeRound, queue_metrics, run};
@@ -130,12 +130,14 @@ fn log_round(round: &PurgeRound) {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use vestibule_core::history::{Step, samples};
     use vestibule_core::line::Visit;
     use vestibule_core::settings::Settings;
-    use vestibule_core::{ManualClock, MemoryRecords, MemoryStore, Micros, PutMode, SessionId, SystemClock};
+    use vestibule_core::{ManualClock, Micros, PutMode, SessionId, SystemClock};
+    use vestibule_records::history::{Step, samples};
+    use vestibule_store_memory::{MemoryRecords, MemoryStore};
 
     use super::*;
+    use vestibule_core::store::{SettingsStore as _, VisitStore as _};
 
     fn function(most: Option<u64>) -> Function {
         let clock = ManualClock::at(Micros(1_700_000_000_000_000));

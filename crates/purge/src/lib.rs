@@ -6,7 +6,8 @@
 //! each, in a random order, so that no queue starves even if the time never suffices.
 //!
 //! ```
-//! # use vestibule_core::{MemoryStore, SystemClock};
+//! # use vestibule_core::SystemClock;
+//! # use vestibule_store_memory::MemoryStore;
 //! # #[tokio::main(flavor = "current_thread")] async fn main() {
 //! let store = MemoryStore::new(SystemClock::new());
 //! let round = vestibule_purge::run(&store, std::time::Duration::from_secs(1)).await;
@@ -102,9 +103,11 @@ mod tests {
 
     use vestibule_core::line::Visit;
     use vestibule_core::settings::Settings;
-    use vestibule_core::{ManualClock, MemoryStore, Micros, PutMode, SessionId};
+    use vestibule_core::{ManualClock, Micros, PutMode, SessionId};
+    use vestibule_store_memory::MemoryStore;
 
     use super::*;
+    use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
 
     /// A store with these queues, each with this many expired sessions.
     async fn expired(names: &[String], sessions: usize) -> MemoryStore {

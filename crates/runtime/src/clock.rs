@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use vestibule_core::{Clock as _, Micros, SystemClock};
-use vestibule_store_redis::Moment;
+use vestibule_freeze::FreezeAwareInstant;
 
 /// Follows the store's clock between answers. A ticket's age is only ever taken by the store's time: hosts disagree.
 /// Time in which the process was frozen counts, or an old ticket would pass for a fresh one after it.
 pub struct StoreClock {
     base: Micros,
-    began: Moment,
+    began: FreezeAwareInstant,
     offset: AtomicI64,
     answers: AtomicU64,
 }
@@ -18,7 +18,7 @@ impl Default for StoreClock {
     fn default() -> Self {
         Self {
             base: SystemClock::new().now(),
-            began: Moment::now(),
+            began: FreezeAwareInstant::now(),
             offset: AtomicI64::new(0),
             answers: AtomicU64::new(0),
         }

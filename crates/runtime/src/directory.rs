@@ -9,7 +9,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tracing::{info, warn};
 use vestibule_core::settings::{Settings, Tenant};
-use vestibule_core::{PutMode, PutOutcome, QueueId, Store, StoreError, TenantId};
+use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError};
+use vestibule_core::{QueueId, TenantId};
 
 use self::refresh::{Refresh, RefreshGate};
 use self::snapshot::Snapshot;
@@ -47,7 +48,7 @@ impl Queue {
 
 /// Host -> queues, kept up to date from the store's index.
 pub struct Directory {
-    store: Arc<dyn Store>,
+    store: Arc<dyn SettingsStore>,
     snapshot: ArcSwap<Snapshot>,
     read: AtomicBool,
     refresh_gate: RefreshGate,
@@ -64,7 +65,7 @@ struct Reload {
 impl Directory {
     /// A directory that holds these queues from the start (those of a settings file), and finds the others in the store.
     #[must_use]
-    pub fn new(store: Arc<dyn Store>, tenants: Vec<Tenant>, queues: Vec<Settings>) -> Self {
+    pub fn new(store: Arc<dyn SettingsStore>, tenants: Vec<Tenant>, queues: Vec<Settings>) -> Self {
         let directory = Self {
             store,
             snapshot: ArcSwap::default(),
@@ -130,18 +131,12 @@ impl Directory {
         }
     }
 
-    /// Takes over what a settings file says now: writes every queue that differs from the store's, and removes those that
-    /// it no longer names, except for queues with sessions, which it returns. The copy in this process changes first, so
-    /// that it holds even while the store is away.
+    /// Applies a settings file: writes its tenants, and its queues that differ from the store's. The copy in this process
+    /// changes first, so that it is in effect even while the store is unavailable.
     ///
     /// # Errors
-    /// The store's; what could not be written is written by the next call.
-    pub async fn apply(
-        &self,
-        tenants: &[Tenant],
-        queues: &[Settings],
-        unnamed: &[QueueId],
-    ) -> Result<Vec<QueueId>, StoreError> {
+    /// Returns the store's error. Call again to write the rest.
+    pub async fn apply(&self, tenants: &[Tenant], queues: &[Settings]) -> Result<(), StoreError> {
         let by_id: HashMap<_, _> = tenants.iter().map(|tenant| (tenant.id.clone(), Arc::new(tenant.clone()))).collect();
         let mut all = self.snapshot.load().queues.clone();
         for settings in queues {
@@ -158,19 +153,25 @@ impl Directory {
         for settings in queues {
             self.write(settings).await?;
         }
-        let left = self.remove_unused(unnamed).await?;
         for settings in queues {
             self.reload(&settings.id).await?;
         }
-        Ok(left)
+        Ok(())
     }
 
-    /// Removes these queues. Those that have sessions stay and are returned: a file that is wrong for a moment must not
-    /// cost a line.
-    async fn remove_unused(&self, ids: &[QueueId]) -> Result<Vec<QueueId>, StoreError> {
+    /// Removes queues that the settings file no longer has. Queues with sessions stay and are returned, so that a mistake
+    /// in the file does not drop a line. `operations` is the same store.
+    ///
+    /// # Errors
+    /// Returns the store's error. Call again to remove the rest.
+    pub async fn remove_unused(
+        &self,
+        operations: &dyn OperationsStore,
+        ids: &[QueueId],
+    ) -> Result<Vec<QueueId>, StoreError> {
         let mut left = Vec::new();
         for id in ids {
-            match self.store.stats(id).await {
+            match operations.stats(id).await {
                 Ok(stats) if stats.waiting + stats.active > 0 => {
                     let (waiting, active) = (stats.waiting, stats.active);
                     warn!(queue = %id, waiting, active, "the settings no longer name this queue; it stays, as it has sessions");

@@ -1,6 +1,6 @@
 //! What all programs and functions share at run time.
 //!
-//! - [`open_store`], [`open_themes`], [`parse_keys`]: configuration, checked at startup, with the name of the flag or
+//! - [`open_store`], [`parse_keys`]: configuration, checked at startup, with the name of the flag or
 //!   variable in every message.
 //! - [`StoreConfig`], [`variable`]: the environment of a function.
 //! - [`Directory`]: the queue cache. It finds the queues of a host without a store call, is compared with the store's index
@@ -27,10 +27,7 @@ mod telemetry;
 
 pub use client_address::{RequestOrigin, TRUSTED_PROXIES_MAX, request_origin};
 pub use clock::StoreClock;
-pub use config::{
-    ConfigError, STORE_TIMEOUT, Stores, THEMES_RECHECK, ThemesConfig, open_publisher, open_store,
-    open_store_and_records, open_themes, parse_keys,
-};
+pub use config::{ConfigError, STORE_TIMEOUT, Stores, open_store, open_store_and_records, parse_keys};
 pub use decision::{Decision, Outcome};
 pub use directory::{Directory, Queue};
 pub use env::{EnvError, StoreConfig, init_telemetry_from_env, number, required, variable};

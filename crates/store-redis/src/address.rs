@@ -1,9 +1,8 @@
 //! Parses the address of Redis: a URL of a single server, a cluster, or a server monitored by
 //! Sentinel.
 
-use fred::types::config::Config;
-
-use crate::tls;
+use fred::types::config::{Config, TlsConnector};
+use vestibule_tls::TlsError;
 
 /// An invalid Redis URL or TLS configuration. The error never repeats the URL, which may contain a
 /// password.
@@ -17,9 +16,9 @@ pub enum AddressError {
          for a server that sentinels watch"
     )]
     Form,
-    /// The trusted certificates can't be read.
-    #[error("TLS can't be set up: {0}")]
-    Tls(String),
+    /// No certificate authority can be trusted.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(#[from] TlsError),
     /// The URL is valid, but the client can't be created.
     #[error("the client of Redis can't be set up: {0}")]
     Client(String),
@@ -37,7 +36,7 @@ pub(crate) fn parse(url: &str) -> Result<Config, AddressError> {
     let plain = scheme.replacen("rediss", "redis", 1);
     // The details of the error may quote the URL.
     let config = Config::from_url(&format!("{plain}://{rest}")).map_err(|_| AddressError::Form)?;
-    let tls = if plain == scheme { None } else { Some(tls::connector().map_err(AddressError::Tls)?.into()) };
+    let tls = if plain == scheme { None } else { Some(TlsConnector::from(vestibule_tls::client_config()?).into()) };
     // Otherwise the client would delay its first connection attempt.
     Ok(Config { tls, fail_fast: true, ..config })
 }

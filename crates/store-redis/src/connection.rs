@@ -1,213 +1,190 @@
-//! Operations with a bounded duration that survive an unresponsive connection.
+//! Connections to Redis: the current one, and its replacement when it is silent.
 //!
-//! The process may be frozen for hours and find its connection dead without notice. If no data is
-//! received for the patience of an operation, another link is opened next to the silent one and the
-//! operation is sent again over it. A non-idempotent command is sent only right after a harmless
-//! command was answered on the same link.
+//! A silent connection is not closed: its server may be slow, or only one node of a cluster may be. Another is opened
+//! next to it and replaces it once it is established. Pending operations on the silent one can still receive their
+//! replies, and responsive nodes continue to serve.
 
-use std::pin::pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use fred::clients::Client;
 use fred::error::Error;
-use fred::types::config::Config;
-use fred::types::{Key, Value};
-use fred::util::redis_keyslot;
-use tokio::time::{Instant, timeout, timeout_at};
-use vestibule_core::StoreError;
+use fred::interfaces::{ClientLike, EventInterface};
+use fred::types::config::{Config, Options, ReconnectPolicy};
+use fred::types::{Builder, CustomCommand, Value};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use vestibule_freeze::FreezeAwareInstant;
 
-use crate::health::{Attempt, Health};
-use crate::library::{Function, LIBRARY};
-use crate::link::Link;
-use crate::links::Links;
-use crate::request::{Failure, Request};
+use crate::command::{Command, CommandError, Retry};
 
-pub(crate) use crate::request::Repeat;
+/// Timeout for establishing a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Minimum age of a connection before another is opened: a younger one may still be connecting, and a slow server must
+/// not receive one connection after another.
+const REPLACEMENT_PAUSE: Duration = CONNECT_TIMEOUT;
+/// Maximum number of times a command is written, including redirections.
+const ATTEMPTS_MAX: u32 = 4;
+/// Initial delay before a reconnection, in milliseconds; it doubles with every attempt.
+const RECONNECT_DELAY_MIN_MS: u32 = 1;
+/// Maximum delay between two attempts, in milliseconds.
+const RECONNECT_DELAY_MAX_MS: u32 = 500;
+/// Maximum random jitter of these delays, in milliseconds, so that clients do not reconnect at the same instant.
+const RECONNECT_JITTER_MS: u32 = 10;
+/// Interval at which a pending connection is checked.
+const CONNECTED_CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Hash slots of a cluster.
-const SLOTS: usize = 16_384;
-/// Divisor of the timeout: an operation waits this share of it without any reply before another
-/// link is opened. The rest is for connecting and for the reply.
-const PATIENCE_SHARE: u32 = 3;
-/// Minimum patience: shorter times can expire on a busy machine although a reply has arrived.
-const LEAST_PATIENCE: Duration = Duration::from_millis(5);
-/// How long an operation keeps listening after its patience: a process that was frozen sees its
-/// time expire before it reads a reply that has arrived meanwhile.
-const LISTEN_ON: Duration = Duration::from_millis(5);
+/// The connections of a store.
+pub(crate) struct Connections {
+    config: Config,
+    /// Whether the current connection is known to be broken, so that a break is logged once.
+    is_broken: Arc<AtomicBool>,
+    current: Arc<watch::Sender<Arc<Connection>>>,
+    newest: Mutex<Newest>,
+}
 
-/// A connection to Redis.
+/// The connection that was opened last.
+struct Newest {
+    opened: FreezeAwareInstant,
+    /// Makes the connection the current one; `None` for the first connection.
+    _task: Option<AbortOnDrop<()>>,
+}
+
+impl Connections {
+    /// Opens the first connection in the background.
+    pub(crate) fn open(config: Config) -> Result<Self, Error> {
+        let is_broken = Arc::default();
+        let first = Connection::open(&config, &is_broken)?;
+        let newest = Mutex::new(Newest { opened: FreezeAwareInstant::now(), _task: None });
+        Ok(Self { config, is_broken, current: Arc::new(watch::Sender::new(Arc::new(first))), newest })
+    }
+
+    /// The current connection.
+    pub(crate) fn current(&self) -> Arc<Connection> {
+        self.current.borrow().clone()
+    }
+
+    /// Whether another connection has replaced this one.
+    pub(crate) fn has_replaced(&self, connection: &Arc<Connection>) -> bool {
+        !Arc::ptr_eq(&self.current.borrow(), connection)
+    }
+
+    /// Opens another connection because `silent` receives nothing, unless that happened recently.
+    pub(crate) fn replace(&self, silent: &Arc<Connection>) {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        if newest.opened.elapsed() < REPLACEMENT_PAUSE || self.has_replaced(silent) {
+            return;
+        }
+        let connection = match Connection::open(&self.config, &self.is_broken) {
+            Ok(connection) => Arc::new(connection),
+            Err(error) => return tracing::warn!(%error, "failed to open another connection to Redis"),
+        };
+        if silent.client.is_connected() {
+            tracing::info!("Redis is not responding, opening another connection");
+        }
+        let current = self.current.clone();
+        let task = tokio::spawn(async move {
+            connection.established().await;
+            current.send_replace(connection);
+        });
+        *newest = Newest { opened: FreezeAwareInstant::now(), _task: Some(AbortOnDrop(task)) };
+    }
+
+    /// Waits for the connection that replaces `silent`; `None` if the store was dropped.
+    pub(crate) async fn replacement_of(&self, silent: &Arc<Connection>) -> Option<Arc<Connection>> {
+        let mut current = self.current.subscribe();
+        current.wait_for(|connection| !Arc::ptr_eq(connection, silent)).await.ok().map(|found| found.clone())
+    }
+}
+
+/// One multiplexed connection (in a cluster, one per node) that reconnects automatically. Dropping it closes it.
 pub(crate) struct Connection {
-    links: Links,
-    timeout: Duration,
-    health: Health,
+    client: Client,
+    _tasks: [AbortOnDrop<()>; 2],
 }
 
 impl Connection {
-    /// Connects in the background, now and whenever the connection breaks.
-    pub(crate) fn open(config: Config, timeout: Duration) -> Result<Self, Error> {
-        let health = Health::new(if config.server.is_clustered() { SLOTS } else { 1 });
-        Ok(Self { links: Links::open(config)?, timeout, health })
+    fn open(config: &Config, is_broken: &Arc<AtomicBool>) -> Result<Self, Error> {
+        let mut policy = ReconnectPolicy::new_exponential(0, RECONNECT_DELAY_MIN_MS, RECONNECT_DELAY_MAX_MS, 2);
+        policy.set_jitter(RECONNECT_JITTER_MS);
+        let client = Builder::from_config(config.clone())
+            .with_connection_config(|connection| {
+                connection.connection_timeout = CONNECT_TIMEOUT;
+                connection.internal_command_timeout = CONNECT_TIMEOUT;
+                connection.reconnect_on_auth_error = true;
+                connection.max_command_attempts = ATTEMPTS_MAX;
+                connection.tcp.nodelay = Some(true);
+            })
+            .set_policy(policy)
+            .build()?;
+        let tasks = [
+            AbortOnDrop(tokio::spawn(log_changes(client.clone(), is_broken.clone()))),
+            AbortOnDrop(tokio::spawn(stay_connected(client.clone()))),
+        ];
+        Ok(Self { client, _tasks: tasks })
     }
 
-    /// Calls a function. If the server does not know it, the library is loaded first.
-    pub(crate) async fn run(
-        &self,
-        function: &Function,
-        keys: impl IntoIterator<Item = Key>,
-        arguments: impl IntoIterator<Item = Value>,
-        repeat: Repeat,
-    ) -> Result<Value, StoreError> {
-        self.run_since(Instant::now(), function, keys, arguments, repeat).await
-    }
-
-    /// Calls a function for an operation that started earlier because it waited for a batch.
-    pub(crate) async fn run_since(
-        &self,
-        started: Instant,
-        function: &Function,
-        keys: impl IntoIterator<Item = Key>,
-        arguments: impl IntoIterator<Item = Value>,
-        repeat: Repeat,
-    ) -> Result<Value, StoreError> {
-        let keys: Vec<Value> = keys.into_iter().map(Value::from).collect();
-        let key = keys.first().cloned().unwrap_or(Value::Null);
-        let count = Value::String(keys.len().to_string().into());
-        let rest: Vec<Value> = std::iter::once(count).chain(keys).chain(arguments).collect();
-        let arguments = std::iter::once(Value::String(function.0.clone())).chain(rest).collect();
-        let request = Request { name: "FCALL", key: key.clone(), arguments, repeat };
-        let attempt = self.attempt(&key, started)?;
-        let mut result = self.send(&attempt, request.clone()).await;
-        if matches!(result, Err(Failure::UnknownFunction)) {
-            result = Box::pin(self.load_and_send(&attempt, request)).await;
-        }
-        self.concluded(&attempt, result)
-    }
-
-    /// Loads the library on the node of the request and sends the request again.
-    async fn load_and_send(&self, attempt: &Attempt<'_>, request: Request) -> Result<Value, Failure> {
-        let arguments = vec![Value::from_static_str("LOAD"), Value::String(LIBRARY.source.clone())];
-        let load = Request { name: "FUNCTION", key: request.key.clone(), arguments, repeat: Repeat::Harmless };
-        match self.send(attempt, load).await {
-            Ok(_) | Err(Failure::LibraryExists) => self.send(attempt, request).await,
-            Err(failure) => Err(failure),
+    async fn established(&self) {
+        while !self.client.is_connected() {
+            let _ = timeout(CONNECTED_CHECK_INTERVAL, self.client.wait_for_connect()).await;
         }
     }
 
-    /// Sends a command whose first argument is its key.
-    pub(crate) async fn ask(
-        &self,
-        name: &'static str,
-        arguments: Vec<Value>,
-        repeat: Repeat,
-    ) -> Result<Value, StoreError> {
-        let request = Request::on_key(name, arguments, repeat);
-        let attempt = self.attempt(&request.key, Instant::now())?;
-        let result = self.send(&attempt, request).await;
-        self.concluded(&attempt, result)
-    }
-
-    /// The timeout of every operation.
-    pub(crate) fn timeout(&self) -> Duration {
-        self.timeout
-    }
-
-    /// Whether no operation currently succeeds on the part of this key.
-    pub(crate) fn is_failing(&self, key: impl FnOnce() -> String) -> bool {
-        let part = if self.health.parts() == 1 { 0 } else { redis_keyslot(key().as_bytes()).into() };
-        self.health.is_failing(part)
-    }
-
-    /// The part of the store that holds a key.
-    fn part(&self, key: Option<&[u8]>) -> usize {
-        key.filter(|_| self.health.parts() == SLOTS).map_or(0, redis_keyslot).into()
-    }
-
-    fn attempt(&self, key: &Value, started: Instant) -> Result<Attempt<'_>, StoreError> {
-        let refused = || StoreError::Unavailable("nothing has been answered of late".to_owned());
-        self.health.attempt(self.part(key.as_bytes()), started).ok_or_else(refused)
-    }
-
-    fn concluded(&self, attempt: &Attempt<'_>, result: Result<Value, Failure>) -> Result<Value, StoreError> {
-        if matches!(result, Err(Failure::Silent(_))) && self.health.silent(attempt) {
-            tracing::debug!("Redis answers nothing");
-        }
-        result.map_err(StoreError::from)
-    }
-
-    async fn send(&self, attempt: &Attempt<'_>, request: Request) -> Result<Value, Failure> {
-        let deadline = attempt.started + self.timeout;
-        if request.repeat == Repeat::Harmless {
-            return self.send_patiently(attempt, request, deadline).await;
-        }
-        Box::pin(self.send_patiently(attempt, Request::ahead_of(&request), deadline)).await?;
-        self.heard(attempt, Box::pin(self.links.current().send(request, deadline)).await)
-    }
-
-    /// Sends an idempotent command, a second time if no reply is received.
-    async fn send_patiently(
-        &self,
-        attempt: &Attempt<'_>,
-        request: Request,
-        deadline: Instant,
-    ) -> Result<Value, Failure> {
-        let first = self.links.current();
-        let mut answer = pin!(first.send(request.clone(), deadline));
-        if let Some(answer) = self.while_patient(attempt, deadline, &first, answer.as_mut()).await {
-            return self.heard(attempt, answer);
-        }
-        let second = tokio::select! {
-            biased;
-            answer = answer.as_mut() => return self.heard(attempt, answer),
-            Some(second) = self.links.after(&first) => second,
+    /// Sends a command once the connection is established.
+    pub(crate) async fn send(&self, command: Command, deadline: Instant) -> Result<Value, CommandError> {
+        timeout_at(deadline, self.established()).await.map_err(|_| CommandError::Timeout("not connected"))?;
+        let never = command.retry == Retry::Never;
+        let options = Options {
+            timeout: Some(deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))),
+            fail_fast: never,
+            max_attempts: never.then_some(1),
+            ..Options::default()
         };
-        let mut repeated = Box::pin(second.send(request, deadline));
-        tokio::select! {
-            biased;
-            answer = answer.as_mut() => if is_answer(&answer) {
-                return self.heard(attempt, answer);
-            },
-            answer = repeated.as_mut() => return self.heard(attempt, answer),
-        }
-        self.heard(attempt, repeated.await)
-    }
-
-    /// Waits for a reply. If the part sends nothing to any operation for the patience, another link
-    /// is opened.
-    async fn while_patient(
-        &self,
-        attempt: &Attempt<'_>,
-        deadline: Instant,
-        link: &Arc<Link>,
-        mut answer: impl Future<Output = Result<Value, Failure>> + Unpin,
-    ) -> Option<Result<Value, Failure>> {
-        let patience = (self.timeout / PATIENCE_SHARE).max(LEAST_PATIENCE);
-        loop {
-            let ends = self.health.quiet_since(attempt) + patience;
-            if ends >= deadline || self.links.has_replaced(link) {
-                return None;
-            }
-            if let Ok(answer) = timeout_at(ends, &mut answer).await {
-                return Some(answer);
-            }
-            if let Ok(answer) = timeout(LISTEN_ON, &mut answer).await {
-                return Some(answer);
-            }
-            if self.health.quiet_since(attempt) + patience <= ends {
-                self.links.renew(link);
-                return None;
-            }
-        }
-    }
-
-    fn heard(&self, attempt: &Attempt<'_>, result: Result<Value, Failure>) -> Result<Value, Failure> {
-        if is_answer(&result) {
-            self.health.answered(attempt);
-        }
-        result
+        let custom = CustomCommand::new_static(command.name, command.cluster_hash(), false);
+        Ok(self.client.with_options(&options).custom(custom, command.arguments).await?)
     }
 }
 
-/// Whether the result came from the server.
-fn is_answer(result: &Result<Value, Failure>) -> bool {
-    result.as_ref().map_or_else(Failure::was_said, |_| true)
+/// A task that ends with its owner.
+struct AbortOnDrop<T>(JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// The client stops if its first connection attempt fails; later breaks it repairs itself.
+async fn stay_connected(client: Client) {
+    let mut delay_ms = RECONNECT_DELAY_MIN_MS;
+    loop {
+        let mut task = AbortOnDrop(client.connect());
+        let ended = (&mut task.0).await;
+        tracing::debug!(?ended, "not connected to Redis");
+        sleep(Duration::from_millis(delay_ms.into())).await;
+        delay_ms = (2 * delay_ms).min(RECONNECT_DELAY_MAX_MS);
+    }
+}
+
+/// Logs once that the connection broke, and once that it is restored.
+async fn log_changes(client: Client, is_broken: Arc<AtomicBool>) {
+    let (mut errors, mut connections) = (client.error_rx(), client.reconnect_rx());
+    loop {
+        tokio::select! {
+            error = errors.recv() => if let Ok((error, server)) = error {
+                let server = server.map(|server| server.to_string());
+                if is_broken.swap(true, Ordering::Relaxed) {
+                    tracing::debug!(%error, server, "Redis is still unavailable");
+                } else {
+                    tracing::warn!(%error, server, "the connection to Redis is broken");
+                }
+            },
+            server = connections.recv() => if let Ok(server) = server {
+                tracing::info!(%server, "connected to Redis");
+                is_broken.store(false, Ordering::Relaxed);
+            },
+        }
+    }
 }

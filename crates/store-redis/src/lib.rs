@@ -8,7 +8,8 @@
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! use vestibule_core::line::Visit;
-//! use vestibule_core::{SessionId, Store};
+//! use vestibule_core::SessionId;
+//! use vestibule_core::store::VisitStore as _;
 //! use vestibule_store_redis::{RedisOptions, RedisStore};
 //!
 //! let store = RedisStore::connect("redis://127.0.0.1:6379", RedisOptions::default())?;
@@ -68,22 +69,18 @@
 //! binary, such as `valkey-server`.
 
 mod address;
+mod batcher;
+mod circuit_breaker;
+mod client;
 mod codes;
+mod command;
 mod connection;
-mod health;
 mod keys;
 mod library;
-mod link;
-mod links;
-mod moment;
 mod records;
 mod reply;
-mod request;
 mod store;
-mod tls;
-mod visits;
 
 pub use address::AddressError;
 pub use keys::Keys;
-pub use moment::Moment;
 pub use store::{RedisOptions, RedisStore};

@@ -8,14 +8,15 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use bytes::Bytes;
 use fred::types::{Key, Value};
-use vestibule_core::records::{
+use tokio::time::Instant;
+use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
+use vestibule_records::{
     DOCUMENTS_MAX, Document, DocumentChange, DocumentKind, DocumentOutcome, ENTRIES_MAX, EPHEMERAL_TTL_MAX, Entry,
     EntryId, EphemeralKey, LogName, RecordStore,
 };
-use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
 
 use crate::codes::{CONFLICT, FULL, NO_OTHER, STORED};
-use crate::connection::Repeat;
+use crate::command::{Command, Retry};
 use crate::library::{Function, functions};
 use crate::store::{RedisStore, nothing, text};
 
@@ -29,10 +30,10 @@ impl RedisStore {
         key: String,
         function: &Function,
         arguments: [Value; N],
-        repeat: Repeat,
+        retry: Retry,
     ) -> Result<Value, StoreError> {
         let arguments = std::iter::once(self.now()).chain(arguments);
-        self.connection.run(function, [Key::from(key)], arguments, repeat).await
+        self.call(function, [Key::from(key)], arguments, retry).await
     }
 
     async fn number<const N: usize>(
@@ -41,17 +42,12 @@ impl RedisStore {
         function: &Function,
         arguments: [Value; N],
     ) -> Result<u64, StoreError> {
-        let reply = self.on(keys::ephemeral(key), function, arguments, Repeat::Never).await?;
+        let reply = self.on(keys::ephemeral(key), function, arguments, Retry::Never).await?;
         reply.as_u64().ok_or_else(|| corrupt("an ephemeral key", "a number was expected"))
     }
 
-    async fn read(
-        &self,
-        key: &EphemeralKey,
-        function: &Function,
-        repeat: Repeat,
-    ) -> Result<Option<String>, StoreError> {
-        let value = self.on(keys::ephemeral(key), function, [], repeat).await?;
+    async fn read(&self, key: &EphemeralKey, function: &Function, retry: Retry) -> Result<Option<String>, StoreError> {
+        let value = self.on(keys::ephemeral(key), function, [], retry).await?;
         value.convert().map_err(|error| corrupt("an ephemeral key", error))
     }
 }
@@ -78,21 +74,21 @@ impl RecordStore for RedisStore {
         if let Some(clock) = &self.clock {
             return Ok(clock.now());
         }
-        let time = self.connection.ask("TIME", vec![], Repeat::Harmless).await?;
+        let time = self.command("TIME", vec![]).await?;
         let (seconds, micros): (u64, u64) = time.convert().map_err(|error| corrupt("the time", error))?;
         Ok(Micros(seconds * MICROS_PER_SECOND + micros))
     }
 
     async fn get_document(&self, kind: DocumentKind, id: &str) -> Result<Option<Document>, StoreError> {
         let key = keys::documents(kind);
-        let found = self.connection.ask("HGET", vec![text(&key), text(id)], Repeat::Harmless).await?;
+        let found = self.command("HGET", vec![text(&key), text(id)]).await?;
         let stored: Option<Bytes> = found.convert().map_err(|error| corrupt(&key, error))?;
         stored.map(|stored| parse_document(&key, &stored)).transpose()
     }
 
     async fn list_documents(&self, kind: DocumentKind) -> Result<Vec<(String, Document)>, StoreError> {
         let key = keys::documents(kind);
-        let found = self.connection.ask("HGETALL", vec![text(&key)], Repeat::Harmless).await?;
+        let found = self.command("HGETALL", vec![text(&key)]).await?;
         let all: BTreeMap<String, Bytes> = found.convert().map_err(|error| corrupt(&key, error))?;
         all.into_iter().map(|(id, stored)| Ok((id, parse_document(&key, &stored)?))).collect()
     }
@@ -107,7 +103,7 @@ impl RecordStore for RedisStore {
         let document = change.text.map_or_else(nothing, |document| text(format_args!("1{document}")));
         let needed = change.needs_other.map_or_else(nothing, text);
         let arguments = [text(id), text(change.over), document, text(DOCUMENTS_MAX), needed];
-        let reply = self.on(key.clone(), &functions().put_document, arguments, Repeat::Never).await?;
+        let reply = self.on(key.clone(), &functions().put_document, arguments, Retry::Never).await?;
         match reply.convert::<(i64, u64)>().map_err(|error| corrupt(&key, error))? {
             (STORED, revision) => Ok(DocumentOutcome::Stored(revision)),
             (CONFLICT, revision) => Ok(DocumentOutcome::Conflict(revision)),
@@ -119,27 +115,27 @@ impl RecordStore for RedisStore {
 
     async fn remove_document(&self, kind: DocumentKind, id: &str) -> Result<bool, StoreError> {
         let arguments = vec![text(keys::documents(kind)), text(id)];
-        let removed = self.connection.ask("HDEL", arguments, Repeat::Never).await?;
+        let removed = self.client.execute(Command::new("HDEL", arguments, Retry::Never), Instant::now()).await?;
         Ok(removed.as_u64() == Some(1))
     }
 
     async fn append(&self, log: &LogName, entry: &str) -> Result<EntryId, StoreError> {
         let key = keys::log(log);
         let arguments = [text(entry), text(log.max_entries()), log_ttl(log)];
-        let id = self.on(key.clone(), &functions().append, arguments, Repeat::Never).await?;
+        let id = self.on(key.clone(), &functions().append, arguments, Retry::Never).await?;
         let id: String = id.convert().map_err(|error| corrupt(&key, error))?;
         id.parse().map_err(|error| corrupt(&key, error))
     }
 
     async fn trim(&self, log: &LogName, before: Micros) -> Result<(), StoreError> {
         let arguments = vec![text(keys::log(log)), text("MINID"), text("~"), text(before.0 / 1000)];
-        self.connection.ask("XTRIM", arguments, Repeat::Harmless).await.map(drop)
+        self.command("XTRIM", arguments).await.map(drop)
     }
 
     async fn entries(&self, log: &LogName, before: Option<EntryId>, limit: usize) -> Result<Vec<Entry>, StoreError> {
         let key = keys::log(log);
         let arguments = [before.map_or_else(nothing, text), text(limit.min(ENTRIES_MAX)), log_ttl(log)];
-        let found = self.on(key.clone(), &functions().entries, arguments, Repeat::Harmless).await?;
+        let found = self.on(key.clone(), &functions().entries, arguments, Retry::Safe).await?;
         let found: Vec<String> = found.convert().map_err(|error| corrupt(&key, error))?;
         let entry = |pair: &[String]| {
             let [id, text] = pair else { return Err(corrupt(&key, "an id and a text were expected")) };
@@ -150,7 +146,7 @@ impl RecordStore for RedisStore {
 
     async fn set_ephemeral(&self, key: &EphemeralKey, value: &str, seconds: u64) -> Result<(), StoreError> {
         let arguments = [ttl(seconds), text(value)];
-        self.on(keys::ephemeral(key), &functions().set_ephemeral, arguments, Repeat::Harmless).await.map(drop)
+        self.on(keys::ephemeral(key), &functions().set_ephemeral, arguments, Retry::Safe).await.map(drop)
     }
 
     async fn set_ephemeral_if_absent(&self, key: &EphemeralKey, value: &str, seconds: u64) -> Result<bool, StoreError> {
@@ -166,10 +162,10 @@ impl RecordStore for RedisStore {
     }
 
     async fn get_ephemeral(&self, key: &EphemeralKey) -> Result<Option<String>, StoreError> {
-        self.read(key, &functions().get_ephemeral, Repeat::Harmless).await
+        self.read(key, &functions().get_ephemeral, Retry::Safe).await
     }
 
     async fn take_ephemeral(&self, key: &EphemeralKey) -> Result<Option<String>, StoreError> {
-        self.read(key, &functions().take_ephemeral, Repeat::Never).await
+        self.read(key, &functions().take_ephemeral, Retry::Never).await
     }
 }

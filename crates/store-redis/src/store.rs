@@ -8,19 +8,20 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use fred::types::{Key, Value};
+use tokio::time::Instant;
 use vestibule_core::line::{LinePage, LocatedSession, PurgeReport, Removed, Stats, Visit, VisitAnswer};
 use vestibule_core::settings::{Settings, Tenant};
-use vestibule_core::{
-    Clock, LastPurge, Micros, PutMode, PutOutcome, QueueId, SessionId, Store, StoreError, TenantId, Ticket,
-};
+use vestibule_core::store::{OperationsStore, PutMode, PutOutcome, SettingsStore, StoreError, VisitStore};
+use vestibule_core::{Clock, LastPurge, Micros, QueueId, SessionId, TenantId, Ticket};
 
 use crate::address::{self, AddressError};
+use crate::batcher::Batcher;
+use crate::client::Client;
 use crate::codes;
-use crate::connection::{Connection, Repeat};
+use crate::command::{Command, Retry};
 use crate::keys::Keys;
 use crate::library::{Function, functions};
 use crate::reply::{PURGE_FIELDS, Reply};
-use crate::visits::Visits;
 
 /// TTL of the marker of a removed queue, in seconds: a process that was idle for longer no longer
 /// has its settings.
@@ -35,20 +36,20 @@ pub struct RedisOptions {
     pub clock: Option<Arc<dyn Clock>>,
     /// Maximum number of concurrent visits to one queue that share a call; 1 to 256, 64 by default.
     /// Larger batches save little and delay the others.
-    pub visits_together: usize,
+    pub batch_max: usize,
 }
 
 impl Default for RedisOptions {
     fn default() -> Self {
-        Self { timeout: Duration::from_millis(250), clock: None, visits_together: 64 }
+        Self { timeout: Duration::from_millis(250), clock: None, batch_max: 64 }
     }
 }
 
 /// A store that keeps the lines in Redis.
 pub struct RedisStore {
-    pub(crate) connection: Arc<Connection>,
+    pub(crate) client: Arc<Client>,
     pub(crate) clock: Option<Arc<dyn Clock>>,
-    visits: Visits,
+    batcher: Batcher,
 }
 
 impl RedisStore {
@@ -60,10 +61,10 @@ impl RedisStore {
     /// be created.
     pub fn connect(url: &str, options: RedisOptions) -> Result<Self, AddressError> {
         let config = address::parse(url)?;
-        let connection = Connection::open(config, options.timeout);
-        let connection = Arc::new(connection.map_err(|error| AddressError::Client(error.details().to_owned()))?);
-        let visits = Visits::new(connection.clone(), options.clock.clone(), options.visits_together);
-        Ok(Self { connection, clock: options.clock, visits })
+        let client = Client::open(config, options.timeout);
+        let client = Arc::new(client.map_err(|error| AddressError::Client(error.details().to_owned()))?);
+        let batcher = Batcher::new(client.clone(), options.clock.clone(), options.batch_max);
+        Ok(Self { client, clock: options.clock, batcher })
     }
 
     pub(crate) fn now(&self) -> Value {
@@ -75,22 +76,38 @@ impl RedisStore {
         queue: &QueueId,
         function: &Function,
         arguments: impl IntoIterator<Item = Value>,
-        repeat: Repeat,
+        retry: Retry,
     ) -> Result<Reply, StoreError> {
         let arguments = std::iter::once(self.now()).chain(arguments);
-        let value = self.connection.run(function, Keys::of(queue).all(), arguments, repeat).await?;
+        let value = self.call(function, Keys::of(queue).all(), arguments, retry).await?;
         Reply::to(queue, value)
+    }
+
+    /// Calls a function.
+    pub(crate) async fn call(
+        &self,
+        function: &Function,
+        keys: impl IntoIterator<Item = Key>,
+        arguments: impl IntoIterator<Item = Value>,
+        retry: Retry,
+    ) -> Result<Value, StoreError> {
+        self.client.execute(Command::call(function, keys, arguments, retry), Instant::now()).await
+    }
+
+    /// Executes an idempotent command whose first argument is its key.
+    pub(crate) async fn command(&self, name: &'static str, arguments: Vec<Value>) -> Result<Value, StoreError> {
+        self.client.execute(Command::new(name, arguments, Retry::Safe), Instant::now()).await
     }
 
     /// Lists the queue in the index after the queue itself is written.
     async fn list(&self, queue: &QueueId, revision: u64, how: i64) -> Result<(), StoreError> {
         let arguments = [text(queue.as_str()), text(revision), Value::Integer(how)];
         let keys = [Key::from_static_str(Keys::QUEUES)];
-        self.connection.run(&functions().list_queue, keys, arguments, Repeat::Harmless).await.map(drop)
+        self.call(&functions().list_queue, keys, arguments, Retry::Safe).await.map(drop)
     }
 
     async fn hash(&self, key: &'static str) -> Result<BTreeMap<String, Bytes>, StoreError> {
-        let all = self.connection.ask("HGETALL", vec![key.into()], Repeat::Harmless).await?;
+        let all = self.command("HGETALL", vec![key.into()]).await?;
         all.convert().map_err(|error| StoreError::Corrupt(format!("{key}: {error}")))
     }
 }
@@ -108,14 +125,14 @@ pub(crate) fn member(session: SessionId) -> Value {
 }
 
 #[async_trait]
-impl Store for RedisStore {
+impl VisitStore for RedisStore {
     async fn visit(&self, queue: &QueueId, visit: Visit) -> Result<VisitAnswer, StoreError> {
-        self.visits.visit(queue, visit).await
+        self.batcher.submit(queue, visit).await
     }
 
     async fn away(&self, queue: &QueueId, ticket: Ticket) -> Result<Removed, StoreError> {
         let arguments = [member(ticket.session()), text(ticket.epoch())];
-        self.run(queue, &functions().away, arguments, Repeat::Harmless).await?.removal()
+        self.run(queue, &functions().away, arguments, Retry::Safe).await?.removal()
     }
 
     async fn leave(&self, queue: &QueueId, ticket: Ticket) -> Result<Removed, StoreError> {
@@ -123,48 +140,12 @@ impl Store for RedisStore {
         let flags = [was_active, unconfirmed].map(|flag| text(u8::from(flag)));
         let [was_active, unconfirmed] = flags;
         let arguments = [member(ticket.session()), text(ticket.epoch()), was_active, unconfirmed];
-        self.run(queue, &functions().leave, arguments, Repeat::Harmless).await?.removal()
+        self.run(queue, &functions().leave, arguments, Retry::Safe).await?.removal()
     }
+}
 
-    async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removed, StoreError> {
-        self.run(queue, &functions().end, [member(session)], Repeat::Harmless).await?.removal()
-    }
-
-    async fn release(&self, queue: &QueueId, count: u64) -> Result<u64, StoreError> {
-        self.run(queue, &functions().release, [text(count)], Repeat::Never).await?.whole()
-    }
-
-    async fn admit(&self, queue: &QueueId, session: SessionId) -> Result<bool, StoreError> {
-        Ok(self.run(queue, &functions().admit, [member(session)], Repeat::Never).await?.whole()? == 1)
-    }
-
-    async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
-        let report = self.run(queue, &functions().purge, [text(limit)], Repeat::Harmless).await?.purge()?;
-        if let Some(revision) = report.closed {
-            self.list(queue, revision, codes::STORED).await?;
-        }
-        Ok(report)
-    }
-
-    async fn stats(&self, queue: &QueueId) -> Result<Stats, StoreError> {
-        self.run(queue, &functions().stats, [], Repeat::Harmless).await?.stats()
-    }
-
-    async fn find(&self, queue: &QueueId, session: SessionId) -> Result<Option<LocatedSession>, StoreError> {
-        self.run(queue, &functions().find, [member(session)], Repeat::Harmless).await?.found()
-    }
-
-    async fn page(&self, queue: &QueueId, from: Micros, limit: usize) -> Result<LinePage, StoreError> {
-        self.run(queue, &functions().page, [text(from.0), text(limit)], Repeat::Harmless).await?.page()
-    }
-
-    async fn reset(&self, queue: &QueueId) -> Result<u64, StoreError> {
-        let mut reply = self.run(queue, &functions().reset, [], Repeat::Never).await?;
-        let (epoch, revision) = (reply.whole()?, reply.whole()?);
-        self.list(queue, revision, codes::STORED).await?;
-        Ok(epoch)
-    }
-
+#[async_trait]
+impl SettingsStore for RedisStore {
     async fn put_settings(&self, settings: &Settings, mode: PutMode) -> Result<PutOutcome, StoreError> {
         let (mode, revision) = match mode {
             PutMode::Always => (codes::ALWAYS, nothing()),
@@ -173,7 +154,7 @@ impl Store for RedisStore {
         };
         let rules = Value::Bytes(codes::pack_rules(&settings.line)?.into());
         let arguments = [Value::Integer(mode), revision, text(settings.to_stored()), rules];
-        let mut reply = self.run(&settings.id, &functions().put_settings, arguments, Repeat::Never).await?;
+        let mut reply = self.run(&settings.id, &functions().put_settings, arguments, Retry::Never).await?;
         let (outcome, revision) = (reply.code()?, reply.whole()?);
         match outcome {
             codes::STORED | codes::CREATED => {
@@ -195,7 +176,7 @@ impl Store for RedisStore {
 
     async fn settings(&self, queue: &QueueId) -> Result<Option<Settings>, StoreError> {
         let fields = vec![text(Keys::of(queue).settings()), text("document"), text("rules")];
-        let found = self.connection.ask("HMGET", fields, Repeat::Harmless).await?;
+        let found = self.command("HMGET", fields).await?;
         let corrupt = |error: String| StoreError::Corrupt(format!("settings of {queue}: {error}"));
         let found: (Option<String>, Option<Bytes>) = found.convert().map_err(|error| corrupt(error.to_string()))?;
         let (Some(document), Some(rules)) = found else { return Ok(None) };
@@ -220,7 +201,7 @@ impl Store for RedisStore {
     }
 
     async fn remove_queue(&self, queue: &QueueId) -> Result<(), StoreError> {
-        let mut reply = self.run(queue, &functions().remove_queue, [text(REMOVED_TTL)], Repeat::Harmless).await?;
+        let mut reply = self.run(queue, &functions().remove_queue, [text(REMOVED_TTL)], Retry::Safe).await?;
         let was_there = reply.whole()? == 1;
         self.list(queue, 0, if was_there { codes::CREATED } else { codes::REMOVED }).await
     }
@@ -228,12 +209,12 @@ impl Store for RedisStore {
     async fn put_tenant(&self, tenant: &Tenant) -> Result<(), StoreError> {
         let json = serde_json::to_string(tenant).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         let arguments = vec![Keys::TENANTS.into(), text(tenant.id.as_str()), text(json)];
-        self.connection.ask("HSET", arguments, Repeat::Harmless).await.map(drop)
+        self.command("HSET", arguments).await.map(drop)
     }
 
     async fn remove_tenant(&self, tenant: &TenantId) -> Result<(), StoreError> {
         let arguments = vec![Keys::TENANTS.into(), text(tenant.as_str())];
-        self.connection.ask("HDEL", arguments, Repeat::Harmless).await.map(drop)
+        self.command("HDEL", arguments).await.map(drop)
     }
 
     async fn tenants(&self) -> Result<Vec<Tenant>, StoreError> {
@@ -246,22 +227,64 @@ impl Store for RedisStore {
         }
         Ok(tenants.into_values().collect())
     }
+}
+
+#[async_trait]
+impl OperationsStore for RedisStore {
+    async fn end(&self, queue: &QueueId, session: SessionId) -> Result<Removed, StoreError> {
+        self.run(queue, &functions().end, [member(session)], Retry::Safe).await?.removal()
+    }
+
+    async fn release(&self, queue: &QueueId, count: u64) -> Result<u64, StoreError> {
+        self.run(queue, &functions().release, [text(count)], Retry::Never).await?.whole()
+    }
+
+    async fn admit(&self, queue: &QueueId, session: SessionId) -> Result<bool, StoreError> {
+        Ok(self.run(queue, &functions().admit, [member(session)], Retry::Never).await?.whole()? == 1)
+    }
+
+    async fn purge(&self, queue: &QueueId, limit: usize) -> Result<PurgeReport, StoreError> {
+        let report = self.run(queue, &functions().purge, [text(limit)], Retry::Safe).await?.purge()?;
+        if let Some(revision) = report.closed {
+            self.list(queue, revision, codes::STORED).await?;
+        }
+        Ok(report)
+    }
+
+    async fn stats(&self, queue: &QueueId) -> Result<Stats, StoreError> {
+        self.run(queue, &functions().stats, [], Retry::Safe).await?.stats()
+    }
+
+    async fn find(&self, queue: &QueueId, session: SessionId) -> Result<Option<LocatedSession>, StoreError> {
+        self.run(queue, &functions().find, [member(session)], Retry::Safe).await?.found()
+    }
+
+    async fn page(&self, queue: &QueueId, from: Micros, limit: usize) -> Result<LinePage, StoreError> {
+        self.run(queue, &functions().page, [text(from.0), text(limit)], Retry::Safe).await?.page()
+    }
+
+    async fn reset(&self, queue: &QueueId) -> Result<u64, StoreError> {
+        let mut reply = self.run(queue, &functions().reset, [], Retry::Never).await?;
+        let (epoch, revision) = (reply.whole()?, reply.whole()?);
+        self.list(queue, revision, codes::STORED).await?;
+        Ok(epoch)
+    }
 
     async fn set_last_purge(&self, record: &LastPurge) -> Result<(), StoreError> {
         let counts = [record.took_ms, record.queues, record.failed, record.expired, record.tombstones, record.admitted];
         let counts = counts.into_iter().chain([record.unfinished.into()]).map(text);
         let arguments = std::iter::once(self.now()).chain(counts);
         let keys = [Key::from_static_str(Keys::PURGE)];
-        self.connection.run(&functions().set_last_purge, keys, arguments, Repeat::Harmless).await.map(drop)
+        self.call(&functions().set_last_purge, keys, arguments, Retry::Safe).await.map(drop)
     }
 
     async fn last_purge(&self) -> Result<Option<LastPurge>, StoreError> {
         let fields = std::iter::once(Keys::PURGE).chain(PURGE_FIELDS).map(Value::from).collect();
-        Reply::last_purge_record(self.connection.ask("HMGET", fields, Repeat::Harmless).await?)
+        Reply::last_purge_record(self.command("HMGET", fields).await?)
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
         // A cluster that is down still replies to PING.
-        self.connection.ask("EXISTS", vec![Keys::QUEUES.into()], Repeat::Harmless).await.map(drop)
+        self.command("EXISTS", vec![Keys::QUEUES.into()]).await.map(drop)
     }
 }

@@ -11,8 +11,8 @@ use axum::response::Response;
 use axum::routing::any;
 use tracing::{info, warn};
 use vestibule_admin::{AdminParts, NewOperator};
-use vestibule_core::records::RecordStore;
 use vestibule_metrics::{Metrics, MetricsToken, RequestMetrics};
+use vestibule_records::RecordStore;
 
 use crate::cli::ServeOptions;
 use crate::serve::suggest_other_address;

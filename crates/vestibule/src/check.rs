@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use vestibule_core::settings::{HostPattern, Mode, Settings, queues_unmatched, routing_conflicts};
-use vestibule_runtime::{ThemesConfig, open_themes};
+use vestibule_themes::ThemesConfig;
 
 use crate::cli::CheckOptions;
 use crate::settings_file::read_settings;
@@ -17,7 +17,7 @@ pub(crate) async fn check(options: CheckOptions) -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::FAILURE);
         }
     };
-    let themes = open_themes("--themes", &ThemesConfig { address: options.themes.clone(), recheck: None })?;
+    let themes = ThemesConfig { address: options.themes.clone(), recheck: None }.open("--themes")?;
     let mut code = ExitCode::SUCCESS;
     for queue in &document.queues {
         println!("{}", summary(queue));

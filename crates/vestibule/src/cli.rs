@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use vestibule_core::TenantId;
 use vestibule_core::settings::{InvalidOrigin, Origin};
-use vestibule_runtime::{LogFormat, THEMES_RECHECK, TRUSTED_PROXIES_MAX};
+use vestibule_runtime::{LogFormat, TRUSTED_PROXIES_MAX};
+use vestibule_themes::THEMES_RECHECK;
 
 use crate::plan::PlanOptions;
 use crate::provider::ProviderOptions;

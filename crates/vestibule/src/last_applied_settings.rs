@@ -9,9 +9,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use tracing::{debug, info, warn};
 use vestibule_admin::{Via, audit_queue, audit_tenant};
-use vestibule_core::records::{DocumentKind, DocumentOutcome, RecordStore};
+use vestibule_core::QueueId;
 use vestibule_core::settings::{Document, Settings, Tenant};
-use vestibule_core::{QueueId, Store, StoreError};
+use vestibule_core::store::{SettingsStore, StoreError};
+use vestibule_records::{DocumentKind, DocumentOutcome, RecordStore};
 
 /// The queues and tenants in the store before a file is applied.
 pub(crate) struct PreviousSettings {
@@ -21,12 +22,12 @@ pub(crate) struct PreviousSettings {
 
 /// The last applied settings of a settings file, kept in the store.
 pub(crate) struct LastAppliedSettings {
-    store: Arc<dyn Store>,
+    store: Arc<dyn SettingsStore>,
     records: Arc<dyn RecordStore>,
 }
 
 impl LastAppliedSettings {
-    pub(crate) fn new(store: Arc<dyn Store>, records: Arc<dyn RecordStore>) -> Self {
+    pub(crate) fn new(store: Arc<dyn SettingsStore>, records: Arc<dyn RecordStore>) -> Self {
         Self { store, records }
     }
 

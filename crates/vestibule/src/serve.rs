@@ -12,15 +12,15 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 use vestibule_admin::AdminParts;
-use vestibule_core::history::record_samples;
-use vestibule_core::records::RecordStore;
 use vestibule_core::settings::{Document, HOST_GAP, parse_settings_document};
-use vestibule_core::{MemoryRecords, MemoryStore, PassSigner, QueueId, Store, StoreError, SystemClock, TicketSigner};
+use vestibule_core::{PassSigner, QueueId, Store, StoreError, SystemClock, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
 use vestibule_metrics::RequestMetrics;
-use vestibule_runtime::{
-    Directory, Stores, ThemesConfig, init_telemetry, log_requests, open_publisher, open_store_and_records, open_themes,
-};
+use vestibule_records::RecordStore;
+use vestibule_records::history::record_samples;
+use vestibule_runtime::{Directory, Stores, init_telemetry, log_requests, open_store_and_records};
+use vestibule_store_memory::{MemoryRecords, MemoryStore};
+use vestibule_themes::ThemesConfig;
 
 use crate::admin;
 use crate::cli::ServeOptions;
@@ -70,7 +70,7 @@ pub(crate) async fn serve(options: ServeOptions) -> anyhow::Result<ExitCode> {
         directory: directory.clone(),
         trusted_proxies: options.admin_trusted_proxies,
         provider: options.provider.config()?,
-        themes: open_publisher("--themes", &themes_config(&options))?,
+        themes: themes_config(&options).open_versions("--themes")?,
         audit_days: options.audit_days,
         require_totp: options.require_totp,
         streams: true,
@@ -158,7 +158,7 @@ fn gate(options: &ServeOptions, store: Arc<dyn Store>, directory: Arc<Directory>
     Ok(Gate::new(GateParts {
         store,
         directory,
-        themes: open_themes("--themes", &themes_config(options))?,
+        themes: themes_config(options).open("--themes")?,
         tickets: TicketSigner::new(&tickets).context("--ticket-keys")?,
         passes: PassSigner::new(&passes).context("--pass-keys")?,
         store_timeout: Duration::from_millis(options.store_timeout_ms),
@@ -259,7 +259,11 @@ impl SettingsWriter {
             Some(previous) => previous,
             None => self.last_applied.previous(&document, removed).await?,
         };
-        let left = match self.directory.apply(&document.tenants, &document.queues, removed).await {
+        let applied = async {
+            self.directory.apply(&document.tenants, &document.queues).await?;
+            self.directory.remove_unused(&*self.store, removed).await
+        };
+        let left = match applied.await {
             Ok(left) => left,
             Err(error) => {
                 *pending = Some(previous);

@@ -13,7 +13,8 @@ use std::time::Duration;
 
 use tracing::{info, warn};
 use vestibule_core::settings::Settings;
-use vestibule_core::{MemorySnapshot, MemoryStore, PutMode, Store, StoreError};
+use vestibule_core::store::{PutMode, SettingsStore, StoreError};
+use vestibule_store_memory::{MemorySnapshot, MemoryStore};
 
 /// File with the snapshot of the memory store, as JSON.
 const SNAPSHOT_FILE: &str = "memory-store.json";
@@ -104,7 +105,7 @@ impl KnownQueues {
     ///
     /// # Errors
     /// The store's.
-    pub(crate) async fn restore(&self, store: &dyn Store, queues: &[Settings]) -> Result<(), StoreError> {
+    pub(crate) async fn restore(&self, store: &dyn SettingsStore, queues: &[Settings]) -> Result<(), StoreError> {
         let Ok(known) = fs::read_to_string(&self.file) else { return Ok(()) };
         for settings in queues.iter().filter(|queue| known.lines().any(|id| id == queue.id.as_str())) {
             if store.settings(&settings.id).await?.is_none() {

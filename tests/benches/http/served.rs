@@ -10,9 +10,10 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use vestibule_core::line::Visit;
 use vestibule_core::settings::Settings;
-use vestibule_core::{KeyList, MemoryStore, PassSigner, PutMode, SessionId, Store, SystemClock, TicketSigner};
+use vestibule_core::{KeyList, PassSigner, PutMode, SessionId, Store, SystemClock, TicketSigner};
 use vestibule_gate::{Gate, GateParts, ProxyLimits};
 use vestibule_runtime::{Directory, STORE_TIMEOUT};
+use vestibule_store_memory::MemoryStore;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 
 /// Visitors who join at once while the line forms.
@@ -49,7 +50,7 @@ async fn gate(address: &str, waiting: usize) -> Router {
         url => {
             // "apart" stands in front of the address where every visit is to have a script for itself.
             let together = RedisOptions::default();
-            let apart = RedisOptions { visits_together: 1, ..RedisOptions::default() };
+            let apart = RedisOptions { batch_max: 1, ..RedisOptions::default() };
             let (url, options) = url.strip_prefix("apart:").map_or((url, together), |url| (url, apart));
             Arc::new(RedisStore::connect(url, options).unwrap())
         }

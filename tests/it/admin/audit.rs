@@ -152,7 +152,7 @@ async fn audit_log_is_exported_as_lines(office: Office) {
 }
 
 async fn operator_cannot_displace_events_of_others(office: Office) {
-    use vestibule_core::records::LogName;
+    use vestibule_records::LogName;
     for tenant in ["acme", "blue"] {
         office.tenant(tenant).await;
         office.queue(&format!("{tenant}-tour"), tenant, json!({})).await;
@@ -180,7 +180,7 @@ async fn operator_cannot_displace_events_of_others(office: Office) {
 
 async fn operator_makes_a_limited_number_of_changes_a_day(office: Office) {
     use sha2::{Digest as _, Sha256};
-    use vestibule_core::records::{EphemeralKey, EphemeralKind};
+    use vestibule_records::{EphemeralKey, EphemeralKind};
     office.tenant("acme").await;
     office.queue("tour", "acme", json!({})).await;
     let mut zoe = office.operator("zoe", "operator", &["acme"]).await;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use vestibule_core::history::{Sample, Step, rates, record_samples, samples};
 use vestibule_core::line::Visit;
-use vestibule_core::records::RecordStore;
-use vestibule_core::{Clock as _, ManualClock, MemoryRecords, MemoryStore, Micros, PutMode, QueueId, SessionId, Store};
+use vestibule_core::{Clock as _, ManualClock, Micros, PutMode, QueueId, SessionId, Store};
+use vestibule_records::RecordStore;
+use vestibule_records::history::{Sample, Step, rates, record_samples, samples};
+use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::Redis;
 

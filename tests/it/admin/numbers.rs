@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use vestibule_core::history::record_samples;
+use vestibule_records::history::record_samples;
 
 use super::office::{Office, memory_and_redis};
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use vestibule_core::line::Visit;
-use vestibule_core::{Clock as _, ManualClock, MemoryRecords, MemoryStore, Micros, SessionId, Store};
+use vestibule_core::{Clock as _, ManualClock, Micros, SessionId, Store};
+use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{AdminUnderTest, Desk, Redis};
 use vestibule_themes::ThemeVersions;

@@ -7,7 +7,9 @@ use std::time::Duration;
 use http::Method;
 use serde_json::{Value, json};
 use vestibule_core::line::Visit;
-use vestibule_core::{Clock, ManualClock, MemoryRecords, Micros, SessionId, Store};
+use vestibule_core::store::{OperationsStore as _, VisitStore as _};
+use vestibule_core::{Clock, ManualClock, Micros, SessionId};
+use vestibule_store_memory::MemoryRecords;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{AdminUnderTest, Answer, Desk, Redis};
 

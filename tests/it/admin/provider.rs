@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::net::TcpListener;
 use vestibule_admin::RequireTotp;
-use vestibule_core::{Clock as _, ManualClock, MemoryRecords, MemoryStore, SystemClock};
+use vestibule_core::{Clock as _, ManualClock, SystemClock};
+use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_tests::{AdminUnderTest, Answer, Desk, IdentityProvider, Redis};
 
 use super::office::{PASSWORD, redis_store};
@@ -40,7 +41,7 @@ impl Front {
 
     async fn over(
         store: Arc<dyn vestibule_core::Store>,
-        records: Arc<dyn vestibule_core::records::RecordStore>,
+        records: Arc<dyn vestibule_records::RecordStore>,
         clock: Arc<ManualClock>,
         redis: Option<Redis>,
     ) -> Self {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use vestibule_core::records::{
+use vestibule_core::{Clock as _, ManualClock, Micros};
+use vestibule_records::{
     DOCUMENTS_MAX, DocumentChange, DocumentKind, DocumentOutcome, ENTRIES_MAX, EntryId, EphemeralKey, EphemeralKind,
     LogName, RecordStore,
 };
-use vestibule_core::{Clock as _, ManualClock, MemoryRecords, Micros};
+use vestibule_store_memory::MemoryRecords;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::Cluster;
 

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::json;
 use vestibule_admin::NewOperator;
-use vestibule_core::records::DocumentKind;
+use vestibule_records::DocumentKind;
 
 use super::office::{Office, PASSWORD, memory_and_redis};
 

@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use totp_rs::{Builder, Secret};
 use vestibule_admin::RequireTotp;
-use vestibule_core::records::DocumentKind;
+use vestibule_records::DocumentKind;
 use vestibule_tests::{AdminUnderTest, Answer, Desk};
 
 use super::office::{Office, PASSWORD, memory_and_redis};

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::sleep;
 use vestibule_core::line::Visit;
-use vestibule_core::{PutMode, QueueId, SessionId, Store};
+use vestibule_core::{PutMode, QueueId, SessionId};
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::{
     Alertmanager, Balancer, BalancerOptions, Deployment, Function, Program, Prometheus, ReceivedAlert, Redis, Visitor,
@@ -19,6 +19,7 @@ use vestibule_tests::{
 
 use super::{RULES, read};
 use crate::room::settings_of;
+use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
 
 const TOKEN: &str = "a-token-of-the-tests-0123456789";
 /// How long an alert may take to be told.

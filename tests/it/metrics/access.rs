@@ -1,8 +1,9 @@
 //! Who may scrape.
 
 use http::{Request, StatusCode, header};
-use vestibule_core::{MemoryStore, SystemClock};
+use vestibule_core::SystemClock;
 use vestibule_metrics::{Metrics, router};
+use vestibule_store_memory::MemoryStore;
 use vestibule_tests::Deployment;
 
 use super::ask;

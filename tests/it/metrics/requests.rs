@@ -6,9 +6,10 @@ use axum::Router;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{Request, StatusCode};
-use vestibule_core::{MemoryStore, SystemClock};
+use vestibule_core::SystemClock;
 use vestibule_metrics::{LATENCY_BUCKETS, Metrics, RequestMetrics, router};
 use vestibule_runtime::{Decision, Outcome};
+use vestibule_store_memory::MemoryStore;
 use vestibule_tests::{Exposition, Origin, Program, Visitor, free_port, promtool_check};
 
 use super::{TOKEN, ask, scrape};

@@ -1,9 +1,10 @@
 //! `vestibule apply`.
 
 use serde_json::{Value, json};
-use vestibule_core::records::{LogName, RecordStore as _};
 use vestibule_core::settings::Settings;
-use vestibule_core::{PutMode, QueueId, SessionId, Store};
+use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
+use vestibule_core::{PutMode, QueueId, SessionId};
+use vestibule_records::{LogName, RecordStore as _};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Program, Redis};
 

@@ -5,13 +5,14 @@ use std::time::Duration;
 use http::StatusCode;
 use tokio::net::TcpListener;
 use tokio::time::sleep;
+use vestibule_core::PutMode;
 use vestibule_core::settings::parse_settings_document;
-use vestibule_core::{PutMode, Store};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Program, Redis, Visitor, free_port, wait_until};
 
 use super::{HOST, Served, SettingsFile, session, settings};
 use crate::scene::PATIENCE;
+use vestibule_core::store::SettingsStore as _;
 
 impl Served {
     /// Reads this file, and waits until the log says this.

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use vestibule_core::LastPurge;
-use vestibule_core::records::{DocumentKind, DocumentOutcome, EphemeralKey, EphemeralKind, LogName, RecordStore as _};
 use vestibule_core::settings::Tenant;
+use vestibule_records::{DocumentKind, DocumentOutcome, EphemeralKey, EphemeralKind, LogName, RecordStore as _};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Cluster, Redis, Value};
 

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 use tracing::{info, warn};
-use vestibule_core::records::RecordStore;
 use vestibule_core::{StoreError, TenantId};
+use vestibule_records::RecordStore;
 
 use crate::access::{Operator, OperatorName, PasswordHasher, Role, Scope, is_password};
 use crate::audit::audit_operator;

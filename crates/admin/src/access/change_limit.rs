@@ -1,7 +1,7 @@
 //! Limits the changes of an operator in a day, so that nobody can displace the audit log.
 
 use tracing::debug;
-use vestibule_core::records::{EphemeralKey, EphemeralKind, RecordStore};
+use vestibule_records::{EphemeralKey, EphemeralKind, RecordStore};
 
 use crate::problem::Problem;
 use crate::secret::hash;

@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use vestibule_core::records::{DOCUMENTS_MAX, DocumentChange, DocumentKind, DocumentOutcome, RecordStore};
 use vestibule_core::{Micros, StoreError};
+use vestibule_records::{DOCUMENTS_MAX, DocumentChange, DocumentKind, DocumentOutcome, RecordStore};
 
 use crate::access::{OperatorTotp, RequireTotp, Role, Scope, SignInMethod, TotpStatus};
 use crate::codes::{Code, NAME_FORMAT};

@@ -3,8 +3,8 @@
 use http::{HeaderMap, HeaderValue};
 use serde::{Deserialize, Serialize};
 use vestibule_core::cookie::cookie_values;
-use vestibule_core::records::{EphemeralKey, EphemeralKind, RecordStore};
 use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
+use vestibule_records::{EphemeralKey, EphemeralKind, RecordStore};
 
 use crate::access::{OperatorName, SignInMethod};
 use crate::secret::{hash, new_secret};

@@ -7,8 +7,8 @@
 
 use std::net::IpAddr;
 
-use vestibule_core::records::{EphemeralKey, EphemeralKind, RecordStore};
 use vestibule_core::{MICROS_PER_SECOND, Micros, StoreError};
+use vestibule_records::{EphemeralKey, EphemeralKind, RecordStore};
 
 use crate::access::OperatorName;
 use crate::problem::Problem;
@@ -165,7 +165,8 @@ fn left(until: &str, now: Micros) -> u64 {
 mod tests {
     use std::sync::Arc;
 
-    use vestibule_core::{Clock as _, ManualClock, MemoryRecords};
+    use vestibule_core::{Clock as _, ManualClock};
+    use vestibule_store_memory::MemoryRecords;
 
     use super::*;
 

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 use utoipa::ToSchema;
-use vestibule_core::records::{DOCUMENTS_MAX, DocumentKind, DocumentOutcome, RecordStore};
 use vestibule_core::{Micros, StoreError};
+use vestibule_records::{DOCUMENTS_MAX, DocumentKind, DocumentOutcome, RecordStore};
 
 use crate::access::{OperatorName, Scope};
 use crate::problem::Problem;
@@ -111,7 +111,8 @@ fn parse(text: &str) -> Result<Token, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use vestibule_core::{MemoryRecords, SystemClock};
+    use vestibule_core::SystemClock;
+    use vestibule_store_memory::MemoryRecords;
 
     use super::*;
     use crate::access::Role;

@@ -12,8 +12,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::fields;
 use vestibule_core::fields::{ObjectReader, Omissible};
-use vestibule_core::records::DocumentKind;
 use vestibule_core::settings::FieldWording;
+use vestibule_records::DocumentKind;
 
 use crate::access::{NewPassword, Operator, OperatorName, Principal, Role, Scope, TenantIds, Token};
 use crate::audit::AuditEventBuilder;

@@ -16,8 +16,8 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::fields::Bounded;
-use vestibule_core::history::{Sample, Step, samples};
 use vestibule_core::{Micros, fields, word_field};
+use vestibule_records::history::{Sample, Step, samples};
 
 use crate::access::Principal;
 use crate::api::queues::service::find_visible;

@@ -9,9 +9,9 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::fields::{Bounded, FieldError, ObjectReader, Omissible};
-use vestibule_core::records::DocumentKind;
 use vestibule_core::settings::Name;
 use vestibule_core::{Micros, fields};
+use vestibule_records::DocumentKind;
 
 use crate::access::{Principal, Role, Scope, TenantIds, Token, TokenLimit};
 use crate::audit::AuditEventBuilder;

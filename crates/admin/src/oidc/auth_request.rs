@@ -4,7 +4,7 @@ use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 use vestibule_core::StoreError;
-use vestibule_core::records::{EphemeralKey, EphemeralKind, RecordStore};
+use vestibule_records::{EphemeralKey, EphemeralKind, RecordStore};
 
 use crate::access::cookie_of;
 use crate::secret::{hash, new_secret};

@@ -1,11 +1,13 @@
 //! What there is to know about an identity provider before it is asked.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use openidconnect::{ClientId, ClientSecret, IssuerUrl, RedirectUrl};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
+use vestibule_http_client::{HttpClient, Options};
 use vestibule_runtime::{EnvError, variable};
 
 use crate::PREFIX;
@@ -19,6 +21,8 @@ const CLAIM: &str = "VESTIBULE_OIDC_CLAIM";
 const ADMIN_URL: &str = "VESTIBULE_ADMIN_URL";
 /// What the addresses of both sides take.
 const ADDRESS: &str = "an address that begins with https:// (http:// only on this machine), without a query";
+/// Time limit of a request to the provider.
+const TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest name that a button shows, in characters.
 const NAME_MAX: usize = 60;
 
@@ -42,8 +46,8 @@ pub struct ProviderConfig {
     pub(super) client_id: ClientId,
     pub(super) client_secret: ClientSecret,
     pub(super) redirect: RedirectUrl,
-    /// Whom the provider's certificate must be of; `None` is any public authority.
-    pub(super) authorities: Option<Arc<RootCertStore>>,
+    /// Trusts the authorities of `VESTIBULE_OIDC_CA`, if there are any.
+    pub(super) client: HttpClient,
 }
 
 /// What is wrong with a provider's configuration. Never repeats a secret.
@@ -119,7 +123,7 @@ impl ProviderConfig {
             client_id: ClientId::new(client_id.to_owned()),
             client_secret: ClientSecret::new(secret.to_owned()),
             redirect: redirect.ok_or_else(|| refuse(ADMIN_URL, ADDRESS))?,
-            authorities: authorities(texts.ca.trim())?,
+            client: client(texts.ca.trim())?,
         }))
     }
 }
@@ -148,7 +152,13 @@ fn claim(text: &str) -> Result<Claim, EnvError> {
     }
 }
 
-/// The authorities in a PEM file or in a PEM text; `None` for the public ones.
+/// The client for requests to the provider. A kept connection would be dead when a frozen function thaws, so none is kept.
+fn client(ca: &str) -> Result<HttpClient, EnvError> {
+    let options = Options { timeout: TIMEOUT, authorities: authorities(ca)?, ..Options::default() };
+    HttpClient::new(options).map_err(|error| EnvError::new(CA, error.to_string()))
+}
+
+/// The authorities in a PEM file or in a PEM text; `None` for the usual ones.
 fn authorities(text: &str) -> Result<Option<Arc<RootCertStore>>, EnvError> {
     if text.is_empty() {
         return Ok(None);

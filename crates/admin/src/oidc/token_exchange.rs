@@ -17,7 +17,7 @@ use crate::access::OperatorName;
 use crate::oidc::ProviderConfig;
 use crate::oidc::auth_request::AuthRequest;
 use crate::oidc::config::Claim;
-use crate::oidc::http_client::HttpClient;
+use crate::oidc::http_client::ProviderClient;
 
 type Client =
     CoreClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointMaybeSet, EndpointMaybeSet>;
@@ -92,12 +92,12 @@ pub(crate) struct Identity {
 /// The identity provider.
 pub(crate) struct Provider {
     pub(crate) config: ProviderConfig,
-    http: HttpClient,
+    http: ProviderClient,
 }
 
 impl Provider {
     pub(crate) fn new(config: ProviderConfig) -> Self {
-        let http = HttpClient::new(config.authorities.clone());
+        let http = ProviderClient(config.client.clone());
         Self { config, http }
     }
 

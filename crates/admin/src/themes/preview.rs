@@ -10,8 +10,8 @@ use http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_FRAME_OPTIONS,
 };
 use serde::{Deserialize, Serialize};
-use vestibule_core::records::{EphemeralKey, EphemeralKind};
 use vestibule_core::{StoreError, ThemeId, VisitorState};
+use vestibule_records::{EphemeralKey, EphemeralKind};
 use vestibule_themes::{Draft, Language, VersionId};
 
 use crate::PREFIX;

@@ -32,7 +32,7 @@ pub(crate) async fn leave(State(gate): State<Gate>, request: EndpointRequest) ->
 }
 
 async fn end_session(gate: &Gate, queue: &Queue, ticket: Ticket, deadline: &StoreDeadline) -> bool {
-    match deadline.limit(gate.store.leave(&queue.settings.id, ticket)).await {
+    match deadline.limit(gate.visits.leave(&queue.settings.id, ticket)).await {
         Ok(_) | Err(StoreError::UnknownQueue(_)) => true,
         Err(error) => {
             if let Some(suppressed) = gate.store_failures.allow() {

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tracing::warn;
 use vestibule_core::settings::Tenant;
 use vestibule_core::{PutMode, QueueId, StoreError, TenantId};
-use vestibule_store_redis::Moment;
+use vestibule_freeze::FreezeAwareInstant;
 
 use super::snapshot::Snapshot;
 use super::{Directory, Queue, queue_of};
@@ -22,7 +22,7 @@ const LOADS_AT_ONCE: usize = 64;
 #[derive(Default)]
 pub(super) struct RefreshGate {
     /// When the last one was begun. By both clocks: a process that was frozen must see that its copy is old.
-    last: std::sync::Mutex<Option<Moment>>,
+    last: std::sync::Mutex<Option<FreezeAwareInstant>>,
     begun: AtomicU64,
     under_way: Arc<Mutex<()>>,
 }
@@ -58,7 +58,7 @@ impl RefreshGate {
 
     fn begin(&self, lock: OwnedMutexGuard<()>) -> Refresh {
         self.begun.fetch_add(1, Ordering::Relaxed);
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Moment::now());
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(FreezeAwareInstant::now());
         Refresh { _lock: lock }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::{advance, sleep};
-use vestibule_core::{PutMode, Store, StoreError};
+use vestibule_core::store::{PutMode, SettingsStore as _, StoreError};
 
 use self::keeper::{ANSWERS_AFTER, Keeper, host, id, settings};
 use super::*;

@@ -1,7 +1,7 @@
 //! Names of the keys of documents, logs and ephemeral values. They have no common hash tag, so they
 //! spread over a cluster.
 
-use vestibule_core::records::{DocumentKind, EphemeralKey, LogName};
+use vestibule_records::{DocumentKind, EphemeralKey, LogName};
 
 /// Hash: id of a document -> its revision and its text.
 pub(super) fn documents(kind: DocumentKind) -> String {
@@ -26,7 +26,7 @@ pub(super) fn ephemeral(key: &EphemeralKey) -> String {
 
 #[cfg(test)]
 mod tests {
-    use vestibule_core::records::EphemeralKind;
+    use vestibule_records::EphemeralKind;
 
     use super::*;
 

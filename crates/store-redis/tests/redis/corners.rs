@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use vestibule_core::line::{PACE_WINDOW, Visit};
-use vestibule_core::{PutMode, Store, Ticket};
+use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
+use vestibule_core::{PutMode, Ticket};
 
 use super::reference::{Pair, both, pair};
 use super::server::Server;

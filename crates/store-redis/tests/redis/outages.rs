@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::{Instant, sleep};
-use vestibule_core::{PutMode, Store, StoreError};
+use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
+use vestibule_core::{PutMode, StoreError};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 
 use super::server::Server;

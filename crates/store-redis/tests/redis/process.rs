@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use vestibule_core::Store;
+use vestibule_core::store::VisitStore as _;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 
 use super::thaw::PATIENCE;

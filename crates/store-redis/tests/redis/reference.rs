@@ -11,7 +11,9 @@ use rand::{Rng, SeedableRng};
 use serde_json::json;
 use vestibule_core::line::{Census, Visit, VisitAnswer, Witness};
 use vestibule_core::settings::Settings;
-use vestibule_core::{ManualClock, MemorySnapshot, MemoryStore, Micros, PutMode, QueueId, SessionId, Store, Ticket};
+use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
+use vestibule_core::{ManualClock, Micros, PutMode, QueueId, SessionId, Ticket};
+use vestibule_store_memory::{MemorySnapshot, MemoryStore};
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 
 use super::server::Server;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 use vestibule_core::line::{SessionLocation, Visit, VisitKind};
 use vestibule_core::settings::Tenant;
-use vestibule_core::{LastPurge, Micros, PutMode, PutOutcome, Store, StoreError};
+use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
+use vestibule_core::{LastPurge, Micros, PutMode, PutOutcome, StoreError};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 
 use super::server::Server;

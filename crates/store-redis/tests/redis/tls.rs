@@ -5,7 +5,8 @@ use std::time::Duration;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::json;
 use tempfile::TempDir;
-use vestibule_core::{PutMode, Store};
+use vestibule_core::PutMode;
+use vestibule_core::store::{OperationsStore as _, SettingsStore as _};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 
 use super::process::Process;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use vestibule_core::Store as _;
 use vestibule_core::line::VisitKind;
+use vestibule_core::store::VisitStore as _;
 
 use super::outages::{patient, write};
 use super::server::Server;

@@ -6,9 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use vestibule_core::line::{Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
-use vestibule_core::{
-    KeyList, ManualClock, Micros, PutMode, QueueId, SessionId, ShownEstimate, Store, Ticket, TicketSigner,
-};
+use vestibule_core::store::{SettingsStore as _, VisitStore as _};
+use vestibule_core::{KeyList, ManualClock, Micros, PutMode, QueueId, SessionId, ShownEstimate, Ticket, TicketSigner};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 
 use super::server::Server;

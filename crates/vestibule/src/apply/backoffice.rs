@@ -8,14 +8,9 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use http::{Request, Uri, header};
-use http_body_util::{BodyExt as _, Full, Limited};
-use hyper_rustls::HttpsConnectorBuilder;
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
-use rustls::crypto::ring;
 use serde_json::{Value, json};
-use tokio::time::timeout;
 use vestibule_core::settings::{Document, Settings};
+use vestibule_http_client::{HttpClient, Options};
 
 use super::confirm;
 use crate::cli::ApplyOptions;
@@ -94,6 +89,7 @@ struct Backoffice {
     uri: Uri,
     plan_uri: Uri,
     token: String,
+    client: HttpClient,
 }
 
 impl Backoffice {
@@ -114,7 +110,8 @@ impl Backoffice {
             );
         };
         let token = token.trim().to_owned();
-        Ok(Self { uri: endpoint(false)?, plan_uri: endpoint(true)?, token })
+        let options = Options { timeout: REQUEST_TIMEOUT, response_max: RESPONSE_MAX, ..Options::default() };
+        Ok(Self { uri: endpoint(false)?, plan_uri: endpoint(true)?, token, client: HttpClient::new(options)? })
     }
 
     /// Sends the document. An unexpected response is an error that explains it.
@@ -126,12 +123,11 @@ impl Backoffice {
         if let Step::Confirmed(token) = step {
             request = request.header("x-vestibule-confirm", token);
         }
-        let request = request.body(Full::new(Bytes::from(document.to_string())));
+        let request = request.body(Bytes::from(document.to_string()));
         let request = request.with_context(|| format!("{TOKEN_VARIABLE} is not a valid token"))?;
-        let response =
-            timeout(REQUEST_TIMEOUT, send(request)).await.context("the backoffice did not respond in time")?;
-        let (status, body) = response.context("cannot reach the backoffice")?;
-        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let response = self.client.send(request).await.context("cannot reach the backoffice")?;
+        let status = response.status().as_u16();
+        let body: Value = serde_json::from_slice(response.body()).unwrap_or_default();
         let expected = if matches!(step, Step::RequestConfirmation) { 428 } else { 200 };
         if status == expected || (status == 200 && matches!(step, Step::RequestConfirmation)) {
             return Ok(body);
@@ -154,15 +150,6 @@ fn refusal(status: u16, body: &Value) -> String {
         Some(message) => format!("the backoffice responded with status {status}: {message}"),
         None => format!("no backoffice at the URL of --to: status {status}"),
     }
-}
-
-async fn send(request: Request<Full<Bytes>>) -> anyhow::Result<(u16, Bytes)> {
-    let tls = HttpsConnectorBuilder::new().with_provider_and_webpki_roots(ring::default_provider())?;
-    let client = Client::builder(TokioExecutor::new()).build(tls.https_or_http().enable_http1().build());
-    let answer = client.request(request).await?;
-    let status = answer.status().as_u16();
-    let body = Limited::new(answer.into_body(), RESPONSE_MAX).collect().await;
-    Ok((status, body.map_err(|error| anyhow::anyhow!(error))?.to_bytes()))
 }
 
 /// Whether the connection is encrypted or stays on this machine.

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use vestibule_admin::{Via, audit_queue, audit_tenant};
-use vestibule_core::records::RecordStore;
-use vestibule_core::{PutMode, PutOutcome, Store, StoreError};
+use vestibule_core::store::{PutMode, PutOutcome, SettingsStore, StoreError};
+use vestibule_records::RecordStore;
 use vestibule_runtime::open_store_and_records;
 
 use self::plan::{Plan, QueueChange};
@@ -61,7 +61,7 @@ fn confirm() -> anyhow::Result<bool> {
 }
 
 /// Writes and audits a plan. Queues that were changed since the plan was made are reported and left unchanged.
-async fn execute(store: &dyn Store, records: &dyn RecordStore, plan: &Plan) -> anyhow::Result<ExitCode> {
+async fn execute(store: &dyn SettingsStore, records: &dyn RecordStore, plan: &Plan) -> anyhow::Result<ExitCode> {
     let mut rejected = 0_usize;
     let via = Via::CommandLine;
     let tenants = store.tenants().await.context("cannot read the tenants")?;
@@ -95,7 +95,7 @@ async fn execute(store: &dyn Store, records: &dyn RecordStore, plan: &Plan) -> a
     Ok(if rejected == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn write(store: &dyn Store, change: &QueueChange) -> Result<PutOutcome, StoreError> {
+async fn write(store: &dyn SettingsStore, change: &QueueChange) -> Result<PutOutcome, StoreError> {
     let mode = change.replaces.map_or(PutMode::Always, PutMode::IfRevision);
     store.put_settings(&change.settings, mode).await
 }

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use serde_json::Value;
+use vestibule_core::QueueId;
 use vestibule_core::settings::{Document, Settings, Tenant};
-use vestibule_core::{QueueId, Store, StoreError};
+use vestibule_core::store::{SettingsStore, StoreError};
 
 /// A queue that is to be written.
 #[derive(Debug)]
@@ -41,7 +42,7 @@ impl Plan {
     ///
     /// # Errors
     /// The store's.
-    pub(super) async fn of(store: &dyn Store, document: &Document, removes: bool) -> Result<Self, StoreError> {
+    pub(super) async fn of(store: &dyn SettingsStore, document: &Document, removes: bool) -> Result<Self, StoreError> {
         let mut plan = Self { removes, ..Self::default() };
         let known = store.tenants().await?;
         for tenant in &document.tenants {
@@ -71,7 +72,7 @@ impl Plan {
     }
 }
 
-async fn change_of(store: &dyn Store, settings: &Settings) -> Result<Option<QueueChange>, StoreError> {
+async fn change_of(store: &dyn SettingsStore, settings: &Settings) -> Result<Option<QueueChange>, StoreError> {
     let mut settings = settings.clone();
     let Some(stored) = store.settings(&settings.id).await? else {
         return Ok(Some(QueueChange { settings, replaces: None, fields: Vec::new() }));

@@ -17,10 +17,12 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 use tracing::warn;
 use vestibule_admin::{AdminParts, NewOperator, bootstrap};
-use vestibule_core::records::RecordStore;
 use vestibule_core::settings::Document;
-use vestibule_core::{MemoryRecords, MemoryStore, Store, SystemClock};
-use vestibule_runtime::{Directory, LogFormat, ThemesConfig, init_telemetry, open_publisher, open_themes};
+use vestibule_core::{Store, SystemClock};
+use vestibule_records::RecordStore;
+use vestibule_runtime::{Directory, LogFormat, init_telemetry};
+use vestibule_store_memory::{MemoryRecords, MemoryStore};
+use vestibule_themes::ThemesConfig;
 use vestibule_workload::{LoadTest, Observer, Target};
 
 use crate::admin::backoffice;
@@ -109,10 +111,10 @@ impl Demo {
         let records: Arc<dyn RecordStore> = Arc::new(MemoryRecords::new(SystemClock::new()));
         let Document { tenants, queues, .. } = document;
         let directory = Arc::new(Directory::new(store.clone(), tenants.clone(), queues.clone()));
-        directory.apply(&tenants, &queues, &[]).await?;
+        directory.apply(&tenants, &queues).await?;
         let themes = tempfile::Builder::new().prefix("vestibule-demo-").tempdir()?;
         let at = ThemesConfig { address: Some(themes.path().display().to_string()), recheck: None };
-        let gate = queue::gate(store.clone(), directory.clone(), open_themes("themes", &at)?)?;
+        let gate = queue::gate(store.clone(), directory.clone(), at.open("themes")?)?;
         let router = vestibule_gate::router(gate);
         let mut tasks = JoinSet::new();
         tasks.spawn(shop.serve(shop::shop(quota), std::future::pending(), SHUTDOWN_GRACE));
@@ -123,7 +125,7 @@ impl Demo {
             directory,
             trusted_proxies: 0,
             provider: None,
-            themes: open_publisher("themes", &at)?,
+            themes: at.open_versions("themes")?,
             audit_days: vestibule_admin::AUDIT_DAYS,
             require_totp: vestibule_admin::RequireTotp::Nobody,
             streams: true,

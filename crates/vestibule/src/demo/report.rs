@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vestibule_core::line::Stats;
-use vestibule_core::{Store, wait_estimate};
+use vestibule_core::store::OperationsStore;
+use vestibule_estimate::wait_estimate;
 
 use super::Credentials;
 use super::behavior::expected_wait;
@@ -59,7 +60,7 @@ fn in_words(time: Duration) -> String {
 }
 
 /// Prints the state of the line, forever.
-pub(super) async fn report_loop(store: Arc<dyn Store>) {
+pub(super) async fn report_loop(store: Arc<dyn OperationsStore>) {
     let Ok(queue) = queue_id() else { return };
     let terminal = std::io::stdout().is_terminal();
     let mut ticks = tokio::time::interval(if terminal { UPDATE_INTERVAL } else { LOG_INTERVAL });

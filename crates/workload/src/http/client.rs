@@ -1,19 +1,14 @@
 //! The HTTP client that all visitors share.
 
-use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, SET_COOKIE, USER_AGENT};
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, COOKIE, HOST, SET_COOKIE, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
-use http_body_util::{BodyExt as _, Empty, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
+use vestibule_http_client::{HttpClient, HttpError, Options, TlsError};
 
 use super::response::{self, Tickets};
 use super::{CookieJar, Target};
@@ -31,9 +26,6 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) const USER_AGENT_PREFIX: &str = "vestibule-workload/1 (visitor ";
 /// What a browser accepts for a page.
 const PAGE_TYPES: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
-
-type HttpClient = Client<HttpsConnector<HttpConnector>, Empty<Bytes>>;
-type BoxError = Box<dyn Error + Send + Sync>;
 
 /// A request to send.
 #[derive(Debug)]
@@ -78,6 +70,9 @@ pub(crate) struct Exchange {
 /// A target that cannot be tested.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetCheckError {
+    /// No certificate authority can be trusted.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// No connection.
     #[error("cannot connect to {target} ({cause}): is the gate running, and is this its address?")]
     Unreachable {
@@ -140,7 +135,13 @@ impl RequestPool {
     /// # Errors
     /// A target that is not a gate with this queue.
     pub(crate) async fn open(target: Target, max: usize, started: Instant) -> Result<Self, TargetCheckError> {
-        let client = Arc::new(GateClient { http: http_client(), target, started });
+        let options = Options {
+            timeout: REQUEST_TIMEOUT,
+            response_max: RESPONSE_MAX,
+            idle_timeout: IDLE_TIMEOUT,
+            authorities: None,
+        };
+        let client = Arc::new(GateClient { http: HttpClient::new(options)?, target, started });
         client.check_target().await?;
         let (done, exchanges) = mpsc::unbounded_channel();
         Ok(Self { client, free: max, done, exchanges })
@@ -172,7 +173,7 @@ impl GateClient {
         let request = self.request(&job);
         let sent_bytes = header_bytes(request.headers()) + request.uri().path().len() + "GET  HTTP/1.1\r\n\r\n".len();
         let sent = Instant::now();
-        let result = send(&self.http, request, REQUEST_TIMEOUT).await;
+        let result = self.http.send(request).await;
         let received = Instant::now();
         let mut exchange = Exchange {
             job,
@@ -189,7 +190,7 @@ impl GateClient {
         };
         match result {
             Ok(response) => exchange.read(response),
-            Err(error) => exchange.failure = Some(root_cause(error.as_ref())),
+            Err(error) => exchange.failure = Some(error.to_string()),
         }
         exchange
     }
@@ -219,22 +220,22 @@ impl GateClient {
     }
 
     async fn probe(&self, uri: Uri) -> Result<Response<Bytes>, TargetCheckError> {
-        let mut request = Request::new(Empty::new());
+        let mut request = Request::new(Bytes::new());
         *request.method_mut() = Method::HEAD;
         *request.uri_mut() = uri;
         request.headers_mut().insert(HOST, self.target.host.clone());
-        let unreachable = |error: BoxError| TargetCheckError::Unreachable {
+        let unreachable = |error: HttpError| TargetCheckError::Unreachable {
             target: self.target.url().to_owned(),
-            cause: root_cause(error.as_ref()),
+            cause: error.to_string(),
         };
-        send(&self.http, request, REQUEST_TIMEOUT).await.map_err(unreachable)
+        self.http.send(request).await.map_err(unreachable)
     }
 
-    fn request(&self, job: &Job) -> Request<Empty<Bytes>> {
+    fn request(&self, job: &Job) -> Request<Bytes> {
         let kind = job.request.kind;
         let is_page = matches!(kind, RequestKind::Enter | RequestKind::Page);
         let is_get = is_page || kind == RequestKind::Poll;
-        let mut request = Request::new(Empty::new());
+        let mut request = Request::new(Bytes::new());
         *request.method_mut() = if is_get { Method::GET } else { Method::POST };
         *request.uri_mut() = self.target.uri(kind);
         let headers = request.headers_mut();
@@ -278,52 +279,6 @@ impl Exchange {
     }
 }
 
-/// Gets a URL, with a bearer token if there is one.
-pub(crate) async fn fetch(uri: &Uri, token: Option<&str>) -> Result<(StatusCode, Bytes), BoxError> {
-    let mut request = Request::new(Empty::new());
-    *request.uri_mut() = uri.clone();
-    if let Some(token) = token {
-        request.headers_mut().insert(AUTHORIZATION, HeaderValue::try_from(format!("Bearer {token}"))?);
-    }
-    let response = send(&http_client(), request, IDLE_TIMEOUT).await?;
-    Ok((response.status(), response.into_body()))
-}
-
-fn http_client() -> HttpClient {
-    let mut tcp = HttpConnector::new();
-    tcp.enforce_http(false);
-    tcp.set_nodelay(true);
-    tcp.set_connect_timeout(Some(REQUEST_TIMEOUT));
-    #[expect(clippy::expect_used, reason = "ring supports all requested TLS versions")]
-    let tls = HttpsConnectorBuilder::new()
-        .with_provider_and_webpki_roots(rustls::crypto::ring::default_provider())
-        .expect("ring supports TLS");
-    let connector = tls.https_or_http().enable_http1().wrap_connector(tcp);
-    Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_TIMEOUT).build(connector)
-}
-
-async fn send(
-    client: &HttpClient,
-    request: Request<Empty<Bytes>>,
-    limit: Duration,
-) -> Result<Response<Bytes>, BoxError> {
-    let exchange = async {
-        let (head, body) = client.request(request).await?.into_parts();
-        let body = Limited::new(body, RESPONSE_MAX).collect().await?.to_bytes();
-        Ok(Response::from_parts(head, body))
-    };
-    timeout(limit, exchange).await.unwrap_or_else(|_| Err(format!("no response in {} s", limit.as_secs()).into()))
-}
-
 fn header_bytes(headers: &HeaderMap) -> usize {
     headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum()
-}
-
-/// The root cause of an error, without the layers above it.
-fn root_cause(error: &(dyn Error + 'static)) -> String {
-    let mut last = error;
-    while let Some(cause) = last.source() {
-        last = cause;
-    }
-    last.to_string()
 }

@@ -6,6 +6,6 @@ mod response;
 mod target;
 
 pub use client::TargetCheckError;
-pub(crate) use client::{Exchange, Job, RequestPool, USER_AGENT_PREFIX, fetch};
+pub(crate) use client::{Exchange, Job, RequestPool, USER_AGENT_PREFIX};
 pub(crate) use cookies::CookieJar;
 pub use target::{Target, TargetError};

@@ -1,15 +1,25 @@
 //! The metrics of the gate, in the text format of Prometheus.
 
-use http::Uri;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::AUTHORIZATION;
+use http::{HeaderValue, Request, Uri};
+use vestibule_http_client::{HttpClient, Options};
 
 use super::{ObserveError, Sample};
-use crate::http::fetch;
+
+/// Time limit of a request. A sample that comes later describes another second.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum size of the metrics in bytes.
+const METRICS_MAX: usize = 16 << 20;
 
 /// The metrics endpoint.
 #[derive(Clone)]
 pub struct MetricsAddress {
     uri: Uri,
-    token: Option<String>,
+    token: Option<HeaderValue>,
+    client: HttpClient,
 }
 
 impl std::fmt::Debug for MetricsAddress {
@@ -22,21 +32,30 @@ impl MetricsAddress {
     /// The metrics at a URL, with a bearer token.
     ///
     /// # Errors
-    /// An invalid URL.
+    /// An invalid URL or token, or no certificate authority can be trusted.
     pub fn new(address: &str, token: Option<String>) -> Result<Self, ObserveError> {
         let wrong = || ObserveError::Metrics(address.to_owned());
         let uri: Uri = address.parse().map_err(|_| wrong())?;
         let good = uri.authority().is_some() && matches!(uri.scheme_str(), Some("http" | "https"));
-        if good { Ok(Self { uri, token }) } else { Err(wrong()) }
+        if !good {
+            return Err(wrong());
+        }
+        let token = token.map(|token| HeaderValue::try_from(format!("Bearer {token}"))).transpose();
+        let client = HttpClient::new(Options { timeout: TIMEOUT, response_max: METRICS_MAX, ..Options::default() })?;
+        Ok(Self { uri, token: token.map_err(|_| ObserveError::MetricsToken)?, client })
     }
 
     pub(super) async fn sample(&self, queue: Option<&str>) -> Result<Sample, String> {
-        let (status, text) =
-            fetch(&self.uri, self.token.as_deref()).await.map_err(|error| format!("metrics: {error}"))?;
-        if !status.is_success() {
-            return Err(format!("metrics: {status}"));
+        let mut request = Request::new(Bytes::new());
+        *request.uri_mut() = self.uri.clone();
+        if let Some(token) = &self.token {
+            request.headers_mut().insert(AUTHORIZATION, token.clone());
         }
-        let text = String::from_utf8_lossy(&text);
+        let response = self.client.send(request).await.map_err(|error| format!("metrics: {error}"))?;
+        if !response.status().is_success() {
+            return Err(format!("metrics: {}", response.status()));
+        }
+        let text = String::from_utf8_lossy(response.body());
         let of_queue = |name: &str| value(&text, name, queue);
         Ok(Sample {
             memory: None,

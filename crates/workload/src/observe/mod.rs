@@ -17,7 +17,7 @@ pub use redis::RedisAddress;
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// An invalid address.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum ObserveError {
     /// Of Redis.
     #[error("{0:?} is not a valid Redis URL: use redis://HOST:PORT, with :PASSWORD@ before the host if needed")]
@@ -25,6 +25,12 @@ pub enum ObserveError {
     /// Of metrics.
     #[error("{0:?} is not a valid metrics URL: use http:// or https://, such as http://127.0.0.1:8081/metrics")]
     Metrics(String),
+    /// Of the token for metrics.
+    #[error("the token for metrics contains characters that a header cannot have")]
+    MetricsToken,
+    /// No certificate authority can be trusted.
+    #[error(transparent)]
+    Tls(#[from] vestibule_http_client::TlsError),
 }
 
 /// What to sample.

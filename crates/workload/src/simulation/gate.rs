@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use vestibule_core::line::{Line, LineRules, SessionLocation, SessionState, Visit, VisitAnswer};
 use vestibule_core::{
-    KeyList, MICROS_PER_SECOND, Micros, QueueId, SessionId, Ticket, TicketSigner, VisitorState, WaitRange,
-    expected_wait, poll_after,
+    KeyList, MICROS_PER_SECOND, Micros, QueueId, SessionId, Ticket, TicketSigner, VisitorState, poll_after,
 };
+use vestibule_estimate::{WaitRange, expected_wait};
 
 use crate::rng::Rng;
 use crate::sim_time::SimTime;

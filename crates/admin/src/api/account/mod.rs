@@ -17,8 +17,8 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use vestibule_core::fields::Omissible;
-use vestibule_core::records::{EphemeralKey, EphemeralKind};
 use vestibule_core::{TenantId, fields};
+use vestibule_records::{EphemeralKey, EphemeralKind};
 use vestibule_runtime::request_origin;
 
 use crate::PREFIX;

@@ -8,8 +8,8 @@ use http::header::SET_COOKIE;
 use qrcode::{Color, QrCode};
 use serde::Serialize;
 use utoipa::ToSchema;
-use vestibule_core::records::{EphemeralKey, EphemeralKind};
 use vestibule_core::{StoreError, fields};
+use vestibule_records::{EphemeralKey, EphemeralKind};
 
 use crate::access::{
     AuthenticationCode, Operator, OperatorName, OperatorTotp, Password, Principal, SignIn, SignInMethod,

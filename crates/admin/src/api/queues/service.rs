@@ -3,9 +3,9 @@
 use http::{HeaderMap, header};
 use serde_json::{Map, Value};
 use tracing::debug;
-use vestibule_core::records::{EphemeralKey, EphemeralKind};
 use vestibule_core::settings::{FieldWording, Settings, routing_conflicts};
 use vestibule_core::{PutMode, PutOutcome, QueueId, TenantId};
+use vestibule_records::{EphemeralKey, EphemeralKind};
 
 use crate::access::{Principal, Role};
 use crate::audit::AuditEventBuilder;

@@ -8,12 +8,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::json;
 use tokio::time::sleep;
-use vestibule_core::line::{LinePage, LocatedSession, PurgeReport, Removed, Stats, Visit, VisitAnswer};
 use vestibule_core::settings::{Settings, Tenant};
-use vestibule_core::{
-    LastPurge, MemoryStore, Micros, PutMode, PutOutcome, QueueId, SessionId, Store, StoreError, SystemClock, TenantId,
-    Ticket,
-};
+use vestibule_core::store::{PutMode, PutOutcome, SettingsStore, StoreError};
+use vestibule_core::{QueueId, SystemClock, TenantId};
+use vestibule_store_memory::MemoryStore;
 
 use crate::Directory;
 
@@ -102,7 +100,7 @@ pub(super) fn settings(number: usize) -> Settings {
 }
 
 #[async_trait]
-impl Store for Keeper {
+impl SettingsStore for Keeper {
     async fn queues(&self) -> Result<Vec<(QueueId, u64)>, StoreError> {
         self.looks.fetch_add(1, Ordering::Relaxed);
         sleep(ANSWERS_AFTER).await;
@@ -144,61 +142,5 @@ impl Store for Keeper {
 
     async fn remove_tenant(&self, tenant: &TenantId) -> Result<(), StoreError> {
         self.kept.remove_tenant(tenant).await
-    }
-
-    async fn visit(&self, _: &QueueId, _: Visit) -> Result<VisitAnswer, StoreError> {
-        unreachable!("a directory visits nothing")
-    }
-
-    async fn away(&self, _: &QueueId, _: Ticket) -> Result<Removed, StoreError> {
-        unreachable!("a directory visits nothing")
-    }
-
-    async fn leave(&self, _: &QueueId, _: Ticket) -> Result<Removed, StoreError> {
-        unreachable!("a directory visits nothing")
-    }
-
-    async fn end(&self, _: &QueueId, _: SessionId) -> Result<Removed, StoreError> {
-        unreachable!("a directory ends nothing")
-    }
-
-    async fn release(&self, _: &QueueId, _: u64) -> Result<u64, StoreError> {
-        unreachable!("a directory releases nobody")
-    }
-
-    async fn admit(&self, _: &QueueId, _: SessionId) -> Result<bool, StoreError> {
-        unreachable!("a directory admits nobody")
-    }
-
-    async fn purge(&self, _: &QueueId, _: usize) -> Result<PurgeReport, StoreError> {
-        unreachable!("a directory purges nothing")
-    }
-
-    async fn stats(&self, _: &QueueId) -> Result<Stats, StoreError> {
-        unreachable!("a directory counts nothing")
-    }
-
-    async fn find(&self, _: &QueueId, _: SessionId) -> Result<Option<LocatedSession>, StoreError> {
-        unreachable!("a directory finds nobody")
-    }
-
-    async fn page(&self, _: &QueueId, _: Micros, _: usize) -> Result<LinePage, StoreError> {
-        unreachable!("a directory lists nobody")
-    }
-
-    async fn reset(&self, _: &QueueId) -> Result<u64, StoreError> {
-        unreachable!("a directory resets nothing")
-    }
-
-    async fn set_last_purge(&self, _: &LastPurge) -> Result<(), StoreError> {
-        unreachable!("a directory purges nothing")
-    }
-
-    async fn last_purge(&self) -> Result<Option<LastPurge>, StoreError> {
-        unreachable!("a directory purges nothing")
-    }
-
-    async fn ping(&self) -> Result<(), StoreError> {
-        self.here()
     }
 }

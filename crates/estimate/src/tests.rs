@@ -1,0 +1,173 @@
+//! Tests of the factors that influence an estimate.
+
+use vestibule_core::line::{Mode, Pace, StayCounts};
+
+use super::*;
+
+fn rules(quota: u64) -> LineRules {
+    LineRules {
+        mode: Mode::Open,
+        quota,
+        admissions_per_minute: None,
+        waiting_ttl: 60,
+        active_ttl: 600,
+        claim_ttl: 30,
+        hold_ttl: 600,
+        max_session: None,
+        credential_ttl: 2,
+        epoch: 1,
+        revision: 1,
+    }
+}
+
+/// A full queue whose line moved evenly for four windows.
+fn steady(quota: u64, admissions: u64, departures: i64) -> (Flow, Micros) {
+    let start = Micros(1_000_000_000);
+    let now = start.add_seconds(4 * PACE_WINDOW);
+    let window = Micros(now.0 - PACE_WINDOW * 1_000_000);
+    let (current, previous, departures_before) = (admissions, admissions, departures);
+    // Every slot is held all the time.
+    let short_ms = quota * PACE_WINDOW * 1000;
+    let lapses = short_ms >= admissions * 600_000;
+    let stays = if lapses {
+        StayCounts { long: admissions, ..StayCounts::default() }
+    } else {
+        StayCounts { short: admissions, short_ms, long: 0 }
+    };
+    let pace =
+        Pace { since: start, window, current, previous, departures, departures_before, stays, stays_before: stays };
+    (Flow { waiting: 1000, active: quota, pace }, now)
+}
+
+/// A hundred slots that were taken `age` seconds ago, of which `short` became free after `seconds`
+/// on average.
+fn young(age: u64, short: u64, seconds: u64) -> (Flow, Micros) {
+    let since = Micros(1_000_000_000);
+    let stays = StayCounts { short, short_ms: short * seconds * 1000, long: 0 };
+    let pace = Pace { since, window: since, current: short, stays, ..Pace::default() };
+    (Flow { waiting: 1000, active: 100, pace }, since.add_seconds(age))
+}
+
+#[test]
+fn estimate_without_history_uses_quota_and_active_ttl() {
+    let full = Flow { waiting: 600, active: 600, pace: Pace::default() };
+    let wait = wait_estimate(&rules(600), &full, Micros(0), 600).unwrap();
+    assert!((250..=600).contains(&wait.p50), "{wait:?}");
+    assert!(wait.p90 > 2 * wait.p50 && wait.p90 < 5 * wait.p50, "{wait:?}");
+    assert_eq!(wait_estimate(&rules(0), &full, Micros(0), 1), None);
+    let shorter = LineRules { max_session: Some(300), ..rules(600) };
+    assert!(
+        wait_estimate(&shorter, &full, Micros(0), 600).unwrap().p50 * 3 < wait.p50 * 2,
+        "nobody keeps a place for longer"
+    );
+}
+
+#[test]
+fn no_estimate_while_admissions_are_stopped() {
+    let (flow, now) = steady(600, 300, 0);
+    for (mode, is_told) in [(Mode::Open, true), (Mode::Draining, true), (Mode::Paused, false), (Mode::Closed, false)] {
+        let rules = LineRules { mode, ..rules(600) };
+        assert_eq!(wait_estimate(&rules, &flow, now, 1).is_some(), is_told, "{mode:?}");
+    }
+}
+
+#[test]
+fn estimate_follows_the_recent_admission_rate() {
+    let (flow, now) = steady(600, 5 * PACE_WINDOW, 0);
+    let wait = wait_estimate(&rules(600), &flow, now, 1500).unwrap();
+    assert!((285..=315).contains(&wait.p50), "{wait:?}");
+    assert!((310..=350).contains(&wait.p90), "{wait:?}");
+}
+
+#[test]
+fn abandonment_shortens_the_wait() {
+    let wait = |departures: i64, position: u64| {
+        let (flow, now) = steady(600, PACE_WINDOW, departures);
+        wait_estimate(&rules(600), &flow, now, position).unwrap()
+    };
+    let (patient, impatient) = (wait(0, 1000), wait(300, 1000));
+    assert!(impatient.p50 < patient.p50 * 4 / 5, "{impatient:?} {patient:?}");
+    assert!(wait(300, 3).p50.abs_diff(wait(0, 3).p50) <= 1, "hardly anybody leaves ahead of the third");
+}
+
+#[test]
+fn limiting_rate_gives_a_narrow_range() {
+    let rules = LineRules { admissions_per_minute: Some(60), ..rules(600) };
+    let (flow, now) = steady(100, PACE_WINDOW, 0);
+    let wait = wait_estimate(&rules, &flow, now, 600).unwrap();
+    assert!(wait.p50.abs_diff(600) <= 2 && wait.p90 <= 606, "{wait:?}");
+    let fast = Flow { pace: Pace { current: 9000, previous: 9000, ..flow.pace }, ..flow };
+    assert!(wait_estimate(&rules, &fast, now, 600).unwrap().p50 >= 600, "a release is no pace to count on");
+}
+
+#[test]
+fn excess_above_a_lowered_quota_ends_first() {
+    let (full, now) = steady(100, PACE_WINDOW, 0);
+    let above = Flow { active: 150, ..full };
+    let wait = |flow: &Flow, position| wait_estimate(&rules(100), flow, now, position).unwrap();
+    assert!(
+        wait(&above, 10).p50.abs_diff(wait(&full, 50).p50) <= 5,
+        "the fifty leave faster than fifty of a hundred do"
+    );
+    assert!(wait(&above, 10).p50 > wait(&full, 40).p50);
+}
+
+#[test]
+fn silent_share_is_estimated_before_the_first_expiry() {
+    // In 200 seconds, 86 of 100 slots become free. If all visitors leave, the mean stay is 220
+    // seconds, and the ended stays are the shorter ones. If the mean stay is 50 seconds, half of
+    // the admitted visitors are silent.
+    let wait = |(flow, now): (Flow, Micros), position| wait_estimate(&rules(100), &flow, now, position).unwrap();
+    let (all_leave, half_do) = (young(200, 86, 85), young(200, 86, 48));
+    assert!(wait(half_do, 20).p50 > 2 * wait(all_leave, 20).p50, "few are left to leave");
+    assert!(wait(half_do, 300).p50 > wait(all_leave, 300).p50 * 5 / 4);
+    assert!((1.0..1.6).contains(&(wait(half_do, 300).p50 as f64 / (300.0 * 3.5))), "350 seconds a place in the mean");
+}
+
+#[test]
+fn wait_increases_with_position_around_first_expiry() {
+    for (age, short, seconds) in [(0, 0, 0), (5, 0, 0), (60, 10, 40), (200, 86, 48), (590, 100, 50), (610, 0, 0)] {
+        let (flow, now) = young(age, short, seconds);
+        let mut last = 0;
+        for position in 1..=1000 {
+            let wait = expected_wait(&rules(100), &flow, now, position).unwrap();
+            assert!(wait.p50_ms >= last && wait.p90_ms >= wait.p50_ms, "{age} {position}: {wait:?}");
+            last = wait.p50_ms;
+        }
+    }
+}
+
+#[test]
+fn slots_expire_if_no_session_ends() {
+    let wait = |age, position| {
+        let (flow, now) = young(age, 0, 0);
+        wait_estimate(&rules(100), &flow, now, position).unwrap()
+    };
+    for age in [60, 300, 590, 620] {
+        assert!((600 - age.min(600)..1500).contains(&wait(age, 100).p50), "{age}: {:?}", wait(age, 100));
+    }
+    let (flow, now) = steady(100, 50, 0);
+    assert!(
+        (560..640).contains(&wait_estimate(&rules(100), &flow, now, 100).unwrap().p50),
+        "each place lapses in turn"
+    );
+}
+
+#[test]
+fn many_slots_do_not_imply_certainty() {
+    let (flow, now) = steady(20_000, 100 * PACE_WINDOW, 0);
+    let wait = wait_estimate(&rules(20_000), &flow, now, 50_000).unwrap();
+    assert!(wait.p90 * 100 > wait.p50 * 105, "{wait:?}: the pace strays, however many are counted");
+}
+
+#[test]
+fn estimate_is_finite_up_to_position_one_million() {
+    let (flow, now) = steady(30_000, 50 * PACE_WINDOW, 0);
+    let mut last = 0;
+    for position in [1, 2, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000] {
+        let wait = wait_estimate(&rules(30_000), &flow, now, position).unwrap();
+        assert!(wait.p50 >= last && wait.p90 >= wait.p50, "{position}: {wait:?}");
+        assert!(wait.p50.abs_diff(position / 50) <= position / 500 + 1, "{position}: {wait:?}");
+        last = wait.p50;
+    }
+}

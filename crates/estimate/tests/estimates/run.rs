@@ -1,0 +1,284 @@
+//! One on-sale in virtual time, by the rules themselves: every range that is shown, and how long it took in truth.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use vestibule_core::line::{Line, LineRules, SessionState, Visit};
+use vestibule_core::{KeyList, MICROS_PER_SECOND, Micros, QueueId, Ticket, TicketSigner, poll_after};
+use vestibule_estimate::expected_wait;
+
+use crate::chance::Chance;
+use crate::kinds::Sale;
+use crate::shown::Shown;
+
+const START: Micros = Micros(1_700_000_000_000_000);
+/// End of a run: all visitors are admitted by then.
+const END: f64 = 6.0 * 3600.0;
+/// Interval of the site's keepalives in seconds, at most a third of the slot's TTL.
+const KEEPALIVE: f64 = 60.0;
+/// Seconds between noticing an admission and arriving at the site.
+const ENTERS_AFTER: f64 = 1.5;
+const PURGE_EVERY: f64 = 60.0;
+/// Minimum sleep of a phone.
+const ASLEEP: f64 = 20.0;
+/// Share of browsers that report a closed page.
+const TELLS: f64 = 0.67;
+
+/// Events; visitors are identified by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Poll(usize),
+    Close(usize),
+    Sleep(usize),
+    Wake(usize),
+    Finish(usize),
+    Robot,
+    Purge,
+    Quota(u64),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Waiting,
+    /// The phone sleeps, or the page is closed for a while.
+    Away,
+    Shopping,
+    Gone,
+}
+
+struct Visitor {
+    phase: Phase,
+    /// The last answer and its time, which the ticket contains.
+    told: Option<(Micros, SessionState)>,
+    /// The ticket of that answer, once it was needed.
+    ticket: Option<Ticket>,
+    /// Time of the next poll.
+    asks: Micros,
+    /// Whether the visitor was ever away; such visitors are not counted.
+    was_away: bool,
+    shown: Vec<Shown>,
+}
+
+pub(crate) struct Run {
+    sale: Sale,
+    chance: Chance,
+    line: Line,
+    events: BinaryHeap<Reverse<(Micros, u64, Event)>>,
+    planned: u64,
+    visitors: Vec<Visitor>,
+    signer: TicketSigner,
+    queue: QueueId,
+    shown: Vec<Shown>,
+    about: usize,
+}
+
+fn after(now: Micros, seconds: f64) -> Micros {
+    Micros(now.0 + (seconds.max(0.0) * MICROS_PER_SECOND as f64) as u64)
+}
+
+impl Run {
+    pub(crate) fn new(sale: Sale, chance: Chance) -> Self {
+        let mut run = Self {
+            line: Line::new(sale.rules.clone(), START, false),
+            chance,
+            events: BinaryHeap::new(),
+            planned: 0,
+            visitors: Vec::new(),
+            signer: TicketSigner::new(&KeyList::of_bytes("k1", [7; 32])).unwrap(),
+            queue: "sale".parse().unwrap(),
+            shown: Vec::new(),
+            about: sale.arrivals.len(),
+            sale,
+        };
+        run.plan();
+        run
+    }
+
+    fn put(&mut self, instant: Micros, event: Event) {
+        self.planned += 1;
+        self.events.push(Reverse((instant, self.planned, event)));
+    }
+
+    fn plan(&mut self) {
+        self.put(START, Event::Purge);
+        if self.sale.habits.robots > 0.0 {
+            self.put(START, Event::Robot);
+        }
+        for (at, quota) in self.sale.changes.clone() {
+            self.put(after(START, at), Event::Quota(quota));
+        }
+        let habits = self.sale.habits.clone();
+        for (number, at) in self.sale.arrivals.clone().into_iter().enumerate() {
+            let comes = after(START, at);
+            let (phase, told, ticket, shown) = (Phase::Waiting, None, None, Vec::new());
+            self.visitors.push(Visitor { phase, told, ticket, asks: comes, was_away: false, shown });
+            self.put(comes, Event::Poll(number));
+            if self.chance.happens(habits.closed_tabs.0) {
+                let closes = after(comes, self.chance.exponential(habits.closed_tabs.1));
+                self.put(closes, Event::Close(number));
+            }
+            if self.chance.happens(habits.phones) {
+                let sleeps = after(comes, self.chance.exponential(habits.awake.0));
+                self.put(sleeps, Event::Sleep(number));
+            }
+        }
+    }
+
+    /// Every range shown to visitors who stayed.
+    pub(crate) fn run(mut self) -> Vec<Shown> {
+        while let Some(Reverse((now, _, event))) = self.events.pop() {
+            if self.about == 0 || now > after(START, END) {
+                break;
+            }
+            match event {
+                Event::Poll(number) if self.visitors[number].asks == now => self.poll(now, number),
+                // They asked since then, and ask again when they were told to.
+                Event::Poll(_) => {}
+                Event::Close(number) => self.close(now, number),
+                Event::Sleep(number) => self.sleep(now, number),
+                Event::Wake(number) => self.wake(now, number),
+                Event::Finish(number) => self.finish(now, number),
+                Event::Robot => self.robot(now),
+                Event::Purge => self.purge(now),
+                Event::Quota(quota) => {
+                    let rules = self.line.rules().clone();
+                    let revision = rules.revision + 1;
+                    self.line.change_rules(LineRules { quota, revision, ..rules }, now);
+                }
+            }
+        }
+        self.shown
+    }
+
+    /// The visitor's ticket. As long as they are present any of theirs that names their place will do; one who is not
+    /// needs that of the last answer, by which the absence is measured.
+    fn ticket(&mut self, now: Micros, number: usize) -> Option<Ticket> {
+        let visitor = &mut self.visitors[number];
+        let (signed_at, place) = visitor.told?;
+        let is_present = self.line.find(now, place.session).is_some();
+        let held = visitor.ticket.as_ref().filter(|held| is_present && held.admitted_at() == place.admitted_at);
+        if held.is_none() {
+            let token = self.signer.sign(&self.queue, self.line.rules().epoch, signed_at, &place, None).unwrap();
+            visitor.ticket = Some(self.signer.verify(&self.queue, token.as_bytes()).unwrap());
+        }
+        visitor.ticket.clone()
+    }
+
+    fn poll(&mut self, now: Micros, number: usize) {
+        if matches!(self.visitors[number].phase, Phase::Gone | Phase::Away) {
+            return;
+        }
+        let ticket = self.ticket(now, number);
+        let join = ticket.as_ref().map_or_else(|| self.chance.session(), Ticket::session);
+        let answer = self.line.visit(now, &Visit { ticket, join: Some(join), ..Visit::default() });
+        let place = answer.place.expect("an open queue gives everybody a place");
+        self.visitors[number].told = Some((now, place));
+        if place.admitted_at.is_some() {
+            return self.shop(now, number);
+        }
+        let wait = expected_wait(self.line.rules(), &answer.flow(), now, place.position);
+        if let Some(wait) = wait {
+            let shown = &mut self.visitors[number].shown;
+            let known_for = answer.pace.observed(now).age;
+            shown.push(Shown::after(shown.last(), now, wait, known_for));
+        }
+        let left = place.expires_at.since(now) / MICROS_PER_SECOND;
+        let full = self.line.rules().waiting_ttl;
+        let pause = poll_after(Some(place.position), wait.map(|wait| wait.seconds().p50), full, Some(left), now);
+        // A page is not a clock: the network and the browser take their time.
+        let pause = pause as f64 + self.chance.between(0.0, 0.3);
+        self.ask_after(now, number, pause);
+    }
+
+    fn ask_after(&mut self, now: Micros, number: usize, seconds: f64) {
+        self.visitors[number].asks = after(now, seconds);
+        self.put(after(now, seconds), Event::Poll(number));
+    }
+
+    fn shop(&mut self, now: Micros, number: usize) {
+        let visitor = &mut self.visitors[number];
+        let is_new = visitor.phase == Phase::Waiting;
+        if is_new {
+            visitor.phase = Phase::Shopping;
+            let shown = std::mem::take(&mut visitor.shown);
+            if !visitor.was_away {
+                self.shown.extend(shown.into_iter().map(|shown| shown.until(now)));
+            }
+            let shopping = self.chance.log_normal(self.sale.habits.shopping, self.sale.habits.spread);
+            self.put(after(now, shopping), Event::Finish(number));
+        }
+        // The site's pages ask at once, and a visit with a ticket is what gives the place its full time.
+        let keepalive = if is_new { ENTERS_AFTER } else { KEEPALIVE.min(self.sale.rules.active_ttl as f64 / 3.0) };
+        self.ask_after(now, number, keepalive);
+    }
+
+    fn depart(&mut self, number: usize) {
+        self.visitors[number].phase = Phase::Gone;
+        self.about -= 1;
+    }
+
+    fn close(&mut self, now: Micros, number: usize) {
+        if !matches!(self.visitors[number].phase, Phase::Waiting | Phase::Away) {
+            return;
+        }
+        if self.chance.happens(TELLS)
+            && let Some(ticket) = self.ticket(now, number)
+        {
+            self.line.away(now, &ticket);
+        }
+        let (share, seconds) = self.sale.habits.come_back;
+        if self.chance.happens(share) {
+            let seconds = self.chance.exponential(seconds);
+            self.go_away(now, number, seconds);
+        } else {
+            self.depart(number);
+        }
+    }
+
+    fn go_away(&mut self, now: Micros, number: usize, seconds: f64) {
+        let visitor = &mut self.visitors[number];
+        (visitor.phase, visitor.was_away) = (Phase::Away, true);
+        self.put(after(now, seconds), Event::Wake(number));
+    }
+
+    fn sleep(&mut self, now: Micros, number: usize) {
+        if self.visitors[number].phase == Phase::Waiting {
+            let seconds = self.chance.between(ASLEEP, self.sale.habits.awake.1);
+            self.go_away(now, number, seconds);
+            let again = seconds + self.chance.exponential(self.sale.habits.awake.0);
+            self.put(after(now, again), Event::Sleep(number));
+        }
+    }
+
+    fn wake(&mut self, now: Micros, number: usize) {
+        if self.visitors[number].phase == Phase::Away {
+            self.visitors[number].phase = Phase::Waiting;
+            self.poll(now, number);
+        }
+    }
+
+    /// A visitor who closes the site without a signal keeps the slot until it expires.
+    fn finish(&mut self, now: Micros, number: usize) {
+        if self.visitors[number].phase != Phase::Shopping {
+            return;
+        }
+        self.depart(number);
+        if !self.chance.happens(self.sale.habits.silent)
+            && let Some(ticket) = self.ticket(now, number)
+        {
+            self.line.leave(now, &ticket);
+        }
+    }
+
+    fn robot(&mut self, now: Micros) {
+        let session = self.chance.session();
+        self.line.visit(now, &Visit::joining(session));
+        let next = self.chance.exponential(1.0 / self.sale.habits.robots);
+        self.put(after(now, next), Event::Robot);
+    }
+
+    fn purge(&mut self, now: Micros) {
+        while self.line.purge(now, 500).more {}
+        self.put(after(now, PURGE_EVERY), Event::Purge);
+    }
+}

@@ -1,0 +1,143 @@
+//! Headers of requests and responses as the other side receives them.
+
+use http::{
+    HeaderMap, HeaderName, HeaderValue,
+    header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, InvalidHeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE},
+};
+use hyper::body::SizeHint;
+
+use crate::error::{Failure, ProxyError};
+use crate::proxy::Forwarded;
+use crate::upgrade::Upgrade;
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+
+/// Headers of one connection: RFC 9110, 7.6.1, and those of older specifications and clients.
+const HOP_BY_HOP: [&str; 7] =
+    ["connection", "http2-settings", "keep-alive", "proxy", "te", "transfer-encoding", "upgrade"];
+
+/// Headers by which origins and their frameworks override the path, method, host or client address. The caller has decided
+/// on what the request line says.
+const OVERRIDES: [&str; 22] = [
+    "x-original-url",
+    "x-rewrite-url",
+    "x-original-uri",
+    "x-original-method",
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+    "x-host",
+    "x-original-host",
+    "x-http-host-override",
+    "x-forwarded",
+    "forwarded",
+    "forwarded-for",
+    "x-real-ip",
+    "true-client-ip",
+    "cf-connecting-ip",
+    "cf-connecting-ipv6",
+    "fastly-client-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-originating-ip",
+    "x-remote-ip",
+];
+
+/// Changes the headers of the visitor's request into those that the origin receives.
+pub(super) fn prepare_request(
+    headers: &mut HeaderMap,
+    context: Forwarded<'_>,
+    upgrade: Option<&Upgrade>,
+) -> Result<(), Failure> {
+    let takes_trailers = tokens(headers, &TE).any(|token| token.eq_ignore_ascii_case("trailers"));
+    drop_hop_by_hop(headers);
+    // Without it no trailers are sent. They would bypass the rules of this function.
+    headers.remove(TRAILER);
+    headers.remove(EXPECT);
+    drop_overrides(headers, context.trusted);
+    add_forwarded(headers, context).map_err(|error| Failure::new(ProxyError::BadRequest, error))?;
+    if takes_trailers {
+        headers.insert(TE, HeaderValue::from_static("trailers"));
+        headers.append(CONNECTION, HeaderValue::from_static("te"));
+    }
+    if let Some(upgrade) = upgrade {
+        headers.append(CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(UPGRADE, upgrade.protocols().clone());
+    }
+    Ok(())
+}
+
+/// Changes the headers of the origin's response into those that the visitor receives. `Trailer` stays, because trailers are
+/// forwarded.
+pub(super) fn prepare_response(headers: &mut HeaderMap) {
+    drop_hop_by_hop(headers);
+}
+
+/// Announces a body of unknown length, even with methods that rarely have one.
+pub(super) fn frame_request(headers: &mut HeaderMap, size: &SizeHint) {
+    if size.exact().is_none() {
+        headers.remove(CONTENT_LENGTH);
+        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
+}
+
+/// Removes the length of a body of unknown length. In responses to `HEAD` it stays unchanged.
+pub(super) fn frame_response(headers: &mut HeaderMap, size: &SizeHint) {
+    if size.exact().is_none() {
+        headers.remove(CONTENT_LENGTH);
+    }
+}
+
+/// The members of a comma-separated list, without those that are not ASCII.
+pub(super) fn tokens<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> + use<'a> {
+    let members = headers.get_all(name).into_iter().flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    members.filter_map(|member| std::str::from_utf8(member.trim_ascii()).ok()).filter(|member| !member.is_empty())
+}
+
+/// `Connection` cannot name `X-Forwarded-*`, which trusted proxies have set.
+fn drop_hop_by_hop(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = tokens(headers, &CONNECTION).filter_map(|name| name.parse().ok()).collect();
+    drop_where(headers, |name| {
+        HOP_BY_HOP.contains(&name.as_str())
+            || name.as_str().starts_with("proxy-")
+            || named.contains(name) && !is_forwarding(name.as_str())
+    });
+}
+
+/// Removes headers that would override the request at the origin, and `X-Forwarded-*` unless a trusted proxy sent them. An
+/// underscore counts as a hyphen, as it does where headers become variables (CGI, WSGI, PHP).
+fn drop_overrides(headers: &mut HeaderMap, trusted: bool) {
+    drop_where(headers, |name| {
+        let spelled = name.as_str().replace('_', "-");
+        OVERRIDES.contains(&spelled.as_str()) || is_forwarding(&spelled) && !trusted
+    });
+}
+
+fn is_forwarding(name: &str) -> bool {
+    name.starts_with("x-forwarded-")
+}
+
+fn add_forwarded(headers: &mut HeaderMap, context: Forwarded<'_>) -> Result<(), InvalidHeaderValue> {
+    let host = HeaderValue::from_str(context.host)?;
+    headers.insert(HOST, host.clone());
+    headers.insert(FORWARDED_HOST, host);
+    headers.insert(FORWARDED_PROTO, HeaderValue::from_str(context.proto)?);
+    if let Some(peer) = context.peer {
+        let mut addresses: Vec<&[u8]> = headers.get_all(FORWARDED_FOR).iter().map(HeaderValue::as_bytes).collect();
+        let peer = peer.to_canonical().to_string();
+        addresses.push(peer.as_bytes());
+        let addresses = HeaderValue::from_bytes(&addresses.join(b", ".as_slice()))?;
+        headers.insert(FORWARDED_FOR, addresses);
+    }
+    headers.extend(context.headers);
+    Ok(())
+}
+
+fn drop_where(headers: &mut HeaderMap, unwanted: impl Fn(&HeaderName) -> bool) {
+    let names: Vec<HeaderName> = headers.keys().filter(|name| unwanted(name)).cloned().collect();
+    for name in names {
+        headers.remove(name);
+    }
+}

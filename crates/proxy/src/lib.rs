@@ -1,0 +1,18 @@
+#![doc = include_str!("../README.md")]
+
+mod connector;
+mod error;
+mod headers;
+mod pool;
+mod proxy;
+mod request_body;
+mod response_body;
+mod upgrade;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::ProxyError;
+pub use proxy::{Forwarded, Proxy, ProxyLimits};
+pub use response_body::error_of_truncated;
+pub use upgrade::{TunnelEnd, asks_for_upgrade};

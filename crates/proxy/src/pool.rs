@@ -1,0 +1,99 @@
+//! Idle connections to origins, kept for later requests.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::SystemTime,
+};
+
+use hyper_util::{
+    client::legacy::Client,
+    rt::{TokioExecutor, TokioTimer},
+};
+use vestibule_core::settings::Reach;
+
+use crate::connector::Connector;
+use crate::proxy::ProxyLimits;
+use crate::request_body::RequestBody;
+
+pub(super) type OriginClient = Client<Connector, RequestBody>;
+
+/// A pool per reach, so that a connection allowed for one tenant is never used for another that may not have it.
+#[derive(Debug)]
+pub(super) struct Pools {
+    public: Pool,
+    private: Pool,
+    any: Pool,
+}
+
+impl Pools {
+    pub(super) fn new(limits: &ProxyLimits) -> Self {
+        let pool = |reach| Pool::new(limits.clone(), reach);
+        Self { public: pool(Reach::Public), private: pool(Reach::Private), any: pool(Reach::Any) }
+    }
+
+    /// The client to send the next request with.
+    pub(super) fn client(&self, reach: Reach) -> OriginClient {
+        match reach {
+            Reach::Public => self.public.client(),
+            Reach::Private => self.private.client(),
+            Reach::Any => self.any.client(),
+        }
+    }
+}
+
+/// A client whose idle connections are dropped in time, even if the process was frozen.
+///
+/// The client uses the monotonic clock, which may stand still while a function is frozen. Meanwhile the network drops idle
+/// connections silently, and a request on one of them would run into its timeout. So the pool also compares the system
+/// time, and replaces the client if its connections were idle for too long.
+#[derive(Debug)]
+pub(super) struct Pool {
+    limits: ProxyLimits,
+    connector: Connector,
+    current: Mutex<(OriginClient, SystemTime)>,
+}
+
+impl Pool {
+    pub(super) fn new(limits: ProxyLimits, reach: Reach) -> Self {
+        let connector = Connector::new(limits.connect_timeout, reach);
+        Self { current: Mutex::new((client(&limits, connector.clone()), system_time())), connector, limits }
+    }
+
+    /// The client to send the next request with.
+    pub(super) fn client(&self) -> OriginClient {
+        let now = system_time();
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let (current, used) = &mut *current;
+        if now.duration_since(*used).is_ok_and(|idle| idle > self.limits.idle_timeout) {
+            *current = client(&self.limits, self.connector.clone());
+        }
+        *used = now;
+        current.clone()
+    }
+
+    /// Simulates that the process was frozen since its last request.
+    #[cfg(test)]
+    pub(super) fn sleep(&self, time: std::time::Duration) {
+        let mut current = self.current.lock().unwrap();
+        current.1 = current.1.checked_sub(time).unwrap();
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only compared with itself, to detect a freeze; no decision about a visitor depends on it"
+)]
+fn system_time() -> SystemTime {
+    SystemTime::now()
+}
+
+fn client(limits: &ProxyLimits, connector: Connector) -> OriginClient {
+    Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(limits.idle_timeout)
+        .pool_max_idle_per_host(limits.idle_connections)
+        // A request is sent again only if the pooled connection was closed before any byte of it was sent.
+        .retry_canceled_requests(true)
+        .set_host(false)
+        .build(connector)
+}

@@ -1,0 +1,238 @@
+//! Forwards a request to an origin and returns its response.
+
+use std::net::IpAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, HttpBody};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri, Version, uri};
+use hyper::body::Incoming;
+use hyper_util::client::legacy::{self, connect::capture_connection};
+use tokio::time::timeout_at;
+use vestibule_core::settings::Reach;
+
+use crate::connector::ConnectTimeout;
+use crate::error::{Failure, ProxyError, causes};
+use crate::headers;
+use crate::pool::Pools;
+use crate::request_body::{RequestBody, UploadProgress};
+use crate::response_body::ResponseBody;
+use crate::upgrade::{TunnelEnd, Upgrade};
+
+/// Time limits of the proxy, and how many connections it keeps.
+#[derive(Clone, Debug)]
+pub struct ProxyLimits {
+    /// Maximum time to connect: DNS, TCP and TLS together. Default 5 s.
+    pub connect_timeout: Duration,
+    /// Maximum silence of the origin when it is its turn: before the head of its response, and between two chunks of the
+    /// body. An upload may take longer, but may not pause for longer. Default 60 s.
+    pub read_timeout: Duration,
+    /// How long an idle connection is kept. Default 4 s, which is less than the 5 s after which common origins close
+    /// theirs: a request on a connection that the origin is about to close is lost.
+    pub idle_timeout: Duration,
+    /// Maximum number of idle connections per origin. Default 256.
+    pub idle_connections: usize,
+    /// Maximum size of a request body in bytes; `None`, the default, for no limit.
+    pub upload_bytes: Option<u64>,
+    /// How long the other direction of an upgraded connection may continue after one direction has ended. Default 5 s.
+    pub closing_timeout: Duration,
+}
+
+impl Default for ProxyLimits {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(5),
+            read_timeout: Duration::from_mins(1),
+            idle_timeout: Duration::from_secs(4),
+            idle_connections: 256,
+            upload_bytes: None,
+            closing_timeout: Duration::from_secs(5),
+        }
+    }
+}
+
+/// The visitor's side of a request, and what the caller adds.
+pub struct Forwarded<'a> {
+    /// The peer of the visitor's connection: the visitor or the last proxy in between. It replaces `X-Forwarded-For`, or is
+    /// appended to it if the request is trusted.
+    pub peer: Option<IpAddr>,
+    /// The scheme that the visitor used, `http` or `https`: `X-Forwarded-Proto`.
+    pub proto: &'a str,
+    /// The host that the visitor requested, with its port if it had one: `Host` and `X-Forwarded-Host`.
+    pub host: &'a str,
+    /// Whether the request came from a trusted proxy, whose `X-Forwarded-*` headers are kept.
+    pub trusted: bool,
+    /// Headers to set, each in place of the visitor's header of the same name.
+    pub headers: HeaderMap,
+    /// Closes an upgraded connection when it resolves; `None` if only the two sides do.
+    pub tunnel_end: Option<TunnelEnd>,
+}
+
+/// A reverse proxy with its connection pools; clones share them.
+#[derive(Clone, Debug)]
+pub struct Proxy {
+    pools: Arc<Pools>,
+    limits: ProxyLimits,
+}
+
+impl Proxy {
+    /// A proxy with empty pools.
+    #[must_use]
+    pub fn new(limits: ProxyLimits) -> Self {
+        Self { pools: Arc::new(Pools::new(&limits)), limits }
+    }
+
+    /// Forwards a request to `origin` (scheme and authority) and returns the response with a streaming body. An origin
+    /// with an address outside of `reach` is unreachable.
+    ///
+    /// Path and query are forwarded byte for byte. `Host` is the visitor's, not the origin's: one platform commonly serves
+    /// many brands by it, and links and cookies in the response then name the host that the visitor knows. The origin's
+    /// authority only decides where to connect and which certificate to expect. Many origins ignore `X-Forwarded-Host`,
+    /// so it is no substitute.
+    ///
+    /// The proxy answers `Expect: 100-continue` itself, by reading the body, and does not forward it: waiting for the
+    /// origin would cost a round trip per upload, and some origins never send the interim response.
+    ///
+    /// A response may be truncated after its head. Its body then ends with an error, which closes the visitor's connection.
+    ///
+    /// # Errors
+    /// The origin does not respond, or the request cannot be forwarded. Errors are logged here, with the origin's
+    /// authority.
+    pub async fn forward(
+        &self,
+        origin: &Uri,
+        reach: Reach,
+        request: Request<Body>,
+        context: Forwarded<'_>,
+    ) -> Result<Response<Body>, ProxyError> {
+        let exchange = Exchange { origin: authority_of(origin), reach, upload: UploadProgress::start() };
+        let outcome = self.exchange(&exchange, origin, request, context).await;
+        outcome.map_err(|failure| exchange.log(failure))
+    }
+
+    async fn exchange(
+        &self,
+        exchange: &Exchange,
+        origin: &Uri,
+        mut request: Request<Body>,
+        mut context: Forwarded<'_>,
+    ) -> Result<Response<Body>, Failure> {
+        let upgrade = Upgrade::requested(&mut request, context.tunnel_end.take());
+        let request = self.outgoing(exchange, origin, request, context, upgrade.as_ref())?;
+        let response = self.head(exchange, request).await?;
+        if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            return Ok(self.incoming(exchange, response));
+        }
+        let upgrade =
+            upgrade.ok_or_else(|| Failure::new(ProxyError::BadResponse, "an upgrade that was not requested"))?;
+        Ok(upgrade.accept(response, self.limits.closing_timeout, &exchange.origin))
+    }
+
+    fn outgoing(
+        &self,
+        exchange: &Exchange,
+        origin: &Uri,
+        request: Request<Body>,
+        context: Forwarded<'_>,
+        upgrade: Option<&Upgrade>,
+    ) -> Result<Request<RequestBody>, Failure> {
+        let (mut head, body) = request.into_parts();
+        if head.method == Method::CONNECT {
+            return Err(Failure::new(ProxyError::BadRequest, "CONNECT"));
+        }
+        head.uri = target(origin, &head.uri)?;
+        head.version = Version::HTTP_11;
+        head.extensions.clear();
+        headers::prepare_request(&mut head.headers, context, upgrade)?;
+        headers::frame_request(&mut head.headers, &body.size_hint());
+        let body = RequestBody::new(body, exchange.upload.clone(), self.limits.upload_bytes)?;
+        Ok(Request::from_parts(head, body))
+    }
+
+    /// Waits for the head of the response. The timeout starts when the request has a connection, and starts again with
+    /// every chunk of its body.
+    async fn head(
+        &self,
+        exchange: &Exchange,
+        mut request: Request<RequestBody>,
+    ) -> Result<Response<Incoming>, Failure> {
+        let mut connection = capture_connection(&mut request);
+        let mut response = pin!(self.pools.client(exchange.reach).request(request));
+        tokio::select! {
+            biased;
+            response = &mut response => return response.map_err(|error| exchange.failure(error)),
+            _ = connection.wait_for_connection_metadata() => exchange.upload.progress(),
+        }
+        loop {
+            let due = exchange.upload.last_progress() + self.limits.read_timeout;
+            match timeout_at(due, &mut response).await {
+                Ok(response) => return response.map_err(|error| exchange.failure(error)),
+                Err(_) if exchange.upload.last_progress() + self.limits.read_timeout > due => {}
+                Err(_) => return Err(exchange.silence()),
+            }
+        }
+    }
+
+    fn incoming(&self, exchange: &Exchange, response: Response<Incoming>) -> Response<Body> {
+        let (mut head, body) = response.into_parts();
+        head.version = Version::HTTP_11;
+        headers::prepare_response(&mut head.headers);
+        headers::frame_response(&mut head.headers, &body.size_hint());
+        let body = ResponseBody::new(body, exchange.upload.clone(), self.limits.read_timeout, exchange.origin.clone());
+        Response::from_parts(head, Body::new(body))
+    }
+}
+
+/// A request that is being forwarded.
+struct Exchange {
+    origin: Arc<str>,
+    reach: Reach,
+    upload: Arc<UploadProgress>,
+}
+
+impl Exchange {
+    fn failure(&self, error: legacy::Error) -> Failure {
+        let kind = match self.upload.failure() {
+            Some(kind) => kind,
+            None if ConnectTimeout::caused(&error) => ProxyError::Timeout,
+            None if error.is_connect() => ProxyError::Unreachable,
+            None => ProxyError::BadResponse,
+        };
+        Failure::new(kind, error)
+    }
+
+    fn silence(&self) -> Failure {
+        if self.upload.waits_for_visitor() {
+            Failure::new(ProxyError::VisitorTimeout, "the request body paused")
+        } else {
+            Failure::new(ProxyError::Timeout, "no response head")
+        }
+    }
+
+    fn log(&self, failure: Failure) -> ProxyError {
+        let Failure { kind, cause } = failure;
+        let (origin, cause) = (&*self.origin, causes(&*cause));
+        if kind.is_client_error() {
+            tracing::debug!(origin, cause, "{kind}");
+        } else {
+            tracing::warn!(origin, cause, "{kind}");
+        }
+        kind
+    }
+}
+
+/// Host and port only: an authority may contain a password.
+fn authority_of(origin: &Uri) -> Arc<str> {
+    let host = origin.host().unwrap_or("?");
+    origin.port().map_or_else(|| host.into(), |port| format!("{host}:{port}").into())
+}
+
+fn target(origin: &Uri, requested: &Uri) -> Result<Uri, Failure> {
+    let mut parts = uri::Parts::default();
+    parts.scheme = origin.scheme().cloned();
+    parts.authority = origin.authority().cloned();
+    parts.path_and_query =
+        Some(requested.path_and_query().cloned().unwrap_or_else(|| uri::PathAndQuery::from_static("/")));
+    Uri::from_parts(parts).map_err(|error| Failure::new(ProxyError::Unreachable, error))
+}

@@ -1,0 +1,75 @@
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::body::Body;
+use http::{Request, Uri};
+use http_body_util::BodyExt as _;
+use tokio::io::AsyncWriteExt;
+use vestibule_core::settings::Reach;
+
+use super::support::{Gate, ask, head_of, origin};
+use crate::ProxyLimits;
+use crate::pool::Pool;
+use crate::request_body::{RequestBody, UploadProgress};
+
+/// Answers every request with the number of its connection.
+async fn numbering() -> Uri {
+    let connections = Arc::new(AtomicUsize::new(0));
+    origin(move |mut socket| {
+        let number = connections.fetch_add(1, Ordering::SeqCst);
+        async move {
+            while head_of(&mut socket).await.is_some() {
+                let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n{number}");
+                socket.write_all(answer.as_bytes()).await.unwrap();
+            }
+        }
+    })
+    .await
+}
+
+async fn connection_used(pool: &Pool, origin: &Uri) -> String {
+    let body = RequestBody::new(Body::empty(), UploadProgress::start(), None).ok().unwrap();
+    let request = Request::get(origin.clone()).header("host", "origin").body(body).unwrap();
+    let answer = pool.client().request(request).await.unwrap();
+    String::from_utf8(answer.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn a_connection_is_used_again_unless_the_process_slept() {
+    let (origin, limits) = (numbering().await, ProxyLimits::default());
+    let pool = Pool::new(ProxyLimits { idle_timeout: Duration::from_mins(5), ..limits }, Reach::Any);
+    assert_eq!(connection_used(&pool, &origin).await, "0");
+    assert_eq!(connection_used(&pool, &origin).await, "0");
+    pool.sleep(Duration::from_mins(4));
+    assert_eq!(connection_used(&pool, &origin).await, "0");
+    pool.sleep(Duration::from_mins(6));
+    assert_eq!(connection_used(&pool, &origin).await, "1", "the network has forgotten the other one");
+    assert_eq!(connection_used(&pool, &origin).await, "1");
+}
+
+/// What a gate with this reach answers for an origin at the port of `origin`.
+async fn asked_of(host: &str, origin: &Uri, reach: Reach) -> String {
+    let mut gate = Gate::before(format!("http://{host}:{}", origin.port().unwrap()).parse().unwrap());
+    gate.reach = reach;
+    ask(&gate.open().await, &["GET / HTTP/1.1"]).await
+}
+
+#[tokio::test]
+async fn internal_addresses_are_refused_after_resolving() {
+    let origin = numbering().await;
+    for host in ["127.0.0.1", "localhost", "2130706433", "127.1", "[::ffff:127.0.0.1]", "0.0.0.0"] {
+        for reach in [Reach::Public, Reach::Private] {
+            let got = asked_of(host, &origin, reach).await;
+            assert!(got.starts_with("HTTP/1.1 502 ") && got.ends_with("Unreachable"), "{host}: {got}");
+        }
+    }
+    for host in ["127.0.0.1", "localhost", "127.1"] {
+        let got = asked_of(host, &origin, Reach::Any).await;
+        assert!(got.starts_with("HTTP/1.1 200 "), "{host}: {got}");
+    }
+}

@@ -1,0 +1,260 @@
+//! The history of a queue: one point per minute for a day, and one per five minutes for 30 days.
+//!
+//! A point holds the counters themselves, not their increments. Writing one needs nothing but the
+//! queue, and a missed minute loses no event. A minute without waiting or active sessions writes no
+//! point.
+
+use futures_util::{StreamExt as _, stream};
+use vestibule_core::line::Stats;
+use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, Store, StoreError};
+
+use crate::store::{ENTRIES_MAX, EntryId, EphemeralKey, EphemeralKind, LogName, RecordStore};
+
+/// Seconds for which a minute stays claimed by the process that samples it.
+const SAMPLE_CLAIM_TTL: u64 = 900;
+/// Number of queues sampled concurrently, over one connection.
+const AT_ONCE: usize = 64;
+
+/// Distance between two points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// One minute; kept for a day.
+    Minute,
+    /// Five minutes; kept for 30 days.
+    FiveMinutes,
+}
+
+impl Step {
+    /// All steps.
+    pub const ALL: [Self; 2] = [Self::Minute, Self::FiveMinutes];
+
+    /// The length in seconds.
+    #[must_use]
+    pub const fn seconds(self) -> u64 {
+        match self {
+            Self::Minute => 60,
+            Self::FiveMinutes => 300,
+        }
+    }
+
+    fn stream(self, queue: &QueueId) -> LogName {
+        match self {
+            Self::Minute => LogName::Minutes(queue.clone()),
+            Self::FiveMinutes => LogName::FiveMinutes(queue.clone()),
+        }
+    }
+}
+
+/// The statistics of a queue at one instant, and the events since the previous sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// Start of the step, in seconds since 1970 by the store's clock.
+    pub at: u64,
+    /// Number of waiting sessions.
+    pub waiting: u64,
+    /// Number of active sessions.
+    pub active: u64,
+    /// The quota.
+    pub quota: u64,
+    /// Sessions that joined since the previous sample; `None` if unknown.
+    pub joined: Option<u64>,
+    /// Sessions admitted or released since the previous sample; `None` if unknown.
+    pub admitted: Option<u64>,
+}
+
+/// A point as stored, with the counters at that instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Point {
+    at: u64,
+    waiting: u64,
+    active: u64,
+    quota: u64,
+    joined: u64,
+    admitted: u64,
+    state_since: u64,
+}
+
+impl Point {
+    fn of(stats: &Stats, at: u64) -> Self {
+        Self {
+            at,
+            waiting: stats.waiting,
+            active: stats.active,
+            quota: stats.rules.quota,
+            joined: stats.counters.joined,
+            admitted: stats.counters.admitted + stats.counters.released,
+            state_since: stats.state_since.seconds(),
+        }
+    }
+
+    fn to_text(self) -> String {
+        let Self { at, waiting, active, quota, joined, admitted, state_since } = self;
+        format!("{at} {waiting} {active} {quota} {joined} {admitted} {state_since}")
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let numbers: Vec<u64> = text.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
+        let [at, waiting, active, quota, joined, admitted, state_since] = numbers.try_into().ok()?;
+        Some(Self { at, waiting, active, quota, joined, admitted, state_since })
+    }
+
+    fn since(&self, before: Option<&Self>, step: Step) -> Sample {
+        let grown = |count: fn(&Self) -> u64| match before {
+            Some(before) if before.state_since == self.state_since => count(self).checked_sub(count(before)),
+            // A state that began after the previous point counts from 0.
+            Some(_) => Some(count(self)),
+            None => (self.state_since + step.seconds() >= self.at).then(|| count(self)),
+        };
+        Sample {
+            at: self.at,
+            waiting: self.waiting,
+            active: self.active,
+            quota: self.quota,
+            joined: grown(|point| point.joined),
+            admitted: grown(|point| point.admitted),
+        }
+    }
+}
+
+/// Writes the points of the current minute, unless another process has claimed it. A background
+/// task calls this a few times per minute; most calls cost one round trip. The future may be
+/// dropped at any time; points not written by then are missing. Returns the number of points
+/// written.
+///
+/// # Errors
+/// Returns the store's error. Points that were not written are lost.
+pub async fn record_samples(store: &dyn Store, records: &dyn RecordStore) -> Result<usize, StoreError> {
+    let now = records.now().await?.seconds();
+    let mut due = Vec::new();
+    for step in Step::ALL {
+        let number = now / step.seconds();
+        let key = EphemeralKey::new(EphemeralKind::Minute, format!("{}-{number}", step.seconds()));
+        if records.set_ephemeral_if_absent(&key, "", SAMPLE_CLAIM_TTL).await? {
+            due.push((step, number * step.seconds()));
+        }
+    }
+    let mut written = 0;
+    if due.is_empty() {
+        return Ok(written);
+    }
+    let index = store.queues().await?;
+    let queues = index.into_iter().filter(|(_, revision)| *revision > 0).map(|(queue, _)| queue);
+    let mut samples = stream::iter(queues).map(|queue| sample(store, records, queue, &due)).buffer_unordered(AT_ONCE);
+    while let Some(points) = samples.next().await {
+        written += points?;
+    }
+    Ok(written)
+}
+
+/// Writes the points of a queue for these steps; returns their number.
+async fn sample(
+    store: &dyn Store,
+    records: &dyn RecordStore,
+    queue: QueueId,
+    due: &[(Step, u64)],
+) -> Result<usize, StoreError> {
+    let stats = match store.stats(&queue).await {
+        Ok(stats) if stats.waiting + stats.active > 0 => stats,
+        // A corrupt queue does not affect the others.
+        Ok(_) | Err(StoreError::UnknownQueue(_) | StoreError::Corrupt(_)) => return Ok(0),
+        Err(error) => return Err(error),
+    };
+    for (step, at) in due {
+        records.append(&step.stream(&queue), &Point::of(&stats, *at).to_text()).await?;
+    }
+    Ok(due.len())
+}
+
+/// The samples of a queue from `from` on, oldest first.
+///
+/// # Errors
+/// Returns the store's error.
+pub async fn samples(
+    records: &dyn RecordStore,
+    queue: &QueueId,
+    step: Step,
+    from: Micros,
+) -> Result<Vec<Sample>, StoreError> {
+    let stream = step.stream(queue);
+    let mut points: Vec<Point> = Vec::new();
+    let mut before: Option<EntryId> = None;
+    // One point more than requested, as the base for the increments of the first sample.
+    while points.last().is_none_or(|oldest| oldest.at >= from.seconds()) {
+        let entries = records.entries(&stream, before, ENTRIES_MAX).await?;
+        before = entries.last().map(|entry| entry.id);
+        points.extend(entries.iter().filter_map(|entry| Point::parse(&entry.text)));
+        if entries.len() < ENTRIES_MAX {
+            break;
+        }
+    }
+    points.reverse();
+    let earlier = std::iter::once(None).chain(points.iter().map(Some));
+    let samples = points.iter().zip(earlier).map(|(point, before)| point.since(before, step));
+    Ok(samples.filter(|sample| sample.at >= from.seconds()).collect())
+}
+
+/// Arrivals and admissions per minute, from the earliest point of the last [`RATES_SPAN`] seconds
+/// to `stats`; `None` without such a point.
+///
+/// # Errors
+/// Returns the store's error.
+pub async fn rates(records: &dyn RecordStore, queue: &QueueId, stats: &Stats) -> Result<Option<Rates>, StoreError> {
+    let entries = records.entries(&LogName::Minutes(queue.clone()), None, 2).await?;
+    // A point is written some time after its minute begins; the entry id has the exact time.
+    let mut aged = entries.iter().filter_map(|entry| {
+        let age_us = stats.now.since(Micros(entry.id.at_ms * 1000));
+        let recent = (MICROS_PER_SECOND..=RATES_SPAN * MICROS_PER_SECOND).contains(&age_us);
+        Point::parse(&entry.text).filter(|_| recent).map(|point| (point, age_us))
+    });
+    let Some((point, age_us)) = aged.next_back() else { return Ok(None) };
+    let present = Point::of(stats, stats.now.seconds()).since(Some(&point), Step::Minute);
+    let per_minute = |count: u64| count as f64 * 60.0 * MICROS_PER_SECOND as f64 / age_us as f64;
+    let grown = present.joined.zip(present.admitted);
+    Ok(grown.map(|(joined, admitted)| Rates { joined: per_minute(joined), admitted: per_minute(admitted) }))
+}
+
+/// Maximum age, in seconds, of a point used for rates.
+pub const RATES_SPAN: u64 = 180;
+
+/// Recent arrivals and admissions per minute.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rates {
+    /// Arrivals per minute.
+    pub joined: f64,
+    /// Admissions and releases per minute.
+    pub admitted: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POINT: Point =
+        Point { at: 6000, waiting: 1, active: 2, quota: 3, joined: 40, admitted: 30, state_since: 600 };
+
+    #[test]
+    fn point_round_trips() {
+        assert_eq!(Point::parse(&POINT.to_text()), Some(POINT));
+        for bad in ["", "1 2 3", "1 2 3 4 5 6 x", "1 2 3 4 5 6 7 8"] {
+            assert_eq!(Point::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn sample_holds_increments_since_the_previous_one() {
+        let grown = |before: Option<Point>| {
+            let sample = POINT.since(before.as_ref(), Step::Minute);
+            (sample.joined, sample.admitted)
+        };
+        assert_eq!(grown(Some(Point { joined: 35, admitted: 30, ..POINT })), (Some(5), Some(0)));
+        assert_eq!(
+            grown(Some(Point { joined: 90, state_since: 1, ..POINT })),
+            (Some(40), Some(30)),
+            "a new state counts from zero"
+        );
+        assert_eq!(grown(Some(Point { joined: 90, ..POINT })), (None, Some(0)), "a counter can't have gone back");
+        assert_eq!(grown(None), (None, None), "nothing to compare with");
+        let young = Point { state_since: 5950, ..POINT };
+        assert_eq!(young.since(None, Step::Minute).joined, Some(40), "it began within the step");
+    }
+}

@@ -1,0 +1,9 @@
+#![doc = include_str!("../README.md")]
+
+pub mod history;
+mod store;
+
+pub use store::{
+    DOCUMENTS_MAX, Document, DocumentChange, DocumentKind, DocumentOutcome, ENTRIES_MAX, EPHEMERAL_TTL_MAX, Entry,
+    EntryId, EntryIdError, EphemeralKey, EphemeralKind, LogName, RecordStore,
+};

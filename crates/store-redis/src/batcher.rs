@@ -1,0 +1,201 @@
+//! Sends concurrent visits to the same queue in batches.
+//!
+//! Visits in one batch share the cost of entering a function and reading rules and state. Each visited queue has a task
+//! that takes all pending visits and sends them in one call. A lone visit is sent immediately; while calls are in flight,
+//! visits collect for the next. Each visit has its own deadline, and canceling one does not affect the others.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use fred::types::Value;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout, timeout_at};
+use vestibule_core::line::{Visit, VisitAnswer, Witness};
+use vestibule_core::{Clock, Micros, QueueId, SessionId, StoreError, Ticket};
+
+use crate::client::Client;
+use crate::codes::{HAS_TICKET, JOINS, UNCONFIRMED, VISIT_SIZE};
+use crate::command::{Command, Retry};
+use crate::keys::Keys;
+use crate::library::functions;
+use crate::reply::Reply;
+use crate::store::{nothing, text};
+
+/// Maximum number of calls in flight per queue and process: while the server runs one, the next is on its way.
+const IN_FLIGHT_MAX: usize = 2;
+/// Upper limit of the batch size, whatever the options say: other operations wait until a batch ends.
+const BATCH_MAX: usize = 256;
+/// How long the task of a queue stays without visits.
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
+
+type Answer = Result<VisitAnswer, StoreError>;
+
+/// Sends visits, batched if they are concurrent.
+pub(crate) struct Batcher {
+    sender: BatchSender,
+    batch_max: usize,
+    queues: Arc<Mutex<HashMap<QueueId, mpsc::UnboundedSender<Job>>>>,
+}
+
+/// A visit waiting for its batch, and the channel for its answer.
+struct Job {
+    visit: Visit,
+    started: Instant,
+    answer: oneshot::Sender<Answer>,
+}
+
+impl Batcher {
+    /// Creates a batcher; a `batch_max` of zero counts as one.
+    pub(crate) fn new(client: Arc<Client>, clock: Option<Arc<dyn Clock>>, batch_max: usize) -> Self {
+        let batch_max = batch_max.clamp(1, BATCH_MAX);
+        Self { sender: BatchSender { client, clock }, batch_max, queues: Arc::default() }
+    }
+
+    /// Sends a visit, within the store's timeout from now.
+    pub(crate) async fn submit(&self, queue: &QueueId, visit: Visit) -> Answer {
+        let started = Instant::now();
+        let client = &self.sender.client;
+        let (answer, received) = oneshot::channel();
+        let job = Job { visit, started, answer };
+        // While operations fail, each visit tries or fails by itself.
+        if self.batch_max == 1 || client.is_failing(&Keys::of(queue).line()) {
+            self.sender.clone().flush(queue.clone(), vec![job]).await;
+        } else {
+            self.enqueue(queue, job);
+        }
+        let late = || StoreError::Unavailable("no reply in time".to_owned());
+        let lost = || StoreError::Unavailable("the visit got no answer".to_owned());
+        timeout_at(started + client.timeout(), received).await.map_err(|_| late())?.map_err(|_| lost())?
+    }
+
+    /// Hands a visit to the queue's task, which is started if there is none.
+    fn enqueue(&self, queue: &QueueId, job: Job) {
+        let mut queues = locked(&self.queues);
+        let refused = match queues.get(queue) {
+            Some(jobs) => jobs.send(job).err(),
+            None => Some(mpsc::error::SendError(job)),
+        };
+        if let Some(mpsc::error::SendError(job)) = refused {
+            let (jobs, incoming) = mpsc::unbounded_channel();
+            // The receiver is held, so it takes the job.
+            let _ = jobs.send(job);
+            queues.insert(queue.clone(), jobs);
+            let (sender, queues) = (self.sender.clone(), self.queues.clone());
+            tokio::spawn(serve_queue(queue.clone(), incoming, sender, self.batch_max, queues));
+        }
+    }
+}
+
+/// Locks a mutex and ignores poisoning: a panic leaves no partial state.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The task of a queue: sends its visits until none has arrived for a while.
+async fn serve_queue(
+    queue: QueueId,
+    mut incoming: mpsc::UnboundedReceiver<Job>,
+    sender: BatchSender,
+    batch_max: usize,
+    queues: Arc<Mutex<HashMap<QueueId, mpsc::UnboundedSender<Job>>>>,
+) {
+    let mut in_flight = JoinSet::new();
+    loop {
+        while in_flight.len() >= IN_FLIGHT_MAX {
+            in_flight.join_next().await;
+        }
+        while in_flight.try_join_next().is_some() {}
+        let mut jobs = Vec::new();
+        if timeout(IDLE_TIMEOUT, incoming.recv_many(&mut jobs, batch_max)).await.is_ok() {
+            jobs.retain(|job| !job.answer.is_closed());
+            in_flight.spawn(sender.clone().flush(queue.clone(), jobs));
+            continue;
+        }
+        // Visits are enqueued under the lock, so that none is left behind.
+        let mut queues = locked(&queues);
+        if incoming.is_empty() {
+            queues.remove(&queue);
+            return;
+        }
+    }
+}
+
+/// Sends batches.
+#[derive(Clone)]
+struct BatchSender {
+    client: Arc<Client>,
+    clock: Option<Arc<dyn Clock>>,
+}
+
+impl BatchSender {
+    /// Sends these visits in one call and distributes the answers. The deadline is that of the latest visit.
+    async fn flush(self, queue: QueueId, jobs: Vec<Job>) {
+        let Some(started) = jobs.iter().map(|job| job.started).max() else { return };
+        let (visits, callers): (Vec<_>, Vec<_>) = jobs.into_iter().map(|job| (job.visit, job.answer)).unzip();
+        let reply = self.client.execute(self.command(&queue, &visits), started).await;
+        let answers = match reply.and_then(|reply| Reply::to(&queue, reply)?.visits(&visits)) {
+            Ok(answers) => answers.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error); callers.len()],
+        };
+        for (caller, answer) in callers.into_iter().zip(answers) {
+            // The caller may have been canceled.
+            let _ = caller.send(answer);
+        }
+    }
+
+    fn command(&self, queue: &QueueId, visits: &[Visit]) -> Command {
+        let now = self.clock.as_ref().map_or_else(nothing, |clock| text(clock.now().0));
+        let mut packed = Vec::with_capacity(visits.len() * VISIT_SIZE);
+        for visit in visits {
+            pack(visit, &mut packed);
+        }
+        let witness = common_witness(visits);
+        let unknown = || [(); 3].map(|()| text(-1));
+        let [at, active, reached] =
+            witness.census.map_or_else(unknown, |it| [it.at.0, it.active, it.reached.0].map(text));
+        let arguments = [now, Value::Bytes(packed.into()), text(witness.unserved), at, active, reached];
+        Command::call(&functions().visit, Keys::of(queue).all(), arguments, Retry::Safe)
+    }
+}
+
+/// The combined witness of these visits: the longest unserved time, and the latest census.
+fn common_witness(visits: &[Visit]) -> Witness {
+    let witnesses = || visits.iter().map(|visit| visit.witness);
+    Witness {
+        unserved: witnesses().map(|witness| witness.unserved).max().unwrap_or_default(),
+        census: witnesses().filter_map(|witness| witness.census).max_by_key(|census| census.at),
+    }
+}
+
+/// Packs the visit as `VISIT_FORMAT`.
+fn pack(visit: &Visit, packed: &mut Vec<u8>) {
+    const NONE: f64 = -1.0;
+    let number = |instant: Micros| instant.0 as f64;
+    let nobody = Bytes::from_static(&[0; SessionId::SIZE]);
+    let bytes =
+        |session: Option<SessionId>| session.map_or_else(|| nobody.clone(), |it| Bytes::copy_from_slice(it.as_bytes()));
+    let ticket = visit.ticket.as_ref();
+    let mut flags = if visit.join.is_some() { JOINS } else { 0 };
+    if let Some(ticket) = ticket {
+        flags |= HAS_TICKET | if ticket.is_unconfirmed() { UNCONFIRMED } else { 0 };
+    }
+    let numbers = ticket.map_or([NONE; 6], |ticket| {
+        [
+            number(ticket.arrival()),
+            ticket.admitted_at().map_or(NONE, number),
+            number(ticket.signed_at()),
+            ticket.epoch() as f64,
+            ticket.census().map_or(NONE, |census| census.active as f64),
+            ticket.census().map_or(NONE, |census| number(census.reached)),
+        ]
+    });
+    packed.extend_from_slice(&bytes(ticket.map(Ticket::session)));
+    packed.push(flags);
+    for number in numbers {
+        packed.extend_from_slice(&number.to_be_bytes());
+    }
+    packed.extend_from_slice(&bytes(visit.join));
+}

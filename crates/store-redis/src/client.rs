@@ -1,0 +1,140 @@
+//! Sends commands within a deadline, also over a connection that has gone silent.
+//!
+//! The process may be frozen for hours and find its connection dead without notice. If nothing is received for a part of
+//! an operation's time, another connection is opened next to the silent one and the command is sent again over it. A
+//! command that must not be sent twice is sent only after a harmless one was answered.
+
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
+
+use fred::error::Error;
+use fred::types::Value;
+use fred::types::config::Config;
+use fred::util::redis_keyslot;
+use tokio::time::{Instant, sleep, sleep_until};
+use vestibule_core::StoreError;
+
+use crate::circuit_breaker::{CircuitBreaker, Permit};
+use crate::command::{Command, CommandError, Retry};
+use crate::connection::{Connection, Connections};
+
+/// Hash slots of a cluster.
+const CLUSTER_SLOTS: usize = 16_384;
+/// An operation waits this fraction of its time without any reply before another connection is opened. The rest is for
+/// connecting and for the reply.
+const SILENCE_DIVISOR: u32 = 3;
+/// Minimum of that time: less can pass on a busy machine although a reply has arrived.
+const SILENCE_MIN: Duration = Duration::from_millis(5);
+/// How long an operation listens on after that time: a process that was frozen sees its timer expire before it reads a
+/// reply that has arrived meanwhile.
+const LISTEN_ON: Duration = Duration::from_millis(5);
+
+/// A client of one Redis server, cluster or Sentinel service.
+pub(crate) struct Client {
+    connections: Connections,
+    timeout: Duration,
+    breaker: CircuitBreaker,
+}
+
+impl Client {
+    /// Connects in the background, now and whenever the connection breaks.
+    pub(crate) fn open(config: Config, timeout: Duration) -> Result<Self, Error> {
+        let breaker = CircuitBreaker::new(if config.server.is_clustered() { CLUSTER_SLOTS } else { 1 });
+        Ok(Self { connections: Connections::open(config)?, timeout, breaker })
+    }
+
+    /// The timeout of every operation.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// Whether operations on this key currently get no reply.
+    pub(crate) fn is_failing(&self, key: &str) -> bool {
+        self.breaker.is_open(Some(redis_keyslot(key.as_bytes())))
+    }
+
+    /// Executes a command for an operation that started then. If the server does not know a function, the library is
+    /// loaded and the command sent again.
+    pub(crate) async fn execute(&self, command: Command, started: Instant) -> Result<Value, StoreError> {
+        if command.retry == Retry::Never {
+            Box::pin(self.execute(command.probe(), started)).await?;
+        }
+        let refused = || StoreError::Unavailable("Redis has not replied recently".to_owned());
+        let permit = self.breaker.try_acquire(command.slot(), started).ok_or_else(refused)?;
+        let deadline = started + self.timeout;
+        let connection = self.connections.current();
+        let mut reply = pin!(connection.send(command.clone(), deadline));
+        let mut result = tokio::select! {
+            biased;
+            result = reply.as_mut() => result,
+            second = self.connection_after_silence(&permit, &connection, deadline), if command.retry == Retry::Safe => {
+                first_reply(reply, Box::pin(second.send(command.clone(), deadline))).await
+            }
+        };
+        if matches!(result, Err(CommandError::UnknownFunction)) {
+            result = Box::pin(self.load_and_send(command, deadline)).await;
+        }
+        match &result {
+            Err(CommandError::Timeout(_)) if permit.record_timeout() => tracing::debug!("Redis does not reply"),
+            result if is_reply(result) => permit.record_reply(),
+            _ => {}
+        }
+        result.map_err(StoreError::from)
+    }
+
+    /// Loads the library on the node of a command and sends the command again.
+    async fn load_and_send(&self, command: Command, deadline: Instant) -> Result<Value, CommandError> {
+        let connection = self.connections.current();
+        match connection.send(command.load_library(), deadline).await {
+            Ok(_) | Err(CommandError::LibraryExists) => connection.send(command, deadline).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits until nothing was received for too long and another connection has replaced the silent one.
+    async fn connection_after_silence(
+        &self,
+        permit: &Permit<'_>,
+        silent: &Arc<Connection>,
+        deadline: Instant,
+    ) -> Arc<Connection> {
+        let silence_max = (self.timeout / SILENCE_DIVISOR).max(SILENCE_MIN);
+        loop {
+            let until = permit.silent_since() + silence_max;
+            if until >= deadline || self.connections.has_replaced(silent) {
+                break;
+            }
+            sleep_until(until).await;
+            sleep(LISTEN_ON).await;
+            if permit.silent_since() + silence_max <= until {
+                self.connections.replace(silent);
+                break;
+            }
+        }
+        match self.connections.replacement_of(silent).await {
+            Some(connection) => connection,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// The first reply over two connections. A failure of the silent one does not count while the other may reply.
+async fn first_reply(
+    silent: Pin<&mut impl Future<Output = Result<Value, CommandError>>>,
+    mut other: Pin<Box<impl Future<Output = Result<Value, CommandError>>>>,
+) -> Result<Value, CommandError> {
+    tokio::select! {
+        biased;
+        result = silent => if is_reply(&result) {
+            return result;
+        },
+        result = other.as_mut() => return result,
+    }
+    other.await
+}
+
+/// Whether the result came from the server.
+fn is_reply(result: &Result<Value, CommandError>) -> bool {
+    result.as_ref().map_or_else(CommandError::is_reply, |_| true)
+}

@@ -1,0 +1,121 @@
+//! Commands for Redis, and why one fails.
+
+use fred::error::{Error, ErrorKind};
+use fred::types::{ClusterHash, Key, Value};
+use fred::util::redis_keyslot;
+use vestibule_core::StoreError;
+
+use crate::library::{Function, LIBRARY};
+
+/// Whether a command may be sent again if its reply was lost with the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Retry {
+    /// Executing it twice has the same effect as once.
+    Safe,
+    /// It must be executed at most once.
+    Never,
+}
+
+/// A command to send.
+#[derive(Clone)]
+pub(crate) struct Command {
+    pub(crate) name: &'static str,
+    /// Its first key, which selects the node of a cluster; null for any node.
+    key: Value,
+    pub(crate) arguments: Vec<Value>,
+    pub(crate) retry: Retry,
+}
+
+impl Command {
+    /// A command whose first argument is its key.
+    pub(crate) fn new(name: &'static str, arguments: Vec<Value>, retry: Retry) -> Self {
+        Self { name, key: arguments.first().cloned().unwrap_or(Value::Null), arguments, retry }
+    }
+
+    /// A call of a function of the library.
+    pub(crate) fn call(
+        function: &Function,
+        keys: impl IntoIterator<Item = Key>,
+        arguments: impl IntoIterator<Item = Value>,
+        retry: Retry,
+    ) -> Self {
+        let keys: Vec<Value> = keys.into_iter().map(Value::from).collect();
+        let key = keys.first().cloned().unwrap_or(Value::Null);
+        let head = [Value::String(function.0.clone()), Value::String(keys.len().to_string().into())];
+        Self { name: "FCALL", key, arguments: head.into_iter().chain(keys).chain(arguments).collect(), retry }
+    }
+
+    /// Loads the library on the node of this command.
+    pub(crate) fn load_library(&self) -> Self {
+        let arguments = vec![Value::from_static_str("LOAD"), Value::String(LIBRARY.source.clone())];
+        Self { name: "FUNCTION", key: self.key.clone(), arguments, retry: Retry::Safe }
+    }
+
+    /// A harmless command for the node of this one, which shows that the connection works.
+    pub(crate) fn probe(&self) -> Self {
+        match self.key {
+            Value::Null => Self::new("PING", Vec::new(), Retry::Safe),
+            _ => Self::new("EXISTS", vec![self.key.clone()], Retry::Safe),
+        }
+    }
+
+    /// The hash slot of the key; `None` for any node.
+    pub(crate) fn slot(&self) -> Option<u16> {
+        self.key.as_bytes().map(redis_keyslot)
+    }
+
+    pub(crate) fn cluster_hash(&self) -> ClusterHash {
+        self.slot().map_or(ClusterHash::Random, ClusterHash::Custom)
+    }
+}
+
+/// Why a command failed.
+pub(crate) enum CommandError {
+    /// The server does not know the function.
+    UnknownFunction,
+    /// The server has the library already.
+    LibraryExists,
+    /// The server rejects the command: a key has another type, or the function failed.
+    Rejected(String),
+    /// A temporary failure.
+    Unavailable(String),
+    /// No reply in time, for this reason.
+    Timeout(&'static str),
+}
+
+impl CommandError {
+    /// Whether the error is a reply of the server to the command.
+    pub(crate) fn is_reply(&self) -> bool {
+        matches!(self, Self::UnknownFunction | Self::LibraryExists | Self::Rejected(_))
+    }
+}
+
+impl From<Error> for CommandError {
+    fn from(error: Error) -> Self {
+        let details = error.details();
+        if details.starts_with("ERR Function not found") {
+            Self::UnknownFunction
+        } else if details.starts_with("ERR Library") && details.ends_with("already exists") {
+            Self::LibraryExists
+        } else if details.starts_with("ERR ") || details.starts_with("WRONGTYPE") {
+            Self::Rejected(details.to_owned())
+        } else if *error.kind() == ErrorKind::Timeout {
+            Self::Timeout("no reply in time")
+        } else {
+            Self::Unavailable(details.to_owned())
+        }
+    }
+}
+
+impl From<CommandError> for StoreError {
+    fn from(error: CommandError) -> Self {
+        match error {
+            CommandError::UnknownFunction | CommandError::LibraryExists => {
+                Self::Unavailable("the server does not keep the functions".to_owned())
+            }
+            CommandError::Rejected(details) => Self::Corrupt(details),
+            CommandError::Unavailable(details) => Self::Unavailable(details),
+            CommandError::Timeout(reason) => Self::Unavailable(reason.to_owned()),
+        }
+    }
+}

@@ -11,12 +11,11 @@ use tracing::{debug, error, info};
 use utoipa::ToSchema;
 use vestibule_core::settings::{Settings, Tenant};
 use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId};
-use vestibule_records::{EphemeralKey, EphemeralKind, LogName, RecordStore};
+use vestibule_records::{LogName, RecordStore};
 
-use crate::access::Principal;
+use crate::access::{Principal, count_change};
 use crate::merge_patch::{FieldChange, differences};
 use crate::problem::Problem;
-use crate::secret::hash;
 use crate::state::Admin;
 use crate::themes::OwnedTheme;
 
@@ -24,12 +23,6 @@ use crate::themes::OwnedTheme;
 const OF_ACCOUNTS: &str = "account.";
 /// Most bytes of a value in an entry; what is longer is cut, so that a hundred rules don't fill the log.
 const VALUE_MAX: usize = 2000;
-
-/// Most changes of one operator that are audited within [`CHANGES_WITHIN`]; then further ones are refused. Well below what
-/// a stream keeps.
-pub(crate) const CHANGES_MAX: u64 = 10_000;
-/// Seconds within which changes are counted.
-const CHANGES_WITHIN: u64 = 86_400;
 
 /// An event of the audit log.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -187,9 +180,7 @@ impl AuditEventBuilder {
     pub(crate) async fn log(self, admin: &Admin) {
         let Self(entry, stream) = self;
         if let Some(operator) = entry.operator.as_deref().filter(|_| !entry.action.starts_with(OF_ACCOUNTS)) {
-            // What can't be counted now is audited all the same.
-            let counted = admin.records.increment(&changes_of(operator), CHANGES_WITHIN).await;
-            drop(counted.inspect_err(|error| debug!(%error, operator, "a change could not be counted")));
+            count_change(&*admin.records, operator).await;
         }
         append(&*admin.records, &stream, &entry).await;
         let now = admin.now().await.unwrap_or_default();
@@ -202,16 +193,6 @@ impl AuditEventBuilder {
 /// The instant before which events are kept no longer.
 pub(crate) const fn before(now: Micros, days: u64) -> Micros {
     Micros(now.0.saturating_sub(days * 86_400 * MICROS_PER_SECOND))
-}
-
-/// Refuses whoever made as many changes today as the log takes from one operator.
-pub(crate) async fn may_change(records: &dyn RecordStore, operator: &str) -> Result<(), Problem> {
-    let made = records.get_ephemeral(&changes_of(operator)).await?.and_then(|text| text.parse().ok()).unwrap_or(0_u64);
-    if made < CHANGES_MAX { Ok(()) } else { Err(Problem::TooManyChanges) }
-}
-
-fn changes_of(operator: &str) -> EphemeralKey {
-    EphemeralKey::new(EphemeralKind::Changes, hash(operator))
 }
 
 async fn append(records: &dyn RecordStore, stream: &LogName, entry: &AuditEvent) {

@@ -1,17 +1,21 @@
-//! The body of a request: a JSON object of bounded size.
+//! The body, the query and the path of a request.
 
-use axum::extract::{FromRequest, Request};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use http::request::Parts;
 use http::{HeaderMap, header};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use vestibule_core::Message;
-use vestibule_core::settings::{FieldError, Fields};
+use vestibule_core::fields::{FieldError, Object, Reader, Reading};
 
 use crate::codes::Code;
+use crate::describe::describe;
 use crate::problem::Problem;
 
-/// Most bytes of a body.
+/// Maximum size of a body in bytes.
 pub(crate) const BODY_MAX: usize = 256 * 1024;
-/// Most bytes of a body that holds the settings of all queues.
+/// Maximum size of a body with the settings of all queues, in bytes.
 pub(crate) const DOCUMENT_MAX: usize = 8 * 1024 * 1024;
 const CONTENT_TYPE: &str = "application/json";
 
@@ -34,22 +38,65 @@ impl<S: Send + Sync, const MAX: usize> FromRequest<S> for JsonBody<MAX> {
     }
 }
 
-/// `application/json`, or a kind of it such as `application/merge-patch+json`.
+/// A JSON object with the fields of `T`.
+pub(crate) struct Body<T, const MAX: usize = BODY_MAX>(pub(crate) T);
+
+impl<S: Send + Sync, T: Object, const MAX: usize> FromRequest<S> for Body<T, MAX> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let JsonBody(map) = JsonBody::<MAX>::from_request(request, state).await?;
+        T::from_json(&Value::Object(map)).map(Self).map_err(Problem::ValidationFailed)
+    }
+}
+
+/// The parameters of a query, each at most once.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: Object> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
+        let mut map = Map::new();
+        for (name, value) in pairs.map_err(|_| wrong("query", Code::Unreadable))?.0 {
+            if map.insert(name.clone(), Value::String(value)).is_some() {
+                return Err(wrong(&name, Code::RepeatedParameter));
+            }
+        }
+        Reader::read(&Value::Object(map), Reading::Query).map(Self).map_err(Problem::ValidationFailed)
+    }
+}
+
+/// The variable segments of a path.
+pub(crate) struct Segments<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Segments<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let found: Result<Path<T>, PathRejection> = Path::from_request_parts(parts, state).await;
+        found.map(|Path(segments)| Self(segments)).map_err(|_| Problem::RouteNotFound)
+    }
+}
+
+/// `application/json`, or a media type based on it such as `application/merge-patch+json`.
 fn is_json(headers: &HeaderMap) -> bool {
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence == CONTENT_TYPE || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-/// Takes the fields of an object one by one; whatever is wrong or left over is named.
-pub(crate) fn read<T>(map: &Map<String, Value>, read: impl FnOnce(&mut Fields<'_>) -> T) -> Result<T, Problem> {
-    let mut fields = Fields::new(map, "");
-    let found = read(&mut fields);
-    let errors = fields.finish();
-    if errors.is_empty() { Ok(found) } else { Err(Problem::ValidationFailed(errors)) }
-}
-
-/// The one error that a field is wrong.
+/// The problem that one field is invalid.
 pub(crate) fn wrong(field: &str, fault: impl Into<Message>) -> Problem {
     Problem::ValidationFailed(vec![FieldError::new(field, fault)])
 }
+
+vestibule_core::fields! {
+    /// Whether a request is only validated.
+    pub(crate) struct ValidateQuery {
+        /// Validate only; nothing is written.
+        pub(crate) validate: vestibule_core::fields::Flag = false,
+    }
+}
+describe!(query ValidateQuery);

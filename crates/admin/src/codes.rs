@@ -2,7 +2,10 @@
 
 use vestibule_core::wordings;
 
-use crate::access::{NAME_TAKES, PASSWORD_TAKES};
+/// What the name of an operator is made of.
+pub(crate) const NAME_FORMAT: &str = "1 to 63 characters a-z, 0-9, ., _, @ and -, starting with a letter or digit";
+/// What a password is made of.
+pub(crate) const PASSWORD_FORMAT: &str = "12 to 256 characters";
 
 wordings! {
     #[allow(clippy::enum_variant_names, reason = "variants are named like the codes that clients read")]
@@ -82,32 +85,16 @@ wordings! {
         TenantNotAccessible("tenant_not_accessible", "is not a tenant that you have access to: \"{tenant}\""),
         SuperuserHasAll("superuser_has_all", "must be empty: a superuser has all tenants"),
         NeedsTenant("needs_tenant", "must name a tenant: this role applies only to listed tenants"),
-        OperatorName("operator_name", NAME_TAKES),
-        NewPassword("new_password", PASSWORD_TAKES),
+        OperatorName("operator_name", NAME_FORMAT),
+        NewPassword("new_password", PASSWORD_FORMAT),
         Password("password", "a password"),
         AuthenticationCode("code", "a code of the authenticator app or a recovery code"),
-        Text("text", "a text"),
-        TextAtMost("text_at_most", "a text of at most {most} characters"),
-        Characters("characters", "{least} to {most} characters"),
-        Seconds("seconds", "a whole number of seconds from {least} to {most}"),
-        TenantIds("tenant_ids", "a list of at most {most} tenant IDs, each of {id}"),
         Url("url", "a URL with a host, such as \"https://tickets.example.com/shop\""),
-        Method("method", "a method in capitals, such as \"GET\""),
-        Pairs("pairs", "an object of at most {most} texts"),
-        Address("address", "an IP address such as \"203.0.113.9\""),
         Revision("revision", "a revision such as \"7\", or *"),
         IdempotencyKey("idempotency_key", "1 to 128 characters a-z, A-Z, 0-9, - and _"),
         KeyUsed("key_used", "was used for a different request"),
         EntryId("entry_id", "the ID of an audit event"),
         VersionId("version_id", "the ID of a version"),
-        DraftTemplates("draft_templates", "a list of templates, each with its path and text"),
-        DraftAssets("draft_assets", "a list of at most {most} paths"),
-
-        HostTaken("host_taken", "\"{host}\" is already used by {queue}"),
-        NeverApplies("never_applies", "never applies on \"{host}\": {queue} matches all requests first"),
-        HidesOther("hides_other", "matches all requests on \"{host}\" before {queue}, which then never applies"),
-        RuleRepeated("rule_repeated", "has the same conditions as rule {rule} of {queue} on \"{host}\"; only the first match applies"),
-        ForeignQueue("foreign_queue", "a queue of another tenant"),
 
         RuleQueued("rule_queued", "Rule {rule} matched; the request is queued."),
         NoRules("no_rules", "The queue has no rules, so all requests are queued."),

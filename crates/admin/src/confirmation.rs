@@ -2,14 +2,12 @@
 //! when the same request comes with that token.
 
 use http::HeaderMap;
-use serde::Serialize;
-use utoipa::ToSchema;
 use vestibule_core::Message;
 use vestibule_records::{EphemeralKey, EphemeralKind};
 
 use crate::access::Principal;
 use crate::message::MessageView;
-use crate::problem::Problem;
+use crate::problem::{Confirmation, Problem};
 use crate::secret::{hash, new_secret};
 use crate::state::Admin;
 
@@ -17,19 +15,6 @@ use crate::state::Admin;
 pub(crate) const CONFIRM_HEADER: &str = "x-vestibule-confirm";
 /// Seconds until a token expires.
 const CONFIRM_TTL: u64 = 120;
-
-/// What to confirm.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Confirmation {
-    /// Send it in the header `X-Vestibule-Confirm`; valid for one request.
-    token: String,
-    /// Seconds until the token expires.
-    expires_in: u64,
-    /// What will happen, in English.
-    consequence: String,
-    /// The code and parameters of `consequence`, for other languages.
-    pub(crate) message: MessageView,
-}
 
 /// Accepts a request that confirms exactly this: the same operator, the same action, on the same state. `subject`
 /// identifies the action with its parameters and the revision it applies to.

@@ -11,7 +11,7 @@ use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use serde_json::Value;
 use utoipa::openapi::OpenApi;
 
-use crate::openapi::PREFIX;
+use crate::PREFIX;
 
 const STYLE: &str = include_str!("docs.css");
 const POLICY: &str =
@@ -71,7 +71,7 @@ fn described(document: &Value, path: &str, method: &str, operation: &Value) -> S
     let _ = writeln!(html, "<details><summary><code>{method} {path}</code> {summary}</summary>\n<p>{description}</p>");
     let parameters = operation["parameters"].as_array().into_iter().flatten();
     let mut rows = String::new();
-    for parameter in parameters {
+    for parameter in parameters.map(|it| named(document, "parameters", it)) {
         let (name, place) = (text(&parameter["name"]), text(&parameter["in"]));
         let _ = writeln!(
             rows,

@@ -22,11 +22,10 @@ mod audit;
 mod audit_reader;
 mod body;
 mod codes;
-mod compress;
 mod config;
 mod confirmation;
-mod conflicts;
 mod dashboard;
+mod describe;
 mod docs;
 mod idempotency;
 mod merge_patch;
@@ -35,10 +34,8 @@ mod oidc;
 mod openapi;
 mod peer;
 mod problem;
-mod query;
-mod queues;
+mod queue_settings;
 mod response_headers;
-mod schema;
 mod secret;
 mod state;
 mod stats;
@@ -47,7 +44,7 @@ mod themes;
 mod toml;
 
 use axum::Router;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 
 pub use access::{
@@ -61,8 +58,16 @@ pub use openapi::openapi_json;
 pub use peer::PeerAddress;
 pub use state::AdminParts;
 
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate, SizeAbove};
+
 use problem::Problem;
 use state::Admin;
+
+/// Path prefix of the API.
+const PREFIX: &str = "/api/v1";
+/// Minimum size of a compressed response in bytes.
+const COMPRESSED_MIN: u64 = 1024;
 
 /// Everything that the backoffice answers: `/api/v1/..`, `/api/docs`, and the dashboard everywhere else.
 pub fn router(parts: AdminParts) -> Router {
@@ -70,11 +75,18 @@ pub fn router(parts: AdminParts) -> Router {
     let (router, document) = openapi::operations().split_for_parts();
     router
         .merge(docs::routes(&document))
-        .route(&format!("{}{}", openapi::PREFIX, themes::PREVIEW_FILES), get(themes::preview_file))
-        .route(&format!("{}{}", openapi::PREFIX, themes::PREVIEW_FRAME), get(themes::preview_frame))
+        .route(&format!("{}{}", PREFIX, themes::PREVIEW_FILES), get(themes::preview_file))
+        .route(&format!("{}{}", PREFIX, themes::PREVIEW_FRAME), get(themes::preview_frame))
         .fallback(dashboard::serve)
         .method_not_allowed_fallback(async || Problem::MethodNotAllowed)
-        .layer(from_fn(compress::compress))
+        .layer(CompressionLayer::new().compress_when(worth_compressing()))
         .layer(from_fn_with_state(admin.clone(), response_headers::set_security_headers))
         .with_state(admin)
+}
+
+/// Which responses are compressed: a load balancer in front of a function accepts 1 MB, and the settings of a thousand
+/// queues are more.
+fn worth_compressing() -> impl Predicate {
+    let archive = NotForContentType::const_new("application/zip");
+    DefaultPredicate::new().and(SizeAbove::new(COMPRESSED_MIN)).and(archive)
 }

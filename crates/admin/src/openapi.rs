@@ -1,6 +1,8 @@
 //! The OpenAPI document, generated from the operations.
 
-use serde_json::json;
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
@@ -11,35 +13,24 @@ use utoipa::openapi::{
 };
 use utoipa_axum::router::OpenApiRouter;
 
+use vestibule_core::fields::{Object, Usage};
+use vestibule_core::settings::{Handover, NamedValue, Rule, Settings, Tenant};
+
 use crate::access::COOKIE;
 use crate::api;
 use crate::problem::{PROBLEM_JSON, ProblemDetails};
 use crate::state::Admin;
+use crate::themes::DraftTemplate;
 
-/// Where the operations are.
-pub(crate) const PREFIX: &str = "/api/v1";
-
-/// An error response that operations share: its name, status and description.
-type SharedError = (&'static str, &'static str, &'static str);
-
-const ALWAYS: [SharedError; 2] = [
-    ("ValidationFailed", "422", "A parameter or field is invalid; `errors` lists all of them"),
-    ("StoreUnavailable", "503", "The store is unavailable; try again"),
-];
-const WRITES: [SharedError; 1] =
-    [("OutcomeUnknown", "504", "The store did not respond; the change may or may not have been applied")];
-const SIGNED_IN: [SharedError; 2] =
-    [("NotAuthenticated", "401", "Not authenticated"), ("PermissionDenied", "403", "Permission denied")];
-const WITH_PATH: [SharedError; 1] = [("NotFound", "404", "Not found, or no access to it")];
-const WITH_BODY: [SharedError; 3] = [
-    ("InvalidBody", "400", "The body is not a JSON object"),
-    ("BodyTooLarge", "413", "The body is too large"),
-    ("WrongContentType", "415", "The body does not have an accepted content type"),
-];
+/// What the response that all operations share stands for.
+const PROBLEM: &str = "A problem: 400 or 415 if the body cannot be read, 401 without a valid sign-in or token, 403 without \
+    permission, 404 for what does not exist or is not accessible, 413 if the body is too large, 422 if a field or parameter is \
+    invalid, 429 if attempts are limited, 503 if the store is unavailable, 504 if the store did not respond to a change, which \
+    may or may not have been applied";
 
 /// The operations with their document.
 pub(crate) fn operations() -> OpenApiRouter<Admin> {
-    let mut router = OpenApiRouter::with_openapi(base()).nest(PREFIX, api::routes());
+    let mut router = OpenApiRouter::with_openapi(base()).nest(crate::PREFIX, api::routes());
     complete(router.get_openapi_mut());
     router
 }
@@ -93,41 +84,45 @@ fn complete(document: &mut OpenApi) {
     <ProblemDetails as utoipa::ToSchema>::schemas(&mut found);
     components.schemas.extend(found);
     components.schemas.insert("ProblemDetails".to_owned(), <ProblemDetails as utoipa::PartialSchema>::schema());
-    let shared = ALWAYS.iter().chain(&WRITES).chain(&SIGNED_IN).chain(&WITH_PATH).chain(&WITH_BODY);
-    components.responses.extend(shared.map(|(name, _, description)| {
-        let response = ResponseBuilder::new().description(*description).content(PROBLEM_JSON, problem());
-        ((*name).to_owned(), RefOr::T(response.build()))
-    }));
+    for (name, schema) in parts() {
+        components.schemas.insert(name.to_owned(), crate::describe::schema(schema));
+    }
+    let problem_response = ResponseBuilder::new().description(PROBLEM).content(PROBLEM_JSON, problem()).build();
+    components.responses.insert("Problem".to_owned(), RefOr::T(problem_response));
     crate::message::describe(document);
-    for (path, item) in &mut document.paths.paths {
-        let in_path = path.contains('{');
-        let writes = [&mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
-        for operation in writes.into_iter().flatten() {
-            add_errors(operation, in_path, &WRITES);
-        }
-        if let Some(operation) = &mut item.get {
-            add_errors(operation, in_path, &[]);
+    for item in document.paths.paths.values_mut() {
+        let operations = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
+        for operation in operations.into_iter().flatten() {
+            add_problems(operation);
         }
     }
 }
 
-fn add_errors(operation: &mut Operation, in_path: bool, more: &[SharedError]) {
-    let signed_in = operation.security.is_none();
-    let with_body = operation.request_body.is_some();
+/// Adds the problem that every operation can answer, and the body of those that an operation describes itself.
+fn add_problems(operation: &mut Operation) {
     let responses = &mut operation.responses.responses;
-    // Errors that an operation describes itself have the same body.
     for (status, response) in responses.iter_mut().filter(|(status, _)| status.starts_with(['4', '5'])) {
         if let RefOr::T(response) = response {
             debug_assert!(response.content.is_empty(), "{status}");
             response.content.insert(PROBLEM_JSON.to_owned(), RefOr::T(problem()));
         }
     }
-    let all = ALWAYS.iter().chain(more).chain(SIGNED_IN.iter().filter(|_| signed_in));
-    let all = all.chain(WITH_PATH.iter().filter(|_| in_path)).chain(WITH_BODY.iter().filter(|_| with_body));
-    for (name, status, _) in all {
-        let reference = || RefOr::Ref(Ref::from_response_name(*name));
-        responses.entry((*status).to_owned()).or_insert_with(reference);
+    responses.insert("default".to_owned(), RefOr::Ref(Ref::from_response_name("Problem")));
+}
+
+/// Objects that are parts of bodies.
+fn parts() -> [(&'static str, Value); 6] {
+    fn part<T: Object>(usage: Usage) -> (&'static str, Value) {
+        (T::NAME, T::object_schema(usage))
     }
+    [
+        part::<Handover>(Usage::Part),
+        part::<Rule>(Usage::Part),
+        part::<NamedValue>(Usage::Part),
+        part::<DraftTemplate>(Usage::Part),
+        part::<Tenant>(Usage::Request),
+        part::<Settings>(Usage::Request),
+    ]
 }
 
 fn problem() -> Content {
@@ -142,8 +137,59 @@ pub fn openapi_json() -> String {
 
 /// A document as text, its members in order.
 pub(crate) fn text(document: &OpenApi) -> String {
-    let value = serde_json::to_value(document).unwrap_or_else(|_| json!({}));
+    let mut value = serde_json::to_value(document).unwrap_or_else(|_| json!({}));
+    share(&mut value, "parameters", |operation| {
+        let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten();
+        parameters.map(|it| (format!("{}-{}", text_of(it, "in"), text_of(it, "name")), it)).collect()
+    });
+    share(&mut value, "responses", |operation| {
+        let responses = operation.get_mut("responses").and_then(Value::as_object_mut).into_iter().flatten();
+        let problems = responses.filter(|(status, it)| status.starts_with(['4', '5']) && it.is_object());
+        problems
+            .map(|(_, it)| (text_of(it, "description").split([';', ',']).next().unwrap_or_default().to_owned(), it))
+            .collect()
+    });
     format!("{value:#}\n")
+}
+
+/// Moves parts that several operations have in common to the components.
+fn share(document: &mut Value, kind: &str, parts: impl for<'a> Fn(&'a mut Value) -> Vec<(String, &'a mut Value)>) {
+    let mut paths = document["paths"].take();
+    let mut counts: BTreeMap<String, (String, usize)> = BTreeMap::new();
+    let operations = |paths: &mut Value, visit: &mut dyn FnMut(String, &mut Value)| {
+        for operation in
+            paths.as_object_mut().into_iter().flatten().flat_map(|(_, item)| item.as_object_mut()).flatten()
+        {
+            for (name, part) in parts(operation.1) {
+                visit(name, part);
+            }
+        }
+    };
+    operations(&mut paths, &mut |name, part| {
+        let count = counts.entry(part.to_string()).or_insert((component_name(&name), 0));
+        count.1 += 1;
+    });
+    operations(&mut paths, &mut |_, part| {
+        if let Some((name, count)) = counts.get(&part.to_string())
+            && *count > 1
+        {
+            let component = &mut document["components"][kind][name];
+            if component.is_null() || component == part {
+                *component = std::mem::replace(part, json!({ "$ref": format!("#/components/{kind}/{name}") }));
+            }
+        }
+    });
+    document["paths"] = paths;
+}
+
+/// The words of a text as the name of a component.
+fn component_name(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(|word| word[..1].to_ascii_uppercase() + &word[1..]).collect()
+}
+
+fn text_of<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

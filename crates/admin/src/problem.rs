@@ -9,14 +9,13 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tracing::warn;
 use utoipa::ToSchema;
-use vestibule_core::settings::FieldError;
+use vestibule_core::settings::{FieldError, Settings};
 use vestibule_core::{Message, StoreError};
 
-use crate::audit::CHANGES_MAX;
 use crate::codes::Code;
-use crate::confirmation::Confirmation;
 use crate::message;
-use crate::queues::RevisionConflict;
+use crate::message::MessageView;
+use crate::queue_settings::QueueSettings;
 
 /// Media type of error responses.
 pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
@@ -40,8 +39,8 @@ pub(crate) enum Problem {
     NoTotpSetup,
     /// Seconds until the next attempt is accepted.
     RateLimited(u64),
-    /// An operator reached the limit of changes in a day.
-    TooManyChanges,
+    /// An operator reached this limit of changes in a day.
+    TooManyChanges(u64),
     /// What the request requires.
     PermissionDenied(Code),
     NoRequestHeader,
@@ -91,7 +90,7 @@ impl From<StoreError> for Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.field_errors() {
-            [] => self.message().fmt(f),
+            [] => self.response().1.fmt(f),
             [one] => one.fmt(f),
             [first, rest @ ..] => write!(f, "{first} (and {} more)", rest.len()),
         }
@@ -129,6 +128,35 @@ pub(crate) struct ProblemDetails {
     confirmation: Option<Box<Confirmation>>,
 }
 
+/// What to confirm.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Confirmation {
+    /// Send it in the header `X-Vestibule-Confirm`; valid for one request.
+    pub(crate) token: String,
+    /// Seconds until the token expires.
+    pub(crate) expires_in: u64,
+    /// What will happen, in English.
+    pub(crate) consequence: String,
+    /// The code and parameters of `consequence`, for other languages.
+    pub(crate) message: MessageView,
+}
+
+/// The current settings where `If-Match` names an older revision. The client knows the revision that it started from and
+/// can compare all three.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RevisionConflict {
+    /// The current revision.
+    pub(crate) revision: u64,
+    /// The current settings.
+    current: QueueSettings,
+}
+
+impl RevisionConflict {
+    pub(crate) fn with(current: &Settings) -> Self {
+        Self { revision: current.line.revision, current: QueueSettings(current.clone()) }
+    }
+}
+
 /// An invalid field.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct FieldProblem {
@@ -159,85 +187,55 @@ impl Problem {
         }
     }
 
-    const fn status(&self) -> StatusCode {
+    /// The status, and the sentence whose code is the problem's.
+    fn response(&self) -> (StatusCode, Message) {
         match self {
-            Self::InvalidBody(_) => StatusCode::BAD_REQUEST,
-            Self::NotSignedIn
-            | Self::CredentialInvalid
-            | Self::WrongPassword
-            | Self::CodeRequired
-            | Self::WrongCode => StatusCode::UNAUTHORIZED,
-            Self::PermissionDenied(_) | Self::NoRequestHeader | Self::PasswordRequired | Self::TotpSetupRequired => {
-                StatusCode::FORBIDDEN
+            Self::NotSignedIn => (StatusCode::UNAUTHORIZED, Code::NotSignedIn.into()),
+            Self::CredentialInvalid => (StatusCode::UNAUTHORIZED, Code::CredentialInvalid.into()),
+            Self::WrongPassword => (StatusCode::UNAUTHORIZED, Code::WrongPassword.into()),
+            Self::PasswordRequired => (StatusCode::FORBIDDEN, Code::PasswordRequired.into()),
+            Self::CodeRequired => (StatusCode::UNAUTHORIZED, Code::CodeRequired.into()),
+            Self::WrongCode => (StatusCode::UNAUTHORIZED, Code::WrongCode.into()),
+            Self::TotpSetupRequired => (StatusCode::FORBIDDEN, Code::TotpSetupRequired.into()),
+            Self::TotpExists => (StatusCode::CONFLICT, Code::TotpExists.into()),
+            Self::NoTotpSetup => (StatusCode::CONFLICT, Code::NoTotpSetup.into()),
+            Self::RateLimited(seconds) => (StatusCode::TOO_MANY_REQUESTS, Code::RateLimited.with("seconds", *seconds)),
+            Self::TooManyChanges(most) => (StatusCode::TOO_MANY_REQUESTS, Code::TooManyChanges.with("most", *most)),
+            Self::PermissionDenied(who) => (StatusCode::FORBIDDEN, Code::PermissionDenied.with("who", *who)),
+            Self::NoRequestHeader => (StatusCode::FORBIDDEN, Code::NoRequestHeader.into()),
+            Self::NotFound(what) => (StatusCode::NOT_FOUND, Code::NotFound.with("what", *what)),
+            Self::RouteNotFound => (StatusCode::NOT_FOUND, Code::RouteNotFound.into()),
+            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, Code::MethodNotAllowed.into()),
+            Self::InvalidBody(cause) => (StatusCode::BAD_REQUEST, Code::InvalidBody.with("cause", cause.clone())),
+            Self::TooLarge(most) => (StatusCode::PAYLOAD_TOO_LARGE, Code::TooLarge.with("most", *most)),
+            Self::WrongContentType(takes) => {
+                (StatusCode::UNSUPPORTED_MEDIA_TYPE, Code::WrongContentType.with("takes", *takes))
             }
-            Self::NotFound(_) | Self::RouteNotFound | Self::StreamingUnavailable => StatusCode::NOT_FOUND,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::RoutingConflict(_)
-            | Self::QueuesOutside(_)
-            | Self::AlreadyExists(_)
-            | Self::NotEmpty(_)
-            | Self::ThemeInUse(_)
-            | Self::LastSuperuser(_)
-            | Self::LimitReached(_)
-            | Self::ConcurrentChange
-            | Self::TotpExists
-            | Self::NoTotpSetup
-            | Self::ThemeStorageNotConfigured => StatusCode::CONFLICT,
-            Self::RevisionConflict(_) => StatusCode::PRECONDITION_FAILED,
-            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::WrongContentType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::ValidationFailed(_) | Self::ThemeInvalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::RevisionRequired | Self::ConfirmationRequired(_) => StatusCode::PRECONDITION_REQUIRED,
-            Self::RateLimited(_) | Self::TooManyChanges => StatusCode::TOO_MANY_REQUESTS,
-            Self::TooManyStreams | Self::ThemeStorageUnavailable(_) | Self::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
-            // Clients that repeat a request by themselves do so after 503, and this one must not be repeated unseen.
-            Self::OutcomeUnknown(_) => StatusCode::GATEWAY_TIMEOUT,
-        }
-    }
-
-    /// The sentence, whose code is the problem's.
-    fn message(&self) -> Message {
-        match self {
-            Self::NotSignedIn => Code::NotSignedIn.into(),
-            Self::CredentialInvalid => Code::CredentialInvalid.into(),
-            Self::WrongPassword => Code::WrongPassword.into(),
-            Self::PasswordRequired => Code::PasswordRequired.into(),
-            Self::CodeRequired => Code::CodeRequired.into(),
-            Self::WrongCode => Code::WrongCode.into(),
-            Self::TotpSetupRequired => Code::TotpSetupRequired.into(),
-            Self::TotpExists => Code::TotpExists.into(),
-            Self::NoTotpSetup => Code::NoTotpSetup.into(),
-            Self::RateLimited(seconds) => Code::RateLimited.with("seconds", *seconds),
-            Self::TooManyChanges => Code::TooManyChanges.with("most", CHANGES_MAX),
-            Self::PermissionDenied(who) => Code::PermissionDenied.with("who", *who),
-            Self::NoRequestHeader => Code::NoRequestHeader.into(),
-            Self::NotFound(what) => Code::NotFound.with("what", *what),
-            Self::RouteNotFound => Code::RouteNotFound.into(),
-            Self::MethodNotAllowed => Code::MethodNotAllowed.into(),
-            Self::InvalidBody(cause) => Code::InvalidBody.with("cause", cause.clone()),
-            Self::TooLarge(most) => Code::TooLarge.with("most", *most),
-            Self::WrongContentType(takes) => Code::WrongContentType.with("takes", *takes),
-            Self::ValidationFailed(_) => Code::ValidationFailed.into(),
-            Self::RoutingConflict(_) => Code::RoutingConflict.into(),
-            Self::QueuesOutside(_) => Code::QueuesOutside.into(),
-            Self::AlreadyExists(what) => Code::AlreadyExists.with("what", *what),
-            Self::NotEmpty(queues) => Code::NotEmpty.with("queues", queues.as_str()),
-            Self::ThemeInUse(queues) => Code::ThemeInUse.with("queues", queues.as_str()),
-            Self::LastSuperuser(name) => Code::LastSuperuser.with("name", name.as_str()),
-            Self::LimitReached(most) => Code::LimitReached.with("most", *most),
-            Self::ConcurrentChange => Code::ConcurrentChange.into(),
-            Self::RevisionConflict(found) => Code::RevisionConflict.with("revision", found.revision),
-            Self::RevisionRequired => Code::RevisionRequired.into(),
-            Self::ConfirmationRequired(wanted) => {
-                Code::ConfirmationRequired.with("consequence", wanted.message.0.clone())
+            Self::ValidationFailed(_) => (StatusCode::UNPROCESSABLE_ENTITY, Code::ValidationFailed.into()),
+            Self::RoutingConflict(_) => (StatusCode::CONFLICT, Code::RoutingConflict.into()),
+            Self::QueuesOutside(_) => (StatusCode::CONFLICT, Code::QueuesOutside.into()),
+            Self::AlreadyExists(what) => (StatusCode::CONFLICT, Code::AlreadyExists.with("what", *what)),
+            Self::NotEmpty(queues) => (StatusCode::CONFLICT, Code::NotEmpty.with("queues", queues.as_str())),
+            Self::ThemeInUse(queues) => (StatusCode::CONFLICT, Code::ThemeInUse.with("queues", queues.as_str())),
+            Self::LastSuperuser(name) => (StatusCode::CONFLICT, Code::LastSuperuser.with("name", name.as_str())),
+            Self::LimitReached(most) => (StatusCode::CONFLICT, Code::LimitReached.with("most", *most)),
+            Self::ConcurrentChange => (StatusCode::CONFLICT, Code::ConcurrentChange.into()),
+            Self::RevisionConflict(found) => {
+                (StatusCode::PRECONDITION_FAILED, Code::RevisionConflict.with("revision", found.revision))
             }
-            Self::StreamingUnavailable => Code::StreamingUnavailable.into(),
-            Self::TooManyStreams => Code::TooManyStreams.into(),
-            Self::ThemeStorageNotConfigured => Code::ThemeStorageNotConfigured.into(),
-            Self::ThemeInvalid(_) => Code::ThemeInvalid.into(),
-            Self::ThemeStorageUnavailable(_) => Code::ThemeStorageUnavailable.into(),
-            Self::Store(_) => Code::StoreUnavailable.into(),
-            Self::OutcomeUnknown(_) => Code::OutcomeUnknown.into(),
+            Self::RevisionRequired => (StatusCode::PRECONDITION_REQUIRED, Code::RevisionRequired.into()),
+            Self::ConfirmationRequired(wanted) => (
+                StatusCode::PRECONDITION_REQUIRED,
+                Code::ConfirmationRequired.with("consequence", wanted.message.0.clone()),
+            ),
+            Self::StreamingUnavailable => (StatusCode::NOT_FOUND, Code::StreamingUnavailable.into()),
+            Self::TooManyStreams => (StatusCode::SERVICE_UNAVAILABLE, Code::TooManyStreams.into()),
+            Self::ThemeStorageNotConfigured => (StatusCode::CONFLICT, Code::ThemeStorageNotConfigured.into()),
+            Self::ThemeInvalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, Code::ThemeInvalid.into()),
+            Self::ThemeStorageUnavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, Code::ThemeStorageUnavailable.into()),
+            Self::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, Code::StoreUnavailable.into()),
+            // Not 503, after which clients repeat a request by themselves.
+            Self::OutcomeUnknown(_) => (StatusCode::GATEWAY_TIMEOUT, Code::OutcomeUnknown.into()),
         }
     }
 
@@ -261,7 +259,7 @@ impl Problem {
     }
 
     fn details(self) -> ProblemDetails {
-        let (status, message, detail) = (self.status(), self.message(), self.to_string());
+        let ((status, message), detail) = (self.response(), self.to_string());
         let errors = self.field_errors().iter().map(FieldProblem::of).collect();
         let (mut conflict, mut confirmation) = (None, None);
         match self {
@@ -295,7 +293,7 @@ impl IntoResponse for Problem {
             warn!(cause, "theme storage is unavailable");
         }
         let retry_after = self.retry_after();
-        let status = self.status();
+        let status = self.response().0;
         let mut response = (status, [(header::CONTENT_TYPE, PROBLEM_JSON)], Json(self.details())).into_response();
         if let Some(seconds) = retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));

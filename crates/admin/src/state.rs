@@ -11,6 +11,7 @@ use vestibule_themes::ThemeVersions;
 
 use crate::access::{PasswordHasher, RequireTotp};
 use crate::oidc::{Provider, ProviderConfig};
+use crate::stats::StatsSources;
 use crate::stats_stream::StatsStream;
 use crate::themes::{PreviewCache, RenderLimiter, Unpacking};
 
@@ -43,6 +44,7 @@ pub(crate) struct Admin(Arc<Inner>);
 pub(crate) struct Inner {
     parts: AdminParts,
     pub(crate) passwords: PasswordHasher,
+    pub(crate) stats: StatsSources,
     pub(crate) stats_stream: StatsStream,
     pub(crate) provider: Option<Provider>,
     pub(crate) preview_cache: PreviewCache,
@@ -53,10 +55,16 @@ pub(crate) struct Inner {
 impl Admin {
     pub(crate) fn new(parts: AdminParts) -> Self {
         let provider = parts.provider.clone().map(Provider::new);
+        let stats = StatsSources {
+            store: parts.store.clone(),
+            records: parts.records.clone(),
+            directory: parts.directory.clone(),
+        };
         Self(Arc::new(Inner {
             parts,
             passwords: PasswordHasher::default(),
-            stats_stream: StatsStream::default(),
+            stats_stream: StatsStream::new(stats.clone()),
+            stats,
             provider,
             preview_cache: PreviewCache::default(),
             render_limiter: RenderLimiter::default(),

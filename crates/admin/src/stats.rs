@@ -1,5 +1,7 @@
 //! A queue's numbers now.
 
+use std::sync::Arc;
+
 use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -9,10 +11,20 @@ use vestibule_core::{MICROS_PER_SECOND, Micros, QueueId, StoreError, TenantId, W
 use vestibule_estimate::wait_estimate;
 use vestibule_records::history::{Step, rates, samples};
 
-use crate::state::Admin;
+use vestibule_core::Store;
+use vestibule_records::RecordStore;
+use vestibule_runtime::Directory;
 
 /// How many queues are asked about at once: they share one connection.
 const AT_ONCE: usize = 64;
+
+/// Where statistics come from.
+#[derive(Clone)]
+pub(crate) struct StatsSources {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) records: Arc<dyn RecordStore>,
+    pub(crate) directory: Arc<Directory>,
+}
 
 /// Current statistics of a queue.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -72,9 +84,9 @@ impl Wait {
 
 impl QueueStats {
     /// Asks the store.
-    pub(crate) async fn of(admin: &Admin, settings: &Settings) -> Result<Self, StoreError> {
-        let stats = admin.store.stats(&settings.id).await?;
-        let rates = rates(&*admin.records, &settings.id, &stats).await?;
+    pub(crate) async fn of(sources: &StatsSources, settings: &Settings) -> Result<Self, StoreError> {
+        let stats = sources.store.stats(&settings.id).await?;
+        let rates = rates(&*sources.records, &settings.id, &stats).await?;
         let mode = stats.rules.mode;
         let wait_at = |position| wait_estimate(&stats.rules, &stats.flow(), stats.now, position);
         let wait = if admits_at_once(&stats) { Some(NO_WAIT) } else { wait_at(stats.waiting + 1) };
@@ -87,7 +99,7 @@ impl QueueStats {
             queue: settings.id.clone(),
             tenant: settings.tenant.clone(),
             name: settings.name.clone(),
-            mode: mode_name(mode),
+            mode: mode.as_str(),
             revision: stats.rules.revision,
             at: stats.now.seconds(),
             waiting: stats.waiting,
@@ -115,14 +127,14 @@ fn admits_at_once(stats: &Stats) -> bool {
 
 /// The numbers of all queues that are wanted, by id. One that is gone meanwhile is left out.
 pub(crate) async fn all_stats(
-    admin: &Admin,
+    sources: &StatsSources,
     wanted: impl Fn(&Settings) -> bool,
 ) -> Result<Vec<QueueStats>, StoreError> {
-    admin.directory.refresh().await?;
-    let mut queues = admin.directory.queues();
+    sources.directory.refresh().await?;
+    let mut queues = sources.directory.queues();
     queues.retain(|queue| wanted(&queue.settings));
     queues.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));
-    let asked = queues.into_iter().map(|queue| async move { QueueStats::of(admin, &queue.settings).await });
+    let asked = queues.into_iter().map(|queue| async move { QueueStats::of(sources, &queue.settings).await });
     let found: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
     let there = found.into_iter().filter(|stats| !matches!(stats, Err(StoreError::UnknownQueue(_))));
     there.collect()
@@ -130,33 +142,23 @@ pub(crate) async fn all_stats(
 
 /// How many waited in each of the last minutes, for each of these queues.
 pub(crate) async fn recent(
-    admin: &Admin,
+    sources: &StatsSources,
     queues: &[QueueStats],
     minutes: u64,
 ) -> Result<Vec<Vec<[u64; 2]>>, StoreError> {
     if minutes == 0 {
         return Ok(vec![Vec::new(); queues.len()]);
     }
-    let asked: Vec<_> = queues.iter().map(|stats| waited(admin, stats, minutes)).collect();
+    let asked: Vec<_> = queues.iter().map(|stats| waited(sources, stats, minutes)).collect();
     stream::iter(asked).buffered(AT_ONCE).collect::<Vec<_>>().await.into_iter().collect()
 }
 
-async fn waited(admin: &Admin, stats: &QueueStats, minutes: u64) -> Result<Vec<[u64; 2]>, StoreError> {
+async fn waited(sources: &StatsSources, stats: &QueueStats, minutes: u64) -> Result<Vec<[u64; 2]>, StoreError> {
     let from = Micros(0).add_seconds(stats.at.saturating_sub(minutes * 60));
-    let samples = samples(&*admin.records, &stats.queue, Step::Minute, from).await?;
+    let samples = samples(&*sources.records, &stats.queue, Step::Minute, from).await?;
     Ok(samples.iter().map(|sample| [sample.at, sample.waiting]).collect())
 }
 
 fn oldest(stats: &Stats) -> Option<u64> {
     stats.oldest_arrival.map(|arrival| stats.now.since(arrival) / MICROS_PER_SECOND)
-}
-
-const fn mode_name(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Open => "open",
-        Mode::Bypass => "bypass",
-        Mode::Paused => "paused",
-        Mode::Closed => "closed",
-        Mode::Draining => "draining",
-    }
 }

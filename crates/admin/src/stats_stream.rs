@@ -1,4 +1,4 @@
-//! The stats of all queues, asked for once for all who follow them.
+//! The statistics of all queues, read once for all subscribers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,42 +8,46 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tracing::warn;
 
 use crate::problem::Problem;
-use crate::state::Admin;
-use crate::stats::{QueueStats, all_stats};
+use crate::stats::{QueueStats, StatsSources, all_stats};
 
-/// Time between two looks.
+/// Time between two polls.
 const EVERY: Duration = Duration::from_secs(2);
-/// Most who follow at once.
+/// Maximum number of subscribers.
 const SUBSCRIBERS_MAX: usize = 200;
 
-/// Looks while somebody follows.
+/// Polls the statistics of all queues while there are subscribers.
 pub(crate) struct StatsStream {
-    /// `None` while the store gives no answer.
+    sources: StatsSources,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    /// `None` while the store is unavailable.
     sender: watch::Sender<Option<Vec<QueueStats>>>,
     polling: AtomicBool,
     free: Arc<Semaphore>,
 }
 
-impl Default for StatsStream {
-    fn default() -> Self {
-        let free = Arc::new(Semaphore::new(SUBSCRIBERS_MAX));
-        Self { sender: watch::Sender::default(), polling: AtomicBool::new(false), free }
-    }
-}
-
-/// Somebody who follows.
+/// A subscription.
 pub(crate) struct Subscriber {
     pub(crate) stats: watch::Receiver<Option<Vec<QueueStats>>>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl StatsStream {
-    /// Begins to follow; what is known already counts as changed.
-    pub(crate) fn subscribe(&self, admin: &Admin) -> Result<Subscriber, Problem> {
-        let permit = Arc::clone(&self.free).try_acquire_owned().map_err(|_| Problem::TooManyStreams)?;
-        let mut stats = self.sender.subscribe();
-        if !self.polling.swap(true, Ordering::SeqCst) {
-            tokio::spawn(poll(admin.clone()));
+    pub(crate) fn new(sources: StatsSources) -> Self {
+        let free = Arc::new(Semaphore::new(SUBSCRIBERS_MAX));
+        let shared = Shared { sender: watch::Sender::default(), polling: AtomicBool::new(false), free };
+        Self { sources, shared: Arc::new(shared) }
+    }
+
+    /// Subscribes; statistics that are known already count as changed.
+    pub(crate) fn subscribe(&self) -> Result<Subscriber, Problem> {
+        let shared = &self.shared;
+        let permit = Arc::clone(&shared.free).try_acquire_owned().map_err(|_| Problem::TooManyStreams)?;
+        let mut stats = shared.sender.subscribe();
+        if !shared.polling.swap(true, Ordering::SeqCst) {
+            tokio::spawn(poll(self.sources.clone(), Arc::clone(shared)));
         } else if stats.borrow().is_some() {
             stats.mark_changed();
         }
@@ -51,21 +55,20 @@ impl StatsStream {
     }
 }
 
-async fn poll(admin: Admin) {
-    let stream = &admin.stats_stream;
+async fn poll(sources: StatsSources, shared: Arc<Shared>) {
     loop {
-        match all_stats(&admin, |_| true).await {
-            Ok(stats) => drop(stream.sender.send(Some(stats))),
+        match all_stats(&sources, |_| true).await {
+            Ok(stats) => drop(shared.sender.send(Some(stats))),
             Err(error) => {
-                warn!(%error, "the stats of the queues could not be read; trying again");
-                drop(stream.sender.send(None));
+                warn!(%error, "the statistics of the queues could not be read; trying again");
+                drop(shared.sender.send(None));
             }
         }
         tokio::time::sleep(EVERY).await;
-        if stream.sender.receiver_count() == 0 {
-            stream.polling.store(false, Ordering::SeqCst);
-            // Somebody who came in between found it polling, and must not wait in vain.
-            if stream.sender.receiver_count() == 0 || stream.polling.swap(true, Ordering::SeqCst) {
+        if shared.sender.receiver_count() == 0 {
+            shared.polling.store(false, Ordering::SeqCst);
+            // Whoever subscribed in between found it polling, and must not wait in vain.
+            if shared.sender.receiver_count() == 0 || shared.polling.swap(true, Ordering::SeqCst) {
                 return;
             }
         }

@@ -7,6 +7,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::settings::FieldWording;
+
 /// Maximum length of a tenant, queue or theme id, in bytes.
 pub const ID_MAX: usize = 63;
 /// The two bytes of a random UUID that hold the version and variant, and their indexes. RFC 9562,
@@ -18,7 +20,7 @@ const VARIANT_AT: usize = 8;
 
 /// The error for an invalid id. Its text describes the format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("takes 1 to {ID_MAX} characters a-z, 0-9 and -, the first and the last not a -")]
+#[error("must be 1 to {ID_MAX} characters a-z, 0-9 and -, not starting or ending with -")]
 pub struct IdError;
 
 fn is_id(text: &str) -> bool {
@@ -51,6 +53,8 @@ macro_rules! id {
                 if is_id(text) { Ok(Self(text.into())) } else { Err(IdError) }
             }
         }
+
+        crate::text_field! { $name: FieldWording::Id, { "pattern": "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" }; }
 
         impl TryFrom<String> for $name {
             type Error = IdError;

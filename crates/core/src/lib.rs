@@ -26,6 +26,7 @@
 //! ```
 
 pub mod cookie;
+pub mod fields;
 mod id;
 mod last_purge;
 pub mod line;

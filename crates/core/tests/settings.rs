@@ -28,53 +28,57 @@ fn complaint(field: &str, value: Value) -> String {
 #[test]
 fn field_errors_describe_accepted_values() {
     for (field, value, says) in [
-        ("id", json!("Acme"), "id: takes 1 to 63 characters a-z, 0-9 and -"),
-        ("tenant", json!(""), "tenant: is empty; it takes 1 to 63"),
-        ("name", json!("\u{7}"), "name: takes 1 to 120 characters"),
-        ("hosts", json!([]), "hosts: is empty; it takes 1 to 100 host names"),
-        ("hosts", json!(["https://x"]), "without scheme or port"),
+        ("id", json!("Acme"), "id: must be 1 to 63 characters a-z, 0-9 and -"),
+        ("tenant", json!(""), "tenant: is empty; it must be 1 to 63"),
+        ("name", json!("\u{7}"), "name: must be 1 to 120 characters"),
+        ("hosts", json!([]), "hosts: is empty; it must be a list of 1 to 100 items, each a host name"),
+        ("hosts", json!(["https://x"]), "hosts[0]: must be a host name such as"),
         (
             "mode",
             json!("shut"),
-            "mode: takes one of \"open\", \"bypass\", \"paused\", \"closed\", \"draining\", not \"shut\"",
+            "mode: must be one of \"open\", \"bypass\", \"paused\", \"closed\", \"draining\"; got \"shut\"",
         ),
-        ("quota", json!(1.5), "quota: takes a whole number from 0 to 10000000, not 1.5"),
-        ("admissions_per_minute", json!(0), "admissions_per_minute: takes a whole number from 1"),
-        ("waiting_ttl", json!(2), "waiting_ttl: takes a whole number from 3 to 3600"),
-        ("active_ttl", json!("600"), "active_ttl: takes a whole number"),
+        ("quota", json!(1.5), "quota: must be a whole number from 0 to 10000000; got 1.5"),
+        ("admissions_per_minute", json!(0), "admissions_per_minute: must be a whole number from 1"),
+        ("waiting_ttl", json!(2), "waiting_ttl: must be a whole number from 3 to 3600"),
+        ("active_ttl", json!("600"), "active_ttl: must be a whole number"),
         ("claim_ttl", json!(19), "claim_ttl: must be at least a third of waiting_ttl"),
         ("hold_ttl", json!(59), "hold_ttl: must not be below waiting_ttl"),
-        ("max_session", json!(-1), "max_session: takes a whole number"),
-        ("recheck_after", json!(61), "recheck_after: takes a whole number from 0 to 60"),
-        ("handover", json!({ "kind": "proxy" }), "handover.origin: is missing; it takes an address"),
+        ("max_session", json!(-1), "max_session: must be a whole number"),
+        ("recheck_after", json!(61), "recheck_after: must be a whole number from 0 to 60"),
+        ("handover", json!({ "kind": "proxy" }), "handover.origin: is required: a scheme, host and port"),
         (
             "handover",
             json!({ "kind": "proxy", "origin": "https://x/y" }),
-            "handover.origin: takes an address of scheme",
+            "handover.origin: must be a scheme, host and port",
         ),
-        ("handover", json!({ "kind": "tunnel" }), "handover.kind: takes one of \"redirect\""),
+        ("handover", json!({ "kind": "tunnel" }), "handover.kind: must be one of \"redirect\""),
         (
             "handover",
             json!({ "kind": "check", "preflights": "pass" }),
-            "handover.preflights: takes one of \"answer\", \"forward\"",
+            "handover.preflights: must be one of \"answer\", \"forward\"",
         ),
-        ("theme", json!("../x"), "theme: takes 1 to 63"),
-        ("queue_status", json!(500), "queue_status: takes one of 200, 202, 429, 503"),
-        ("store_failure", json!("panic"), "store_failure: takes one of \"tickets\""),
+        ("theme", json!("../x"), "theme: must be 1 to 63"),
+        ("queue_status", json!(500), "queue_status: must be one of 200, 202, 429, 503"),
+        ("store_failure", json!("panic"), "store_failure: must be one of \"tickets\""),
         ("cookie_domain", json!("other.com"), "cookie_domain: does not cover the host \"tickets.example.com\""),
-        ("cookie_domain", json!("com"), "cookie_domain: takes a domain"),
-        ("rules", json!([{ "action": "queue" }]), "rules[0].action: needs a condition beside it"),
-        ("rules", json!([{ "action": "deny", "path": "/" }]), "rules[0].action: takes one of \"queue\", \"bypass\""),
-        ("rules", json!([{ "action": "queue", "path": "x" }]), "rules[0].path: takes path globs that start with /"),
-        ("rules", json!([{ "action": "queue", "header": { "name": "X-A", "value": "" } }]), "rules[0].header: takes"),
-        ("rules", json!([{ "action": "queue", "source": "10.0.0.0/99" }]), "rules[0].source: takes networks"),
+        ("cookie_domain", json!("com"), "cookie_domain: must be a domain"),
+        ("rules", json!([{ "action": "queue" }]), "rules[0].action: needs at least one condition"),
+        ("rules", json!([{ "action": "deny", "path": "/" }]), "rules[0].action: must be one of \"queue\", \"bypass\""),
+        ("rules", json!([{ "action": "queue", "path": "x" }]), "rules[0].path: must be a path glob that starts with /"),
+        (
+            "rules",
+            json!([{ "action": "queue", "header": { "name": "X-A", "value": "" } }]),
+            "rules[0].header.value: is empty; it must be a text",
+        ),
+        ("rules", json!([{ "action": "queue", "source": "10.0.0.0/99" }]), "rules[0].source: must be a network"),
         (
             "rules",
             json!(vec![json!({ "action": "queue", "path": vec!["/a"; 67] }); 3]),
-            "rules: takes at most 200 path globs",
+            "rules: must have at most 200 path globs",
         ),
-        ("rules", json!([{ "action": "queue", "path": "/", "pth": 1 }]), "rules[0].pth: is not a field here"),
-        ("qouta", json!(1), "qouta: is not a field here; the fields are id, tenant"),
+        ("rules", json!([{ "action": "queue", "path": "/", "pth": 1 }]), "rules[0].pth: is unknown"),
+        ("qouta", json!(1), "qouta: is unknown; known fields are id, tenant"),
     ] {
         let complaint = complaint(field, value);
         assert!(complaint.contains(says), "{field}: {complaint}");
@@ -219,14 +223,14 @@ fn stored_settings_of_another_version_are_read() {
     ] {
         stored[field] = value;
     }
-    assert!(Settings::from_value(&stored).is_err(), "users are told");
+    assert!(Settings::from_value(&stored).is_err(), "strict reading reports errors");
     let settings = Settings::from_stored(&stored).unwrap();
     let line = &settings.line;
     assert_eq!((line.mode, line.quota, line.waiting_ttl, line.hold_ttl), (Mode::Paused, 10_000_000, 3600, 3600));
     assert_eq!((settings.queue_status, settings.name.as_str()), (200, settings.id.as_str()));
     let actions: Vec<RuleAction> = settings.rules.iter().map(|rule| rule.action).collect();
-    assert_eq!(actions, [RuleAction::Bypass, RuleAction::Queue], "a bypass that is not understood is none");
-    assert_eq!(settings.to_stored()["opens_at"], stored["opens_at"], "the other version finds its field again");
+    assert_eq!(actions, [RuleAction::Bypass, RuleAction::Queue], "a bypass rule that cannot be read is dropped");
+    assert_eq!(settings.to_stored()["opens_at"], stored["opens_at"], "unknown fields are kept");
     assert_eq!(settings.to_value().get("opens_at"), None);
     let (again, whole) = (settings.to_stored(), Settings::from_stored(&settings.to_stored()).unwrap());
     assert_eq!(whole.to_stored(), again);

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use vestibule_core::settings::{HostPattern, Mode, RuleAction, Settings};
+use vestibule_core::settings::{HostPattern, Mode, Settings, queues_unmatched, routing_conflicts};
 use vestibule_themes::ThemesConfig;
 
 use crate::cli::CheckOptions;
@@ -55,10 +55,6 @@ fn summary(queue: &Settings) -> String {
     format!("{}: {}: {rules}; quota {}{rate}{origin}", queue.id, hosts.join(", "), queue.line.quota)
 }
 
-fn queues_unmatched(queue: &Settings) -> bool {
-    queue.rules.iter().all(|rule| rule.action == RuleAction::Bypass)
-}
-
 fn warnings(queue: &Settings, all: &[Settings]) -> Vec<String> {
     let mut found = Vec::new();
     match queue.line.mode {
@@ -73,12 +69,7 @@ fn warnings(queue: &Settings, all: &[Settings]) -> Vec<String> {
         }
         Mode::Bypass => found.push("mode is \"bypass\": all visitors continue, whatever the quota".to_owned()),
     }
-    for host in &queue.hosts {
-        let shadows = |other: &&Settings| other.id < queue.id && queues_unmatched(other) && other.hosts.contains(host);
-        if let Some(other) = all.iter().find(shadows) {
-            found.push(format!("never applies on {host}: \"{}\" matches every request there first", other.id));
-        }
-    }
+    found.extend(routing_conflicts(queue, all, true, |_| true).iter().map(ToString::to_string));
     if queue.hosts.contains(&HostPattern::Any) && all.len() > 1 {
         found.push("host \"*\" also matches hosts that are misspelled in other queues".to_owned());
     }

@@ -231,18 +231,18 @@ path = "/static/**"
         let message = parse(&text).unwrap_err();
         let lines: Vec<&str> = message.lines().collect();
         assert_eq!(lines.len(), 5, "{message}");
-        assert!(lines[0].starts_with("f.toml:5: tenants[0].color: takes a color"), "{message}");
-        assert!(lines[1].starts_with("f.toml:12: queues[0].quota: takes a whole number"), "{message}");
-        assert!(lines[2].starts_with("f.toml:13: queues[0].mode: takes one of \"open\""), "{message}");
-        assert!(lines[3].starts_with("f.toml:14: queues[0].qouta: is not a field here"), "{message}");
+        assert!(lines[0].starts_with("f.toml:5: tenants[0].color: must be a color"), "{message}");
+        assert!(lines[1].starts_with("f.toml:12: queues[0].quota: must be a whole number"), "{message}");
+        assert!(lines[2].starts_with("f.toml:13: queues[0].mode: must be one of \"open\""), "{message}");
+        assert!(lines[3].starts_with("f.toml:14: queues[0].qouta: is unknown"), "{message}");
         assert!(lines[3].ends_with("; did you mean quota?"), "{message}");
-        assert!(lines[4].starts_with("f.toml:19: queues[0].rules[0].path: takes path globs"), "{message}");
+        assert!(lines[4].starts_with("f.toml:19: queues[0].rules[0].path: must be a path glob"), "{message}");
     }
 
     #[test]
     fn missing_field_is_reported_at_its_table() {
         let message = parse(&GOOD.replace("quota = 500", "")).unwrap_err();
-        assert!(message.starts_with("f.toml:7: queues[0].quota: is missing"), "{message}");
+        assert!(message.starts_with("f.toml:7: queues[0].quota: is required"), "{message}");
     }
 
     #[test]

@@ -985,38 +985,38 @@ export interface components {
             /** @description Send it in the header `X-Vestibule-Confirm`; valid for one request. */
             token: string;
         };
-        /**
-         * @description The controls of a queue. Absent fields stay unchanged; `null` resets to the default, for `admissions_per_minute` and
-         *     `max_session` to no limit.
-         */
+        /** @description The settings that control a line. Times are in seconds. They are stored as named fields and read leniently: unknown fields are ignored, missing fields have their defaults, and a queue with an unknown mode is paused. */
         Controls: {
             /**
              * Format: int64
-             * @description Seconds after a visit until an active session expires.
+             * @description Seconds after a visit until an active session expires. Default: 600.
              */
             active_ttl?: number | null;
             /**
              * Format: int64
-             * @description Maximum admissions per minute.
+             * @description Maximum admissions per minute; `null` for no limit.
              */
             admissions_per_minute?: number | null;
             /**
              * Format: int64
-             * @description Seconds for which an admission is held for an absent visitor.
+             * @description Seconds for which an admission is held for an absent visitor, and for which an unconfirmed session keeps its position. Default: 30.
              */
             claim_ttl?: number | null;
             /**
              * Format: int64
-             * @description Seconds after the last visit for which a ticket restores its position.
+             * @description Seconds after the last visit for which a ticket restores its position. Default: 600.
              */
             hold_ttl?: number | null;
             /**
              * Format: int64
-             * @description Maximum length of an active session in seconds.
+             * @description Maximum length of an active session in seconds; `null` for no limit.
              */
             max_session?: number | null;
-            /** @description Mode: `open`, `bypass`, `paused`, `closed` or `draining`. */
-            mode?: string | null;
+            /**
+             * @description Mode of the queue. Default: "open".
+             * @enum {string|null}
+             */
+            mode?: "open" | "bypass" | "paused" | "closed" | "draining" | null;
             /**
              * Format: int64
              * @description Maximum number of active visitors.
@@ -1024,7 +1024,7 @@ export interface components {
             quota?: number;
             /**
              * Format: int64
-             * @description Seconds after a visit until a waiting session expires.
+             * @description Seconds after a visit until a waiting session expires. Default: 60.
              */
             waiting_ttl?: number | null;
         };
@@ -1037,7 +1037,7 @@ export interface components {
         };
         /** @description Name and password. */
         Credentials: {
-            /** @description The code of their authenticator app or a recovery code, for an operator with TOTP. */
+            /** @description A code of the authenticator app or a recovery code, for an operator with TOTP. */
             code?: string | null;
             /** @description Name of the operator. */
             name: string;
@@ -1081,7 +1081,7 @@ export interface components {
          * @description Identifies a text; codes are stable, and new ones may be added. `x-english` contains all texts with placeholders such as `{most}`, which `params` fill.
          * @enum {string}
          */
-        ErrorCode: "takes_not" | "takes" | "empty" | "missing" | "no_field" | "id_taken" | "no_such_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "too_many_paths" | "whole_number" | "whole_number_or_nothing" | "one_of" | "id" | "name" | "hosts" | "origin" | "handover" | "cookie_domain" | "document" | "table" | "tables" | "rules" | "rule" | "paths" | "methods" | "named_value" | "networks" | "color" | "domains" | "origins" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "routing_conflict" | "already_exists" | "not_empty" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "text" | "text_at_most" | "characters" | "seconds" | "tenant_ids" | "url" | "method" | "pairs" | "address" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "draft_templates" | "draft_assets" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_reset" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
+        ErrorCode: "invalid_value" | "invalid" | "empty" | "required" | "unknown_field" | "duplicate_id" | "unknown_tenant" | "hold_ttl_too_short" | "claim_ttl_too_short" | "host_not_covered" | "host_outside" | "any_host" | "origin_outside" | "cookie_domain_outside" | "public_suffix" | "superusers_only" | "no_entries" | "rule_without_condition" | "too_many_paths" | "host_taken" | "never_applies" | "hides_other" | "rule_repeated" | "foreign_queue" | "whole_number" | "one_of" | "object" | "text" | "string_map" | "list" | "list_at_most" | "id" | "name" | "host" | "origin" | "cookie_domain" | "path_glob" | "method" | "value_text" | "network" | "address" | "color" | "domain" | "origin_pattern" | "logo" | "not_signed_in" | "credential_invalid" | "wrong_password" | "password_required" | "code_required" | "wrong_code" | "totp_setup_required" | "totp_exists" | "no_totp_setup" | "rate_limited" | "too_many_changes" | "permission_denied" | "no_request_header" | "not_found" | "route_not_found" | "method_not_allowed" | "invalid_body" | "too_large" | "wrong_content_type" | "validation_failed" | "queues_outside" | "routing_conflict" | "already_exists" | "not_empty" | "theme_in_use" | "last_superuser" | "limit_reached" | "concurrent_change" | "revision_conflict" | "revision_required" | "confirmation_required" | "streaming_unavailable" | "too_many_streams" | "theme_storage_not_configured" | "theme_invalid" | "theme_storage_unavailable" | "store_unavailable" | "outcome_unknown" | "an_operator" | "a_tenant" | "a_token" | "a_queue" | "a_session" | "a_theme" | "a_version" | "role_operator" | "role_superuser" | "signed_in_operator" | "operator_with_password" | "unlimited_token" | "not_an_object" | "not_json" | "not_an_archive" | "not_understood" | "unknown_control" | "clone_needs_id" | "not_the_password" | "not_the_code" | "immutable" | "immutable_clone" | "immutable_reset" | "superuser_only" | "foreign_theme" | "logo_not_found" | "unreadable" | "repeated_parameter" | "duplicate" | "not_base64" | "role_above_own" | "tenant_not_accessible" | "superuser_has_all" | "needs_tenant" | "operator_name" | "new_password" | "password" | "code" | "url" | "revision" | "idempotency_key" | "key_used" | "entry_id" | "version_id" | "rule_queued" | "no_rules" | "unmatched_queued" | "rule_bypassed" | "too_many_readings" | "no_rule_matched" | "will_release" | "will_reset" | "will_remove_queue" | "will_remove_operator" | "will_remove_tenant" | "will_remove_theme" | "will_remove_unversioned_theme" | "will_end_session" | "will_import" | "theme_unreadable" | "theme_file_too_large" | "too_many_templates" | "too_many_files" | "no_files" | "not_a_theme_file" | "template_fault" | "no_script_tags";
         /** @description An evaluated queue. */
         EvaluatedQueue: {
             /** @description The matching host of the queue. */
@@ -1113,6 +1113,21 @@ export interface components {
             field: string;
             params?: components["schemas"]["MessageParams"];
         };
+        /** @description How admitted visitors reach the site. */
+        Handover: {
+            /**
+             * @description `redirect`, `proxy` or `check`.
+             * @enum {string}
+             */
+            kind: "redirect" | "proxy" | "check";
+            /** @description Scheme, host and port of the site; optional with `check`. */
+            origin?: string;
+            /**
+             * @description Who answers CORS preflights: the gate, for pages of the queue's hosts and origin, or the origin. Default: "answer".
+             * @enum {string}
+             */
+            preflights?: "answer" | "forward";
+        };
         /** @description The result of an import. */
         ImportResult: {
             /** @description Whether the plan was applied. */
@@ -1131,6 +1146,13 @@ export interface components {
         MessageParams: {
             [key: string]: number | string | components["schemas"]["Message"];
         };
+        /** @description A header or cookie that a request must have with exactly this value. */
+        NamedValue: {
+            /** @description Name of the header (case-insensitive) or cookie (case-sensitive). */
+            name: string;
+            /** @description The required value. */
+            value: string;
+        };
         /** @description Single sign-on. */
         OidcMethod: {
             /** @description Label of the button. */
@@ -1147,8 +1169,11 @@ export interface components {
              * @description The password. Without one the operator uses single sign-on, which must be configured.
              */
             password?: string | null;
-            /** @description The role. */
-            role: components["schemas"]["Role"];
+            /**
+             * @description The role.
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "superuser";
             /** @description The accessible tenants; empty for a superuser. */
             tenants?: string[] | null;
         };
@@ -1159,7 +1184,11 @@ export interface components {
              * @description A new password; ends all their sign-ins.
              */
             password?: string | null;
-            role?: components["schemas"]["Role"] | null;
+            /**
+             * @description The role.
+             * @enum {string|null}
+             */
+            role?: "viewer" | "operator" | "superuser" | null;
             /** @description The accessible tenants. */
             tenants?: string[] | null;
         };
@@ -1247,11 +1276,6 @@ export interface components {
             state: string;
         };
         /**
-         * @description A visitor state.
-         * @enum {string}
-         */
-        PreviewState: "waiting" | "admitted" | "paused" | "closed" | "unavailable";
-        /**
          * @description State of a session before it ended.
          * @enum {string}
          */
@@ -1285,11 +1309,11 @@ export interface components {
             /** @description Modules on each side. */
             size: number;
         };
-        /** @description Settings that differ from the cloned queue; `null` resets a setting to its default. */
+        /** @description The settings of a queue. Times are in seconds. */
         QueueClone: {
             /**
              * Format: int64
-             * @description Seconds after a visit until an active session expires.
+             * @description Seconds after a visit until an active session expires. Default: 600.
              */
             active_ttl?: number | null;
             /**
@@ -1299,51 +1323,41 @@ export interface components {
             admissions_per_minute?: number | null;
             /**
              * Format: int64
-             * @description Seconds for which an admission is held for an absent visitor.
+             * @description Seconds for which an admission is held for an absent visitor, and for which an unconfirmed session keeps its position. Default: 30.
              */
             claim_ttl?: number | null;
             /** @description Domain of the cookies; `null` for the exact host. */
             cookie_domain?: string | null;
             /**
              * Format: int64
-             * @description Tickets of another epoch are invalid.
+             * @description The current epoch; tickets of another epoch are invalid. Default: 1.
              */
             epoch?: number | null;
             /** @description How admitted visitors reach the site. */
-            handover?: {
-                /** @enum {string} */
-                kind: "redirect" | "proxy" | "check";
-                /** @description Scheme, host and port; only `check` needs none. */
-                origin?: string;
-                /**
-                 * @description Who answers CORS preflights: the gate, for pages of the queue's hosts and origin, or the origin. `answer` by default.
-                 * @enum {string}
-                 */
-                preflights?: "answer" | "forward";
-            };
+            handover?: components["schemas"]["Handover"];
             /**
              * Format: int64
-             * @description Seconds after the last visit for which a ticket restores its position.
+             * @description Seconds after the last visit for which a ticket restores its position. Default: 600.
              */
             hold_ttl?: number | null;
             /** @description Hosts of the queue, such as `tickets.example.com`, `*.example.com` or `*`. */
             hosts?: string[];
             /** @description ID of the queue. */
-            id: string;
+            id?: string;
             /**
              * Format: int64
              * @description Maximum length of an active session in seconds; `null` for no limit.
              */
             max_session?: number | null;
             /**
-             * @description Mode of the queue.
+             * @description Mode of the queue. Default: "open".
              * @enum {string|null}
              */
             mode?: "open" | "bypass" | "paused" | "closed" | "draining" | null;
-            /** @description Name shown to visitors. */
+            /** @description Name shown to visitors, by default the ID: the event, the sale or the shop. `{host}` stands for the requested host. */
             name?: string | null;
             /**
-             * @description Status of the queue page.
+             * @description HTTP status of the queue page. Default: 200.
              * @enum {integer|null}
              */
             queue_status?: 200 | 202 | 429 | 503 | null;
@@ -1354,32 +1368,18 @@ export interface components {
             quota?: number;
             /**
              * Format: int64
-             * @description Seconds for which the gate accepts an admitted ticket without asking the store.
+             * @description Seconds for which the gate accepts an admitted ticket without asking the store. Default: 2.
              */
             recheck_after?: number | null;
             /**
              * Format: int64
-             * @description Increases with every change.
+             * @description Revision of the settings; each change increments it. Default: 1.
              */
             revision?: number | null;
             /** @description Which requests are queued; the first rule whose conditions all match decides. */
-            rules?: {
-                /** @enum {string} */
-                action: "queue" | "bypass";
-                cookie?: {
-                    name: string;
-                    value: string;
-                };
-                header?: {
-                    name: string;
-                    value: string;
-                };
-                method?: string[];
-                path?: string[];
-                source?: string[];
-            }[] | null;
+            rules?: components["schemas"]["Rule"][] | null;
             /**
-             * @description Behavior while the store is unavailable.
+             * @description Behavior while the store is unavailable. Default: "tickets".
              * @enum {string|null}
              */
             store_failure?: "tickets" | "open" | "closed" | null;
@@ -1389,15 +1389,15 @@ export interface components {
             theme?: string | null;
             /**
              * Format: int64
-             * @description Seconds after a visit until a waiting session expires.
+             * @description Seconds after a visit until a waiting session expires. Default: 60.
              */
             waiting_ttl?: number | null;
         };
-        /** @description The settings of a new queue; absent settings have their defaults. */
+        /** @description The settings of a queue. Times are in seconds. */
         QueueDraft: {
             /**
              * Format: int64
-             * @description Seconds after a visit until an active session expires.
+             * @description Seconds after a visit until an active session expires. Default: 600.
              */
             active_ttl?: number | null;
             /**
@@ -1407,31 +1407,21 @@ export interface components {
             admissions_per_minute?: number | null;
             /**
              * Format: int64
-             * @description Seconds for which an admission is held for an absent visitor.
+             * @description Seconds for which an admission is held for an absent visitor, and for which an unconfirmed session keeps its position. Default: 30.
              */
             claim_ttl?: number | null;
             /** @description Domain of the cookies; `null` for the exact host. */
             cookie_domain?: string | null;
             /**
              * Format: int64
-             * @description Tickets of another epoch are invalid.
+             * @description The current epoch; tickets of another epoch are invalid. Default: 1.
              */
             epoch?: number | null;
             /** @description How admitted visitors reach the site. */
-            handover: {
-                /** @enum {string} */
-                kind: "redirect" | "proxy" | "check";
-                /** @description Scheme, host and port; only `check` needs none. */
-                origin?: string;
-                /**
-                 * @description Who answers CORS preflights: the gate, for pages of the queue's hosts and origin, or the origin. `answer` by default.
-                 * @enum {string}
-                 */
-                preflights?: "answer" | "forward";
-            };
+            handover: components["schemas"]["Handover"];
             /**
              * Format: int64
-             * @description Seconds after the last visit for which a ticket restores its position.
+             * @description Seconds after the last visit for which a ticket restores its position. Default: 600.
              */
             hold_ttl?: number | null;
             /** @description Hosts of the queue, such as `tickets.example.com`, `*.example.com` or `*`. */
@@ -1444,14 +1434,14 @@ export interface components {
              */
             max_session?: number | null;
             /**
-             * @description Mode of the queue.
+             * @description Mode of the queue. Default: "open".
              * @enum {string|null}
              */
             mode?: "open" | "bypass" | "paused" | "closed" | "draining" | null;
-            /** @description Name shown to visitors. */
+            /** @description Name shown to visitors, by default the ID: the event, the sale or the shop. `{host}` stands for the requested host. */
             name?: string | null;
             /**
-             * @description Status of the queue page.
+             * @description HTTP status of the queue page. Default: 200.
              * @enum {integer|null}
              */
             queue_status?: 200 | 202 | 429 | 503 | null;
@@ -1462,32 +1452,18 @@ export interface components {
             quota: number;
             /**
              * Format: int64
-             * @description Seconds for which the gate accepts an admitted ticket without asking the store.
+             * @description Seconds for which the gate accepts an admitted ticket without asking the store. Default: 2.
              */
             recheck_after?: number | null;
             /**
              * Format: int64
-             * @description Increases with every change.
+             * @description Revision of the settings; each change increments it. Default: 1.
              */
             revision?: number | null;
             /** @description Which requests are queued; the first rule whose conditions all match decides. */
-            rules?: {
-                /** @enum {string} */
-                action: "queue" | "bypass";
-                cookie?: {
-                    name: string;
-                    value: string;
-                };
-                header?: {
-                    name: string;
-                    value: string;
-                };
-                method?: string[];
-                path?: string[];
-                source?: string[];
-            }[] | null;
+            rules?: components["schemas"]["Rule"][] | null;
             /**
-             * @description Behavior while the store is unavailable.
+             * @description Behavior while the store is unavailable. Default: "tickets".
              * @enum {string|null}
              */
             store_failure?: "tickets" | "open" | "closed" | null;
@@ -1497,7 +1473,7 @@ export interface components {
             theme?: string | null;
             /**
              * Format: int64
-             * @description Seconds after a visit until a waiting session expires.
+             * @description Seconds after a visit until a waiting session expires. Default: 60.
              */
             waiting_ttl?: number | null;
         };
@@ -1523,11 +1499,11 @@ export interface components {
             /** @description The queues by id. */
             queues: components["schemas"]["QueueSettings"][];
         };
-        /** @description Settings that are to be changed (RFC 7396): what is absent stays, `null` is the default again. */
+        /** @description The settings of a queue. Times are in seconds. */
         QueuePatch: {
             /**
              * Format: int64
-             * @description Seconds after a visit until an active session expires.
+             * @description Seconds after a visit until an active session expires. Default: 600.
              */
             active_ttl?: number | null;
             /**
@@ -1537,26 +1513,16 @@ export interface components {
             admissions_per_minute?: number | null;
             /**
              * Format: int64
-             * @description Seconds for which an admission is held for an absent visitor.
+             * @description Seconds for which an admission is held for an absent visitor, and for which an unconfirmed session keeps its position. Default: 30.
              */
             claim_ttl?: number | null;
             /** @description Domain of the cookies; `null` for the exact host. */
             cookie_domain?: string | null;
             /** @description How admitted visitors reach the site. */
-            handover?: {
-                /** @enum {string} */
-                kind: "redirect" | "proxy" | "check";
-                /** @description Scheme, host and port; only `check` needs none. */
-                origin?: string;
-                /**
-                 * @description Who answers CORS preflights: the gate, for pages of the queue's hosts and origin, or the origin. `answer` by default.
-                 * @enum {string}
-                 */
-                preflights?: "answer" | "forward";
-            };
+            handover?: components["schemas"]["Handover"];
             /**
              * Format: int64
-             * @description Seconds after the last visit for which a ticket restores its position.
+             * @description Seconds after the last visit for which a ticket restores its position. Default: 600.
              */
             hold_ttl?: number | null;
             /** @description Hosts of the queue, such as `tickets.example.com`, `*.example.com` or `*`. */
@@ -1567,14 +1533,14 @@ export interface components {
              */
             max_session?: number | null;
             /**
-             * @description Mode of the queue.
+             * @description Mode of the queue. Default: "open".
              * @enum {string|null}
              */
             mode?: "open" | "bypass" | "paused" | "closed" | "draining" | null;
-            /** @description Name shown to visitors. */
+            /** @description Name shown to visitors, by default the ID: the event, the sale or the shop. `{host}` stands for the requested host. */
             name?: string | null;
             /**
-             * @description Status of the queue page.
+             * @description HTTP status of the queue page. Default: 200.
              * @enum {integer|null}
              */
             queue_status?: 200 | 202 | 429 | 503 | null;
@@ -1585,27 +1551,13 @@ export interface components {
             quota?: number;
             /**
              * Format: int64
-             * @description Seconds for which the gate accepts an admitted ticket without asking the store.
+             * @description Seconds for which the gate accepts an admitted ticket without asking the store. Default: 2.
              */
             recheck_after?: number | null;
             /** @description Which requests are queued; the first rule whose conditions all match decides. */
-            rules?: {
-                /** @enum {string} */
-                action: "queue" | "bypass";
-                cookie?: {
-                    name: string;
-                    value: string;
-                };
-                header?: {
-                    name: string;
-                    value: string;
-                };
-                method?: string[];
-                path?: string[];
-                source?: string[];
-            }[] | null;
+            rules?: components["schemas"]["Rule"][] | null;
             /**
-             * @description Behavior while the store is unavailable.
+             * @description Behavior while the store is unavailable. Default: "tickets".
              * @enum {string|null}
              */
             store_failure?: "tickets" | "open" | "closed" | null;
@@ -1613,11 +1565,11 @@ export interface components {
             theme?: string | null;
             /**
              * Format: int64
-             * @description Seconds after a visit until a waiting session expires.
+             * @description Seconds after a visit until a waiting session expires. Default: 60.
              */
             waiting_ttl?: number | null;
         };
-        /** @description The settings of a queue. */
+        /** @description The settings of a queue. Times are in seconds. */
         QueueSettings: {
             /**
              * Format: int64
@@ -1631,28 +1583,18 @@ export interface components {
             admissions_per_minute: number | null;
             /**
              * Format: int64
-             * @description Seconds for which an admission is held for an absent visitor.
+             * @description Seconds for which an admission is held for an absent visitor, and for which an unconfirmed session keeps its position.
              */
             claim_ttl: number;
             /** @description Domain of the cookies; `null` for the exact host. */
             cookie_domain: string | null;
             /**
              * Format: int64
-             * @description Tickets of another epoch are invalid.
+             * @description The current epoch; tickets of another epoch are invalid.
              */
             epoch: number;
             /** @description How admitted visitors reach the site. */
-            handover: {
-                /** @enum {string} */
-                kind: "redirect" | "proxy" | "check";
-                /** @description Scheme, host and port; only `check` needs none. */
-                origin?: string;
-                /**
-                 * @description Who answers CORS preflights: the gate, for pages of the queue's hosts and origin, or the origin. `answer` by default.
-                 * @enum {string}
-                 */
-                preflights?: "answer" | "forward";
-            };
+            handover: components["schemas"]["Handover"];
             /**
              * Format: int64
              * @description Seconds after the last visit for which a ticket restores its position.
@@ -1672,10 +1614,10 @@ export interface components {
              * @enum {string}
              */
             mode: "open" | "bypass" | "paused" | "closed" | "draining";
-            /** @description Name shown to visitors. */
+            /** @description Name shown to visitors, by default the ID: the event, the sale or the shop. `{host}` stands for the requested host. */
             name: string;
             /**
-             * @description Status of the queue page.
+             * @description HTTP status of the queue page.
              * @enum {integer}
              */
             queue_status: 200 | 202 | 429 | 503;
@@ -1691,25 +1633,11 @@ export interface components {
             recheck_after: number;
             /**
              * Format: int64
-             * @description Increases with every change.
+             * @description Revision of the settings; each change increments it.
              */
             revision: number;
             /** @description Which requests are queued; the first rule whose conditions all match decides. */
-            rules: {
-                /** @enum {string} */
-                action: "queue" | "bypass";
-                cookie?: {
-                    name: string;
-                    value: string;
-                };
-                header?: {
-                    name: string;
-                    value: string;
-                };
-                method?: string[];
-                path?: string[];
-                source?: string[];
-            }[];
+            rules: components["schemas"]["Rule"][];
             /**
              * @description Behavior while the store is unavailable.
              * @enum {string}
@@ -1846,6 +1774,24 @@ export interface components {
          * @enum {string}
          */
         Role: "viewer" | "operator" | "superuser";
+        /** @description A rule. All of its conditions must match; a condition with several alternatives matches if one of them does. */
+        Rule: {
+            /**
+             * @description What happens to matching requests: `queue` or `bypass`.
+             * @enum {string}
+             */
+            action: "queue" | "bypass";
+            /** @description A cookie with its value. */
+            cookie?: components["schemas"]["NamedValue"];
+            /** @description A header with its value. */
+            header?: components["schemas"]["NamedValue"];
+            /** @description Methods. */
+            method?: string[];
+            /** @description Path globs: `*` within a segment, `**` across segments. */
+            path?: string[];
+            /** @description Networks or addresses of the visitor. */
+            source?: string[];
+        };
         /** @description A page of waiting sessions. */
         SessionPage: {
             /** @description Start of the next page as `from`; `null` at the end. */
@@ -1900,12 +1846,12 @@ export interface components {
             /** @description The tenants by id. */
             tenants: components["schemas"]["TenantView"][];
         };
-        /** @description A settings document to import. */
+        /** @description Tenants and queues, as in a settings file. */
         SettingsDraft: {
             /** @description The queues; their tenants must be in `tenants`. */
-            queues?: components["schemas"]["QueueDraft"][];
+            queues?: components["schemas"]["QueueDraft"][] | null;
             /** @description The tenants. */
-            tenants?: components["schemas"]["TenantDraft"][];
+            tenants?: components["schemas"]["TenantDraft"][] | null;
         };
         /** @description The available sign-in methods. */
         SignInMethods: {
@@ -1913,54 +1859,48 @@ export interface components {
             /** @description Name and password: `POST /sign-in`. */
             password: boolean;
         };
-        /** @description A new tenant. */
-        TenantDraft: {
-            /** @description The brand's color. */
-            color?: string | null;
-            /** @description Domains for hosts and cookies of its queues, including subdomains. Without a list, only superusers set them. */
-            domains?: string[] | null;
-            /** @description Id of the tenant. */
-            id: string;
-            /** @description Path of the logo within the theme. */
-            logo?: string | null;
-            /** @description Brand name shown to visitors. */
-            name: string;
-            /**
-             * @description Origins of its queues, such as `https://www.example.com` or `https://*.example.com`. Only an origin that is named
-             *     to the letter may be in a private network. Without the list only superusers set origins.
-             */
-            origins?: string[] | null;
-        };
-        /** @description A JSON merge patch for a tenant. */
-        TenantPatch: {
-            /** @description The brand's color. */
-            color?: string | null;
-            /** @description Domains for hosts and cookies of its queues, including subdomains. Without a list, only superusers set them. */
-            domains?: string[] | null;
-            /** @description Path of the logo within the theme. */
-            logo?: string | null;
-            /** @description Brand name shown to visitors. */
-            name?: string;
-            /**
-             * @description Origins of its queues, such as `https://www.example.com` or `https://*.example.com`. Only an origin that is named
-             *     to the letter may be in a private network. Without the list only superusers set origins.
-             */
-            origins?: string[] | null;
-        };
         /** @description A client brand. */
-        TenantView: {
-            /** @description The brand's color as `#rrggbb`; `null` is the theme's own. */
+        TenantDraft: {
+            /** @description Brand color as `#rrggbb`; `null` for that of the theme. */
             color?: string | null;
-            /** @description Domains for hosts and cookies of its queues, including subdomains; `null` leaves them to superusers. */
+            /** @description Allowed domains for hosts and cookies of its queues, including subdomains. `null`: only superusers and the settings file can set them. */
             domains?: string[] | null;
-            /** @description Id of the tenant. */
+            /** @description ID of the tenant. */
             id: string;
             /** @description Path of the logo within the theme; `null` shows the name. */
             logo?: string | null;
             /** @description Brand name shown to visitors. */
             name: string;
-            /** @description Origins of its queues; `null` leaves them to superusers. */
+            /** @description Allowed origins of its queues, such as `https://www.example.com` or `https://*.example.com`. Only an origin that is listed exactly can be in a private network. `null`: only superusers and the settings file can set them. */
             origins?: string[] | null;
+        };
+        /** @description A client brand. */
+        TenantPatch: {
+            /** @description Brand color as `#rrggbb`; `null` for that of the theme. */
+            color?: string | null;
+            /** @description Allowed domains for hosts and cookies of its queues, including subdomains. `null`: only superusers and the settings file can set them. */
+            domains?: string[] | null;
+            /** @description Path of the logo within the theme; `null` shows the name. */
+            logo?: string | null;
+            /** @description Brand name shown to visitors. */
+            name?: string;
+            /** @description Allowed origins of its queues, such as `https://www.example.com` or `https://*.example.com`. Only an origin that is listed exactly can be in a private network. `null`: only superusers and the settings file can set them. */
+            origins?: string[] | null;
+        };
+        /** @description A client brand. */
+        TenantView: {
+            /** @description Brand color as `#rrggbb`; `null` for that of the theme. */
+            color: string | null;
+            /** @description Allowed domains for hosts and cookies of its queues, including subdomains. `null`: only superusers and the settings file can set them. */
+            domains: string[] | null;
+            /** @description ID of the tenant. */
+            id: string;
+            /** @description Path of the logo within the theme; `null` shows the name. */
+            logo: string | null;
+            /** @description Brand name shown to visitors. */
+            name: string;
+            /** @description Allowed origins of its queues, such as `https://www.example.com` or `https://*.example.com`. Only an origin that is listed exactly can be in a private network. `null`: only superusers and the settings file can set them. */
+            origins: string[] | null;
         };
         /** @description A list of tenants. */
         Tenants: {
@@ -1977,11 +1917,14 @@ export interface components {
         /** @description A theme draft. */
         ThemeDraft: {
             /** @description Paths of the other files, which are not sent. The tenant's logo is shown if it is one of them. */
-            assets?: string[];
-            /** @description Visitor language; `en` by default. */
-            language?: string;
+            assets?: string[] | null;
+            /**
+             * @description Visitor language; `en` by default.
+             * @enum {string|null}
+             */
+            language?: "en" | "de" | "fr" | "es" | "nl" | "cy" | null;
             /** @description States to render; all by default. */
-            states?: components["schemas"]["PreviewState"][];
+            states?: ("waiting" | "admitted" | "paused" | "closed" | "unavailable")[] | null;
             /** @description Templates; without any, the built-in pages are rendered. */
             templates: components["schemas"]["DraftTemplate"][];
         };
@@ -2060,9 +2003,16 @@ export interface components {
             expires_in: number;
             /** @description Purpose of the token. */
             name: string;
-            only?: components["schemas"]["TokenLimit"] | null;
-            /** @description The role, at most that of its owner. */
-            role: components["schemas"]["Role"];
+            /**
+             * @description Limits the token: `settings` for a token that only exports and imports settings, as needed by `vestibule apply`. Without it the token has all permissions of its role except managing operators.
+             * @enum {string|null}
+             */
+            only?: "settings" | null;
+            /**
+             * @description The role, at most that of its owner.
+             * @enum {string}
+             */
+            role: "viewer" | "operator" | "superuser";
             /** @description The accessible tenants, at most those of its owner; empty for a superuser. */
             tenants?: string[] | null;
         };
@@ -2105,7 +2055,7 @@ export interface components {
             /** @description The tokens by ID. */
             tokens: components["schemas"]["TokenView"][];
         };
-        /** @description The password, and the first code of the app. */
+        /** @description The password and the first code of the app. */
         TotpConfirmation: {
             /** @description The current code of the app. */
             code: string;
@@ -2141,23 +2091,20 @@ export interface components {
             /** @description Cookies by name. */
             cookies?: {
                 [key: string]: string;
-            };
+            } | null;
             /** @description Headers by name. */
             headers?: {
                 [key: string]: string;
-            };
-            /** @description The method, GET by default. */
-            method?: string;
+            } | null;
+            /** @description The method. Default: "GET". */
+            method?: string | null;
             /** @description The queue whose rules are replaced by `rules`. */
-            queue?: string;
+            queue?: string | null;
             /** @description Rules to use instead of the saved ones. */
-            rules?: unknown[];
+            rules?: components["schemas"]["Rule"][] | null;
             /** @description IP address of the visitor. */
-            source?: string;
-            /**
-             * @description The URL with its host.
-             * @example https://tickets.example.com/shop/seats
-             */
+            source?: string | null;
+            /** @description The URL with its host, such as `https://tickets.example.com/shop/seats`. */
             url: string;
         };
         /** @description The result of a URL test. */
@@ -2227,8 +2174,8 @@ export interface components {
         ZipArchive: string;
     };
     responses: {
-        /** @description The body is too large */
-        BodyTooLarge: {
+        /** @description Confirmation required */
+        ConfirmationRequired: {
             headers: {
                 [name: string]: unknown;
             };
@@ -2236,8 +2183,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
-        /** @description The body is not a JSON object */
-        InvalidBody: {
+        /** @description A problem: 400 or 415 if the body cannot be read, 401 without a valid sign-in or token, 403 without permission, 404 for what does not exist or is not accessible, 413 if the body is too large, 422 if a field or parameter is invalid, 429 if attempts are limited, 503 if the store is unavailable, 504 if the store did not respond to a change, which may or may not have been applied */
+        Problem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -2245,8 +2192,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
-        /** @description Not authenticated */
-        NotAuthenticated: {
+        /** @description Someone else changed this operator at the same time */
+        SomeoneElseChangedThisOperatorAtTheSameTime: {
             headers: {
                 [name: string]: unknown;
             };
@@ -2254,8 +2201,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
-        /** @description Not found, or no access to it */
-        NotFound: {
+        /** @description Someone else is changing it */
+        SomeoneElseIsChangingIt: {
             headers: {
                 [name: string]: unknown;
             };
@@ -2263,8 +2210,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
-        /** @description The store did not respond; the change may or may not have been applied */
-        OutcomeUnknown: {
+        /** @description Someone else is changing the theme, or theme storage is not configured */
+        SomeoneElseIsChangingTheTheme: {
             headers: {
                 [name: string]: unknown;
             };
@@ -2272,8 +2219,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
-        /** @description Permission denied */
-        PermissionDenied: {
+        /** @description The ID is in use, or another queue conflicts */
+        TheIDIsInUse: {
             headers: {
                 [name: string]: unknown;
             };
@@ -2281,8 +2228,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
-        /** @description The store is unavailable; try again */
-        StoreUnavailable: {
+        /** @description Theme storage is not configured */
+        ThemeStorageIsNotConfigured: {
             headers: {
                 [name: string]: unknown;
             };
@@ -2290,17 +2237,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemDetails"];
             };
         };
-        /** @description A parameter or field is invalid; `errors` lists all of them */
-        ValidationFailed: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ProblemDetails"];
-            };
-        };
-        /** @description The body does not have an accepted content type */
-        WrongContentType: {
+        /** @description Too many attempts; `Retry-After` says when to try again */
+        TooManyAttempts: {
             headers: {
                 [name: string]: unknown;
             };
@@ -2309,7 +2247,42 @@ export interface components {
             };
         };
     };
-    parameters: never;
+    parameters: {
+        /** @description The confirmation token of the first response */
+        HeaderXVestibuleConfirm: string | null;
+        /** @description Name of the operator */
+        PathOperator: string;
+        /** @description ID of the queue */
+        PathQueue: string;
+        /** @description ID or support code of the session */
+        PathSession: string;
+        /** @description ID of the tenant */
+        PathTenant: string;
+        /** @description ID of the theme */
+        PathTheme: string;
+        /** @description ID of the version */
+        PathVersion: string;
+        /** @description Only actions with this prefix, such as `queue.`. */
+        QueryAction: string;
+        /** @description Only events before this one, such as `next` of the previous page. */
+        QueryBefore: string;
+        /** @description Earliest time in seconds since 1970. Default: 0. */
+        QueryFrom: number;
+        /** @description Maximum number of results. Default: 50. */
+        QueryLimit: number;
+        /** @description Only events of this operator. */
+        QueryOperator: string;
+        /** @description Only events of this queue. */
+        QueryQueue: string;
+        /** @description Only events that contain this text. */
+        QuerySearch: string;
+        /** @description Only events of this tenant. */
+        QueryTenant: string;
+        /** @description Latest time in seconds since 1970. Default: 1099511627776. */
+        QueryTo: number;
+        /** @description Validate only; nothing is written. */
+        QueryValidate: boolean;
+    };
     requestBodies: never;
     headers: never;
     pathItems: never;
@@ -2319,24 +2292,24 @@ export interface operations {
     search_audit: {
         parameters: {
             query?: {
-                /** @description Only events of this tenant */
-                tenant?: string;
-                /** @description Only events of this queue */
-                queue?: string;
-                /** @description Only events of this operator */
-                operator?: string;
-                /** @description Only actions with this prefix, such as `queue.` */
-                action?: string;
-                /** @description Only events that contain this text */
-                search?: string;
-                /** @description Earliest time in seconds since 1970 */
-                from?: number;
-                /** @description Latest time in seconds since 1970 */
-                to?: number;
-                /** @description `next` of the previous page */
-                before?: string;
-                /** @description Maximum number of results */
-                limit?: number;
+                /** @description Only actions with this prefix, such as `queue.`. */
+                action?: components["parameters"]["QueryAction"];
+                /** @description Only events before this one, such as `next` of the previous page. */
+                before?: components["parameters"]["QueryBefore"];
+                /** @description Earliest time in seconds since 1970. Default: 0. */
+                from?: components["parameters"]["QueryFrom"];
+                /** @description Maximum number of results. Default: 50. */
+                limit?: components["parameters"]["QueryLimit"];
+                /** @description Only events of this operator. */
+                operator?: components["parameters"]["QueryOperator"];
+                /** @description Only events of this queue. */
+                queue?: components["parameters"]["QueryQueue"];
+                /** @description Only events that contain this text. */
+                search?: components["parameters"]["QuerySearch"];
+                /** @description Only events of this tenant. */
+                tenant?: components["parameters"]["QueryTenant"];
+                /** @description Latest time in seconds since 1970. Default: 1099511627776. */
+                to?: components["parameters"]["QueryTo"];
             };
             header?: never;
             path?: never;
@@ -2353,33 +2326,30 @@ export interface operations {
                     "application/json": components["schemas"]["AuditPage"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     export_audit: {
         parameters: {
             query?: {
-                /** @description Only events of this tenant */
-                tenant?: string;
-                /** @description Only events of this queue */
-                queue?: string;
-                /** @description Only events of this operator */
-                operator?: string;
-                /** @description Only actions with this prefix, such as `queue.` */
-                action?: string;
-                /** @description Only events that contain this text */
-                search?: string;
-                /** @description Earliest time in seconds since 1970 */
-                from?: number;
-                /** @description Latest time in seconds since 1970 */
-                to?: number;
-                /** @description Only events before this one */
-                before?: string;
-                /** @description `ndjson` or `csv` */
-                format?: string;
+                /** @description Only actions with this prefix, such as `queue.`. */
+                action?: components["parameters"]["QueryAction"];
+                /** @description Only events before this one, such as `next` of the previous page. */
+                before?: components["parameters"]["QueryBefore"];
+                /** @description Format of the response. Default: "ndjson". */
+                format?: "ndjson" | "csv";
+                /** @description Earliest time in seconds since 1970. Default: 0. */
+                from?: components["parameters"]["QueryFrom"];
+                /** @description Only events of this operator. */
+                operator?: components["parameters"]["QueryOperator"];
+                /** @description Only events of this queue. */
+                queue?: components["parameters"]["QueryQueue"];
+                /** @description Only events that contain this text. */
+                search?: components["parameters"]["QuerySearch"];
+                /** @description Only events of this tenant. */
+                tenant?: components["parameters"]["QueryTenant"];
+                /** @description Latest time in seconds since 1970. Default: 1099511627776. */
+                to?: components["parameters"]["QueryTo"];
             };
             header?: never;
             path?: never;
@@ -2397,10 +2367,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     list_operators: {
@@ -2421,10 +2388,7 @@ export interface operations {
                     "application/json": components["schemas"]["Operators"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     create_operator: {
@@ -2449,9 +2413,6 @@ export interface operations {
                     "application/json": components["schemas"]["OperatorView"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
             /** @description The name is in use */
             409: {
                 headers: {
@@ -2461,11 +2422,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            default: components["responses"]["Problem"];
         };
     };
     get_operator: {
@@ -2474,7 +2431,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description Name of the operator */
-                operator: string;
+                operator: components["parameters"]["PathOperator"];
             };
             cookie?: never;
         };
@@ -2489,11 +2446,7 @@ export interface operations {
                     "application/json": components["schemas"]["OperatorView"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     remove_operator: {
@@ -2501,11 +2454,11 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The confirmation token of the first response */
-                "X-Vestibule-Confirm"?: string | null;
+                "X-Vestibule-Confirm"?: components["parameters"]["HeaderXVestibuleConfirm"];
             };
             path: {
                 /** @description Name of the operator */
-                operator: string;
+                operator: components["parameters"]["PathOperator"];
             };
             cookie?: never;
         };
@@ -2518,9 +2471,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
             /** @description The last superuser */
             409: {
                 headers: {
@@ -2530,18 +2480,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            422: components["responses"]["ValidationFailed"];
-            /** @description Confirmation required */
-            428: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            428: components["responses"]["ConfirmationRequired"];
+            default: components["responses"]["Problem"];
         };
     };
     update_operator: {
@@ -2550,7 +2490,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description Name of the operator */
-                operator: string;
+                operator: components["parameters"]["PathOperator"];
             };
             cookie?: never;
         };
@@ -2569,10 +2509,6 @@ export interface operations {
                     "application/json": components["schemas"]["OperatorView"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
             /** @description The last superuser, or someone else is changing the operator */
             409: {
                 headers: {
@@ -2582,11 +2518,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            default: components["responses"]["Problem"];
         };
     };
     remove_operator_totp: {
@@ -2595,7 +2527,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description Name of the operator */
-                operator: string;
+                operator: components["parameters"]["PathOperator"];
             };
             cookie?: never;
         };
@@ -2608,34 +2540,21 @@ export interface operations {
                 };
                 content?: never;
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            /** @description Someone else changed this operator at the same time */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            409: components["responses"]["SomeoneElseChangedThisOperatorAtTheSameTime"];
+            default: components["responses"]["Problem"];
         };
     };
     list_queues: {
         parameters: {
             query?: {
-                /** @description Only queues of this tenant */
-                tenant?: string;
-                /** @description Only queues with this text in ID, name or a host */
-                search?: string;
-                /** @description Return queues after this ID */
+                /** @description Return queues after this ID. */
                 after?: string;
-                /** @description Maximum number of results */
+                /** @description Maximum number of results. Default: 100. */
                 limit?: number;
+                /** @description Only queues with this text in ID, name or a host. */
+                search?: string;
+                /** @description Only queues of this tenant. */
+                tenant?: string;
             };
             header?: never;
             path?: never;
@@ -2652,17 +2571,14 @@ export interface operations {
                     "application/json": components["schemas"]["QueuePage"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     create_queue: {
         parameters: {
             query?: {
-                /** @description Validate only; nothing is written */
-                validate?: boolean;
+                /** @description Validate only; nothing is written. */
+                validate?: components["parameters"]["QueryValidate"];
             };
             header?: never;
             path?: never;
@@ -2693,23 +2609,8 @@ export interface operations {
                     "application/json": components["schemas"]["QueueSettings"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            /** @description The ID is in use, or another queue conflicts */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            409: components["responses"]["TheIDIsInUse"];
+            default: components["responses"]["Problem"];
         };
     };
     get_queue: {
@@ -2718,7 +2619,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description ID of the queue */
-                queue: string;
+                queue: components["parameters"]["PathQueue"];
             };
             cookie?: never;
         };
@@ -2734,11 +2635,7 @@ export interface operations {
                     "application/json": components["schemas"]["QueueSettings"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     remove_queue: {
@@ -2746,11 +2643,11 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The confirmation token of the first response */
-                "X-Vestibule-Confirm"?: string | null;
+                "X-Vestibule-Confirm"?: components["parameters"]["HeaderXVestibuleConfirm"];
             };
             path: {
                 /** @description ID of the queue */
-                queue: string;
+                queue: components["parameters"]["PathQueue"];
             };
             cookie?: never;
         };
@@ -2763,28 +2660,15 @@ export interface operations {
                 };
                 content?: never;
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationFailed"];
-            /** @description Confirmation required */
-            428: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            428: components["responses"]["ConfirmationRequired"];
+            default: components["responses"]["Problem"];
         };
     };
     update_queue: {
         parameters: {
             query?: {
-                /** @description Validate only; nothing is written */
-                validate?: boolean;
+                /** @description Validate only; nothing is written. */
+                validate?: components["parameters"]["QueryValidate"];
             };
             header: {
                 /** @description The `ETag` of the revision to update, or `*` for any */
@@ -2792,7 +2676,7 @@ export interface operations {
             };
             path: {
                 /** @description ID of the queue */
-                queue: string;
+                queue: components["parameters"]["PathQueue"];
             };
             cookie?: never;
         };
@@ -2812,10 +2696,6 @@ export interface operations {
                     "application/json": components["schemas"]["Changed"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
             /** @description Another queue conflicts */
             409: {
                 headers: {
@@ -2834,9 +2714,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
-            422: components["responses"]["ValidationFailed"];
             /** @description `If-Match` is missing */
             428: {
                 headers: {
@@ -2846,20 +2723,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            default: components["responses"]["Problem"];
         };
     };
     clone_queue: {
         parameters: {
             query?: {
-                /** @description Validate only; nothing is written */
-                validate?: boolean;
+                /** @description Validate only; nothing is written. */
+                validate?: components["parameters"]["QueryValidate"];
             };
             header?: never;
             path: {
                 /** @description ID of the queue */
-                queue: string;
+                queue: components["parameters"]["PathQueue"];
             };
             cookie?: never;
         };
@@ -2888,24 +2764,8 @@ export interface operations {
                     "application/json": components["schemas"]["QueueSettings"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            /** @description The ID is in use, or another queue conflicts */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            409: components["responses"]["TheIDIsInUse"];
+            default: components["responses"]["Problem"];
         };
     };
     update_controls: {
@@ -2914,7 +2774,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description ID of the queue */
-                queue: string;
+                queue: components["parameters"]["PathQueue"];
             };
             cookie?: never;
         };
@@ -2934,24 +2794,8 @@ export interface operations {
                     "application/json": components["schemas"]["QueueSettings"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            /** @description Someone else is changing it */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            409: components["responses"]["SomeoneElseIsChangingIt"];
+            default: components["responses"]["Problem"];
         };
     };
     drain_queue: {
@@ -2960,7 +2804,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description ID of the queue */
-                queue: string;
+                queue: components["parameters"]["PathQueue"];
             };
             cookie?: never;
         };
@@ -2976,37 +2820,24 @@ export interface operations {
                     "application/json": components["schemas"]["QueueSettings"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            /** @description Someone else is changing it */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            409: components["responses"]["SomeoneElseIsChangingIt"];
+            default: components["responses"]["Problem"];
         };
     };
     get_queue_history: {
         parameters: {
             query?: {
-                /** @description `minute` or `five_minutes` */
-                step?: string;
-                /** @description Start time in seconds since 1970 */
+                /** @description Format of the response. Default: "json". */
+                format?: "json" | "csv";
+                /** @description Start time in seconds since 1970. Default: 0. */
                 from?: number;
-                /** @description `json` or `csv` */
-                format?: string;
+                /** @description Time between two samples: a minute, for the last day, or five minutes, for the last 30 days. Default: "minute". */
+                step?: "minute" | "five_minutes";
             };
             header?: never;
             path: {
                 /** @description ID of the queue */
-                queue: string;
+                queue: components["parameters"]["PathQueue"];
             };
             cookie?: never;
         };
@@ -3022,11 +2853,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     release: {
@@ -3034,13 +2861,13 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The confirmation token of the first response */
-                "X-Vestibule-Confirm"?: string | null;
+                "X-Vestibule-Confirm"?: components["parameters"]["HeaderXVestibuleConfirm"];
                 /** @description Identifies the request so that it can be retried safely */
                 "Idempotency-Key"?: string | null;
             };
             path: {
                 /** @description ID of the queue */
-                queue: string;
+                queue: components["parameters"]["PathQueue"];
             };
             cookie?: never;
         };
@@ -3059,23 +2886,7 @@ export interface operations {
                     "application/json": components["schemas"]["ReleaseResult"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
-            422: components["responses"]["ValidationFailed"];
-            /** @description Confirmation required */
-            428: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            503: components["responses"]["StoreUnavailable"];
+            428: components["responses"]["ConfirmationRequired"];
             /** @description The store did not respond; visitors may or may not have been admitted */
             504: {
                 headers: {
@@ -3085,6 +2896,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
+            default: components["responses"]["Problem"];
         };
     };
     reset_queue: {
@@ -3092,11 +2904,11 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The confirmation token of the first response */
-                "X-Vestibule-Confirm"?: string | null;
+                "X-Vestibule-Confirm"?: components["parameters"]["HeaderXVestibuleConfirm"];
             };
             path: {
                 /** @description ID of the queue */
-                queue: string;
+                queue: components["parameters"]["PathQueue"];
             };
             cookie?: never;
         };
@@ -3112,35 +2924,22 @@ export interface operations {
                     "application/json": components["schemas"]["QueueSettings"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationFailed"];
-            /** @description Confirmation required */
-            428: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            428: components["responses"]["ConfirmationRequired"];
+            default: components["responses"]["Problem"];
         };
     };
     list_sessions: {
         parameters: {
             query?: {
-                /** @description `next` of the previous page */
-                from?: string;
-                /** @description Maximum number of results */
-                limit?: number;
+                /** @description `next` of the previous page. Default: 0. */
+                from?: number;
+                /** @description Maximum number of results. Default: 50. */
+                limit?: components["parameters"]["QueryLimit"];
             };
             header?: never;
             path: {
                 /** @description ID of the queue */
-                queue: string;
+                queue: components["parameters"]["PathQueue"];
             };
             cookie?: never;
         };
@@ -3155,11 +2954,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionPage"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     find_session: {
@@ -3168,9 +2963,9 @@ export interface operations {
             header?: never;
             path: {
                 /** @description ID of the queue */
-                queue: string;
+                queue: components["parameters"]["PathQueue"];
                 /** @description ID or support code of the session */
-                session: string;
+                session: components["parameters"]["PathSession"];
             };
             cookie?: never;
         };
@@ -3185,11 +2980,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionView"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     admit_session: {
@@ -3198,9 +2989,9 @@ export interface operations {
             header?: never;
             path: {
                 /** @description ID of the queue */
-                queue: string;
+                queue: components["parameters"]["PathQueue"];
                 /** @description ID or support code of the session */
-                session: string;
+                session: components["parameters"]["PathSession"];
             };
             cookie?: never;
         };
@@ -3215,12 +3006,7 @@ export interface operations {
                     "application/json": components["schemas"]["AdmitResult"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            default: components["responses"]["Problem"];
         };
     };
     end_session: {
@@ -3228,13 +3014,13 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The confirmation token of the first response */
-                "X-Vestibule-Confirm"?: string | null;
+                "X-Vestibule-Confirm"?: components["parameters"]["HeaderXVestibuleConfirm"];
             };
             path: {
                 /** @description ID of the queue */
-                queue: string;
+                queue: components["parameters"]["PathQueue"];
                 /** @description ID or support code of the session */
-                session: string;
+                session: components["parameters"]["PathSession"];
             };
             cookie?: never;
         };
@@ -3249,21 +3035,8 @@ export interface operations {
                     "application/json": components["schemas"]["EndedSession"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationFailed"];
-            /** @description Confirmation required */
-            428: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            428: components["responses"]["ConfirmationRequired"];
+            default: components["responses"]["Problem"];
         };
     };
     get_queue_stats: {
@@ -3272,7 +3045,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description ID of the queue */
-                queue: string;
+                queue: components["parameters"]["PathQueue"];
             };
             cookie?: never;
         };
@@ -3287,18 +3060,14 @@ export interface operations {
                     "application/json": components["schemas"]["QueueStats"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     export_settings: {
         parameters: {
             query?: {
-                /** @description `json` or `toml` */
-                format?: string;
+                /** @description Format of the document. Default: "json". */
+                format?: "json" | "toml";
             };
             header?: never;
             path?: never;
@@ -3316,23 +3085,20 @@ export interface operations {
                     "application/toml": string;
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     import_settings: {
         parameters: {
             query?: {
-                /** @description Return the plan only; nothing is written */
-                validate?: boolean;
-                /** @description Remove queues that the document does not contain */
+                /** @description Remove queues that the document does not contain. */
                 remove?: boolean;
+                /** @description Return the plan only; nothing is written. */
+                validate?: boolean;
             };
             header?: {
                 /** @description The confirmation token of the first response */
-                "X-Vestibule-Confirm"?: string | null;
+                "X-Vestibule-Confirm"?: components["parameters"]["HeaderXVestibuleConfirm"];
             };
             path?: never;
             cookie?: never;
@@ -3352,9 +3118,6 @@ export interface operations {
                     "application/json": components["schemas"]["ImportResult"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
             /** @description Queues would conflict */
             409: {
                 headers: {
@@ -3364,20 +3127,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
-            422: components["responses"]["ValidationFailed"];
-            /** @description Confirmation required */
-            428: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            428: components["responses"]["ConfirmationRequired"];
+            default: components["responses"]["Problem"];
         };
     };
     get_current_principal: {
@@ -3416,8 +3167,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     sign_in: {
@@ -3443,7 +3193,6 @@ export interface operations {
                     "application/json": components["schemas"]["CurrentPrincipal"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
             /** @description Incorrect name, password or code, or a missing code */
             401: {
                 headers: {
@@ -3453,29 +3202,9 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Someone else changed this operator at the same time */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
-            422: components["responses"]["ValidationFailed"];
-            /** @description Too many attempts; `Retry-After` says when to try again */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            409: components["responses"]["SomeoneElseChangedThisOperatorAtTheSameTime"];
+            429: components["responses"]["TooManyAttempts"];
+            default: components["responses"]["Problem"];
         };
     };
     sign_out: {
@@ -3495,11 +3224,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            default: components["responses"]["Problem"];
         };
     };
     list_sign_in_methods: {
@@ -3520,8 +3245,7 @@ export interface operations {
                     "application/json": components["schemas"]["SignInMethods"];
                 };
             };
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     start_oidc: {
@@ -3542,8 +3266,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     complete_oidc: {
@@ -3571,8 +3294,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     change_password: {
@@ -3596,32 +3318,9 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["InvalidBody"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            /** @description Someone else changed this operator at the same time */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
-            422: components["responses"]["ValidationFailed"];
-            /** @description Too many attempts; `Retry-After` says when to try again */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            409: components["responses"]["SomeoneElseChangedThisOperatorAtTheSameTime"];
+            429: components["responses"]["TooManyAttempts"];
+            default: components["responses"]["Problem"];
         };
     };
     confirm_password: {
@@ -3644,23 +3343,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["InvalidBody"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
-            422: components["responses"]["ValidationFailed"];
-            /** @description Too many attempts; `Retry-After` says when to try again */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            429: components["responses"]["TooManyAttempts"];
+            default: components["responses"]["Problem"];
         };
     };
     confirm_totp_setup: {
@@ -3686,9 +3370,6 @@ export interface operations {
                     "application/json": components["schemas"]["RecoveryCodes"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
             /** @description TOTP is already set up, or no setup is in progress */
             409: {
                 headers: {
@@ -3698,20 +3379,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
-            422: components["responses"]["ValidationFailed"];
-            /** @description Too many attempts; `Retry-After` says when to try again */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            429: components["responses"]["TooManyAttempts"];
+            default: components["responses"]["Problem"];
         };
     };
     start_totp_setup: {
@@ -3732,8 +3401,6 @@ export interface operations {
                     "application/json": components["schemas"]["TotpSetup"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
             /** @description TOTP is already set up */
             409: {
                 headers: {
@@ -3743,9 +3410,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            default: components["responses"]["Problem"];
         };
     };
     remove_own_totp: {
@@ -3764,26 +3429,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            /** @description Someone else changed this operator at the same time */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            409: components["responses"]["SomeoneElseChangedThisOperatorAtTheSameTime"];
+            default: components["responses"]["Problem"];
         };
     };
     list_queue_stats: {
         parameters: {
             query?: {
-                /** @description Minutes of recent waiting counts to include */
+                /** @description Minutes of recent waiting counts to include. Default: 0. */
                 recent?: number;
             };
             header?: never;
@@ -3801,10 +3454,7 @@ export interface operations {
                     "application/json": components["schemas"]["QueueStatsList"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     stream_stats: {
@@ -3825,8 +3475,6 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
             /** @description Streaming is not available in this deployment */
             404: {
                 headers: {
@@ -3836,8 +3484,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     list_tenants: {
@@ -3858,10 +3505,7 @@ export interface operations {
                     "application/json": components["schemas"]["Tenants"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     create_tenant: {
@@ -3886,9 +3530,6 @@ export interface operations {
                     "application/json": components["schemas"]["TenantView"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
             /** @description The ID is in use */
             409: {
                 headers: {
@@ -3898,11 +3539,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            default: components["responses"]["Problem"];
         };
     };
     get_tenant: {
@@ -3911,7 +3548,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description ID of the tenant */
-                tenant: string;
+                tenant: components["parameters"]["PathTenant"];
             };
             cookie?: never;
         };
@@ -3926,11 +3563,7 @@ export interface operations {
                     "application/json": components["schemas"]["TenantView"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     remove_tenant: {
@@ -3938,11 +3571,11 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The confirmation token of the first response */
-                "X-Vestibule-Confirm"?: string | null;
+                "X-Vestibule-Confirm"?: components["parameters"]["HeaderXVestibuleConfirm"];
             };
             path: {
                 /** @description ID of the tenant */
-                tenant: string;
+                tenant: components["parameters"]["PathTenant"];
             };
             cookie?: never;
         };
@@ -3955,9 +3588,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
             /** @description The tenant has queues */
             409: {
                 headers: {
@@ -3967,18 +3597,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            422: components["responses"]["ValidationFailed"];
-            /** @description Confirmation required */
-            428: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            428: components["responses"]["ConfirmationRequired"];
+            default: components["responses"]["Problem"];
         };
     };
     update_tenant: {
@@ -3987,7 +3607,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description ID of the tenant */
-                tenant: string;
+                tenant: components["parameters"]["PathTenant"];
             };
             cookie?: never;
         };
@@ -4006,10 +3626,6 @@ export interface operations {
                     "application/json": components["schemas"]["TenantView"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
             /** @description Queues of the tenant use values that the lists do not allow */
             409: {
                 headers: {
@@ -4019,11 +3635,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            default: components["responses"]["Problem"];
         };
     };
     list_themes: {
@@ -4044,19 +3656,8 @@ export interface operations {
                     "application/json": components["schemas"]["ThemeList"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            /** @description Theme storage is not configured */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            409: components["responses"]["ThemeStorageIsNotConfigured"];
+            default: components["responses"]["Problem"];
         };
     };
     remove_theme: {
@@ -4064,11 +3665,11 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description The confirmation token of the first response */
-                "X-Vestibule-Confirm"?: string | null;
+                "X-Vestibule-Confirm"?: components["parameters"]["HeaderXVestibuleConfirm"];
             };
             path: {
                 /** @description ID of the theme */
-                theme: string;
+                theme: components["parameters"]["PathTheme"];
             };
             cookie?: never;
         };
@@ -4081,9 +3682,6 @@ export interface operations {
                 };
                 content?: never;
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
             /** @description Queues use the theme, someone else is changing it, or theme storage is not configured */
             409: {
                 headers: {
@@ -4093,18 +3691,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            422: components["responses"]["ValidationFailed"];
-            /** @description Confirmation required */
-            428: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            428: components["responses"]["ConfirmationRequired"];
+            default: components["responses"]["Problem"];
         };
     };
     deactivate_theme: {
@@ -4113,7 +3701,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description ID of the theme */
-                theme: string;
+                theme: components["parameters"]["PathTheme"];
             };
             cookie?: never;
         };
@@ -4126,18 +3714,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            /** @description Someone else is changing the theme, or theme storage is not configured */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
+            409: components["responses"]["SomeoneElseIsChangingTheTheme"];
             /** @description The files in the folder cannot be stored as a version; `errors` lists all problems */
             422: {
                 headers: {
@@ -4147,8 +3724,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            default: components["responses"]["Problem"];
         };
     };
     download_live_theme: {
@@ -4157,7 +3733,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description ID of the theme */
-                theme: string;
+                theme: components["parameters"]["PathTheme"];
             };
             cookie?: never;
         };
@@ -4172,36 +3748,24 @@ export interface operations {
                     "application/zip": components["schemas"]["ZipArchive"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            /** @description Theme storage is not configured */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            409: components["responses"]["ThemeStorageIsNotConfigured"];
+            default: components["responses"]["Problem"];
         };
     };
     preview_theme: {
         parameters: {
             query?: {
-                /** @description ID of the version; the active version by default */
+                /** @description Visitor language; `en` by default. */
+                language?: "en" | "de" | "fr" | "es" | "nl" | "cy";
+                /** @description Visitor state; `waiting` by default. */
+                state?: "waiting" | "admitted" | "paused" | "closed" | "unavailable";
+                /** @description ID of the version; the active version by default. */
                 version?: string;
-                /** @description Visitor state; `waiting` by default */
-                state?: string;
-                /** @description Visitor language; `en` by default */
-                language?: string;
             };
             header?: never;
             path: {
                 /** @description ID of the theme */
-                theme: string;
+                theme: components["parameters"]["PathTheme"];
             };
             cookie?: never;
         };
@@ -4216,18 +3780,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            /** @description Theme storage is not configured */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
+            409: components["responses"]["ThemeStorageIsNotConfigured"];
             /** @description A parameter or the theme is invalid; `errors` lists all problems */
             422: {
                 headers: {
@@ -4237,7 +3790,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     preview_theme_draft: {
@@ -4265,12 +3818,6 @@ export interface operations {
                     "application/json": components["schemas"]["ThemeDraftPreview"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
             /** @description A field or the theme is invalid; `errors` lists all problems, with file and line as `field` */
             422: {
                 headers: {
@@ -4280,8 +3827,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            default: components["responses"]["Problem"];
         };
     };
     list_theme_versions: {
@@ -4290,7 +3836,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description ID of the theme */
-                theme: string;
+                theme: components["parameters"]["PathTheme"];
             };
             cookie?: never;
         };
@@ -4305,27 +3851,15 @@ export interface operations {
                     "application/json": components["schemas"]["ThemeVersions"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            /** @description Theme storage is not configured */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            409: components["responses"]["ThemeStorageIsNotConfigured"];
+            default: components["responses"]["Problem"];
         };
     };
     upload_theme: {
         parameters: {
             query?: {
-                /** @description Validate only; nothing is stored */
-                validate?: boolean;
+                /** @description Validate only; nothing is written. */
+                validate?: components["parameters"]["QueryValidate"];
             };
             header?: never;
             path: {
@@ -4359,21 +3893,7 @@ export interface operations {
                     "application/json": components["schemas"]["ThemeVersionView"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            /** @description Someone else is changing the theme, or theme storage is not configured */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
+            409: components["responses"]["SomeoneElseIsChangingTheTheme"];
             /** @description The theme is invalid; `errors` lists all problems, with file and line as `field` */
             422: {
                 headers: {
@@ -4383,8 +3903,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            default: components["responses"]["Problem"];
         };
     };
     activate_theme_version: {
@@ -4393,9 +3912,9 @@ export interface operations {
             header?: never;
             path: {
                 /** @description ID of the theme */
-                theme: string;
+                theme: components["parameters"]["PathTheme"];
                 /** @description ID of the version */
-                version: string;
+                version: components["parameters"]["PathVersion"];
             };
             cookie?: never;
         };
@@ -4410,18 +3929,7 @@ export interface operations {
                     "application/json": components["schemas"]["ThemeVersionView"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            /** @description Someone else is changing the theme, or theme storage is not configured */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
+            409: components["responses"]["SomeoneElseIsChangingTheTheme"];
             /** @description The version is no longer valid; `errors` lists all problems */
             422: {
                 headers: {
@@ -4431,8 +3939,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            default: components["responses"]["Problem"];
         };
     };
     download_theme_version: {
@@ -4441,9 +3948,9 @@ export interface operations {
             header?: never;
             path: {
                 /** @description ID of the theme */
-                theme: string;
+                theme: components["parameters"]["PathTheme"];
                 /** @description ID of the version */
-                version: string;
+                version: components["parameters"]["PathVersion"];
             };
             cookie?: never;
         };
@@ -4458,20 +3965,8 @@ export interface operations {
                     "application/zip": components["schemas"]["ZipArchive"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            /** @description Theme storage is not configured */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            409: components["responses"]["ThemeStorageIsNotConfigured"];
+            default: components["responses"]["Problem"];
         };
     };
     list_tokens: {
@@ -4492,10 +3987,7 @@ export interface operations {
                     "application/json": components["schemas"]["Tokens"];
                 };
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
+            default: components["responses"]["Problem"];
         };
     };
     create_token: {
@@ -4520,9 +4012,6 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedToken"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
             /** @description The limit of tokens is reached */
             409: {
                 headers: {
@@ -4532,11 +4021,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            default: components["responses"]["Problem"];
         };
     };
     revoke_token: {
@@ -4558,12 +4043,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            default: components["responses"]["Problem"];
         };
     };
     test_url: {
@@ -4588,14 +4068,7 @@ export interface operations {
                     "application/json": components["schemas"]["UrlTestResult"];
                 };
             };
-            400: components["responses"]["InvalidBody"];
-            401: components["responses"]["NotAuthenticated"];
-            403: components["responses"]["PermissionDenied"];
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["WrongContentType"];
-            422: components["responses"]["ValidationFailed"];
-            503: components["responses"]["StoreUnavailable"];
-            504: components["responses"]["OutcomeUnknown"];
+            default: components["responses"]["Problem"];
         };
     };
 }

@@ -5,8 +5,8 @@ import { fieldPath, serverSentence, serverText, type ServerMessage } from './ser
 
 test('messages of the server are translated by code', () => {
   const what: ServerMessage = { code: 'whole_number', params: { least: 0, most: 10_000_000 } }
-  const invalid: ServerMessage = { code: 'takes_not', params: { what, given: '-1' } }
-  expect(serverSentence(invalid, 'takes a whole number from 0 to 10000000, not -1')).toBe('Takes a whole number from 0 to 10000000, not -1.')
+  const invalid: ServerMessage = { code: 'invalid_value', params: { what, given: '-1' } }
+  expect(serverSentence(invalid, 'must be a whole number from 0 to 10000000; got -1')).toBe('Must be a whole number from 0 to 10000000; got -1.')
   locale.value = 'de'
   expect(serverSentence(invalid, '')).toBe('Erwartet eine ganze Zahl von 0 bis 10.000.000, nicht -1.')
 })
@@ -14,7 +14,7 @@ test('messages of the server are translated by code', () => {
 test('unknown codes are shown in the English of the server', () => {
   locale.value = 'de'
   expect(serverText({ code: 'brand_new' }, 'is brand new')).toBe('is brand new')
-  expect(serverText({ code: 'takes', params: { what: { code: 'brand_new' } } }, 'takes something new')).toBe('takes something new')
+  expect(serverText({ code: 'invalid', params: { what: { code: 'brand_new' } } }, 'must be something new')).toBe('must be something new')
 })
 
 test.each(['en', 'de'] as const)('rules and list entries are counted from one (%s)', (name) => {

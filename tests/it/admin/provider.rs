@@ -275,7 +275,7 @@ async fn unconfigured_oidc_is_not_offered() {
     assert_refused(&desk.get("/sign-in/oidc/callback?code=a&state=b").await, "oidc_not_configured");
     let nobody = json!({ "name": "zoe", "role": "superuser" });
     let refused = office.root().post("/operators", nobody).await;
-    assert_eq!(refused.wrong_fields(), ["password: is missing; it takes 12 to 256 characters"]);
+    assert_eq!(refused.wrong_fields(), ["password: is required: 12 to 256 characters"]);
 }
 
 #[tokio::test]

@@ -98,11 +98,11 @@ async fn invalid_draft_is_rejected_by_field() {
     let mut workshop = Workshop::folder().await;
     let path = format!("{THEME}/preview");
     for (more, field) in [
-        (json!({ "states": ["asleep"] }), "states: "),
+        (json!({ "states": ["asleep"] }), "states[0]: "),
         (json!({ "states": ["waiting", "waiting", "waiting", "waiting", "waiting", "waiting"] }), "states: "),
         (json!({ "language": "tlh" }), "language: "),
-        (json!({ "assets": [1] }), "assets: "),
-        (json!({ "templates": [{ "path": "queue.html" }] }), "templates: "),
+        (json!({ "assets": [1] }), "assets[0]: "),
+        (json!({ "templates": [{ "path": "queue.html" }] }), "templates[0].text: is required"),
         (
             json!({ "templates": [{ "path": "a.html", "text": "" }, { "path": "a.html", "text": "" }] }),
             "templates: is given twice",

@@ -55,10 +55,7 @@ async fn all_invalid_and_unknown_fields_are_listed(office: Office) {
     let names: Vec<_> = fields.iter().map(|field| field.split(':').next().unwrap()).collect();
     assert_eq!(names, ["id", "name", "color", "colour"], "{fields:?}");
     assert_eq!(refused.json()["errors"][0]["field"], "id");
-    assert!(
-        fields[3].contains("is not a field here; the fields are id, name, color, logo, domains, origins"),
-        "{fields:?}"
-    );
+    assert!(fields[3].contains("is unknown; known fields are id, name, color, logo, domains, origins"), "{fields:?}");
 }
 
 async fn confirmation_is_valid_once_for_one_request(office: Office) {
@@ -113,7 +110,7 @@ async fn operators_are_limited_to_tenant_lists(office: Office) {
         assert_eq!(bob.post("/queues", draft).await.status, 422, "{patch}");
     }
     let told = bob.patch("/queues/b", handover("https://evil.test")).await.wrong_fields();
-    assert!(told[0].ends_with("it takes one of: https://www.b.test, https://*.shop.test"), "{told:?}");
+    assert!(told[0].ends_with("origins: https://www.b.test, https://*.shop.test"), "{told:?}");
     let within = json!({ "hosts": ["b.test", "*.b.test"], "cookie_domain": "b.test" });
     assert_eq!(bob.patch("/queues/b", within).await.status, 200);
     assert_eq!(bob.patch("/queues/b", handover("https://eu.shop.test")).await.status, 200);
@@ -129,7 +126,7 @@ async fn operators_without_lists_cannot_set_hosts_or_origins(office: Office) {
     let mut bob = office.operator("bob", "operator", &["blue"]).await;
     for patch in [json!({ "hosts": ["b.test"] }), handover("https://b.test")] {
         let refused = bob.patch("/queues/b", patch).await;
-        assert!(refused.text().contains("takes a superuser or the settings file"), "{}", refused.text());
+        assert!(refused.text().contains("can only be set by a superuser or the settings file"), "{}", refused.text());
     }
     let kept = json!({ "hosts": ["*"], "quota": 7, "handover": { "kind": "redirect", "origin": "http://10.0.0.5" } });
     assert_eq!(bob.patch("/queues/b", kept).await.status, 200, "what is there stays");
@@ -150,7 +147,7 @@ async fn only_superusers_update_tenant_lists(office: Office) {
         [("domains", json!(["*"])), ("domains", json!(["https://b.test"])), ("origins", json!(["b.test"]))]
     {
         let refused = root.patch("/tenants/blue", json!({ field: wrong })).await;
-        assert!(refused.wrong_fields()[0].starts_with(&format!("{field}: takes at most 100")), "{}", refused.text());
+        assert!(refused.wrong_fields()[0].starts_with(&format!("{field}[0]: must be a")), "{}", refused.text());
     }
     let opened = json!({ "origins": ["http://127.0.0.1:8191", "https://www.b.test"] });
     assert_eq!(root.patch("/tenants/blue", opened).await.status, 200);

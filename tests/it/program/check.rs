@@ -44,7 +44,7 @@ async fn all_errors_are_reported_by_line_and_field() {
     );
     let file = SettingsFile::of(&text);
     let (_, said) = run(&["check", &file.shown()]).await;
-    for field in ["queues[0].handover.origin", "queues[1].id: is taken", "queues[1].tenant: names no tenant"] {
+    for field in ["queues[0].handover.origin", "queues[1].id: is already used", "queues[1].tenant: is not a tenant"] {
         assert!(said.contains(field), "{field}: {said}");
     }
 }
@@ -72,7 +72,7 @@ async fn shadowed_queue_is_a_warning() {
     let file = SettingsFile::of(&settings("https://www.example.com", second));
     let (status, said) = run(&["check", &file.shown()]).await;
     assert_eq!(status, 0, "{said}");
-    assert!(said.contains("never applies on tickets.example.com: \"tour\""), "{said}");
+    assert!(said.contains("never applies on \"tickets.example.com\": \"tour\""), "{said}");
 }
 
 #[tokio::test]

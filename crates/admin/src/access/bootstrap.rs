@@ -8,8 +8,9 @@ use tracing::{info, warn};
 use vestibule_core::{StoreError, TenantId};
 use vestibule_records::RecordStore;
 
-use crate::access::{NAME_TAKES, Operator, OperatorName, PASSWORD_TAKES, PasswordHasher, Role, Scope, is_password};
+use crate::access::{Operator, OperatorName, PasswordHasher, Role, Scope, is_password};
 use crate::audit::audit_operator;
+use crate::codes::{NAME_FORMAT, PASSWORD_FORMAT};
 use crate::merge_patch::differences;
 use crate::problem::Problem;
 
@@ -96,13 +97,13 @@ impl FromStr for NewOperator {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NewOperatorError {
     /// Not of the form `name:password`. Never repeats what was given.
-    #[error("takes name:password, the name of {NAME_TAKES}, the password of {PASSWORD_TAKES}")]
+    #[error("must be name:password: a name of {NAME_FORMAT} and a password of {PASSWORD_FORMAT}")]
     Form,
     /// No name.
-    #[error("the name takes {NAME_TAKES}")]
+    #[error("the name must be {NAME_FORMAT}")]
     Name,
     /// No password.
-    #[error("the password takes {PASSWORD_TAKES}")]
+    #[error("the password must be {PASSWORD_FORMAT}")]
     Password,
     /// A role that holds for tenants, without any.
     #[error("name a tenant: this role holds for the tenants that it is given only")]

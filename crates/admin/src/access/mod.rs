@@ -1,6 +1,7 @@
 //! Who asks, and what they may.
 
 mod bootstrap;
+mod change_limit;
 mod operator;
 mod password;
 mod principal;
@@ -11,10 +12,11 @@ mod token;
 mod totp;
 
 pub use bootstrap::{NewOperator, NewOperatorError, bootstrap, create_operator, has_superuser, replace_operator};
-pub(crate) use operator::{NAME_TAKES, Operator, OperatorName};
-pub(crate) use password::{PASSWORD_MAX, PASSWORD_TAKES, PasswordHasher, is_password};
+pub(crate) use change_limit::count_change;
+pub(crate) use operator::{Operator, OperatorName};
+pub(crate) use password::{AuthenticationCode, NewPassword, Password, PasswordHasher, is_password};
 pub(crate) use principal::Principal;
-pub(crate) use role::{Role, Scope, Tenants};
+pub(crate) use role::{Role, Scope, TenantIds, Tenants};
 pub(crate) use sign_in::{COOKIE, SignIn, cookie_of, set_cookie};
 pub(crate) use sign_in_throttle::SignInThrottle;
 pub(crate) use token::{Token, TokenLimit};

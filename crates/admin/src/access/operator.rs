@@ -8,14 +8,13 @@ use vestibule_core::{Micros, StoreError};
 use vestibule_records::{DOCUMENTS_MAX, DocumentChange, DocumentKind, DocumentOutcome, RecordStore};
 
 use crate::access::{OperatorTotp, RequireTotp, Role, Scope, SignInMethod, TotpStatus};
-use crate::codes::Code;
+use crate::codes::{Code, NAME_FORMAT};
 use crate::problem::Problem;
 
 /// Longest name.
 const NAME_MAX: usize = 63;
 /// What the record of every superuser contains, and of nobody else: names and hashes have no quotes.
 const OF_SUPERUSERS: &str = "\"role\":\"superuser\"";
-pub(crate) const NAME_TAKES: &str = "1 to 63 characters a-z, 0-9, ., _, @ and -, the first a letter or a digit";
 
 /// The name that an operator signs in with.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -28,6 +27,8 @@ impl OperatorName {
     }
 }
 
+vestibule_core::text_field! { OperatorName: Code::OperatorName, { "pattern": "^[a-z0-9][a-z0-9._@-]{0,62}$" }; }
+
 impl FromStr for OperatorName {
     type Err = &'static str;
 
@@ -35,7 +36,7 @@ impl FromStr for OperatorName {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._@-".contains(&byte);
         let begins = text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric());
         let fits = begins && text.len() <= NAME_MAX && text.bytes().all(plain);
-        if fits { Ok(Self(text.to_owned())) } else { Err(NAME_TAKES) }
+        if fits { Ok(Self(text.to_owned())) } else { Err(NAME_FORMAT) }
     }
 }
 
@@ -179,7 +180,7 @@ mod tests {
             assert!(good.parse::<OperatorName>().is_ok(), "{good}");
         }
         for bad in ["", "Zoe", ".zoe", "-zoe", "zo\u{eb}", "z/e", "z e", "a:b", &"x".repeat(64)] {
-            assert_eq!(bad.parse::<OperatorName>(), Err(NAME_TAKES), "{bad}");
+            assert_eq!(bad.parse::<OperatorName>(), Err(NAME_FORMAT), "{bad}");
         }
     }
 }

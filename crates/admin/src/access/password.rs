@@ -4,14 +4,15 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use argon2::{Algorithm, Argon2, Params, Version};
 use tokio::sync::Semaphore;
-use vestibule_core::StoreError;
+use vestibule_core::{StoreError, text_kind};
 
+use crate::access::CODE_MAX;
+use crate::codes::Code;
 use crate::secret::salt;
 
 /// Shortest and longest password, in characters and in bytes.
 pub(crate) const PASSWORD_MIN: usize = 12;
 pub(crate) const PASSWORD_MAX: usize = 256;
-pub(crate) const PASSWORD_TAKES: &str = "12 to 256 characters";
 
 /// Memory in KiB, passes and lanes of a hash: <https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html>
 const COST: (u32, u32, u32) = (19_456, 2, 1);
@@ -21,6 +22,19 @@ const AT_ONCE: usize = 2;
 /// Whether a text may be a password.
 pub(crate) fn is_password(text: &str) -> bool {
     text.chars().count() >= PASSWORD_MIN && text.len() <= PASSWORD_MAX
+}
+
+text_kind! {
+    /// A new password.
+    pub(crate) NewPassword: Code::NewPassword,
+        { "format": "password", "minLength": PASSWORD_MIN, "maxLength": PASSWORD_MAX },
+        |text| is_password(text).then(|| text.to_owned()), SECRET;
+    /// A password that exists.
+    pub(crate) Password: Code::Password, { "format": "password", "maxLength": PASSWORD_MAX },
+        |text| (text.len() <= PASSWORD_MAX).then(|| text.to_owned()), SECRET;
+    /// A code of an authenticator app, or a recovery code.
+    pub(crate) AuthenticationCode: Code::AuthenticationCode, { "maxLength": CODE_MAX },
+        |text| (text.len() <= CODE_MAX).then(|| text.to_owned()), SECRET;
 }
 
 /// Hashes passwords without holding other requests up.

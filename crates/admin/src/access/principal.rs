@@ -5,10 +5,10 @@ use http::request::Parts;
 use http::{HeaderMap, Method, header};
 use vestibule_core::{Micros, TenantId};
 
+use crate::PREFIX;
+use crate::access::change_limit::may_change;
 use crate::access::{Operator, OperatorName, Role, SignIn, SignInMethod, Tenants, Token, TokenLimit, TotpStatus};
-use crate::audit::may_change;
 use crate::codes::Code;
-use crate::openapi::PREFIX;
 use crate::problem::Problem;
 use crate::response_headers::RequestId;
 use crate::state::Admin;

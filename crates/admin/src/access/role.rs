@@ -1,13 +1,11 @@
 //! Roles, and the tenants that they hold for.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
-use vestibule_core::settings::{FieldWording, Fields};
-use vestibule_core::{Message, TenantId};
+use vestibule_core::fields::{FieldError, List};
+use vestibule_core::{TenantId, word_field};
 
 use crate::codes::Code;
-use crate::query::one_of;
 
 /// Most tenants that an operator or a token is given.
 const TENANTS_MAX: usize = 100;
@@ -24,16 +22,10 @@ pub(crate) enum Role {
     Superuser,
 }
 
-impl Role {
-    /// What a field of it takes.
-    fn takes() -> Message {
-        one_of(&["\"viewer\"", "\"operator\"", "\"superuser\""])
-    }
+word_field!(Role { Viewer = "viewer", Operator = "operator", Superuser = "superuser" });
 
-    pub(crate) fn parse(value: &Value) -> Option<Self> {
-        serde_json::from_value(value.clone()).ok()
-    }
-}
+/// The tenants of an operator or a token in a request.
+pub(crate) type TenantIds = List<TenantId, 0, TENANTS_MAX>;
 
 /// The tenants that a role holds for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,34 +70,25 @@ impl Scope {
         (role, tenants)
     }
 
-    /// Reads `role` and `tenants`; what is absent is as `before` has it.
-    pub(crate) fn read(fields: &mut Fields<'_>, before: Option<&Self>) -> Self {
-        let role = match before {
-            Some(before) => fields.or("role", before.role, Role::takes(), Role::parse),
-            None => fields.required("role", Role::takes(), Role::parse).unwrap_or(Role::Viewer),
-        };
-        let takes = Code::TenantIds.with("most", TENANTS_MAX).with("id", FieldWording::Id);
-        let kept = before.map(|before| before.tenants.clone()).unwrap_or_default();
-        let tenants = fields.or("tenants", kept, takes, tenants);
+    /// A scope with a new role and new tenants, where they are given. A superuser has all tenants; others need some.
+    pub(crate) fn updated(
+        before: Option<&Self>,
+        role: Option<Role>,
+        tenants: Option<Vec<TenantId>>,
+    ) -> Result<Self, FieldError> {
+        let role = role.or(before.map(|it| it.role)).unwrap_or(Role::Viewer);
+        let mut tenants = tenants.or(before.map(|it| it.tenants.clone())).unwrap_or_default();
+        tenants.sort();
+        tenants.dedup();
         match (role, tenants.is_empty()) {
             (Role::Superuser, false) if before.is_none_or(|before| before.role == Role::Superuser) => {
-                fields.refuse("tenants", Code::SuperuserHasAll);
+                Err(FieldError::new("tenants", Code::SuperuserHasAll))
             }
-            (Role::Viewer | Role::Operator, true) => {
-                fields.refuse("tenants", Code::NeedsTenant);
-            }
-            _ => {}
+            (Role::Superuser, _) => Ok(Self { role, tenants: Vec::new() }),
+            (Role::Viewer | Role::Operator, true) => Err(FieldError::new("tenants", Code::NeedsTenant)),
+            (Role::Viewer | Role::Operator, false) => Ok(Self { role, tenants }),
         }
-        Self { role, tenants: if role == Role::Superuser { Vec::new() } else { tenants } }
     }
-}
-
-fn tenants(value: &Value) -> Option<Vec<TenantId>> {
-    let items = value.as_array().filter(|items| items.len() <= TENANTS_MAX)?;
-    let mut tenants: Vec<TenantId> = items.iter().map(|item| item.as_str()?.parse().ok()).collect::<Option<_>>()?;
-    tenants.sort();
-    tenants.dedup();
-    Some(tenants)
 }
 
 #[cfg(test)]

@@ -25,6 +25,8 @@ pub(crate) enum TokenLimit {
     Settings,
 }
 
+vestibule_core::word_field!(TokenLimit { Settings = "settings" });
+
 /// A token as kept.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Token {

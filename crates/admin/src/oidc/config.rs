@@ -10,7 +10,7 @@ use rustls::pki_types::pem::PemObject as _;
 use vestibule_http_client::{HttpClient, Options};
 use vestibule_runtime::{EnvError, variable};
 
-use crate::openapi::PREFIX;
+use crate::PREFIX;
 
 const ISSUER: &str = "VESTIBULE_OIDC_ISSUER";
 const CLIENT_ID: &str = "VESTIBULE_OIDC_CLIENT_ID";

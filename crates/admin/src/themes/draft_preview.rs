@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tokio::sync::Semaphore;
 use utoipa::ToSchema;
-use vestibule_core::VisitorState;
+use vestibule_core::fields::Text;
+use vestibule_core::{VisitorState, fields};
 use vestibule_themes::{Draft, Language, ThemeFiles};
 
+use crate::describe::describe;
 use crate::problem::Problem;
 use crate::secret::random_hex;
 use crate::state::Admin;
@@ -22,16 +24,17 @@ const RENDERS_MAX: usize = 2;
 /// files, and puts them there.
 const ASSET_BASE: &str = "https://theme.invalid/";
 
-/// A template of a draft.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct DraftTemplate {
-    /// Its path within the theme: `queue.html`.
-    #[schema(max_length = 255)]
-    pub(crate) path: String,
-    /// Its text.
-    pub(crate) text: String,
+fields! {
+    /// A template of a draft.
+    pub(crate) struct DraftTemplate {
+        /// Its path within the theme: `queue.html`.
+        pub(crate) path: Text<255>,
+        /// Its text.
+        pub(crate) text: Text<DRAFT_MAX>,
+    }
 }
+
+describe!(request DraftTemplate);
 
 /// What is to be drawn.
 pub(crate) struct DraftPreview {

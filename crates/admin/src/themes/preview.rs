@@ -14,9 +14,9 @@ use vestibule_core::{StoreError, ThemeId, VisitorState};
 use vestibule_records::{EphemeralKey, EphemeralKind};
 use vestibule_themes::{Draft, Language, VersionId};
 
-use crate::openapi::PREFIX;
+use crate::PREFIX;
+use crate::body::Segments;
 use crate::problem::Problem;
-use crate::query::Segments;
 use crate::secret::{hash, new_secret, random_hex};
 use crate::state::Admin;
 use crate::themes::sample::Sample;

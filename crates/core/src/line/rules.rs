@@ -2,6 +2,16 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::fields::{Bounded, Nullable, ObjectReader, Skipped};
+use crate::line::RATE_MAX;
+use crate::settings::FieldWording as W;
+
+/// Maximum quota.
+const QUOTA_MAX: u64 = 10_000_000;
+/// Maximum epoch and revision: integers that a double represents exactly.
+const WHOLE_MAX: u64 = 1 << 53;
+const DAY: u64 = 86_400;
+
 /// The mode of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -34,38 +44,59 @@ impl Mode {
     }
 }
 
-/// The settings that control a line. Times are in seconds.
-///
-/// They are stored as named fields and read leniently: unknown fields are ignored, missing fields
-/// have their defaults, and a queue with an unknown mode is paused.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct LineRules {
-    /// The mode.
-    #[serde(deserialize_with = "known_mode")]
-    pub mode: Mode,
-    /// Maximum number of active sessions.
-    pub quota: u64,
-    /// Maximum number of admissions per minute; `None` is unlimited.
-    pub admissions_per_minute: Option<u64>,
-    /// How long a visit keeps a waiting session present.
-    pub waiting_ttl: u64,
-    /// How long a visit keeps a slot.
-    pub active_ttl: u64,
-    /// How long a session keeps its position or slot if it is unconfirmed, or was admitted while
-    /// away.
-    pub claim_ttl: u64,
-    /// How long a ticket holds its position after it was signed.
-    pub hold_ttl: u64,
-    /// Maximum duration of an active session; `None` is unlimited.
-    pub max_session: Option<u64>,
-    /// How long a credential may admit a client after the store was last asked. A slot stays taken
-    /// for that long after its session left or was ended.
-    pub credential_ttl: u64,
-    /// The current epoch; tickets of another epoch are void.
-    pub epoch: u64,
-    /// Revision of the settings; each change increments it.
-    pub revision: u64,
+// An unknown mode of a newer version is read as paused: this version must not admit visitors.
+crate::word_field! {
+    Mode { Open = "open", Bypass = "bypass", Paused = "paused", Closed = "closed", Draining = "draining" } else Paused
+}
+
+crate::fields! {
+    /// The settings that control a line. Times are in seconds.
+    ///
+    /// They are stored as named fields and read leniently: unknown fields are ignored, missing fields
+    /// have their defaults, and a queue with an unknown mode is paused.
+    #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+    #[serde(default)]
+    pub struct LineRules {
+        /// Mode of the queue.
+        #[serde(deserialize_with = "known_mode")]
+        pub mode: Mode = Mode::Open,
+        /// Maximum number of active visitors.
+        pub quota: Bounded<0, QUOTA_MAX>,
+        /// Maximum admissions per minute; `null` for no limit.
+        pub admissions_per_minute: Nullable<Bounded<1, RATE_MAX>>,
+        /// Seconds after a visit until a waiting session expires.
+        pub waiting_ttl: Bounded<3, 3600> = 60,
+        /// Seconds after a visit until an active session expires.
+        pub active_ttl: Bounded<1, DAY> = 600,
+        /// Seconds for which an admission is held for an absent visitor, and for which an unconfirmed
+        /// session keeps its position.
+        pub claim_ttl: Bounded<1, 3600> = 30,
+        /// Seconds after the last visit for which a ticket restores its position.
+        pub hold_ttl: Bounded<1, { 7 * DAY }> = 600,
+        /// Maximum length of an active session in seconds; `null` for no limit.
+        pub max_session: Nullable<Bounded<1, { 30 * DAY }>>,
+        /// How long a credential may admit a client after the store was last asked. A slot stays taken
+        /// for that long after its session left or was ended.
+        pub credential_ttl: Skipped<u64>,
+        /// The current epoch; tickets of another epoch are invalid.
+        pub epoch: Bounded<1, WHOLE_MAX> = 1,
+        /// Revision of the settings; each change increments it.
+        pub revision: Bounded<0, WHOLE_MAX> = 1,
+    }
+    check = check_times;
+}
+
+fn check_times(rules: &mut LineRules, object: &mut ObjectReader<'_>) {
+    if object.is_stored() {
+        rules.hold_ttl = rules.hold_ttl.max(rules.waiting_ttl);
+        rules.claim_ttl = rules.claim_ttl.max(rules.waiting_ttl.div_ceil(3));
+    }
+    if rules.hold_ttl < rules.waiting_ttl {
+        object.error("hold_ttl", W::HoldTtlTooShort);
+    }
+    if rules.claim_ttl * 3 < rules.waiting_ttl {
+        object.error("claim_ttl", W::ClaimTtlTooShort);
+    }
 }
 
 fn known_mode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Mode, D::Error> {

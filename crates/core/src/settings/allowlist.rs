@@ -8,18 +8,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::fields::{FieldError, strings};
 use super::host::{HostPattern, is_subdomain_of, parse_hostname};
 use super::origin::{InvalidOrigin, Origin};
 use super::reach::Reach;
 use super::wording::FieldWording as W;
 use super::{Settings, Tenant};
+use crate::fields::FieldError;
 use crate::{Message, Param};
-
-/// Maximum number of domains, and of origins, per tenant.
-pub(super) const ENTRIES_MAX: usize = 100;
 
 /// An allowed origin: `https://www.example.com`, or `https://*.example.com` for every subdomain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +25,13 @@ pub enum OriginPattern {
     Exact(Origin),
     /// Every origin of this scheme and port whose host is a subdomain of this one.
     Below(Origin),
+}
+
+crate::text_field! { OriginPattern: W::OriginPattern, { "maxLength": 512 }; }
+
+crate::text_kind! {
+    /// A domain of an allowlist.
+    pub DomainName: W::Domain, { "maxLength": 253 }, parse_hostname;
 }
 
 impl FromStr for OriginPattern {
@@ -155,17 +158,9 @@ fn listed<T: ToString>(entries: &[T]) -> Param {
     entries.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ").into()
 }
 
-pub(super) fn domains(value: &Value) -> Option<Vec<String>> {
-    strings(value).filter(|texts| texts.len() <= ENTRIES_MAX)?.into_iter().map(parse_hostname).collect()
-}
-
-pub(super) fn origins(value: &Value) -> Option<Vec<OriginPattern>> {
-    strings(value).filter(|texts| texts.len() <= ENTRIES_MAX)?.into_iter().map(|text| text.parse().ok()).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -214,7 +209,7 @@ mod tests {
                 ),
                 (json!({ "hosts": ["badacme.example"] }), "hosts[0]: \"badacme.example\" is outside"),
                 (json!({ "hosts": ["*.example"] }), "hosts[0]: \"*.example\" is outside"),
-                (json!({ "hosts": ["*"] }), "hosts[0]: \"*\" takes a superuser"),
+                (json!({ "hosts": ["*"] }), "hosts[0]: \"*\" can only be set by a superuser"),
                 (json!({ "handover": { "kind": "proxy", "origin": "http://127.0.0.1:8191" } }), "handover.origin: "),
                 (json!({ "handover": { "kind": "check", "origin": "http://www.acme.example" } }), "handover.origin: "),
                 (json!({ "handover": { "kind": "redirect", "origin": "https://shop.example" } }), "handover.origin: "),

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::wording::FieldWording as W;
+
 /// Maximum length of a host name in DNS.
 const HOST_MAX: usize = 253;
 
@@ -47,7 +49,19 @@ impl fmt::Display for HostPattern {
     }
 }
 
+crate::text_field! {
+    HostPattern: W::Host, { "maxLength": HOST_MAX + 2 }, DROPPED_IF_INVALID;
+}
+
 impl HostPattern {
+    /// Whether all hosts of the pattern are this domain or subdomains of it.
+    pub(super) fn is_within(&self, domain: &str) -> bool {
+        match self {
+            Self::Exact(host) | Self::Wildcard(host) => host == domain || is_subdomain_of(host, domain),
+            Self::Any => false,
+        }
+    }
+
     /// Whether the pattern matches `host`, as normalized by [`normalise_host`].
     #[must_use]
     pub fn matches(&self, host: &str) -> bool {

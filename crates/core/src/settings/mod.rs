@@ -1,8 +1,8 @@
 //! Settings of queues and tenants, their accepted values, and the parsing of documents.
 
 mod allowlist;
+mod conflicts;
 mod document;
-mod fields;
 mod host;
 mod origin;
 mod path;
@@ -11,26 +11,37 @@ mod rule;
 mod tenant;
 mod wording;
 
-pub use allowlist::OriginPattern;
+pub use allowlist::{DomainName, OriginPattern};
+pub use conflicts::{queues_unmatched, routing_conflicts};
 pub use document::{Document, parse_settings_document};
-pub use fields::{FieldError, Fields};
 pub use host::{HostPattern, InvalidHost, is_subdomain_of, normalise_host};
 pub use origin::{InvalidOrigin, Origin};
 pub use path::{PathReadings, path_readings};
 pub use reach::Reach;
 pub use rule::{
-    NamedValue, PathGlobs, RULES_MAX, RequestAttributes, Rule, RuleAction, Ruling, action_of, decide, decisive, rulings,
+    Method, NamedValue, Network, PathGlob, PathGlobs, RULES_MAX, RequestAttributes, Rule, RuleAction, Ruling,
+    ValueText, action_of, decide, decisive, rulings,
 };
-pub use tenant::Tenant;
+pub use tenant::{Color, Logo, Tenant};
 pub use wording::FieldWording;
 
 use serde_json::{Map, Value, json};
 
-use self::fields::Reading;
+use self::host::parse_hostname;
+use self::wording::FieldWording as W;
+use crate::fields::{
+    Bounded, Field, Flatten, List, Nullable, Object as _, ObjectReader, Omissible, Reader, Reading, Skipped,
+};
 use crate::line::LineRules;
-use crate::{QueueId, TenantId, ThemeId};
+use crate::{Message, PASS_TTL, QueueId, TenantId, ThemeId};
 
+pub use crate::fields::FieldError;
 pub use crate::line::Mode;
+
+/// Maximum length of a name shown to visitors, in characters.
+pub const NAME_MAX: usize = 120;
+/// Maximum number of hosts per queue.
+const HOSTS_MAX: usize = 100;
 
 /// Placeholder in the names of queues and tenants for the host that the visitor requested.
 pub const HOST_GAP: &str = "{host}";
@@ -55,16 +66,29 @@ pub enum Preflights {
     Forward,
 }
 
-/// How and where admitted visitors are handed over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Handover {
-    /// The kind of handover.
-    pub kind: HandoverKind,
-    /// The site itself; `None` only for [`HandoverKind::Check`].
-    pub origin: Option<Origin>,
-    /// How CORS preflights are handled.
-    pub preflights: Preflights,
+crate::fields! {
+    /// How admitted visitors reach the site.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Handover {
+        /// `redirect`, `proxy` or `check`.
+        pub kind: HandoverKind,
+        /// Scheme, host and port of the site; optional with `check`.
+        pub origin: Omissible<Origin>,
+        /// Who answers CORS preflights: the gate, for pages of the queue's hosts and origin, or the origin.
+        pub preflights: Preflights = Preflights::Answer,
+    }
+    check = check_origin;
 }
+
+fn check_origin(handover: &mut Handover, object: &mut ObjectReader<'_>) {
+    if handover.origin.is_none() && handover.kind != HandoverKind::Check && !object.has_errors() {
+        object.error("origin", W::Required.with("what", W::Origin));
+    }
+}
+
+crate::word_field!(HandoverKind { Redirect = "redirect", Proxy = "proxy", Check = "check" });
+crate::word_field!(Preflights { Answer = "answer", Forward = "forward" });
+crate::word_field!(StoreFailure { Tickets = "tickets", Open = "open", Closed = "closed" });
 
 /// What happens while the store is unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,61 +101,116 @@ pub enum StoreFailure {
     Closed,
 }
 
-/// The settings of one queue. Times are in seconds.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// The queue's id.
-    pub id: QueueId,
-    /// The tenant it belongs to.
-    pub tenant: TenantId,
-    /// The name shown to visitors: the event, the sale or the shop. [`HOST_GAP`] is replaced by the
-    /// requested host.
-    pub name: String,
-    /// The hosts that it protects.
-    pub hosts: Vec<HostPattern>,
-    /// Which requests to those hosts it applies to; see [`decide`].
-    pub rules: Vec<Rule>,
-    /// The settings of the line: mode, quota, rate, times, epoch and revision.
-    pub line: LineRules,
-    /// Age of an admitted ticket, in seconds, up to which the store is not asked; 0 = always ask.
-    pub recheck_after: u64,
-    /// How an admitted visitor reaches the site.
-    pub handover: Handover,
-    /// The theme of its pages; `None` is the built-in theme.
-    pub theme: Option<ThemeId>,
-    /// HTTP status of the queue page: 200, 202, 429 or 503.
-    pub queue_status: u16,
-    /// What happens while the store is unavailable.
-    pub store_failure: StoreFailure,
-    /// Domain of the ticket and pass cookies; `None` limits them to the host.
-    pub cookie_domain: Option<String>,
-    /// Stored fields unknown to this version, preserved for the version that knows them.
-    pub unknown_fields: Map<String, Value>,
+crate::fields! {
+    /// The settings of a queue. Times are in seconds.
+    #[derive(Debug, Clone)]
+    pub struct Settings as "QueueDraft" {
+        /// ID of the queue.
+        pub id: QueueId,
+        /// ID of the tenant.
+        pub tenant: TenantId,
+        /// Name shown to visitors, by default the ID: the event, the sale or the shop. `{host}` stands for the requested host.
+        pub name: Name = String::new(),
+        /// Hosts of the queue, such as `tickets.example.com`, `*.example.com` or `*`.
+        pub hosts: List<HostPattern, 1, HOSTS_MAX>,
+        /// Which requests are queued; the first rule whose conditions all match decides.
+        pub rules: List<Rule, 0, RULES_MAX> = Vec::new(),
+        /// The settings of the line: mode, quota, rate, times, epoch and revision.
+        pub line: Flatten<LineRules>,
+        /// Seconds for which the gate accepts an admitted ticket without asking the store.
+        pub recheck_after: Bounded<0, 60> = 2,
+        /// How admitted visitors reach the site.
+        pub handover: Handover,
+        /// ID of the theme; `null` for `default`.
+        pub theme: Nullable<ThemeId>,
+        /// HTTP status of the queue page.
+        pub queue_status: QueueStatus = 200,
+        /// Behavior while the store is unavailable.
+        pub store_failure: StoreFailure = StoreFailure::Tickets,
+        /// Domain of the cookies; `null` for the exact host.
+        pub cookie_domain: Nullable<CookieDomain>,
+        /// Stored fields unknown to this version, preserved for the version that knows them.
+        pub unknown_fields: Skipped<Map<String, Value>>,
+    }
+    check = check_settings;
+}
+
+crate::text_kind! {
+    /// A name shown to visitors.
+    pub Name: W::Name, { "minLength": 1, "maxLength": NAME_MAX }, parse_name;
+    /// The domain of cookies.
+    pub CookieDomain: W::CookieDomain, { "maxLength": 253 }, |text| {
+        parse_hostname(text.strip_prefix('.').unwrap_or(text)).filter(|host| host.contains('.'))
+    };
+}
+
+/// The HTTP status of a queue page.
+pub struct QueueStatus;
+
+impl QueueStatus {
+    const ALL: [u16; 4] = [200, 202, 429, 503];
+}
+
+impl Field for QueueStatus {
+    type Value = u16;
+
+    fn expected() -> Message {
+        W::OneOf.with("words", Self::ALL.map(|status| status.to_string()).join(", "))
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "integer", "enum": Self::ALL })
+    }
+
+    fn parse(value: &Value, reader: &mut Reader) -> Option<u16> {
+        let status = Self::ALL.into_iter().find(|status| value.as_u64() == Some(u64::from(*status)));
+        reader.accept::<Self>(value, status)
+    }
+
+    fn to_json(value: &u16) -> Value {
+        json!(value)
+    }
+}
+
+/// A name shown to visitors, if the text is one.
+#[must_use]
+pub fn parse_name(text: &str) -> Option<String> {
+    let text = text.trim();
+    let fits = !text.is_empty() && text.chars().count() <= NAME_MAX && !text.chars().any(char::is_control);
+    fits.then(|| text.to_owned())
+}
+
+fn check_settings(settings: &mut Settings, object: &mut ObjectReader<'_>) {
+    settings.line.credential_ttl = match settings.handover.kind {
+        HandoverKind::Redirect => PASS_TTL,
+        HandoverKind::Proxy | HandoverKind::Check => settings.recheck_after,
+    };
+    if settings.name.is_empty() {
+        settings.name = settings.id.to_string();
+    }
+    if rule::has_too_many_globs(&settings.rules) && !object.is_stored() {
+        object.error("rules", rule::too_many_globs());
+    }
+    if object.is_stored() {
+        settings.unknown_fields = object.unknown().map(|(name, value)| (name.clone(), value.clone())).collect();
+    }
+    // Otherwise browsers would reject the ticket cookie on some hosts.
+    let Some(domain) = &settings.cookie_domain else { return };
+    if let Some(outside) = settings.hosts.iter().find(|host| !host.is_within(domain)) {
+        if object.is_stored() {
+            settings.cookie_domain = None;
+        } else {
+            let fault = W::HostNotCovered.with("host", outside.to_string()).with("what", W::CookieDomain);
+            object.error("cookie_domain", fault);
+        }
+    }
 }
 
 impl Settings {
     /// The settings as a document that [`Self::from_value`] parses.
     #[must_use]
     pub fn to_value(&self) -> Value {
-        let line = &self.line;
-        let mut handover = Map::new();
-        handover.insert("kind".into(), json!(document::HANDOVERS.name(self.handover.kind)));
-        if let Some(origin) = &self.handover.origin {
-            handover.insert("origin".into(), json!(origin.to_string()));
-        }
-        handover.insert("preflights".into(), json!(document::PREFLIGHTS.name(self.handover.preflights)));
-        json!({
-            "id": self.id, "tenant": self.tenant, "name": self.name, "epoch": line.epoch,
-            "hosts": self.hosts.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "rules": self.rules.iter().map(Rule::to_value).collect::<Vec<_>>(),
-            "mode": document::MODES.name(line.mode), "quota": line.quota,
-            "admissions_per_minute": line.admissions_per_minute, "waiting_ttl": line.waiting_ttl,
-            "active_ttl": line.active_ttl, "claim_ttl": line.claim_ttl, "hold_ttl": line.hold_ttl,
-            "max_session": line.max_session, "recheck_after": self.recheck_after, "handover": handover,
-            "theme": self.theme, "queue_status": self.queue_status,
-            "store_failure": document::STORE_FAILURES.name(self.store_failure),
-            "cookie_domain": self.cookie_domain, "revision": line.revision,
-        })
+        Self::to_json(self)
     }
 
     /// Parses the settings of one queue.
@@ -139,7 +218,7 @@ impl Settings {
     /// # Errors
     /// Returns every invalid field by name, with the accepted values.
     pub fn from_value(value: &Value) -> Result<Self, Vec<FieldError>> {
-        document::parse_settings(value, "", Reading::Strict)
+        Self::from_json(value)
     }
 
     /// The settings as stored: [`Self::to_value`] and the unknown fields.
@@ -161,7 +240,7 @@ impl Settings {
     /// # Errors
     /// Returns the required fields that are missing or can't be read.
     pub fn from_stored(value: &Value) -> Result<Self, Vec<FieldError>> {
-        document::parse_settings(value, "", Reading::Lenient)
+        Reader::read(value, Reading::Stored)
     }
 
     /// Whether both are equal except for revision and epoch.

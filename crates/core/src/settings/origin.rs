@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use super::host::{is_subdomain_of, parse_hostname};
+use super::wording::FieldWording as W;
 
 /// Scheme, host and port of a site: `https://www.example.com`. Paths and user names are rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -52,6 +53,8 @@ impl Origin {
         bare.parse::<IpAddr>().is_ok() || bare == "localhost" || is_subdomain_of(bare, "localhost")
     }
 }
+
+crate::text_field! { Origin: W::Origin, { "maxLength": 512 }; }
 
 /// The error for a text that is not an [`Origin`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

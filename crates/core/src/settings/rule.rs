@@ -2,13 +2,14 @@
 
 use std::net::IpAddr;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use ipnet::IpNet;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use super::fields::{FieldError, Fields, Reading, shown, strings};
 use super::path::path_readings;
 use super::wording::FieldWording as W;
+use crate::Message;
+use crate::fields::{Field, List, ObjectReader, Omissible, OrEmpty, Reader};
 
 /// Maximum number of rules per queue.
 pub const RULES_MAX: usize = 100;
@@ -28,14 +29,60 @@ pub enum RuleAction {
     Bypass,
 }
 
-/// A header or cookie that a request must have with exactly this value. Its mere presence would
-/// prove nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NamedValue {
-    /// Name of the header (case-insensitive) or cookie (case-sensitive).
-    pub name: String,
-    /// The required value.
-    pub value: String,
+crate::word_field!(RuleAction { Queue = "queue", Bypass = "bypass" } else Queue);
+
+crate::fields! {
+    /// A header or cookie that a request must have with exactly this value.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct NamedValue {
+        /// Name of the header (case-insensitive) or cookie (case-sensitive).
+        pub name: ValueText,
+        /// The required value.
+        pub value: ValueText,
+    }
+}
+
+crate::text_kind! {
+    /// A name or value of a header or cookie.
+    pub ValueText: W::ValueText.with("most", TEXT_MAX), { "minLength": 1, "maxLength": TEXT_MAX }, |text| {
+        (!text.is_empty() && text.len() <= TEXT_MAX).then(|| text.to_owned())
+    };
+    /// A path glob.
+    pub PathGlob: W::PathGlob, { "maxLength": TEXT_MAX }, |text| {
+        let fits = text.starts_with('/') && text.len() <= TEXT_MAX && glob(text).is_some();
+        fits.then(|| text.to_owned())
+    };
+    /// A method.
+    pub Method: W::Method, { "pattern": "^[A-Z-]{1,32}$" }, |text| {
+        let fits = !text.is_empty() && text.len() <= 32 && text.bytes().all(|b| b.is_ascii_uppercase() || b == b'-');
+        fits.then(|| text.to_owned())
+    };
+}
+
+crate::text_field! { IpAddr: W::Address, {}; }
+
+/// A network, or a single address.
+pub struct Network;
+
+impl Field for Network {
+    type Value = IpNet;
+
+    fn expected() -> Message {
+        W::Network.into()
+    }
+
+    fn schema() -> Value {
+        serde_json::json!({ "type": "string" })
+    }
+
+    fn parse(value: &Value, reader: &mut Reader) -> Option<IpNet> {
+        let network = |text: &str| text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
+        reader.accept::<Self>(value, value.as_str().and_then(network))
+    }
+
+    fn to_json(value: &IpNet) -> Value {
+        value.to_string().into()
+    }
 }
 
 /// Path globs in source and compiled form: `*` within a segment, `**` across segments.
@@ -45,39 +92,76 @@ pub struct PathGlobs {
     set: GlobSet,
 }
 
-impl PathGlobs {
-    fn parse(value: &Value) -> Option<Self> {
-        let sources =
-            list(value, |source| (source.starts_with('/') && source.len() <= TEXT_MAX).then(|| source.to_owned()))?;
+fn glob(source: &str) -> Option<Glob> {
+    GlobBuilder::new(source).case_insensitive(true).literal_separator(true).build().ok()
+}
+
+/// The globs of a path condition.
+type GlobList = List<PathGlob, 1, ALTERNATIVES_MAX>;
+
+impl Field for PathGlobs {
+    type Value = Self;
+
+    fn expected() -> Message {
+        GlobList::expected()
+    }
+
+    fn schema() -> Value {
+        GlobList::schema()
+    }
+
+    fn parse(value: &Value, reader: &mut Reader) -> Option<Self> {
+        let sources = GlobList::parse(value, reader)?;
         let mut set = GlobSetBuilder::new();
         for source in &sources {
-            set.add(GlobBuilder::new(source).case_insensitive(true).literal_separator(true).build().ok()?);
+            set.add(glob(source)?);
         }
         Some(Self { set: set.build().ok()?, sources })
     }
 
+    fn to_json(value: &Self) -> Value {
+        GlobList::to_json(&value.sources)
+    }
+}
+
+impl PathGlobs {
     /// `/shop/**` matches `/shop` too, so a missing trailing slash does not bypass a rule.
     fn matches(&self, path: &str) -> bool {
         self.set.is_match(path) || self.set.is_match(format!("{path}/"))
     }
 }
 
-/// A rule. All of its conditions must match; a condition with several alternatives matches if one
-/// of them does.
-#[derive(Debug, Clone)]
-pub struct Rule {
-    /// The action for matching requests.
-    pub action: RuleAction,
-    /// The path, in any of its [readings](path_readings).
-    pub path: PathGlobs,
-    /// The method, in upper case.
-    pub method: Vec<String>,
-    /// A header with its value.
-    pub header: Option<NamedValue>,
-    /// A cookie with its value.
-    pub cookie: Option<NamedValue>,
-    /// Networks that contain the visitor's address.
-    pub source: Vec<IpNet>,
+crate::fields! {
+    /// A rule. All of its conditions must match; a condition with several alternatives matches if one
+    /// of them does.
+    #[derive(Debug, Clone)]
+    pub struct Rule {
+        /// What happens to matching requests: `queue` or `bypass`.
+        pub action: RuleAction,
+        /// Path globs: `*` within a segment, `**` across segments.
+        pub path: OrEmpty<PathGlobs>,
+        /// Methods.
+        pub method: OrEmpty<List<Method, 1, ALTERNATIVES_MAX>>,
+        /// A header with its value.
+        pub header: Omissible<NamedValue>,
+        /// A cookie with its value.
+        pub cookie: Omissible<NamedValue>,
+        /// Networks or addresses of the visitor.
+        pub source: OrEmpty<List<Network, 1, ALTERNATIVES_MAX>>,
+    }
+    check = check_conditions;
+}
+
+/// A rule needs a condition. If a part of a stored rule can't be read, more requests go through the
+/// queue rather than fewer: a bypass rule with an unknown condition is dropped.
+fn check_conditions(rule: &mut Rule, object: &mut ObjectReader<'_>) {
+    if object.is_stored() {
+        if rule.action == RuleAction::Bypass && object.has_ignored() {
+            object.error("action", W::RuleWithoutCondition);
+        }
+    } else if !rule.has_condition() && !object.has_errors() {
+        object.error("action", W::RuleWithoutCondition);
+    }
 }
 
 /// The attributes of a request that rules can match.
@@ -106,6 +190,13 @@ impl Rule {
             && self.header.as_ref().is_none_or(has_header)
             && self.cookie.as_ref().is_none_or(has_cookie)
             && (self.source.is_empty() || facts.source.is_some_and(inside))
+    }
+
+    /// Whether both have the same conditions, whatever their actions.
+    pub(super) fn has_same_conditions(&self, other: &Self) -> bool {
+        self.path.sources == other.path.sources
+            && (&self.method, &self.source) == (&other.method, &other.source)
+            && (&self.header, &self.cookie) == (&other.header, &other.cookie)
     }
 
     fn has_condition(&self) -> bool {
@@ -175,107 +266,12 @@ pub fn action_of(rules: &[Rule], facts: &RequestAttributes<'_>, path: &str) -> O
     }
 }
 
-pub(super) fn parse_rules(value: &Value, path: &str, reading: Reading, errors: &mut Vec<FieldError>) -> Vec<Rule> {
-    if reading == Reading::Lenient {
-        return value.as_array().into_iter().flatten().filter_map(|item| stored_rule(item.as_object()?)).collect();
-    }
-    let Some(items) = value.as_array().filter(|items| items.len() <= RULES_MAX) else {
-        let takes = W::Rules.with("most", RULES_MAX);
-        errors.push(FieldError::new(path, W::TakesNot.with("what", takes).with("given", shown(value))));
-        return Vec::new();
-    };
-    let mut rules = Vec::new();
-    for (index, item) in items.iter().enumerate() {
-        let place = format!("{path}[{index}]");
-        match item.as_object() {
-            Some(map) => rules.extend(parse_rule(map, &place, errors)),
-            None => errors.push(FieldError::new(place, W::Takes.with("what", W::RuleTable))),
-        }
-    }
-    if rules.iter().map(|rule| rule.path.sources.len()).sum::<usize>() > GLOBS_MAX {
-        errors.push(FieldError::new(path, W::TooManyPaths.with("most", GLOBS_MAX)));
-    }
-    rules
+/// Whether the rules of a queue have more path globs than allowed.
+pub(super) fn has_too_many_globs(rules: &[Rule]) -> bool {
+    rules.iter().map(|rule| rule.path.sources.len()).sum::<usize>() > GLOBS_MAX
 }
 
-fn parse_rule(map: &Map<String, Value>, path: &str, errors: &mut Vec<FieldError>) -> Option<Rule> {
-    let mut fields = Fields::new(map, path);
-    let rule = rule_of(&mut fields);
-    if fields.errors.is_empty() && !rule.has_condition() {
-        fields.refuse("action", W::RuleWithoutCondition);
-    }
-    let found = fields.finish();
-    let good = found.is_empty();
-    errors.extend(found);
-    good.then_some(rule)
-}
-
-/// Reads a stored rule. If a part can't be read, more requests go through the queue rather than
-/// fewer: a bypass rule with an unknown condition is dropped.
-fn stored_rule(map: &Map<String, Value>) -> Option<Rule> {
-    let mut fields = Fields::read(map, "", Reading::Lenient);
-    let rule = rule_of(&mut fields);
-    let is_doubtful = fields.has_ignored() || !fields.errors.is_empty();
-    (rule.action == RuleAction::Queue || !is_doubtful).then_some(rule)
-}
-
-fn rule_of(fields: &mut Fields<'_>) -> Rule {
-    let action =
-        fields.required("action", W::OneOf.with("words", "\"queue\", \"bypass\""), |value| match value.as_str()? {
-            "queue" => Some(RuleAction::Queue),
-            "bypass" => Some(RuleAction::Bypass),
-            _ => None,
-        });
-    Rule {
-        action: action.unwrap_or(RuleAction::Queue),
-        path: fields.or("path", PathGlobs::default(), W::Paths, PathGlobs::parse),
-        method: fields.or("method", vec![], W::Methods, |value| list(value, method)),
-        header: fields.optional("header", W::NamedValue, named_value),
-        cookie: fields.optional("cookie", W::NamedValue, named_value),
-        source: fields.or("source", vec![], W::Networks, |value| list(value, network)),
-    }
-}
-
-fn list<T>(value: &Value, parse: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
-    let texts = strings(value).filter(|texts| !texts.is_empty() && texts.len() <= ALTERNATIVES_MAX)?;
-    texts.into_iter().map(parse).collect()
-}
-
-fn method(text: &str) -> Option<String> {
-    let fits = !text.is_empty() && text.len() <= 32 && text.bytes().all(|b| b.is_ascii_uppercase() || b == b'-');
-    fits.then(|| text.to_owned())
-}
-
-fn network(text: &str) -> Option<IpNet> {
-    text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
-}
-
-fn named_value(value: &Value) -> Option<NamedValue> {
-    let map = value.as_object().filter(|map| map.len() == 2)?;
-    let text = |name| map.get(name)?.as_str().filter(|text| !text.is_empty() && text.len() <= TEXT_MAX);
-    Some(NamedValue { name: text("name")?.to_owned(), value: text("value")?.to_owned() })
-}
-
-impl Rule {
-    /// The rule as a document.
-    #[must_use]
-    pub fn to_value(&self) -> Value {
-        let mut map = Map::new();
-        let action = if self.action == RuleAction::Queue { "queue" } else { "bypass" };
-        map.insert("action".into(), json!(action));
-        let mut put_list = |name: &str, items: Vec<String>| {
-            if !items.is_empty() {
-                map.insert(name.into(), json!(items));
-            }
-        };
-        put_list("path", self.path.sources.clone());
-        put_list("method", self.method.clone());
-        put_list("source", self.source.iter().map(ToString::to_string).collect());
-        for (name, wanted) in [("header", &self.header), ("cookie", &self.cookie)] {
-            if let Some(wanted) = wanted {
-                map.insert(name.into(), json!({ "name": wanted.name, "value": wanted.value }));
-            }
-        }
-        Value::Object(map)
-    }
+/// The error for [`has_too_many_globs`].
+pub(super) fn too_many_globs() -> Message {
+    W::TooManyPaths.with("most", GLOBS_MAX)
 }

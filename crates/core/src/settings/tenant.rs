@@ -1,66 +1,61 @@
 //! Tenants: the brands that own queues.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::allowlist::{self, ENTRIES_MAX, OriginPattern};
-use super::document::{NAME_MAX, id, name, not_a_table};
-use super::fields::{FieldError, Fields};
+use super::allowlist::{DomainName, OriginPattern};
 use super::wording::FieldWording as W;
+use super::{NAME_MAX, Name};
 use crate::TenantId;
+use crate::fields::{FieldError, List, Nullable, Object as _};
 
-/// A client brand.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tenant {
-    /// The tenant's id.
-    pub id: TenantId,
-    /// The name shown to visitors.
-    pub name: String,
-    /// The brand color as `#rrggbb`; `None` is that of the built-in theme.
-    pub color: Option<String>,
-    /// Path of the logo within the theme's folder; `None` shows the name instead.
-    pub logo: Option<String>,
-    /// Allowed domains for the hosts and cookie domains of its queues, including subdomains; `None`
-    /// leaves them to superusers and the settings file.
-    pub domains: Option<Vec<String>>,
-    /// Allowed origins of its queues; `None` leaves them to superusers and the settings file.
-    pub origins: Option<Vec<OriginPattern>>,
+/// Maximum number of domains, and of origins, per tenant.
+const ENTRIES_MAX: usize = 100;
+
+crate::fields! {
+    /// A client brand.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Tenant as "TenantDraft" {
+        /// ID of the tenant.
+        pub id: TenantId,
+        /// Brand name shown to visitors.
+        pub name: Name,
+        /// Brand color as `#rrggbb`; `null` for that of the theme.
+        pub color: Nullable<Color>,
+        /// Path of the logo within the theme; `null` shows the name.
+        pub logo: Nullable<Logo>,
+        /// Allowed domains for hosts and cookies of its queues, including subdomains. `null`: only superusers and the
+        /// settings file can set them.
+        pub domains: Nullable<List<DomainName, 0, ENTRIES_MAX>>,
+        /// Allowed origins of its queues, such as `https://www.example.com` or `https://*.example.com`. Only an origin that
+        /// is listed exactly can be in a private network. `null`: only superusers and the settings file can set them.
+        pub origins: Nullable<List<OriginPattern, 0, ENTRIES_MAX>>,
+    }
+}
+
+crate::text_kind! {
+    /// A color as `#rrggbb`.
+    pub Color: W::Color, { "pattern": "^#[0-9a-fA-F]{6}$" }, color;
+    /// A file of a theme's folder.
+    pub Logo: W::Logo, { "maxLength": NAME_MAX }, logo;
 }
 
 impl Tenant {
     /// Parses a tenant.
     ///
     /// # Errors
-    /// Returns every invalid field by name, with the accepted values.
+    /// Returns every invalid field by name.
     pub fn from_value(value: &Value) -> Result<Self, Vec<FieldError>> {
-        let map = value.as_object().ok_or_else(|| not_a_table("tenant"))?;
-        Self::parse(map, "")
-    }
-
-    pub(super) fn parse(map: &Map<String, Value>, path: &str) -> Result<Self, Vec<FieldError>> {
-        let mut fields = Fields::new(map, path);
-        let id = fields.required("id", W::Id, id::<TenantId>);
-        let brand = fields.required("name", W::Name, name);
-        let color = fields.optional("color", W::Color, color);
-        let logo = fields.optional("logo", W::Logo, logo);
-        let domains = fields.optional("domains", W::Domains.with("most", ENTRIES_MAX), allowlist::domains);
-        let origins = fields.optional("origins", W::Origins.with("most", ENTRIES_MAX), allowlist::origins);
-        let errors = fields.finish();
-        match (id, brand) {
-            (Some(id), Some(name)) if errors.is_empty() => Ok(Self { id, name, color, logo, domains, origins }),
-            _ => Err(errors),
-        }
+        Self::from_json(value)
     }
 }
 
-fn color(value: &Value) -> Option<String> {
-    let text = value.as_str()?;
+fn color(text: &str) -> Option<String> {
     let digits = text.strip_prefix('#')?;
     (digits.len() == 6 && digits.bytes().all(|b| b.is_ascii_hexdigit())).then(|| text.to_ascii_lowercase())
 }
 
-fn logo(value: &Value) -> Option<String> {
-    let text = value.as_str()?;
+fn logo(text: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/');
     let fits = !text.is_empty()
         && text.len() <= NAME_MAX

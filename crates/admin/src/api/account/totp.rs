@@ -7,19 +7,19 @@ use http::StatusCode;
 use http::header::SET_COOKIE;
 use qrcode::{Color, QrCode};
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::ToSchema;
-use vestibule_core::StoreError;
+use vestibule_core::{StoreError, fields};
 use vestibule_records::{EphemeralKey, EphemeralKind};
 
 use crate::access::{
-    CODE_MAX, Operator, OperatorName, OperatorTotp, PASSWORD_MAX, Principal, SignIn, SignInMethod, SignInThrottle,
-    TotpSecret, set_cookie,
+    AuthenticationCode, Operator, OperatorName, OperatorTotp, Password, Principal, SignIn, SignInMethod,
+    SignInThrottle, TotpSecret, set_cookie,
 };
-use crate::api::account::sign_in::ClientInfo;
+use crate::api::account::ClientInfo;
 use crate::audit::AuditEventBuilder;
-use crate::body::{JsonBody, read, wrong};
+use crate::body::{Body, wrong};
 use crate::codes::Code;
+use crate::describe::describe;
 use crate::problem::Problem;
 use crate::secret::hash;
 use crate::state::Admin;
@@ -58,18 +58,17 @@ impl QrCodeImage {
     }
 }
 
-/// The password, and the first code of the app.
-#[derive(ToSchema)]
-#[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "describes a body that is read field by field")]
-pub(crate) struct TotpConfirmation {
-    /// The operator's password.
-    #[schema(format = Password, max_length = 256)]
-    password: String,
-    /// The current code of the app.
-    #[schema(max_length = 64)]
-    code: String,
+fields! {
+    /// The password and the first code of the app.
+    pub(crate) struct TotpConfirmation {
+        /// The operator's password.
+        password: Password,
+        /// The current code of the app.
+        code: AuthenticationCode,
+    }
 }
+
+describe!(request TotpConfirmation);
 
 /// Recovery codes, shown only once.
 #[derive(Serialize, ToSchema)]
@@ -112,14 +111,8 @@ pub(crate) async fn confirm_totp_setup(
     State(admin): State<Admin>,
     principal: Principal,
     client: ClientInfo,
-    JsonBody(body): JsonBody<4096>,
+    Body(TotpConfirmation { password, code }): Body<TotpConfirmation, 4096>,
 ) -> Result<impl IntoResponse, Problem> {
-    let text = |value: &Value, most: usize| value.as_str().filter(|text| text.len() <= most).map(str::to_owned);
-    let (password, code) = read(&body, |fields| {
-        let password = fields.secret("password", true, Code::Password, |value| text(value, PASSWORD_MAX));
-        (password, fields.secret("code", true, Code::AuthenticationCode, |value| text(value, CODE_MAX)))
-    })?;
-    let (Some(password), Some(code)) = (password, code) else { return Err(Problem::WrongPassword) };
     let (mut operator, revision) = without_totp(&admin, &principal).await?;
     let (records, now) = (&*admin.records, admin.now().await?);
     let key = setup(&principal.operator);

@@ -1,28 +1,39 @@
 //! Queues.
 
-mod clone;
-mod create;
-mod list;
-mod read;
-mod remove;
-mod update;
+pub(crate) mod service;
 mod url_test;
 
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::header::ETAG;
+use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use vestibule_core::fields::{Bounded, Omissible, Text};
+use vestibule_core::{QueueId, TenantId, fields};
 
-use crate::merge_patch::FieldChange;
-use crate::schema::QueueSettings;
+use self::service::{IfMatch, Patched, change, create, draft, find_editable, find_visible, patched};
+use crate::access::Principal;
+use crate::audit::AuditEventBuilder;
+use crate::body::{JsonBody, Query, Segments, ValidateQuery, wrong};
+use crate::codes::Code;
+use crate::confirmation::confirmed;
+use crate::describe::describe;
+use crate::merge_patch::{FieldChange, differences, merge};
+use crate::problem::Problem;
+use crate::problem::RevisionConflict;
+use crate::queue_settings::{QueueClone, QueueDraft, QueuePatch, QueueSettings, etag};
 use crate::state::Admin;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
     OpenApiRouter::new()
-        .routes(routes!(list::list_queues, create::create_queue))
-        .routes(routes!(read::get_queue, update::update_queue, remove::remove_queue))
-        .routes(routes!(clone::clone_queue))
+        .routes(routes!(list_queues, create_queue))
+        .routes(routes!(get_queue, update_queue, remove_queue))
+        .routes(routes!(clone_queue))
         .routes(routes!(url_test::test_url))
 }
 
@@ -30,8 +41,224 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Validated {
     /// The resulting settings.
-    #[schema(value_type = QueueSettings)]
-    settings: Value,
+    settings: QueueSettings,
     /// The changed fields.
     changes: Vec<FieldChange>,
+}
+
+/// Most queues of a page.
+const PAGE_MAX: u64 = 500;
+/// Longest text that is searched for.
+const SEARCH_MAX: usize = 200;
+
+/// A page of queues.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct QueuePage {
+    /// The queues by id.
+    queues: Vec<QueueSettings>,
+    /// Start of the next page as `after`; `null` at the end.
+    next: Option<String>,
+}
+
+fields! {
+    /// The wanted queues.
+    pub(crate) struct QueuesQuery {
+        /// Only queues of this tenant.
+        tenant: Omissible<TenantId>,
+        /// Only queues with this text in ID, name or a host.
+        search: Text<SEARCH_MAX> = String::new(),
+        /// Return queues after this ID.
+        after: Omissible<QueueId>,
+        /// Maximum number of results.
+        limit: Bounded<1, PAGE_MAX> = 100,
+    }
+}
+
+describe!(query QueuesQuery);
+
+/// List queues
+///
+/// Returns the queues that you have access to, with all settings, by ID.
+#[utoipa::path(get, path = "/queues", tag = "queues",
+    params(QueuesQuery),
+    responses((status = 200, description = "The queues", body = QueuePage)))]
+pub(crate) async fn list_queues(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Query(QueuesQuery { tenant, search, after, limit }): Query<QueuesQuery>,
+) -> Result<Json<QueuePage>, Problem> {
+    let (search, limit) = (search.to_lowercase(), limit as usize);
+    admin.directory.refresh().await?;
+    let mut queues = admin.directory.queues();
+    queues.retain(|queue| {
+        let settings = &queue.settings;
+        principal.can_view(&settings.tenant)
+            && tenant.as_ref().is_none_or(|tenant| settings.tenant == *tenant)
+            && after.as_ref().is_none_or(|after| settings.id > *after)
+            && (settings.id.as_str().contains(&search)
+                || settings.name.to_lowercase().contains(&search)
+                || settings.hosts.iter().any(|host| host.to_string().contains(&search)))
+    });
+    queues.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));
+    let more = queues.len() > limit;
+    queues.truncate(limit);
+    let next = queues.last().filter(|_| more).map(|queue| queue.settings.id.to_string());
+    Ok(Json(QueuePage { queues: queues.iter().map(|queue| QueueSettings(queue.settings.clone())).collect(), next }))
+}
+
+/// Create a queue
+///
+/// Active from the next request to its hosts. With `validate=true` nothing is written.
+#[utoipa::path(post, path = "/queues", tag = "queues", request_body = QueueDraft,
+    params(ValidateQuery),
+    responses(
+        (status = 200, description = "What would be written", body = Validated),
+        (status = 201, description = "Created", body = QueueSettings, headers(("ETag" = String))),
+        (status = 409, description = "The ID is in use, or another queue conflicts"),
+    ))]
+pub(crate) async fn create_queue(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Query(ValidateQuery { validate }): Query<ValidateQuery>,
+    JsonBody(body): JsonBody,
+) -> Result<Response, Problem> {
+    let settings = draft(&admin, &principal, body, None).await?;
+    if validate {
+        let changes = differences(&Value::Null, &settings.to_value());
+        return Ok(Json(Validated { settings: QueueSettings(settings), changes }).into_response());
+    }
+    let settings = create(&admin, AuditEventBuilder::of(&principal, "queue.create"), settings).await?;
+    Ok((StatusCode::CREATED, QueueSettings(settings)).into_response())
+}
+
+/// Clone a queue
+///
+/// Applies the body to the settings of the queue. It needs at least an `id`, and hosts if both queues cannot have the
+/// same. Sessions are not cloned. With `validate=true` nothing is written.
+#[utoipa::path(post, path = "/queues/{queue}/clone", tag = "queues", request_body = QueueClone,
+    params(("queue" = String, Path, description = "ID of the queue"),
+        ValidateQuery),
+    responses(
+        (status = 200, description = "What would be written", body = Validated),
+        (status = 201, description = "Created", body = QueueSettings, headers(("ETag" = String))),
+        (status = 409, description = "The ID is in use, or another queue conflicts"),
+    ))]
+pub(crate) async fn clone_queue(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Query(ValidateQuery { validate }): Query<ValidateQuery>,
+    Segments(id): Segments<String>,
+    JsonBody(patch): JsonBody,
+) -> Result<Response, Problem> {
+    let original = find_editable(&admin, &principal, &id).await?;
+    if patch.get("id").is_none_or(Value::is_null) {
+        return Err(wrong("id", Code::CloneNeedsId));
+    }
+    let mut document = original.to_value();
+    if let Some(map) = document.as_object_mut() {
+        map.remove("epoch");
+    }
+    merge(&mut document, &Value::Object(patch));
+    let Value::Object(document) = document else { return Err(Problem::InvalidBody(Code::NotAnObject.into())) };
+    let settings = draft(&admin, &principal, document, Some(&original)).await?;
+    if validate {
+        let changes = differences(&original.to_value(), &settings.to_value());
+        return Ok(Json(Validated { settings: QueueSettings(settings), changes }).into_response());
+    }
+    let event = AuditEventBuilder::of(&principal, "queue.clone").subject(&original.id);
+    let settings = create(&admin, event, settings).await?;
+    Ok((StatusCode::CREATED, QueueSettings(settings)).into_response())
+}
+
+/// Get a queue
+///
+/// Returns all settings; their revision is the `ETag`.
+#[utoipa::path(get, path = "/queues/{queue}", tag = "queues", params(("queue" = String, Path, description = "ID of the queue")),
+    responses((status = 200, description = "The settings", body = QueueSettings, headers(("ETag" = String)))))]
+pub(crate) async fn get_queue(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Segments(id): Segments<String>,
+) -> Result<QueueSettings, Problem> {
+    let settings = find_visible(&admin, &principal, &id).await?;
+    Ok(QueueSettings(settings))
+}
+
+/// The settings, or with `validate=true` what would be written.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum Changed {
+    Settings(QueueSettings),
+    Validated(Validated),
+}
+
+/// Update a queue
+///
+/// Applies a JSON merge patch to the revision in `If-Match`, effective from the next request. If the queue has changed
+/// since that revision, nothing is written and the response contains the current settings. With `validate=true` nothing
+/// is written.
+#[utoipa::path(patch, path = "/queues/{queue}", tag = "queues",
+    request_body(content = QueuePatch, content_type = "application/merge-patch+json"),
+    params(("queue" = String, Path, description = "ID of the queue"),
+        ("If-Match" = String, Header, description = "The `ETag` of the revision to update, or `*` for any"),
+        ValidateQuery),
+    responses(
+        (status = 200, description = "The settings after the update, or with `validate` the changes", body = Changed, headers(("ETag" = String))),
+        (status = 409, description = "Another queue conflicts"),
+        (status = 412, description = "Changed by someone else"),
+        (status = 428, description = "`If-Match` is missing"),
+    ))]
+pub(crate) async fn update_queue(
+    State(admin): State<Admin>,
+    principal: Principal,
+    headers: HeaderMap,
+    Query(ValidateQuery { validate }): Query<ValidateQuery>,
+    Segments(id): Segments<String>,
+    JsonBody(patch): JsonBody,
+) -> Result<impl IntoResponse, Problem> {
+    let current = find_editable(&admin, &principal, &id).await?;
+    let (if_match, patch) = (IfMatch::of(&headers)?, Value::Object(patch));
+    if !validate {
+        let settings = change(&admin, &principal, current, if_match, &patch, "queue.update").await?;
+        return Ok(([(ETAG, etag(settings.line.revision))], Json(Changed::Settings(QueueSettings(settings)))));
+    }
+    let revision = current.line.revision;
+    if let IfMatch::Revision(known) = if_match
+        && known != revision
+    {
+        return Err(Problem::RevisionConflict(Box::new(RevisionConflict::with(&current))));
+    }
+    let Patched { settings, changes } = patched(&admin, &principal, &current, &patch).await?;
+    Ok(([(ETAG, etag(revision))], Json(Changed::Validated(Validated { settings: QueueSettings(settings), changes }))))
+}
+
+/// Remove a queue
+///
+/// Removes the queue with all its sessions. Needs a confirmation.
+#[utoipa::path(delete, path = "/queues/{queue}", tag = "queues",
+    params(("queue" = String, Path, description = "ID of the queue"),
+        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
+    responses(
+        (status = 204, description = "Removed"),
+        (status = 428, description = "Confirmation required"),
+    ))]
+pub(crate) async fn remove_queue(
+    State(admin): State<Admin>,
+    principal: Principal,
+    headers: HeaderMap,
+    Segments(id): Segments<String>,
+) -> Result<StatusCode, Problem> {
+    let settings = find_editable(&admin, &principal, &id).await?;
+    let stats = admin.store.stats(&settings.id).await?;
+    let effect = || {
+        let queue = Code::WillRemoveQueue.with("queue", settings.id.as_str());
+        queue.with("waiting", stats.waiting).with("active", stats.active)
+    };
+    let subject = format!("queue.remove {} {}", settings.id, settings.line.revision);
+    confirmed(&admin, &principal, &headers, &subject, effect).await?;
+    let event = AuditEventBuilder::of(&principal, "queue.remove").queue(&settings);
+    let event = event.with("waiting", stats.waiting).with("active", stats.active);
+    event.written(&admin, admin.store.remove_queue(&settings.id).await).await?;
+    admin.refreshed().await;
+    Ok(StatusCode::NO_CONTENT)
 }

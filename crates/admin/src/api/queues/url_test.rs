@@ -1,24 +1,28 @@
+use std::collections::BTreeMap;
+use std::fmt;
 use std::net::IpAddr;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
-use serde_json::{Map, Value};
 use utoipa::ToSchema;
+use vestibule_core::fields::{List, ObjectReader, Omissible, StringMap};
 use vestibule_core::settings::{
-    FieldWording, RULES_MAX, RequestAttributes, Rule, RuleAction, Ruling, Settings, action_of, decisive,
+    FieldWording, Method, RULES_MAX, RequestAttributes, Rule, RuleAction, Ruling, Settings, action_of, decisive,
     normalise_host, rulings,
 };
-use vestibule_core::{Message, QueueId};
+use vestibule_core::{Message, QueueId, fields, text_field};
 use vestibule_runtime::Queue;
 
 use crate::access::Principal;
-use crate::body::{JsonBody, read};
+use crate::api::queues::service::find_visible;
+use crate::body::Body;
 use crate::codes::Code;
+use crate::describe::describe;
 use crate::message::MessageView;
 use crate::problem::Problem;
-use crate::queues::find_visible;
 use crate::state::Admin;
 
 /// Longest address that is tested.
@@ -26,32 +30,57 @@ const URL_MAX: usize = 8192;
 /// Most headers or cookies of a tested request.
 const PAIRS_MAX: usize = 100;
 
-/// A request to test.
-#[derive(ToSchema)]
-#[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "describes a body that is read field by field")]
-pub(crate) struct UrlTest {
-    /// The URL with its host.
-    #[schema(example = "https://tickets.example.com/shop/seats", max_length = 8192)]
-    url: String,
-    /// The method, GET by default.
-    #[schema(pattern = "^[A-Z-]{1,32}$", nullable = false)]
-    method: Option<String>,
-    /// Headers by name.
-    #[schema(value_type = Option<std::collections::BTreeMap<String, String>>, nullable = false)]
-    headers: Option<Map<String, Value>>,
-    /// Cookies by name.
-    #[schema(value_type = Option<std::collections::BTreeMap<String, String>>, nullable = false)]
-    cookies: Option<Map<String, Value>>,
-    /// IP address of the visitor.
-    #[schema(value_type = Option<String>, nullable = false)]
-    source: Option<IpAddr>,
-    /// The queue whose rules are replaced by `rules`.
-    #[schema(nullable = false)]
-    queue: Option<String>,
-    /// Rules to use instead of the saved ones.
-    #[schema(nullable = false)]
-    rules: Option<Vec<Value>>,
+fields! {
+    /// A request to test.
+    pub(crate) struct UrlTest {
+        /// The URL with its host, such as `https://tickets.example.com/shop/seats`.
+        url: Url,
+        /// The method.
+        method: Method = "GET".to_owned(),
+        /// Headers by name.
+        headers: StringMap<PAIRS_MAX> = BTreeMap::new(),
+        /// Cookies by name.
+        cookies: StringMap<PAIRS_MAX> = BTreeMap::new(),
+        /// IP address of the visitor.
+        source: Omissible<IpAddr>,
+        /// The queue whose rules are replaced by `rules`.
+        queue: Omissible<QueueId>,
+        /// Rules to use instead of the saved ones.
+        rules: Omissible<List<Rule, 0, RULES_MAX>>,
+    }
+    check = check_queue;
+}
+
+fn check_queue(test: &mut UrlTest, object: &mut ObjectReader<'_>) {
+    if test.rules.is_some() && test.queue.is_none() {
+        object.error("queue", FieldWording::Required.with("what", FieldWording::Id));
+    }
+}
+
+describe!(request UrlTest);
+
+/// A URL: its host and path.
+struct Url {
+    host: String,
+    path: String,
+}
+
+text_field! {
+    Url: Code::Url, { "maxLength": URL_MAX };
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.host, self.path)
+    }
+}
+
+impl FromStr for Url {
+    type Err = Code;
+
+    fn from_str(text: &str) -> Result<Self, Code> {
+        split(text).map(|(host, path)| Self { host, path }).ok_or(Code::Url)
+    }
 }
 
 /// The result of a URL test.
@@ -116,15 +145,6 @@ impl EvaluatedQueue {
     }
 }
 
-struct Request {
-    host: String,
-    path: String,
-    method: String,
-    headers: Vec<(String, String)>,
-    cookies: Vec<(String, String)>,
-    source: Option<IpAddr>,
-}
-
 /// Test a URL
 ///
 /// Returns which queue matches the request, and why.
@@ -133,42 +153,18 @@ struct Request {
 pub(crate) async fn test_url(
     State(admin): State<Admin>,
     principal: Principal,
-    JsonBody(body): JsonBody,
+    Body(mut test): Body<UrlTest>,
 ) -> Result<Json<UrlTestResult>, Problem> {
-    let (request, tried) = request(&body)?;
     admin.directory.refresh().await?;
-    let mut queues = admin.directory.of_host(&request.host).await;
-    if let Some((id, rules)) = tried {
-        let mut document = find_visible(&admin, &principal, id.as_str()).await?.to_value();
-        document["rules"] = rules;
-        let settings = Settings::from_value(&document).map_err(Problem::ValidationFailed)?;
-        for queue in queues.iter_mut().filter(|queue| queue.settings.id == id) {
+    let mut queues = admin.directory.of_host(&test.url.host).await;
+    if let (Some(id), Some(rules)) = (&test.queue, test.rules.take()) {
+        let mut settings = find_visible(&admin, &principal, id.as_str()).await?;
+        settings.rules = rules;
+        for queue in queues.iter_mut().filter(|queue| queue.settings.id == *id) {
             *queue = Arc::new(queue.with(settings.clone()));
         }
     }
-    Ok(Json(met(&principal, &request, &queues)))
-}
-
-/// The request, and the rules that are tried with the queue that they are of.
-fn request(body: &Map<String, Value>) -> Result<(Request, Option<(QueueId, Value)>), Problem> {
-    let (url, tried, request) = read(body, |fields| {
-        let url = fields.required("url", Code::Url, |value| split(value.as_str()?));
-        let method = |value: &Value| value.as_str().filter(|text| is_method(text)).map(str::to_owned);
-        let method = fields.or("method", "GET".to_owned(), Code::Method, method);
-        let takes = || Code::Pairs.with("most", PAIRS_MAX);
-        let headers = fields.or("headers", Vec::new(), takes(), pairs);
-        let cookies = fields.or("cookies", Vec::new(), takes(), pairs);
-        let source = fields.optional("source", Code::Address, |value| value.as_str()?.parse().ok());
-        let takes_rules = FieldWording::Rules.with("most", RULES_MAX);
-        let rules = fields.optional("rules", takes_rules, |value| value.as_array().map(|_| value.clone()));
-        let queue = match rules {
-            Some(_) => fields.required("queue", FieldWording::Id, |value| value.as_str()?.parse().ok()),
-            None => fields.optional("queue", FieldWording::Id, |value| value.as_str()?.parse().ok()),
-        };
-        (url, queue.zip(rules), Request { host: String::new(), path: String::new(), method, headers, cookies, source })
-    })?;
-    let (host, path) = url.unwrap_or_default();
-    Ok((Request { host, path, ..request }, tried))
+    Ok(Json(met(&principal, &test, &queues)))
 }
 
 /// Host and path of an address, with or without its scheme.
@@ -182,21 +178,12 @@ fn split(url: &str) -> Option<(String, String)> {
     Some((normalise_host(&rest[..end])?, path.to_owned()))
 }
 
-fn is_method(text: &str) -> bool {
-    !text.is_empty() && text.len() <= 32 && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-')
-}
-
-fn pairs(value: &Value) -> Option<Vec<(String, String)>> {
-    let map = value.as_object().filter(|map| map.len() <= PAIRS_MAX)?;
-    map.iter().map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
-}
-
-fn met(principal: &Principal, request: &Request, queues: &[Arc<Queue>]) -> UrlTestResult {
+fn met(principal: &Principal, request: &UrlTest, queues: &[Arc<Queue>]) -> UrlTestResult {
     let header =
         |name: &str| request.headers.iter().find(|(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, it)| it.as_str());
-    let cookie = |name: &str| request.cookies.iter().find(|(it, _)| it == name).map(|(_, value)| value.clone());
+    let cookie = |name: &str| request.cookies.get(name).cloned();
     let facts = RequestAttributes {
-        path: &request.path,
+        path: &request.url.path,
         method: &request.method,
         header: &header,
         cookie: &cookie,
@@ -217,13 +204,13 @@ fn met(principal: &Principal, request: &Request, queues: &[Arc<Queue>]) -> UrlTe
     let evaluated =
         queues.iter().take(decisive.queue.map_or(queues.len(), |index| index + 1)).enumerate().map(|(index, queue)| {
             if !can_view(queue) {
-                return EvaluatedQueue::new(None, None, None, Code::ForeignQueue.into());
+                return EvaluatedQueue::new(None, None, None, FieldWording::ForeignQueue.into());
             }
             let takes = decisive.action == RuleAction::Queue && decisive.queue == Some(index);
-            ask(&queue.settings, &facts, &request.host, &decisive.path, takes)
+            ask(&queue.settings, &facts, &request.url.host, &decisive.path, takes)
         });
     UrlTestResult {
-        host: request.host.clone(),
+        host: request.url.host.clone(),
         path: decisive.path.clone(),
         readings: readings.collect(),
         outcome: outcome(decisive),

@@ -1,14 +1,180 @@
 //! All settings as one document.
 
-mod export;
-mod import;
 mod plan;
 
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::HeaderMap;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+use vestibule_core::fields::Flag;
+use vestibule_core::settings::{Document, Tenant, parse_settings_document};
+use vestibule_core::{PutMode, PutOutcome, StoreError, fields, word_field};
 
+use self::plan::{Plan, QueueWork, Work};
+use crate::access::{Principal, Role};
+use crate::api::tenants::TenantView;
+use crate::audit::AuditEventBuilder;
+use crate::body::{DOCUMENT_MAX, JsonBody, Query};
+use crate::confirmation::confirmed;
+use crate::describe::describe;
+use crate::problem::Problem;
+use crate::queue_settings::QueueSettings;
+use crate::secret::hash;
 use crate::state::Admin;
+use crate::toml::to_toml;
 
 pub(crate) fn routes() -> OpenApiRouter<Admin> {
-    OpenApiRouter::new().routes(routes!(export::export_settings, import::import_settings))
+    OpenApiRouter::new().routes(routes!(export_settings, import_settings))
+}
+
+/// A settings document.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct SettingsDocument {
+    /// The tenants by id.
+    #[schema(value_type = Vec<TenantView>)]
+    tenants: Vec<Tenant>,
+    /// The queues by id.
+    queues: Vec<QueueSettings>,
+}
+
+/// Export all settings
+///
+/// Returns all tenants and queues that you have access to as one JSON or TOML document, in the format of `POST
+/// /settings` and `vestibule serve --settings`.
+#[utoipa::path(get, path = "/settings", tag = "settings",
+    params(ExportQuery),
+    responses((status = 200, description = "The document", content((SettingsDocument = "application/json"), (String = "application/toml")))))]
+pub(crate) async fn export_settings(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Query(ExportQuery { format }): Query<ExportQuery>,
+) -> Result<Response, Problem> {
+    admin.directory.refresh().await?;
+    let tenants = admin.store.tenants().await?;
+    let mut queues = admin.directory.queues();
+    queues.retain(|queue| principal.can_view(&queue.settings.tenant));
+    queues.sort_by(|one, other| one.settings.id.cmp(&other.settings.id));
+    let tenants = tenants.into_iter().filter(|tenant| principal.can_view(&tenant.id));
+    let document = SettingsDocument {
+        tenants: tenants.collect(),
+        queues: queues.iter().map(|it| QueueSettings(it.settings.clone())).collect(),
+    };
+    if format == SettingsFormat::Toml {
+        let head =
+            [(CONTENT_TYPE, "application/toml"), (CONTENT_DISPOSITION, "attachment; filename=\"vestibule.toml\"")];
+        return Ok((head, to_toml(&json!(document))).into_response());
+    }
+    Ok(Json(document).into_response())
+}
+
+/// A settings document to import.
+pub(crate) struct SettingsDraft;
+
+describe!(SettingsDraft = Document, Request);
+
+/// The format of an export.
+#[derive(Clone, Copy, PartialEq)]
+enum SettingsFormat {
+    Json,
+    Toml,
+}
+
+word_field!(SettingsFormat { Json = "json", Toml = "toml" });
+
+fields! {
+    /// An export.
+    pub(crate) struct ExportQuery {
+        /// Format of the document.
+        format: SettingsFormat = SettingsFormat::Json,
+    }
+}
+
+fields! {
+    /// How to import.
+    pub(crate) struct ImportQuery {
+        /// Return the plan only; nothing is written.
+        validate: Flag = false,
+        /// Remove queues that the document does not contain.
+        remove: Flag = false,
+    }
+}
+
+describe!(query ExportQuery, ImportQuery);
+
+/// The result of an import.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ImportResult {
+    /// The planned changes.
+    plan: Plan,
+    /// Whether the plan was applied.
+    applied: bool,
+    /// Queues that somebody else changed meanwhile, and that were skipped as they are.
+    skipped: Vec<String>,
+}
+
+/// Import settings
+///
+/// Creates and updates tenants and queues from a document. With `validate=true` the response is the plan and nothing is
+/// written; otherwise a confirmation is needed. With `remove=true`, queues that the document does not contain are
+/// removed.
+#[utoipa::path(post, path = "/settings", tag = "settings", request_body = SettingsDraft,
+    params(ImportQuery,
+        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
+    responses(
+        (status = 200, description = "The import or its plan", body = ImportResult),
+        (status = 409, description = "Queues would conflict"),
+        (status = 428, description = "Confirmation required"),
+    ))]
+pub(crate) async fn import_settings(
+    State(admin): State<Admin>,
+    principal: Principal,
+    headers: HeaderMap,
+    Query(ImportQuery { validate, remove }): Query<ImportQuery>,
+    JsonBody(body): JsonBody<DOCUMENT_MAX>,
+) -> Result<Json<ImportResult>, Problem> {
+    principal.at_least(Role::Superuser)?;
+    let document = parse_settings_document(&Value::Object(body)).map_err(Problem::ValidationFailed)?;
+    let mut plan = Plan::of(&admin, document, remove).await?;
+    if validate || plan.is_empty() {
+        return Ok(Json(ImportResult { plan, applied: false, skipped: Vec::new() }));
+    }
+    let subject = format!("settings.import {}", hash(&plan.subject()));
+    confirmed(&admin, &principal, &headers, &subject, || plan.effect()).await?;
+    let work = std::mem::take(&mut plan.work);
+    let skipped = carry_out(&admin, &principal, work).await?;
+    Ok(Json(ImportResult { plan, applied: true, skipped }))
+}
+
+async fn carry_out(admin: &Admin, principal: &Principal, work: Work) -> Result<Vec<String>, Problem> {
+    let mut skipped = Vec::new();
+    for (tenant, changes) in work.tenants {
+        let event = AuditEventBuilder::of(principal, "settings.import").tenant(&tenant.id).changes(changes);
+        event.written(admin, admin.store.put_tenant(&tenant).await).await?;
+    }
+    for QueueWork { mut settings, replaces, changes } in work.queues {
+        let mode = replaces.map_or(PutMode::Always, PutMode::IfRevision);
+        let event = AuditEventBuilder::of(principal, "settings.import").queue(&settings).changes(changes);
+        match admin.store.put_settings(&settings, mode).await {
+            Ok(PutOutcome::Stored(revision)) => {
+                settings.line.revision = revision;
+                event.queue(&settings).log(admin).await;
+            }
+            Ok(PutOutcome::Conflict(_) | PutOutcome::Removed) | Err(StoreError::UnknownQueue(_)) => {
+                skipped.push(settings.id.to_string());
+            }
+            Err(error) => return Err(event.failed(admin, Problem::of_write(error)).await),
+        }
+    }
+    for settings in work.removed {
+        let event = AuditEventBuilder::of(principal, "queue.remove").queue(&settings);
+        event.written(admin, admin.store.remove_queue(&settings.id).await).await?;
+    }
+    admin.refreshed().await;
+    Ok(skipped)
 }

@@ -1,17 +1,13 @@
 //! What taking a document over would change: made before anything is written, so that it can be read first.
 
-use std::sync::Arc;
-
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
-use vestibule_core::settings::{Document, FieldError, Settings, Tenant};
+use vestibule_core::settings::{Document, FieldError, Settings, Tenant, routing_conflicts};
 use vestibule_core::{Message, QueueId};
-use vestibule_runtime::Queue;
 
 use crate::api::tenants::outside;
 use crate::codes::Code;
-use crate::conflicts::routing_conflicts;
 use crate::merge_patch::{FieldChange, differences};
 use crate::problem::Problem;
 use crate::state::Admin;
@@ -89,7 +85,7 @@ impl Plan {
         }
         after.extend(kept.iter().copied().cloned());
         allowed(admin, &work, &after).await?;
-        consistent(&work, after)?;
+        consistent(&work, &after)?;
         Ok(Self::told(work, &kept))
     }
 
@@ -166,12 +162,10 @@ async fn allowed(admin: &Admin, work: &Work, after: &[Settings]) -> Result<(), P
 }
 
 /// Refuses a document after which queues would contradict each other.
-fn consistent(work: &Work, after: Vec<Settings>) -> Result<(), Problem> {
-    let queue = |settings| Arc::new(Queue { settings, tenant: None, cookie_name: String::new() });
-    let all: Vec<Arc<Queue>> = after.into_iter().map(queue).collect();
+fn consistent(work: &Work, after: &[Settings]) -> Result<(), Problem> {
     let mut errors = Vec::new();
     for QueueWork { settings, .. } in &work.queues {
-        let found = routing_conflicts(settings, &all, true, |_| true);
+        let found = routing_conflicts(settings, after, true, |_| true);
         errors.extend(
             found
                 .into_iter()

@@ -5,10 +5,10 @@ use vestibule_themes::VersionId;
 use crate::access::Principal;
 use crate::api::themes::ThemeVersionView;
 use crate::audit::AuditEventBuilder;
+use crate::body::Segments;
 use crate::codes::Code;
 use crate::merge_patch::FieldChange;
 use crate::problem::Problem;
-use crate::query::Segments;
 use crate::state::Admin;
 use crate::themes::{find_editable, publisher};
 

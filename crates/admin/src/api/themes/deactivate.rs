@@ -3,9 +3,9 @@ use http::StatusCode;
 
 use crate::access::Principal;
 use crate::audit::AuditEventBuilder;
+use crate::body::Segments;
 use crate::merge_patch::FieldChange;
 use crate::problem::Problem;
-use crate::query::Segments;
 use crate::state::Admin;
 use crate::themes::{find_editable, find_existing, publisher};
 

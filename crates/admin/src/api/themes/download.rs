@@ -10,9 +10,9 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 
 use crate::access::Principal;
+use crate::body::Segments;
 use crate::codes::Code;
 use crate::problem::Problem;
-use crate::query::Segments;
 use crate::state::Admin;
 use crate::themes::{find_visible, publisher};
 

@@ -3,9 +3,9 @@ use axum::response::Response;
 
 use crate::access::Principal;
 use crate::api::themes::download::archived;
+use crate::body::Segments;
 use crate::codes::Code;
 use crate::problem::Problem;
-use crate::query::Segments;
 use crate::state::Admin;
 use crate::themes::{find_visible, publisher};
 

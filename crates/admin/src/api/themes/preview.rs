@@ -1,16 +1,51 @@
 use axum::extract::State;
 use axum::response::Response;
-use serde_json::Value;
-use vestibule_core::VisitorState;
+use serde_json::{Value, json};
+use vestibule_core::fields::{Field, Omissible, Reader, one_of};
+use vestibule_core::{Message, VisitorState, fields};
 use vestibule_themes::{Language, VersionId};
 
 use crate::access::Principal;
 use crate::api::themes::list::STATES;
+use crate::body::{Query, Segments};
 use crate::codes::Code;
+use crate::describe::describe;
 use crate::problem::Problem;
-use crate::query::{Query, Segments, one_of, parsed};
 use crate::state::Admin;
 use crate::themes::{find_visible, preview_page};
+
+/// The ID of a version.
+pub(crate) struct Version;
+
+impl Field for Version {
+    type Value = VersionId;
+
+    fn expected() -> Message {
+        Code::VersionId.into()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string" })
+    }
+
+    fn parse(value: &Value, reader: &mut Reader) -> Option<VersionId> {
+        reader.accept::<Self>(value, value.as_str().and_then(|text| text.parse().ok()))
+    }
+}
+
+fields! {
+    /// The page to preview.
+    pub(crate) struct PreviewQuery {
+        /// ID of the version; the active version by default.
+        version: Omissible<Version>,
+        /// Visitor state; `waiting` by default.
+        state: PreviewState = VisitorState::Waiting,
+        /// Visitor language; `en` by default.
+        language: PreviewLanguage = Language::ALL[0],
+    }
+}
+
+describe!(query PreviewQuery);
 
 /// Preview a theme
 ///
@@ -18,9 +53,7 @@ use crate::themes::{find_visible, preview_page};
 /// theme that does not exist it is the built-in page in the colors of the tenant.
 #[utoipa::path(get, path = "/themes/{theme}/preview", tag = "themes",
     params(("theme" = String, Path, description = "ID of the theme"),
-        ("version" = Option<String>, Query, description = "ID of the version; the active version by default"),
-        ("state" = Option<String>, Query, description = "Visitor state; `waiting` by default", pattern = "^(waiting|admitted|paused|closed|unavailable)$"),
-        ("language" = Option<String>, Query, description = "Visitor language; `en` by default", pattern = "^(en|de|fr|es|nl|cy)$")),
+        PreviewQuery),
     responses(
         (status = 200, description = "The page", content_type = "text/html", body = String),
         (status = 409, description = "Theme storage is not configured"),
@@ -29,23 +62,49 @@ use crate::themes::{find_visible, preview_page};
 pub(crate) async fn preview_theme(
     State(admin): State<Admin>,
     principal: Principal,
-    query: Query,
+    Query(PreviewQuery { version, state, language }): Query<PreviewQuery>,
     Segments(id): Segments<String>,
 ) -> Result<Response, Problem> {
-    let (version, state, language) = query.read(|fields| {
-        let (states, languages) = (STATES.map(VisitorState::as_str), Language::ALL.map(Language::code));
-        let version = parsed::<VersionId>(fields, "version", Code::VersionId);
-        let state = fields.or("state", VisitorState::Waiting, one_of(&states), state);
-        (version, state, fields.or("language", Language::ALL[0], one_of(&languages), language))
-    })?;
     let theme = find_visible(&admin, &principal, &id).await?;
     preview_page(&admin, &theme, version, state, language).await
 }
 
-pub(super) fn state(value: &Value) -> Option<VisitorState> {
-    STATES.into_iter().find(|state| Some(state.as_str()) == value.as_str())
+/// A visitor state that is previewed.
+pub(super) struct PreviewState;
+
+impl Field for PreviewState {
+    type Value = VisitorState;
+
+    fn expected() -> Message {
+        one_of(STATES.map(VisitorState::as_str).into_iter())
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "enum": STATES.map(VisitorState::as_str) })
+    }
+
+    fn parse(value: &Value, reader: &mut Reader) -> Option<VisitorState> {
+        let state = STATES.into_iter().find(|state| Some(state.as_str()) == value.as_str());
+        reader.accept::<Self>(value, state)
+    }
 }
 
-pub(super) fn language(value: &Value) -> Option<Language> {
-    Language::ALL.into_iter().find(|language| Some(language.code()) == value.as_str())
+/// A language of the queue page.
+pub(super) struct PreviewLanguage;
+
+impl Field for PreviewLanguage {
+    type Value = Language;
+
+    fn expected() -> Message {
+        one_of(Language::ALL.iter().map(|language| language.code()))
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "enum": Language::ALL.map(Language::code) })
+    }
+
+    fn parse(value: &Value, reader: &mut Reader) -> Option<Language> {
+        let language = Language::ALL.into_iter().find(|language| Some(language.code()) == value.as_str());
+        reader.accept::<Self>(value, language)
+    }
 }

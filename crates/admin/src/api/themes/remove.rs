@@ -3,10 +3,10 @@ use http::{HeaderMap, StatusCode};
 
 use crate::access::Principal;
 use crate::audit::AuditEventBuilder;
+use crate::body::Segments;
 use crate::codes::Code;
 use crate::confirmation::confirmed;
 use crate::problem::Problem;
-use crate::query::Segments;
 use crate::state::Admin;
 use crate::themes::{OwnedTheme, find_editable, find_existing, publisher};
 

@@ -10,8 +10,8 @@ use vestibule_themes::Draft;
 use crate::access::Principal;
 use crate::api::themes::ThemeVersionView;
 use crate::audit::AuditEventBuilder;
+use crate::body::{Query, Segments, ValidateQuery};
 use crate::problem::Problem;
-use crate::query::{Query, Segments, flag};
 use crate::state::Admin;
 use crate::themes::{OwnedTheme, ThemeUpload, Upload, ZipArchive, find_editable, publisher};
 
@@ -33,7 +33,7 @@ pub(crate) struct ThemeCheck {
 #[utoipa::path(post, path = "/themes/{theme}/versions", tag = "themes",
     request_body(content((ThemeUpload = "application/json"), (ZipArchive = "application/zip"))),
     params(("theme" = String, Path, description = "ID of the theme: the ID of a tenant, optionally followed by `-` and a suffix"),
-        ("validate" = Option<bool>, Query, description = "Validate only; nothing is stored")),
+        ValidateQuery),
     responses(
         (status = 200, description = "The theme is valid; nothing was stored", body = ThemeCheck),
         (status = 201, description = "The new version", body = ThemeVersionView),
@@ -43,16 +43,15 @@ pub(crate) struct ThemeCheck {
 pub(crate) async fn upload_theme(
     State(admin): State<Admin>,
     principal: Principal,
-    query: Query,
+    Query(ValidateQuery { validate }): Query<ValidateQuery>,
     Segments(id): Segments<String>,
     upload: Upload,
 ) -> Result<Response, Problem> {
-    let only_validate = query.read(|fields| flag(fields, "validate"))?;
     let theme = find_editable(&admin, &principal, &id).await?;
     let files = upload.files(&admin.unpacking).await?;
     let draft =
         Draft::check_for(files, queues_of(&admin, &theme)).await.map_err(|faults| Problem::broken_theme(&faults))?;
-    if only_validate {
+    if validate {
         let bytes = draft.files().values().map(bytes::Bytes::len).sum();
         return Ok(Json(ThemeCheck { files: draft.files().len(), bytes }).into_response());
     }

@@ -5,8 +5,8 @@ use utoipa::ToSchema;
 
 use crate::access::Principal;
 use crate::api::themes::ThemeVersionView;
+use crate::body::Segments;
 use crate::problem::Problem;
-use crate::query::Segments;
 use crate::state::Admin;
 use crate::themes::{find_visible, publisher};
 

@@ -1,39 +1,33 @@
-//! What is wrong between queues that are right by themselves: hosts and rules that can't both hold.
+//! Routing conflicts: queues that are valid by themselves, but whose hosts and rules cannot both apply.
 
-use std::sync::Arc;
+use super::wording::FieldWording as W;
+use super::{FieldError, HostPattern, Rule, RuleAction, Settings, is_subdomain_of};
+use crate::{Message, Param};
 
-use serde_json::Value;
-use vestibule_core::settings::{FieldError, HostPattern, Rule, RuleAction, Settings, is_subdomain_of};
-use vestibule_core::{Message, Param};
-use vestibule_runtime::Queue;
-
-use crate::codes::Code;
-
-/// Most contradictions that are told.
+/// Maximum number of reported conflicts.
 const CONFLICTS_MAX: usize = 20;
 
-/// What contradicts `candidate` among the queues that there are. `knows` says whether whoever asks may see a queue; one
-/// that they may not see is not named. Somebody whose word holds for all tenants may put queues of several before one host.
-pub(crate) fn routing_conflicts(
+/// The conflicts of `candidate` with other queues, by field of the candidate. Queues of several tenants may share a host
+/// only if `across_tenants`. A queue for which `can_name` is false is not named.
+pub fn routing_conflicts<'a>(
     candidate: &Settings,
-    all: &[Arc<Queue>],
-    holds_for_all: bool,
-    knows: impl Fn(&Settings) -> bool,
+    all: impl IntoIterator<Item = &'a Settings>,
+    across_tenants: bool,
+    can_name: impl Fn(&Settings) -> bool,
 ) -> Vec<FieldError> {
     let mut found = Vec::new();
-    for other in all.iter().map(|queue| &queue.settings).filter(|other| other.id != candidate.id) {
-        let name: Param = if knows(other) { format!("\"{}\"", other.id).into() } else { Code::ForeignQueue.into() };
-        let foreign = other.tenant != candidate.tenant && !holds_for_all;
+    for other in all.into_iter().filter(|other| other.id != candidate.id) {
+        let name: Param = if can_name(other) { format!("\"{}\"", other.id).into() } else { W::ForeignQueue.into() };
+        let is_foreign = other.tenant != candidate.tenant && !across_tenants;
         for (index, host) in candidate.hosts.iter().enumerate() {
-            let field = format!("hosts[{index}]");
-            let reason = if foreign && reaches_into(host, &other.hosts) {
-                Some(Code::HostTaken.with("host", host.to_string()).with("queue", name.clone()))
+            let fault = if is_foreign && overlaps(host, &other.hosts) {
+                Some(W::HostTaken.with("host", host.to_string()).with("queue", name.clone()))
             } else if other.hosts.contains(host) {
-                hidden(candidate, other, host, &name)
+                shadowing(candidate, other, host, &name)
             } else {
                 None
             };
-            found.extend(reason.map(|fault| FieldError { field, fault }));
+            found.extend(fault.map(|fault| FieldError::new(format!("hosts[{index}]"), fault)));
         }
         found.extend(repeated_rules(candidate, other, &name));
     }
@@ -41,8 +35,14 @@ pub(crate) fn routing_conflicts(
     found
 }
 
-/// Whether a host is one of another tenant's, lies below one, or has one below it.
-fn reaches_into(host: &HostPattern, others: &[HostPattern]) -> bool {
+/// Whether a queue takes the requests that none of its rules match.
+#[must_use]
+pub fn queues_unmatched(queue: &Settings) -> bool {
+    queue.rules.iter().all(|rule| rule.action == RuleAction::Bypass)
+}
+
+/// Whether requests to a host can also be for one of the others.
+fn overlaps(host: &HostPattern, others: &[HostPattern]) -> bool {
     others.iter().any(|other| match (host, other) {
         (HostPattern::Exact(name), HostPattern::Exact(other)) => name == other,
         (HostPattern::Exact(name), HostPattern::Wildcard(domain))
@@ -50,38 +50,32 @@ fn reaches_into(host: &HostPattern, others: &[HostPattern]) -> bool {
         (HostPattern::Wildcard(one), HostPattern::Wildcard(other)) => {
             one == other || is_subdomain_of(one, other) || is_subdomain_of(other, one)
         }
-        // Every host at all is everybody's: what is named is found before it.
+        // A host that is named takes precedence over `*`.
         (HostPattern::Any, _) | (_, HostPattern::Any) => host == other,
     })
 }
 
-/// Of two queues in front of the very same host, the one with the lower id is asked first. If it takes everything, the
-/// other one never meets anybody.
-fn hidden(candidate: &Settings, other: &Settings, host: &HostPattern, name: &Param) -> Option<Message> {
-    let told = |wording: Code| wording.with("host", host.to_string()).with("queue", name.clone());
+/// Of two queues of the same host, the one with the lower ID is evaluated first. If it queues all requests, the other one
+/// never applies.
+fn shadowing(candidate: &Settings, other: &Settings, host: &HostPattern, name: &Param) -> Option<Message> {
+    let fault = |wording: W| wording.with("host", host.to_string()).with("queue", name.clone());
     if other.id < candidate.id && queues_unmatched(other) {
-        return Some(told(Code::NeverApplies));
+        return Some(fault(W::NeverApplies));
     }
-    if candidate.id < other.id && queues_unmatched(candidate) {
-        return Some(told(Code::HidesOther));
-    }
-    None
+    (candidate.id < other.id && queues_unmatched(candidate)).then(|| fault(W::HidesOther))
 }
 
-fn queues_unmatched(queue: &Settings) -> bool {
-    queue.rules.iter().all(|rule| rule.action == RuleAction::Bypass)
-}
-
-/// What the later queue takes by a rule that the earlier one has to the letter never gets there.
+/// Rules with the same conditions in both queues: the one of the later queue never matches.
 fn repeated_rules(candidate: &Settings, other: &Settings, name: &Param) -> Vec<FieldError> {
     let Some(host) = candidate.hosts.iter().find(|host| other.hosts.contains(host)) else { return Vec::new() };
     let is_later = other.id < candidate.id;
     let mut found = Vec::new();
     for (mine, rule) in candidate.rules.iter().enumerate() {
-        for (theirs, their_rule) in other.rules.iter().enumerate().filter(|(_, it)| condition(it) == condition(rule)) {
+        let same = |(_, other): &(usize, &Rule)| other.has_same_conditions(rule);
+        for (theirs, their_rule) in other.rules.iter().enumerate().filter(same) {
             let later = if is_later { rule } else { their_rule };
             if later.action == RuleAction::Queue {
-                let fault = Code::RuleRepeated.with("rule", theirs).with("queue", name.clone());
+                let fault = W::RuleRepeated.with("rule", theirs).with("queue", name.clone());
                 found.push(FieldError::new(format!("rules[{mine}]"), fault.with("host", host.to_string())));
             }
         }
@@ -89,17 +83,9 @@ fn repeated_rules(candidate: &Settings, other: &Settings, name: &Param) -> Vec<F
     found
 }
 
-fn condition(rule: &Rule) -> Value {
-    let mut value = rule.to_value();
-    if let Some(map) = value.as_object_mut() {
-        map.remove("action");
-    }
-    value
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -110,10 +96,9 @@ mod tests {
         .unwrap()
     }
 
-    fn told(candidate: &Settings, other: Settings, holds_for_all: bool) -> Vec<String> {
-        let other = Arc::new(Queue { settings: other, tenant: None, cookie_name: String::new() });
-        let knows = |other: &Settings| other.tenant == candidate.tenant;
-        routing_conflicts(candidate, &[other], holds_for_all, knows).iter().map(ToString::to_string).collect()
+    fn conflicts(candidate: &Settings, other: &Settings, across_tenants: bool) -> Vec<String> {
+        let can_name = |other: &Settings| other.tenant == candidate.tenant;
+        routing_conflicts(candidate, [other], across_tenants, can_name).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -122,26 +107,29 @@ mod tests {
         let late = queue("b", "acme", &["x.example"], &shop);
         let first = queue("a", "acme", &["x.example"], &none);
         let hidden = "hosts[0]: never applies on \"x.example\": \"a\" matches all requests first";
-        assert_eq!(told(&late, first.clone(), false), [hidden]);
+        assert_eq!(conflicts(&late, &first, false), [hidden]);
         let hides = "hosts[0]: matches all requests on \"x.example\" before \"b\", which then never applies";
-        assert_eq!(told(&first, late.clone(), false), [hides]);
+        assert_eq!(conflicts(&first, &late, false), [hides]);
         let early = queue("a", "acme", &["x.example"], &json!([{ "action": "queue", "path": "/cart/**" }]));
-        assert!(told(&early, late, false).is_empty(), "both say what they take");
+        assert!(conflicts(&early, &late, false).is_empty(), "both have queue rules");
     }
 
     #[test]
     fn repeated_rule_of_another_queue_is_rejected() {
         let rule = |path: &str| json!([{ "action": "queue", "path": path }]);
         let (one, two) = (queue("a", "acme", &["x.example"], &rule("/shop/**")), rule("/shop/**"));
-        assert_eq!(told(&queue("b", "acme", &["x.example"], &two), one.clone(), false).len(), 1);
-        assert!(told(&queue("b", "acme", &["y.example"], &two), one, false).is_empty(), "they never meet");
+        assert_eq!(conflicts(&queue("b", "acme", &["x.example"], &two), &one, false).len(), 1);
+        assert!(conflicts(&queue("b", "acme", &["y.example"], &two), &one, false).is_empty(), "other host");
         let with_exception = |path: &str| {
             let exception = json!({ "action": "bypass", "path": "/static/**" });
             json!([exception, { "action": "queue", "path": path }])
         };
         let (one, two) = (with_exception("/shop/**"), with_exception("/cart/**"));
         let (one, two) = (queue("a", "acme", &["x.example"], &one), queue("b", "acme", &["x.example"], &two));
-        assert!(told(&two, one.clone(), false).is_empty() && told(&one, two, false).is_empty(), "an exception is none");
+        assert!(
+            conflicts(&two, &one, false).is_empty() && conflicts(&one, &two, false).is_empty(),
+            "bypass rules do not conflict"
+        );
     }
 
     #[test]
@@ -158,12 +146,12 @@ mod tests {
             ("acme.example", "*.acme.example", false),
         ] {
             let (candidate, other) = (queue("b", "blue", &[mine], &none), queue("c", "acme", &[theirs], &none));
-            let found = told(&candidate, other, false);
+            let found = conflicts(&candidate, &other, false);
             assert_eq!(!found.is_empty(), taken, "{mine} {theirs}: {found:?}");
-            assert!(found.iter().all(|message| !message.contains("\"c\"")), "it is not theirs to see: {found:?}");
+            assert!(found.iter().all(|message| !message.contains("\"c\"")), "the other queue is not named: {found:?}");
         }
         let (candidate, other) =
             (queue("b", "blue", &["shop.acme.example"], &none), queue("c", "acme", &["*.acme.example"], &none));
-        assert!(told(&candidate, other, true).is_empty(), "whoever has all tenants may");
+        assert!(conflicts(&candidate, &other, true).is_empty(), "allowed across tenants");
     }
 }

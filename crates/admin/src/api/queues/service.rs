@@ -1,11 +1,9 @@
 //! How queues are found, checked and written: what every operation on them shares.
 
-use http::{HeaderMap, HeaderValue, header};
-use serde::Serialize;
+use http::{HeaderMap, header};
 use serde_json::{Map, Value};
 use tracing::debug;
-use utoipa::ToSchema;
-use vestibule_core::settings::{FieldWording, Settings};
+use vestibule_core::settings::{FieldWording, Settings, routing_conflicts};
 use vestibule_core::{PutMode, PutOutcome, QueueId, TenantId};
 use vestibule_records::{EphemeralKey, EphemeralKind};
 
@@ -13,10 +11,8 @@ use crate::access::{Principal, Role};
 use crate::audit::AuditEventBuilder;
 use crate::body::wrong;
 use crate::codes::Code;
-use crate::conflicts::routing_conflicts;
 use crate::merge_patch::{FieldChange, differences, merge};
-use crate::problem::Problem;
-use crate::schema::QueueSettings;
+use crate::problem::{Problem, RevisionConflict};
 use crate::state::Admin;
 use crate::themes::theme_refusal;
 
@@ -57,31 +53,9 @@ impl IfMatch {
         match number {
             Ok(revision) => Ok(Self::Revision(revision)),
             Err(_) if text == "*" => Ok(Self::Any),
-            Err(_) => Err(wrong("If-Match", FieldWording::Takes.with("what", Code::Revision))),
+            Err(_) => Err(wrong("If-Match", FieldWording::Invalid.with("what", Code::Revision))),
         }
     }
-}
-
-/// The current settings where `If-Match` names an older revision. The client knows the revision that it started from and
-/// can compare all three.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct RevisionConflict {
-    /// The current revision.
-    pub(crate) revision: u64,
-    /// The current settings.
-    #[schema(value_type = QueueSettings)]
-    current: Value,
-}
-
-impl RevisionConflict {
-    pub(crate) fn with(current: &Settings) -> Self {
-        Self { revision: current.line.revision, current: current.to_value() }
-    }
-}
-
-/// The `ETag` of settings: their revision.
-pub(crate) fn etag(revision: u64) -> HeaderValue {
-    HeaderValue::from_str(&format!("\"{revision}\"")).unwrap_or_else(|_| HeaderValue::from_static("\"0\""))
 }
 
 /// Refuses a queue that contradicts another.
@@ -89,7 +63,7 @@ pub(crate) async fn consistent(admin: &Admin, principal: &Principal, candidate: 
     admin.directory.refresh().await?;
     let all = admin.directory.queues();
     let knows = |other: &Settings| principal.can_view(&other.tenant);
-    let found = routing_conflicts(candidate, &all, principal.is_superuser(), knows);
+    let found = routing_conflicts(candidate, all.iter().map(|queue| &queue.settings), principal.is_superuser(), knows);
     if found.is_empty() { Ok(()) } else { Err(Problem::RoutingConflict(found)) }
 }
 

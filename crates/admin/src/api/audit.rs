@@ -1,0 +1,268 @@
+//! The audit log: looking things up in it, and taking it along.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vestibule_core::fields::{Bounded, Flatten, ObjectReader, Omissible, Text};
+use vestibule_core::{QueueId, StoreError, TenantId, fields, text_field, word_field};
+
+use crate::access::Principal;
+use crate::audit::AuditEvent;
+use crate::audit_reader::{AuditId, AuditReader};
+use crate::body::Query;
+use crate::codes::Code;
+use crate::describe::describe;
+use crate::problem::Problem;
+use crate::state::Admin;
+
+pub(crate) fn routes() -> OpenApiRouter<Admin> {
+    OpenApiRouter::new().routes(routes!(search_audit)).routes(routes!(export_audit))
+}
+
+/// Longest text that is searched for.
+const SEARCH_MAX: usize = 200;
+
+/// A text to search for, in lower case.
+type SearchText = Omissible<Text<SEARCH_MAX>>;
+
+text_field! { AuditId: Code::EntryId, { "pattern": "^[0-9]{1,16}-[0-9]{1,10}(~|@[a-z0-9-]{1,63})?$" }; }
+
+fields! {
+    /// The wanted events.
+    pub(crate) struct Filter {
+        /// Only events of this tenant.
+        tenant: Omissible<TenantId>,
+        /// Only events of this queue.
+        queue: Omissible<QueueId>,
+        /// Only events of this operator.
+        operator: SearchText,
+        /// Only actions with this prefix, such as `queue.`.
+        action: SearchText,
+        /// Only events that contain this text.
+        search: SearchText,
+        /// Earliest time in seconds since 1970.
+        from: Bounded<0, { 1 << 40 }> = 0,
+        /// Latest time in seconds since 1970.
+        to: Bounded<0, { 1 << 40 }> = 1 << 40,
+        /// Only events before this one, such as `next` of the previous page.
+        before: Omissible<AuditId>,
+    }
+    check = lower_case;
+}
+
+fn lower_case(filter: &mut Filter, _: &mut ObjectReader<'_>) {
+    for text in [&mut filter.operator, &mut filter.action, &mut filter.search].into_iter().flatten() {
+        *text = text.to_lowercase();
+    }
+}
+
+fields! {
+    /// A search of the audit log.
+    pub(crate) struct AuditQuery {
+        filter: Flatten<Filter>,
+        /// Maximum number of results.
+        limit: Bounded<1, PAGE_MAX> = 50,
+    }
+}
+
+/// The format of an export.
+#[derive(Clone, Copy, PartialEq)]
+enum AuditFormat {
+    Ndjson,
+    Csv,
+}
+
+word_field!(AuditFormat { Ndjson = "ndjson", Csv = "csv" });
+
+fields! {
+    /// An export of the audit log.
+    pub(crate) struct AuditExportQuery {
+        filter: Flatten<Filter>,
+        /// Format of the response.
+        format: AuditFormat = AuditFormat::Ndjson,
+    }
+}
+
+describe!(query AuditQuery, AuditExportQuery);
+
+impl Filter {
+    /// Whether an entry is wanted, and the principal's to see: their own deeds, and what was done with their tenants.
+    fn takes(&self, principal: &Principal, entry: &AuditEvent) -> bool {
+        let own = entry.operator.as_deref() == Some(principal.operator.as_str());
+        let visible =
+            principal.is_superuser() || own || entry.tenant.as_ref().is_some_and(|tenant| principal.can_view(tenant));
+        visible
+            && (self.from..=self.to).contains(&entry.at)
+            && self.tenant.is_none_or_is(entry.tenant.as_ref())
+            && self.queue.is_none_or_is(entry.queue.as_ref())
+            && self.operator.is_none_or_is(entry.operator.as_ref())
+            && self.action.as_ref().is_none_or(|action| entry.action.starts_with(action))
+            && self.search.as_ref().is_none_or(|text| json(entry).to_lowercase().contains(text))
+    }
+}
+
+trait IsNoneOrIs<T> {
+    fn is_none_or_is(&self, found: Option<&T>) -> bool;
+}
+
+impl<T: PartialEq> IsNoneOrIs<T> for Option<T> {
+    fn is_none_or_is(&self, found: Option<&T>) -> bool {
+        self.as_ref().is_none_or(|wanted| Some(wanted) == found)
+    }
+}
+
+fn json(entry: &AuditEvent) -> String {
+    serde_json::json!(entry).to_string()
+}
+
+/// Most entries of a page.
+const PAGE_MAX: u64 = 200;
+/// Most events that one search looks through.
+const LOOKED_MAX: usize = 5000;
+
+/// A page of the audit log.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct AuditPage {
+    /// The events, newest first.
+    events: Vec<AuditEvent>,
+    /// Start of the next page as `before`; `null` at the end. A page can have few events although more follow:
+    /// a search scans a part of the log at a time.
+    next: Option<String>,
+}
+
+/// Search the audit log
+///
+/// Returns events, newest first: your own actions and all changes to your tenants. Superusers see all events.
+#[utoipa::path(get, path = "/audit", tag = "audit",
+    params(AuditQuery),
+    responses((status = 200, description = "The events", body = AuditPage)))]
+pub(crate) async fn search_audit(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Query(AuditQuery { filter, limit }): Query<AuditQuery>,
+) -> Result<Json<AuditPage>, Problem> {
+    let mut page = AuditPage { events: Vec::new(), next: None };
+    let mut reader = AuditReader::new(&admin, &principal, filter.tenant.as_ref(), filter.before.as_ref()).await?;
+    for looked in 1.. {
+        let Some((id, entry)) = reader.next().await?.filter(|(_, entry)| entry.at >= filter.from) else { break };
+        if filter.takes(&principal, &entry) {
+            if page.events.len() == limit as usize {
+                page.next = page.events.last().map(|entry| entry.id.clone());
+                break;
+            }
+            page.events.push(entry);
+        }
+        if looked == LOOKED_MAX {
+            page.next = Some(id.to_string());
+            break;
+        }
+    }
+    Ok(Json(page))
+}
+
+const COLUMNS: &str = "id,at,operator,token,request,action,tenant,queue,subject,revision,changes,outcome,via\r\n";
+/// Bytes that are sent at once.
+const CHUNK: usize = 65_536;
+
+/// Export the audit log
+///
+/// Returns all events that a search finds, one per line, as JSON or CSV.
+#[utoipa::path(get, path = "/audit/export", tag = "audit",
+    params(AuditExportQuery),
+    responses((status = 200, description = "The events, newest first",
+        content((String = "application/x-ndjson"), (String = "text/csv")))))]
+pub(crate) async fn export_audit(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Query(AuditExportQuery { filter, format }): Query<AuditExportQuery>,
+) -> Result<Response, Problem> {
+    let reader = AuditReader::new(&admin, &principal, filter.tenant.as_ref(), filter.before.as_ref()).await?;
+    let csv = format == AuditFormat::Csv;
+    let kind = if csv { "text/csv; charset=utf-8" } else { "application/x-ndjson" };
+    let head = [
+        (CONTENT_TYPE, kind.to_owned()),
+        (CONTENT_DISPOSITION, format!("attachment; filename=\"audit.{}\"", format.as_str())),
+    ];
+    let export = Export { reader: Some(reader), principal, filter, csv, begun: false };
+    let lines = stream::unfold(export, |export| async move { export.lines().await });
+    Ok((head, Body::from_stream(lines)).into_response())
+}
+
+/// What is still to be exported.
+struct Export {
+    /// `None` at the end.
+    reader: Option<AuditReader>,
+    principal: Principal,
+    filter: Filter,
+    csv: bool,
+    begun: bool,
+}
+
+impl Export {
+    /// Some lines, and what comes after them.
+    async fn lines(mut self) -> Option<(Result<String, StoreError>, Self)> {
+        let mut reader = self.reader.take()?;
+        let mut text = if self.csv && !self.begun { COLUMNS.to_owned() } else { String::new() };
+        self.begun = true;
+        while text.len() < CHUNK {
+            match reader.next().await {
+                Ok(Some((_, entry))) if entry.at >= self.filter.from => {
+                    if self.filter.takes(&self.principal, &entry) {
+                        text.push_str(&if self.csv { row(&entry) } else { json(&entry) + "\n" });
+                    }
+                }
+                Ok(_) => return Some((Ok(text), self)),
+                // A half that ends in an error can't be taken for the whole.
+                Err(error) => return Some((Err(error), self)),
+            }
+        }
+        self.reader = Some(reader);
+        Some((Ok(text), self))
+    }
+}
+
+fn row(entry: &AuditEvent) -> String {
+    let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let text = |value: Option<&dyn ToString>| value.map(ToString::to_string).unwrap_or_default();
+    let fields = [
+        entry.id.clone(),
+        entry.at.to_string(),
+        entry.operator.clone().unwrap_or_default(),
+        entry.token.clone().unwrap_or_default(),
+        entry.request.clone(),
+        entry.action.clone(),
+        text(entry.tenant.as_ref().map(|it| it as &dyn ToString)),
+        text(entry.queue.as_ref().map(|it| it as &dyn ToString)),
+        entry.subject.clone().unwrap_or_default(),
+        text(entry.revision.as_ref().map(|it| it as &dyn ToString)),
+        json!(entry.changes).to_string(),
+        word(&json!(entry.outcome)),
+        word(&json!(entry.via)),
+    ];
+    fields.map(|field| quoted(&field)).join(",") + "\r\n"
+}
+
+/// A field of CSV (RFC 4180). What a spreadsheet would take for a formula gets a mark in front.
+fn quoted(field: &str) -> String {
+    let mark = if field.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
+    format!("\"{mark}{}\"", field.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn csv_fields_are_quoted_and_not_formulas() {
+        assert_eq!(quoted("a \"b\", c"), "\"a \"\"b\"\", c\"");
+        assert_eq!(quoted("=1+1"), "\"'=1+1\"");
+    }
+}

@@ -1,0 +1,224 @@
+//! How it goes, and how it went.
+
+use std::convert::Infallible;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::Stream;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use serde::Serialize;
+use tokio::time::{Instant, timeout_at};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vestibule_core::fields::Bounded;
+use vestibule_core::{Micros, fields, word_field};
+use vestibule_records::history::{Sample, Step, samples};
+
+use crate::access::Principal;
+use crate::api::queues::service::find_visible;
+use crate::body::{Query, Segments};
+use crate::describe::describe;
+use crate::problem::Problem;
+use crate::state::Admin;
+use crate::stats::{QueueStats, all_stats, recent};
+
+pub(crate) fn routes() -> OpenApiRouter<Admin> {
+    OpenApiRouter::new()
+        .routes(routes!(list_queue_stats))
+        .routes(routes!(get_queue_stats))
+        .routes(routes!(get_queue_history))
+        .routes(routes!(stream_stats))
+}
+
+/// Longest time that recent points are asked for, in minutes.
+const RECENT_MAX: u64 = 60;
+
+/// Statistics of queues.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct QueueStatsList {
+    /// The queues by id.
+    queues: Vec<QueueStatsEntry>,
+}
+
+/// Statistics of a queue with recent waiting counts.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct QueueStatsEntry {
+    #[serde(flatten)]
+    stats: QueueStats,
+    /// Samples of the last minutes, oldest first: seconds since 1970 and waiting visitors. A minute without a sample
+    /// had no visitors.
+    recent: Vec<[u64; 2]>,
+}
+
+fields! {
+    /// What to include.
+    pub(crate) struct StatsQuery {
+        /// Minutes of recent waiting counts to include.
+        recent: Bounded<0, RECENT_MAX> = 0,
+    }
+}
+
+describe!(query StatsQuery);
+
+/// List queue stats
+///
+/// Returns the statistics of all queues that you have access to.
+#[utoipa::path(get, path = "/stats", tag = "stats",
+    params(StatsQuery),
+    responses((status = 200, description = "The statistics", body = QueueStatsList)))]
+pub(crate) async fn list_queue_stats(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Query(query): Query<StatsQuery>,
+) -> Result<Json<QueueStatsList>, Problem> {
+    let stats = all_stats(&admin.stats, |settings| principal.can_view(&settings.tenant)).await?;
+    let recent = recent(&admin.stats, &stats, query.recent).await?;
+    let queues = stats.into_iter().zip(recent).map(|(stats, recent)| QueueStatsEntry { stats, recent });
+    Ok(Json(QueueStatsList { queues: queues.collect() }))
+}
+
+/// Get queue stats
+#[utoipa::path(get, path = "/queues/{queue}/stats", tag = "stats", params(("queue" = String, Path, description = "ID of the queue")),
+    responses((status = 200, description = "The statistics", body = QueueStats)))]
+pub(crate) async fn get_queue_stats(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Segments(id): Segments<String>,
+) -> Result<Json<QueueStats>, Problem> {
+    let settings = find_visible(&admin, &principal, &id).await?;
+    Ok(Json(QueueStats::of(&admin.stats, &settings).await?))
+}
+
+const COLUMNS: [&str; 6] = ["at", "waiting", "active", "quota", "joined", "admitted"];
+
+/// History of a queue.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct QueueHistory {
+    /// Seconds between two samples.
+    step_seconds: u64,
+    /// Columns of a sample: `at` in seconds since 1970, `waiting` and `active` visitors at that time, the
+    /// `quota`, and visitors who `joined` and were `admitted` since the previous sample.
+    columns: [&'static str; 6],
+    /// The samples, oldest first. A step without a sample had no visitors; `null` is unknown.
+    points: Vec<[Option<u64>; 6]>,
+}
+
+/// The time between two samples.
+#[derive(Clone, Copy)]
+enum HistoryStep {
+    Minute,
+    FiveMinutes,
+}
+
+word_field!(HistoryStep { Minute = "minute", FiveMinutes = "five_minutes" });
+
+/// The format of a history.
+#[derive(Clone, Copy, PartialEq)]
+enum HistoryFormat {
+    Json,
+    Csv,
+}
+
+word_field!(HistoryFormat { Json = "json", Csv = "csv" });
+
+fields! {
+    /// The part of a history.
+    pub(crate) struct HistoryQuery {
+        /// Time between two samples: a minute, for the last day, or five minutes, for the last 30 days.
+        step: HistoryStep = HistoryStep::Minute,
+        /// Start time in seconds since 1970.
+        from: Bounded<0, { 1 << 40 }> = 0,
+        /// Format of the response.
+        format: HistoryFormat = HistoryFormat::Json,
+    }
+}
+
+describe!(query HistoryQuery);
+
+/// Get queue history
+///
+/// Returns one sample per minute for the last day, or one per five minutes for the last 30 days, as JSON or CSV.
+#[utoipa::path(get, path = "/queues/{queue}/history", tag = "stats",
+    params(("queue" = String, Path, description = "ID of the queue"), HistoryQuery),
+    responses((status = 200, description = "The samples", content((QueueHistory = "application/json"), (String = "text/csv")))))]
+pub(crate) async fn get_queue_history(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Query(query): Query<HistoryQuery>,
+    Segments(id): Segments<String>,
+) -> Result<Response, Problem> {
+    let settings = find_visible(&admin, &principal, &id).await?;
+    let step = match query.step {
+        HistoryStep::Minute => Step::Minute,
+        HistoryStep::FiveMinutes => Step::FiveMinutes,
+    };
+    let samples = samples(&*admin.records, &settings.id, step, Micros(0).add_seconds(query.from)).await?;
+    let points: Vec<_> = samples.iter().map(point).collect();
+    if query.format == HistoryFormat::Csv {
+        let name = format!("attachment; filename=\"{}.csv\"", settings.id);
+        return Ok(([(CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()), (CONTENT_DISPOSITION, name)], csv(&points))
+            .into_response());
+    }
+    Ok(Json(QueueHistory { step_seconds: step.seconds(), columns: COLUMNS, points }).into_response())
+}
+
+const fn point(sample: &Sample) -> [Option<u64>; 6] {
+    let Sample { at, waiting, active, quota, joined, admitted } = *sample;
+    [Some(at), Some(waiting), Some(active), Some(quota), joined, admitted]
+}
+
+fn csv(points: &[[Option<u64>; 6]]) -> String {
+    let mut csv = COLUMNS.join(",") + "\r\n";
+    for point in points {
+        let numbers: Vec<String> = point.iter().map(|it| it.map(|it| it.to_string()).unwrap_or_default()).collect();
+        let _ = write!(csv, "{}\r\n", numbers.join(","));
+    }
+    csv
+}
+
+/// How long a stream lasts. Then the browser opens another one, which checks the principal again.
+const STREAM_TTL: Duration = Duration::from_mins(5);
+
+/// Data of an event `stats`.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct StatsEvent<'a> {
+    /// The queues by id.
+    queues: Vec<&'a QueueStats>,
+}
+
+/// Stream stats
+///
+/// Sends server-sent events `stats` every two seconds with the statistics of all queues that you have access to. A
+/// stream ends after five minutes, and when the store is unavailable; reconnecting returns the error. Where streaming
+/// is not available, poll `/stats`.
+#[utoipa::path(get, path = "/stats/stream", tag = "stats",
+    responses(
+        (status = 200, description = "Events `stats`; their data is a `StatsEvent`", content((String = "text/event-stream"))),
+        (status = 404, description = "Streaming is not available in this deployment"),
+    ))]
+pub(crate) async fn stream_stats(
+    State(admin): State<Admin>,
+    principal: Principal,
+) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+    if !admin.streams {
+        return Err(Problem::StreamingUnavailable);
+    }
+    let subscriber = admin.stats_stream.subscribe()?;
+    let end = Instant::now() + STREAM_TTL;
+    let events = futures_util::stream::unfold((subscriber, principal), move |(mut subscriber, principal)| async move {
+        let changed = timeout_at(end, subscriber.stats.changed()).await;
+        changed.ok()?.ok()?;
+        let event = {
+            let stats = subscriber.stats.borrow_and_update();
+            let queues = stats.as_ref()?.iter().filter(|it| principal.can_view(&it.tenant)).collect();
+            Event::default().event("stats").json_data(StatsEvent { queues }).unwrap_or_default()
+        };
+        Some((Ok(event), (subscriber, principal)))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::default()))
+}

@@ -1,0 +1,204 @@
+//! Tenants.
+
+use axum::Json;
+use axum::extract::State;
+use http::{HeaderMap, StatusCode};
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use vestibule_core::settings::{FieldError, Settings, Tenant};
+use vestibule_core::{StoreError, TenantId};
+
+use crate::access::{Principal, Role};
+use crate::audit::AuditEventBuilder;
+use crate::body::{Body, JsonBody, Segments, wrong};
+use crate::codes::Code;
+use crate::confirmation::confirmed;
+use crate::describe::describe;
+use crate::merge_patch::{differences, merge};
+use crate::problem::Problem;
+use crate::state::Admin;
+use crate::themes::refuse_missing_logo;
+
+pub(crate) fn routes() -> OpenApiRouter<Admin> {
+    OpenApiRouter::new().routes(routes!(list_tenants, create_tenant)).routes(routes!(
+        get_tenant,
+        update_tenant,
+        remove_tenant
+    ))
+}
+
+/// A client brand.
+pub(crate) struct TenantView;
+/// A new tenant.
+pub(crate) struct TenantDraft;
+/// A JSON merge patch for a tenant.
+pub(crate) struct TenantPatch;
+
+describe! {
+    TenantView = Tenant, Response;
+    TenantDraft = Tenant, Request;
+    TenantPatch = Tenant, Patch without ["id"];
+}
+
+/// What of its queues lies outside of what a tenant would allow, by queue and field.
+pub(crate) fn outside<'a>(tenant: &Tenant, queues: impl Iterator<Item = &'a Settings>) -> Vec<FieldError> {
+    let own = queues.filter(|queue| queue.tenant == tenant.id);
+    let named = |queue: &'a Settings| {
+        let refused = tenant.refusals(queue, None, true).into_iter();
+        refused.map(|FieldError { field, fault }| FieldError::new(format!("{}.{field}", queue.id), fault))
+    };
+    own.flat_map(named).collect()
+}
+
+/// A tenant that the principal may see.
+async fn find_visible(admin: &Admin, principal: &Principal, id: &str) -> Result<Tenant, Problem> {
+    let unknown = || Problem::NotFound(Code::ATenant);
+    let id: TenantId = id.parse().map_err(|_| unknown())?;
+    find(admin, &id).await?.filter(|_| principal.can_view(&id)).ok_or_else(unknown)
+}
+
+async fn find(admin: &Admin, id: &TenantId) -> Result<Option<Tenant>, StoreError> {
+    Ok(admin.store.tenants().await?.into_iter().find(|tenant| tenant.id == *id))
+}
+
+/// A list of tenants.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Tenants {
+    /// The tenants by id.
+    #[schema(value_type = Vec<TenantView>)]
+    tenants: Vec<Tenant>,
+}
+
+/// List tenants
+///
+/// Returns the tenants that you have access to, by ID.
+#[utoipa::path(get, path = "/tenants", tag = "tenants",
+    responses((status = 200, description = "The tenants", body = Tenants)))]
+pub(crate) async fn list_tenants(State(admin): State<Admin>, principal: Principal) -> Result<Json<Tenants>, Problem> {
+    let all = admin.store.tenants().await?;
+    let tenants = all.into_iter().filter(|tenant| principal.can_view(&tenant.id)).collect();
+    Ok(Json(Tenants { tenants }))
+}
+
+/// Create a tenant
+#[utoipa::path(post, path = "/tenants", tag = "tenants", request_body = TenantDraft,
+    responses(
+        (status = 201, description = "Created", body = TenantView),
+        (status = 409, description = "The ID is in use"),
+    ))]
+pub(crate) async fn create_tenant(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Body(tenant): Body<Tenant>,
+) -> Result<(StatusCode, Json<Tenant>), Problem> {
+    principal.at_least(Role::Superuser)?;
+    if find(&admin, &tenant.id).await?.is_some() {
+        return Err(Problem::AlreadyExists(Code::ATenant));
+    }
+    refuse_missing_logo(&admin, &tenant).await?;
+    let changes = differences(&Value::Null, &json!(tenant));
+    let event = AuditEventBuilder::of(&principal, "tenant.create").tenant(&tenant.id).changes(changes);
+    event.written(&admin, admin.store.put_tenant(&tenant).await).await?;
+    Ok((StatusCode::CREATED, Json(tenant)))
+}
+
+/// Get a tenant
+#[utoipa::path(get, path = "/tenants/{tenant}", tag = "tenants", params(("tenant" = String, Path, description = "ID of the tenant")),
+    responses((status = 200, description = "The tenant", body = TenantView)))]
+pub(crate) async fn get_tenant(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Segments(id): Segments<String>,
+) -> Result<Json<Tenant>, Problem> {
+    Ok(Json(find_visible(&admin, &principal, &id).await?))
+}
+
+/// Update a tenant
+///
+/// Applies a JSON merge patch. Pages show it within seconds. Only superusers can change `domains` and `origins`, and
+/// only to lists that cover all queues of the tenant.
+#[utoipa::path(patch, path = "/tenants/{tenant}", tag = "tenants", params(("tenant" = String, Path, description = "ID of the tenant")),
+    request_body = TenantPatch,
+    responses(
+        (status = 200, description = "The updated tenant", body = TenantView),
+        (status = 409, description = "Queues of the tenant use values that the lists do not allow"),
+    ))]
+pub(crate) async fn update_tenant(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Segments(id): Segments<String>,
+    JsonBody(patch): JsonBody,
+) -> Result<Json<Tenant>, Problem> {
+    let before = find_visible(&admin, &principal, &id).await?;
+    principal.can_edit(&before.id)?;
+    let mut document = json!(before);
+    merge(&mut document, &Value::Object(patch));
+    let tenant = Tenant::from_value(&document).map_err(Problem::ValidationFailed)?;
+    if tenant.id != before.id {
+        return Err(wrong("id", Code::Immutable));
+    }
+    for (field, changed) in
+        [("domains", tenant.domains != before.domains), ("origins", tenant.origins != before.origins)]
+    {
+        if changed && !principal.is_superuser() {
+            return Err(wrong(field, Code::SuperuserOnly));
+        }
+        if changed {
+            refuse_if_outside(&admin, &tenant).await?;
+        }
+    }
+    if tenant.logo != before.logo {
+        refuse_missing_logo(&admin, &tenant).await?;
+    }
+    let changes = differences(&json!(before), &json!(tenant));
+    if !changes.is_empty() {
+        let event = AuditEventBuilder::of(&principal, "tenant.update").tenant(&tenant.id).changes(changes);
+        event.written(&admin, admin.store.put_tenant(&tenant).await).await?;
+    }
+    Ok(Json(tenant))
+}
+
+async fn refuse_if_outside(admin: &Admin, tenant: &Tenant) -> Result<(), Problem> {
+    admin.directory.refresh().await?;
+    let queues = admin.directory.queues();
+    let found = outside(tenant, queues.iter().map(|queue| &queue.settings));
+    if found.is_empty() { Ok(()) } else { Err(Problem::QueuesOutside(found)) }
+}
+
+/// Remove a tenant
+///
+/// Only a tenant without queues can be removed. Needs a confirmation.
+#[utoipa::path(delete, path = "/tenants/{tenant}", tag = "tenants",
+    params(("tenant" = String, Path, description = "ID of the tenant"),
+        ("X-Vestibule-Confirm" = Option<String>, Header, description = "The confirmation token of the first response")),
+    responses(
+        (status = 204, description = "Removed"),
+        (status = 409, description = "The tenant has queues"),
+        (status = 428, description = "Confirmation required"),
+    ))]
+pub(crate) async fn remove_tenant(
+    State(admin): State<Admin>,
+    principal: Principal,
+    headers: HeaderMap,
+    Segments(id): Segments<String>,
+) -> Result<StatusCode, Problem> {
+    principal.at_least(Role::Superuser)?;
+    let tenant = find_visible(&admin, &principal, &id).await?;
+    admin.directory.refresh().await?;
+    let queues = admin.directory.queues();
+    let mut own: Vec<_> =
+        queues.iter().filter(|it| it.settings.tenant == tenant.id).map(|it| &it.settings.id).collect();
+    own.sort();
+    if !own.is_empty() {
+        let names: Vec<String> = own.iter().map(|id| format!("\"{id}\"")).collect();
+        return Err(Problem::NotEmpty(names.join(", ")));
+    }
+    let effect = || Code::WillRemoveTenant.with("tenant", tenant.id.as_str());
+    confirmed(&admin, &principal, &headers, &format!("tenant.remove {}", tenant.id), effect).await?;
+    let event = AuditEventBuilder::of(&principal, "tenant.remove").tenant(&tenant.id);
+    event.written(&admin, admin.store.remove_tenant(&tenant.id).await).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,397 @@
+//! Fields of settings, request bodies and queries. A type states once how its value is parsed, what
+//! is accepted and how it looks in JSON Schema; [`fields!`](crate::fields!) makes a struct of such
+//! fields that parses, writes and describes itself.
+//!
+//! A [`Field`] names a kind of value, not the value itself: a member declared as `Bounded<3, 3600>`
+//! is a `u64` in the struct.
+
+mod kinds;
+mod reader;
+
+use serde_json::{Map, Value as Json, json};
+
+pub use kinds::{Bounded, Flag, Flatten, List, Nullable, Omissible, OrEmpty, Skipped, StringMap, Text};
+pub use reader::{FieldError, ObjectReader, Reader, Reading};
+
+use crate::Message;
+use crate::settings::FieldWording as W;
+
+/// A kind of value.
+pub trait Field {
+    /// The parsed value.
+    type Value;
+    /// Whether errors never repeat a value.
+    const SECRET: bool = false;
+    /// Whether an invalid item is left out of a stored list. Otherwise the whole list is invalid.
+    const DROPPED_IF_INVALID: bool = false;
+    /// Whether a written value can be `null`.
+    const NULLABLE: bool = false;
+
+    /// What is accepted, as the rest of "must be ..".
+    fn expected() -> Message;
+    /// The JSON Schema.
+    fn schema() -> Json;
+    /// Parses a value. If it is invalid, records an error or returns `None`, or both.
+    fn parse(value: &Json, reader: &mut Reader) -> Option<Self::Value>;
+    /// The value as JSON. Kinds that occur in requests only have none.
+    fn to_json(_value: &Self::Value) -> Json {
+        Json::Null
+    }
+    /// The value of an absent member; `None` if the member is required.
+    fn absent() -> Option<Self::Value> {
+        None
+    }
+    /// Whether a member with this value is not written.
+    fn is_omitted(_value: &Self::Value) -> bool {
+        false
+    }
+}
+
+/// A member of an object: a [`Field`] under a name, or several of them.
+pub trait Member {
+    /// The type of the member in the struct.
+    type Value;
+    /// Reads the member.
+    fn read(object: &mut ObjectReader<'_>, name: &'static str, default: Option<Self::Value>) -> Option<Self::Value>;
+    /// Writes the member.
+    fn write(value: &Self::Value, name: &'static str, map: &mut Map<String, Json>);
+    /// Adds the member to a schema.
+    fn describe(name: &'static str, description: &str, default: Option<Self::Value>, schema: &mut ObjectSchema);
+}
+
+impl<F: Field> Member for F {
+    type Value = F::Value;
+
+    fn read(object: &mut ObjectReader<'_>, name: &'static str, default: Option<F::Value>) -> Option<F::Value> {
+        object.member::<F>(name, default.or_else(F::absent))
+    }
+
+    fn write(value: &F::Value, name: &'static str, map: &mut Map<String, Json>) {
+        if !F::is_omitted(value) {
+            map.insert(name.to_owned(), F::to_json(value));
+        }
+    }
+
+    fn describe(name: &'static str, description: &str, default: Option<F::Value>, schema: &mut ObjectSchema) {
+        let is_required = default.is_none() && F::absent().is_none();
+        schema.add(name, F::schema(), description, default.as_ref().map(F::to_json), (is_required, F::NULLABLE));
+    }
+}
+
+/// What a schema of an object is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Usage {
+    /// A request: members without a default are required, others can be `null` as well.
+    Request,
+    /// A response: all members are there.
+    Response,
+    /// A merge patch: all members are optional; `null` resets those that have a default.
+    Patch,
+    /// A part of others.
+    Part,
+}
+
+/// The JSON Schema of an object, member by member.
+pub struct ObjectSchema {
+    usage: Usage,
+    required: Vec<&'static str>,
+    properties: Map<String, Json>,
+}
+
+impl ObjectSchema {
+    fn add(
+        &mut self,
+        name: &'static str,
+        mut schema: Json,
+        description: &str,
+        default: Option<Json>,
+        (is_required, nullable): (bool, bool),
+    ) {
+        let default = default.filter(|it| it.as_str().map_or(it.is_u64(), |text| !text.is_empty()));
+        let description = match default {
+            Some(default) if self.usage != Usage::Response => format!("{description} Default: {default}."),
+            _ => description.to_owned(),
+        };
+        schema["description"] = json!(description);
+        let with_null = match self.usage {
+            Usage::Request | Usage::Patch => !is_required,
+            Usage::Response => nullable,
+            Usage::Part => false,
+        };
+        if let (true, Some(kind)) = (with_null, schema["type"].as_str().map(str::to_owned)) {
+            schema["type"] = json!([kind, "null"]);
+            if let Some(values) = schema.get_mut("enum").and_then(Json::as_array_mut) {
+                values.push(Json::Null);
+            }
+        }
+        if self.usage == Usage::Response || (is_required && self.usage != Usage::Patch) {
+            self.required.push(name);
+        }
+        self.properties.insert(name.to_owned(), schema);
+    }
+}
+
+/// A struct of fields, made by [`fields!`](crate::fields!).
+pub trait Object: Field<Value = Self> + Sized {
+    /// The name of its schema.
+    const NAME: &'static str;
+    /// What it is.
+    const DESCRIPTION: &'static str;
+
+    /// Reads all members.
+    fn read(object: &mut ObjectReader<'_>) -> Option<Self>;
+    /// Checks members against each other after all have been read.
+    fn check(&mut self, _object: &mut ObjectReader<'_>) {}
+    /// Writes all members.
+    fn write(&self, map: &mut Map<String, Json>);
+    /// Describes all members.
+    fn describe(schema: &mut ObjectSchema);
+
+    /// Parses what a user sent: every invalid, missing or unknown field is an error.
+    ///
+    /// # Errors
+    /// Returns every wrong field by its path.
+    fn from_json(value: &Json) -> Result<Self, Vec<FieldError>> {
+        Reader::read::<Self>(value, Reading::Strict)
+    }
+
+    /// The JSON Schema for a usage.
+    #[must_use]
+    fn object_schema(usage: Usage) -> Json {
+        let mut schema = ObjectSchema { usage, required: Vec::new(), properties: Map::new() };
+        Self::describe(&mut schema);
+        let ObjectSchema { required, properties, .. } = schema;
+        let mut object = json!({ "type": "object", "description": Self::DESCRIPTION.trim(), "properties": properties });
+        if !required.is_empty() {
+            object["required"] = json!(required);
+        }
+        if usage != Usage::Response {
+            object["additionalProperties"] = json!(false);
+        }
+        object
+    }
+}
+
+/// What an object field accepts.
+#[doc(hidden)]
+#[must_use]
+pub fn expected_object() -> Message {
+    W::Object.into()
+}
+
+/// A reference to the schema of an object.
+#[doc(hidden)]
+#[must_use]
+pub fn schema_reference(name: &str) -> Json {
+    json!({ "$ref": format!("#/components/schemas/{name}") })
+}
+
+/// Defines a struct of fields that parses, writes and describes itself. Each member is declared with
+/// its [`Field`] and, if it is not required, a default. Doc comments are its descriptions in the
+/// schema. `as "Name"` names the schema; `check = function;` checks members against each other.
+///
+/// ```
+/// use vestibule_core::fields::{Bounded, Object as _};
+///
+/// vestibule_core::fields! {
+///     /// How many visitors to admit.
+///     struct Release {
+///         /// Number of visitors.
+///         count: Bounded<1, 100> = 1,
+///     }
+/// }
+/// assert_eq!(Release::from_json(&serde_json::json!({ "count": 7 })).unwrap().count, 7);
+/// assert!(Release::from_json(&serde_json::json!({ "count": 0 })).is_err());
+/// ```
+#[macro_export]
+macro_rules! fields {
+    (
+        $(#[$($meta:tt)+])*
+        $vis:vis struct $name:ident $(as $label:literal)? {
+            $($(#[$($field_meta:tt)+])* $field_vis:vis $field:ident: $kind:ty $(= $default:expr)?),* $(,)?
+        }
+        $(check = $check:path;)?
+    ) => {
+        $(#[$($meta)+])*
+        $vis struct $name {
+            $($(#[$($field_meta)+])* $field_vis $field: <$kind as $crate::fields::Member>::Value,)*
+        }
+
+        impl $crate::fields::Object for $name {
+            const NAME: &'static str = $crate::fields!(@first $($label,)? stringify!($name),);
+            const DESCRIPTION: &'static str = $crate::fields!(@doc $([$($meta)+])*);
+
+            fn read(object: &mut $crate::fields::ObjectReader<'_>) -> Option<Self> {
+                $(let $field = <$kind as $crate::fields::Member>::read(
+                    object, stringify!($field), $crate::fields!(@default $($default)?),
+                );)*
+                Some(Self { $($field: $field?,)* })
+            }
+
+            $(fn check(&mut self, object: &mut $crate::fields::ObjectReader<'_>) {
+                $check(self, object);
+            })?
+
+            fn write(&self, map: &mut $crate::fields::JsonMap) {
+                $(<$kind as $crate::fields::Member>::write(&self.$field, stringify!($field), map);)*
+            }
+
+            fn describe(schema: &mut $crate::fields::ObjectSchema) {
+                $(<$kind as $crate::fields::Member>::describe(
+                    stringify!($field), $crate::fields!(@doc $([$($field_meta)+])*).trim(),
+                    $crate::fields!(@default $($default)?), schema,
+                );)*
+            }
+        }
+
+        impl $crate::fields::Field for $name {
+            type Value = Self;
+            const DROPPED_IF_INVALID: bool = true;
+
+            fn expected() -> $crate::Message {
+                $crate::fields::expected_object()
+            }
+
+            fn schema() -> $crate::fields::JsonValue {
+                $crate::fields::schema_reference(<Self as $crate::fields::Object>::NAME)
+            }
+
+            fn parse(value: &$crate::fields::JsonValue, reader: &mut $crate::fields::Reader) -> Option<Self> {
+                reader.object(value)
+            }
+
+            fn to_json(value: &Self) -> $crate::fields::JsonValue {
+                let mut map = $crate::fields::JsonMap::new();
+                $crate::fields::Object::write(value, &mut map);
+                $crate::fields::JsonValue::Object(map)
+            }
+        }
+    };
+    (@first $first:expr, $($rest:tt)*) => { $first };
+    (@default) => { None };
+    (@default $default:expr) => { Some($default) };
+    (@doc $($attributes:tt)*) => { $crate::fields!(@doc_text [] $($attributes)*) };
+    (@doc_text [$($text:expr,)*]) => { concat!($($text,)*) };
+    (@doc_text [$($text:expr,)*] [doc = $more:expr] $($rest:tt)*) => { $crate::fields!(@doc_text [$($text,)* $more,] $($rest)*) };
+    (@doc_text [$($text:expr,)*] [$($other:tt)+] $($rest:tt)*) => { $crate::fields!(@doc_text [$($text,)*] $($rest)*) };
+}
+
+/// Implements [`Field`] for a type that is text: what is accepted, and its JSON Schema.
+#[macro_export]
+macro_rules! text_field {
+    ($($name:ty: $expected:expr, $schema:tt $(, $constant:ident)?;)+) => { $(
+        impl $crate::fields::Field for $name {
+            type Value = Self;
+            $(const $constant: bool = true;)?
+
+            fn expected() -> $crate::Message {
+                $crate::Message::from($expected)
+            }
+
+            fn schema() -> $crate::fields::JsonValue {
+                $crate::fields::text_schema(&serde_json::json!($schema))
+            }
+
+            fn parse(value: &$crate::fields::JsonValue, reader: &mut $crate::fields::Reader) -> Option<Self> {
+                let parsed = value.as_str().and_then(|text| text.parse().ok());
+                reader.accept::<Self>(value, parsed)
+            }
+
+            fn to_json(value: &Self) -> $crate::fields::JsonValue {
+                value.to_string().into()
+            }
+        }
+    )+ };
+}
+
+/// Defines kinds of text that are parsed to a `String`: what is accepted, the JSON Schema, and how the text is parsed.
+#[macro_export]
+macro_rules! text_kind {
+    ($($(#[$doc:meta])* $vis:vis $name:ident: $expected:expr, $schema:tt, $parse:expr $(, $constant:ident)?;)+) => { $(
+        $(#[$doc])*
+        $vis struct $name;
+
+        impl $crate::fields::Field for $name {
+            type Value = String;
+            $(const $constant: bool = true;)?
+
+            fn expected() -> $crate::Message {
+                $crate::Message::from($expected)
+            }
+
+            fn schema() -> $crate::fields::JsonValue {
+                $crate::fields::text_schema(&serde_json::json!($schema))
+            }
+
+            fn parse(value: &$crate::fields::JsonValue, reader: &mut $crate::fields::Reader) -> Option<String> {
+                let parse: fn(&str) -> Option<String> = $parse;
+                reader.accept::<Self>(value, value.as_str().and_then(parse))
+            }
+
+            fn to_json(value: &String) -> $crate::fields::JsonValue {
+                value.as_str().into()
+            }
+        }
+    )+ };
+}
+
+/// Implements [`Field`] for an enum of words, and `as_str`. `else Variant` is what a stored word of
+/// another version means.
+#[macro_export]
+macro_rules! word_field {
+    ($name:ident { $($variant:ident = $word:literal),+ $(,)? } $(else $unknown:ident)?) => {
+        impl $name {
+            const WORDS: &'static [(&'static str, Self)] = &[$(($word, Self::$variant)),+];
+
+            /// The value as a word.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+
+        impl $crate::fields::Field for $name {
+            type Value = Self;
+
+            fn expected() -> $crate::Message {
+                $crate::fields::one_of(Self::WORDS.iter().map(|(word, _)| *word))
+            }
+
+            fn schema() -> $crate::fields::JsonValue {
+                serde_json::json!({ "type": "string", "enum": [$($word),+] })
+            }
+
+            fn parse(value: &$crate::fields::JsonValue, reader: &mut $crate::fields::Reader) -> Option<Self> {
+                let known = Self::WORDS.iter().find(|(word, _)| value.as_str() == Some(word)).map(|(_, value)| *value);
+                $(let known = known.or_else(|| reader.is_stored().then_some(Self::$unknown));)?
+                reader.accept::<Self>(value, known)
+            }
+
+            fn to_json(value: &Self) -> $crate::fields::JsonValue {
+                value.as_str().into()
+            }
+        }
+    };
+}
+
+/// What a field accepts that accepts a few words.
+#[must_use]
+pub fn one_of<'a>(words: impl Iterator<Item = &'a str>) -> Message {
+    let quoted: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
+    W::OneOf.with("words", quoted.join(", "))
+}
+
+#[doc(hidden)]
+#[must_use]
+pub fn text_schema(more: &Json) -> Json {
+    let mut schema = json!({ "type": "string" });
+    if let (Some(map), Some(more)) = (schema.as_object_mut(), more.as_object()) {
+        map.extend(more.clone());
+    }
+    schema
+}
+
+#[doc(hidden)]
+pub type JsonMap = Map<String, Json>;
+#[doc(hidden)]
+pub type JsonValue = Json;

@@ -1,0 +1,229 @@
+//! Reads objects member by member and reports all errors together.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::{Field, Object};
+use crate::Message;
+use crate::settings::FieldWording as W;
+
+/// Maximum number of characters of an invalid value repeated in a message.
+const SHOWN_MAX: usize = 60;
+/// The path of an error in the document as a whole.
+const ROOT: &str = "document";
+
+/// An error in one field of a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldError {
+    /// Path of the field from the document's root: `queues[0].rules[1].path`.
+    pub field: String,
+    /// What is wrong, to be appended to the field's name.
+    pub fault: Message,
+}
+
+impl FieldError {
+    /// An error of this field.
+    pub fn new(field: impl Into<String>, fault: impl Into<Message>) -> Self {
+        Self { field: field.into(), fault: fault.into() }
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.fault)
+    }
+}
+
+/// How a document is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// User input: every invalid or unknown field is an error.
+    Strict,
+    /// User input whose values are all text: a query.
+    Query,
+    /// Stored data, possibly of another version: unknown fields are ignored, numbers are clamped to
+    /// their bounds, and invalid values count as absent. Only missing required fields are errors.
+    Stored,
+}
+
+/// Where reading is, and the errors so far.
+pub struct Reader {
+    reading: Reading,
+    path: String,
+    errors: Vec<FieldError>,
+    /// Whether a part of a stored object was ignored.
+    has_ignored: bool,
+}
+
+impl Reader {
+    /// Reads a whole document.
+    ///
+    /// # Errors
+    /// Returns every wrong field by its path.
+    pub fn read<T: Object>(value: &Value, reading: Reading) -> Result<T, Vec<FieldError>> {
+        let mut reader = Self { reading, path: String::new(), errors: Vec::new(), has_ignored: false };
+        let parsed = reader.object::<T>(value);
+        parsed.filter(|_| reader.errors.is_empty()).ok_or(reader.errors)
+    }
+
+    /// Whether stored data is read.
+    #[must_use]
+    pub fn is_stored(&self) -> bool {
+        self.reading == Reading::Stored
+    }
+
+    /// Whether all values are text.
+    #[must_use]
+    pub fn is_query(&self) -> bool {
+        self.reading == Reading::Query
+    }
+
+    /// Records an error of the current field.
+    pub fn error(&mut self, fault: impl Into<Message>) {
+        let path = if self.path.is_empty() { ROOT } else { &self.path };
+        self.errors.push(FieldError::new(path, fault));
+    }
+
+    /// Returns what was parsed, or records that the value is invalid.
+    pub fn accept<F: Field + ?Sized>(&mut self, value: &Value, parsed: Option<F::Value>) -> Option<F::Value> {
+        if parsed.is_none() {
+            let what = F::expected();
+            self.error(match value {
+                _ if F::SECRET => W::Invalid.with("what", what),
+                value if is_empty(value) => W::Empty.with("what", what),
+                Value::Object(_) => W::Invalid.with("what", what),
+                value => W::InvalidValue.with("what", what).with("given", shown(value)),
+            });
+        }
+        parsed
+    }
+
+    /// Parses an object with all its members.
+    pub fn object<T: Object>(&mut self, value: &Value) -> Option<T> {
+        let Some(map) = value.as_object() else { return self.accept::<T>(value, None) };
+        let had_ignored = std::mem::take(&mut self.has_ignored);
+        let errors_before = self.errors.len();
+        let mut object = ObjectReader { map, reader: self, known: Vec::new(), errors_before };
+        let mut parsed = T::read(&mut object);
+        if let Some(parsed) = &mut parsed {
+            parsed.check(&mut object);
+        }
+        object.finish();
+        self.has_ignored |= had_ignored;
+        parsed
+    }
+
+    /// Parses an item of a list.
+    pub(super) fn item<F: Field>(&mut self, index: usize, value: &Value) -> Option<F::Value> {
+        let before = self.errors.len();
+        let parsed = self.below(&format!("[{index}]"), |reader| F::parse(value, reader));
+        if self.is_stored() && F::DROPPED_IF_INVALID && self.errors.len() > before {
+            self.errors.truncate(before);
+            self.has_ignored = true;
+            return None;
+        }
+        parsed
+    }
+
+    fn below<T>(&mut self, segment: &str, read: impl FnOnce(&mut Self) -> T) -> T {
+        let length = self.path.len();
+        self.path.push_str(segment);
+        let read = read(self);
+        self.path.truncate(length);
+        read
+    }
+}
+
+/// The members of one object. Members that are never read are unknown.
+pub struct ObjectReader<'a> {
+    map: &'a Map<String, Value>,
+    reader: &'a mut Reader,
+    known: Vec<&'static str>,
+    errors_before: usize,
+}
+
+impl<'a> ObjectReader<'a> {
+    /// Whether stored data is read.
+    #[must_use]
+    pub fn is_stored(&self) -> bool {
+        self.reader.is_stored()
+    }
+
+    /// Whether a part of this stored object was ignored.
+    #[must_use]
+    pub fn has_ignored(&self) -> bool {
+        self.reader.has_ignored || self.unknown().next().is_some()
+    }
+
+    /// Whether a member of this object is invalid so far.
+    #[must_use]
+    pub fn has_errors(&self) -> bool {
+        self.reader.errors.len() > self.errors_before
+    }
+
+    /// The members that were not read.
+    pub fn unknown(&self) -> impl Iterator<Item = (&'a String, &'a Value)> {
+        self.map.iter().filter(|(name, _)| !self.known.contains(&name.as_str()))
+    }
+
+    /// Records an error of a member; an empty name is the object itself.
+    pub fn error(&mut self, name: &str, fault: impl Into<Message>) {
+        self.below(name, |reader| reader.error(fault));
+    }
+
+    /// Reads a member. `null` counts as absent, and `fallback` stands for what is absent or invalid.
+    pub(super) fn member<F: Field>(&mut self, name: &'static str, fallback: Option<F::Value>) -> Option<F::Value> {
+        self.known.push(name);
+        let Some(value) = self.map.get(name).filter(|value| !value.is_null()) else {
+            if fallback.is_none() {
+                self.error(name, W::Required.with("what", F::expected()));
+            }
+            return fallback;
+        };
+        self.below(name, |reader| {
+            let before = reader.errors.len();
+            let parsed = F::parse(value, reader);
+            if parsed.is_none() && reader.errors.len() == before {
+                reader.accept::<F>(value, None);
+            }
+            let is_invalid = reader.errors.len() > before;
+            if reader.is_stored() && is_invalid && fallback.is_some() {
+                reader.errors.truncate(before);
+                reader.has_ignored = true;
+                return fallback;
+            }
+            parsed.or(fallback)
+        })
+    }
+
+    fn finish(mut self) {
+        if self.is_stored() {
+            return;
+        }
+        let known = self.known.join(", ");
+        let unknown: Vec<String> = self.unknown().map(|(name, _)| name.chars().take(SHOWN_MAX).collect()).collect();
+        for name in unknown {
+            self.error(&name, W::UnknownField.with("known", known.as_str()));
+        }
+    }
+
+    fn below<T>(&mut self, name: &str, read: impl FnOnce(&mut Reader) -> T) -> T {
+        let segment = if self.reader.path.is_empty() || name.is_empty() { name.to_owned() } else { format!(".{name}") };
+        self.reader.below(&segment, read)
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| text.trim().is_empty()) || value.as_array().is_some_and(Vec::is_empty)
+}
+
+/// An invalid value in short form, for a message.
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    if text.chars().count() <= SHOWN_MAX {
+        return text;
+    }
+    let start: String = text.chars().take(SHOWN_MAX).collect();
+    format!("{start}...")
+}

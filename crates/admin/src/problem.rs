@@ -67,6 +67,8 @@ pub(crate) enum Problem {
     LimitReached(usize),
     ConcurrentChange,
     RevisionConflict(Box<RevisionConflict>),
+    /// The current revision of a theme.
+    ThemeRevisionConflict(u64),
     RevisionRequired,
     ConfirmationRequired(Box<Confirmation>),
     StreamingUnavailable,
@@ -119,7 +121,7 @@ pub(crate) struct ProblemDetails {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     errors: Vec<FieldProblem>,
-    /// The current settings, for the code `revision_conflict`.
+    /// The current settings of a queue, for the code `revision_conflict`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     conflict: Option<Box<RevisionConflict>>,
@@ -183,7 +185,7 @@ impl Problem {
             | Self::TotpExists
             | Self::NoTotpSetup
             | Self::ThemeStorageNotConfigured => StatusCode::CONFLICT,
-            Self::RevisionConflict(_) => StatusCode::PRECONDITION_FAILED,
+            Self::RevisionConflict(_) | Self::ThemeRevisionConflict(_) => StatusCode::PRECONDITION_FAILED,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::WrongContentType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::ValidationFailed(_) | Self::ThemeInvalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
@@ -227,6 +229,7 @@ impl Problem {
             Self::LimitReached(most) => Code::LimitReached.with("most", *most),
             Self::ConcurrentChange => Code::ConcurrentChange.into(),
             Self::RevisionConflict(found) => Code::RevisionConflict.with("revision", found.revision),
+            Self::ThemeRevisionConflict(revision) => Code::RevisionConflict.with("revision", *revision),
             Self::RevisionRequired => Code::RevisionRequired.into(),
             Self::ConfirmationRequired(wanted) => {
                 Code::ConfirmationRequired.with("consequence", wanted.message.0.clone())

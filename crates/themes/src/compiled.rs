@@ -14,7 +14,7 @@ use crate::ThemeError;
 use crate::bounds;
 use crate::context::Context;
 use crate::freeze_safe;
-use crate::source::{ETag, FileSet};
+use crate::storage::{ETag, FileSet};
 use crate::templates;
 
 /// Most bytes of a template.

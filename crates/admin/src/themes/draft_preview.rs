@@ -85,7 +85,7 @@ pub(crate) async fn render_preview(
     let draft = if files.is_empty() {
         None
     } else {
-        Some(Draft::check(files).await.map_err(|faults| Problem::broken_theme(&faults))?)
+        Some(Draft::check(files).await.map_err(|faults| Problem::theme_invalid(&faults))?)
     };
     let has = |logo: &str| assets.contains(logo);
     let sample = Sample::of(admin, theme, ASSET_BASE.to_owned(), random_hex::<16>(), has).await?;

@@ -20,7 +20,7 @@ use crate::query::Segments;
 use crate::secret::{hash, new_secret, random_hex};
 use crate::state::Admin;
 use crate::themes::sample::Sample;
-use crate::themes::{OwnedTheme, publisher};
+use crate::themes::{OwnedTheme, theme_versions};
 
 /// Route of a preview's files.
 pub(crate) const PREVIEW_FILES: &str = "/preview-files/{token}/{*path}";
@@ -122,12 +122,12 @@ fn note(token: &str) -> EphemeralKey {
 /// The files of a version, or of what is live; `None` where the built-in pages are.
 async fn draft(admin: &Admin, shown: &Shown) -> Result<Option<Draft>, Problem> {
     let files = match (&shown.version, &admin.themes) {
-        (Some(version), _) => Some(publisher(admin)?.read(&shown.theme, version).await?),
-        (None, Some(publisher)) => publisher.live(&shown.theme).await?,
+        (Some(version), _) => Some(theme_versions(admin)?.read(&shown.theme, version).await?),
+        (None, Some(versions)) => versions.live(&shown.theme).await?,
         (None, None) => None,
     };
     match files {
-        Some(files) => Draft::check(files).await.map(Some).map_err(|faults| Problem::broken_theme(&faults)),
+        Some(files) => Draft::check(files).await.map(Some).map_err(|faults| Problem::theme_invalid(&faults)),
         None => Ok(None),
     }
 }

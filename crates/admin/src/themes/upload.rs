@@ -125,7 +125,7 @@ fn unpacked(body: Bytes) -> Result<ThemeFiles, Problem> {
     let mut archive = Archive::new(Cursor::new(body)).map_err(|error| no_archive(&error))?;
     // Folders and litter are entries as well.
     if archive.len() > 4 * FILES_MAX {
-        return Err(Problem::broken_theme(&[ThemeError::TooManyFiles { place: ".".into(), max: FILES_MAX }]));
+        return Err(Problem::theme_invalid(&[ThemeError::TooManyFiles { place: ".".into(), max: FILES_MAX }]));
     }
     let (mut files, mut total) = (BTreeMap::new(), 0);
     for index in 0..archive.len() {
@@ -138,7 +138,7 @@ fn unpacked(body: Bytes) -> Result<ThemeFiles, Problem> {
         entry.take(ASSET_MAX + 1).read_to_end(&mut content).map_err(|error| no_archive(&error))?;
         total += content.len() as u64;
         if total > THEME_MAX {
-            return Err(Problem::broken_theme(&[ThemeError::TooLarge { file: ".".into(), max: THEME_MAX }]));
+            return Err(Problem::theme_invalid(&[ThemeError::TooLarge { file: ".".into(), max: THEME_MAX }]));
         }
         if files.insert(name.clone(), Bytes::from(content)).is_some() {
             return Err(Problem::ThemeInvalid(vec![FieldError::new(name, Code::Duplicate)]));

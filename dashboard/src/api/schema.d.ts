@@ -699,7 +699,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a theme
-         * @description Removes the theme permanently with all its versions. Fails while a queue uses it. Needs a confirmation.
+         * @description Removes the theme permanently with all its versions, and files that were copied into the folder. Fails while a queue uses it. Needs a confirmation.
          */
         delete: operations["remove_theme"];
         options?: never;
@@ -718,9 +718,9 @@ export interface paths {
         put?: never;
         /**
          * Deactivate a theme
-         * @description Visitors of its queues see the theme `default` or the built-in page within seconds. Versions are kept; files that
-         *     were copied into the folder become a version. Needs no confirmation, because activating a version undoes it. Has no
-         *     effect on an inactive theme.
+         * @description Visitors of its queues see the theme `default` or the built-in page within seconds. Versions are kept, and so are
+         *     files that were copied into the folder, which visitors do not see either. Needs no confirmation, because activating a
+         *     version undoes it. Has no effect on an inactive theme.
          */
         post: operations["deactivate_theme"];
         delete?: never;
@@ -738,8 +738,8 @@ export interface paths {
         };
         /**
          * Download the active theme
-         * @description Returns the files that gates use now, whether activated here or copied into the folder, as a ZIP archive that can be
-         *     uploaded.
+         * @description Returns the files that gates use now as a ZIP archive that can be uploaded: those of the active version, or without any
+         *     activation those that were copied into the folder.
          */
         get: operations["download_live_theme"];
         put?: never;
@@ -786,15 +786,15 @@ export interface paths {
         };
         /**
          * List theme versions
-         * @description Returns the versions, newest first. The last 50 and the active version are kept. Files that were copied into the
-         *     folder become a version with the first upload.
+         * @description Returns the versions, newest first. The last 50 and the active version are kept. Uploads add versions and do not
+         *     change the revision.
          */
         get: operations["list_theme_versions"];
         put?: never;
         /**
          * Upload a theme version
-         * @description Validates all pages in all states and languages and stores the files as the newest version. Visitors see it after
-         *     activation. An invalid theme is rejected with file and line of each error. Limits: 16 MB as a ZIP archive or base64
+         * @description Validates all pages in all states and languages and stores the files as the newest version, which never changes.
+         *     Visitors see it after activation, so uploads need no `If-Match`. An invalid theme is rejected with file and line of each error. Limits: 16 MB as a ZIP archive or base64
          *     (1 MB through a load balancer in front of a Lambda function), 64 MB unpacked, 1000 files, 2 MB per file, 256 KB per
          *     template. With `validate=true` nothing is stored.
          */
@@ -817,7 +817,8 @@ export interface paths {
         /**
          * Activate a theme version
          * @description Validates a version, the newest or an older one, and shows it to visitors within seconds. Needs no confirmation,
-         *     because activating the previous version undoes it.
+         *     because activating the previous version undoes it. If the theme was activated or deactivated since the revision in
+         *     `If-Match`, nothing is changed.
          */
         post: operations["activate_theme_version"];
         delete?: never;
@@ -942,7 +943,7 @@ export interface components {
             request: string;
             /**
              * Format: int64
-             * @description Revision of the queue settings after the change.
+             * @description Revision of the queue settings, or of the theme, after the change.
              */
             revision?: number | null;
             /** @description Another affected object: a session, operator, token or theme. */
@@ -1261,7 +1262,7 @@ export interface components {
             code: components["schemas"]["ErrorCode"];
             /** @description What to confirm, for the code `confirmation_required`. */
             confirmation?: components["schemas"]["Confirmation"];
-            /** @description The current settings, for the code `revision_conflict`. */
+            /** @description The current settings of a queue, for the code `revision_conflict`. */
             conflict?: components["schemas"]["RevisionConflict"];
             /** @description What happened and what to do, in English. */
             detail: string;
@@ -2032,11 +2033,17 @@ export interface components {
             id: string;
             /** @description Whether the version is active. */
             live: boolean;
-            /** @description The operator who uploaded it; `null` for files that were copied into the folder. */
-            operator?: string | null;
+            /** @description The operator who uploaded it. */
+            operator: string;
         };
         /** @description The versions of a theme. */
         ThemeVersions: {
+            /**
+             * Format: int64
+             * @description Revision of the theme, for `If-Match`: it grows with every activation and deactivation. While it is 0, visitors see
+             *     the files that were copied into the folder, if any.
+             */
+            revision: number;
             /** @description The versions, newest first. */
             versions: components["schemas"]["ThemeVersionView"][];
         };
@@ -4084,7 +4091,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
-            /** @description Queues use the theme, someone else is changing it, or theme storage is not configured */
+            /** @description Queues use the theme, or theme storage is not configured */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4110,7 +4117,10 @@ export interface operations {
     deactivate_theme: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The `ETag` of the versions, or `*` for any */
+                "If-Match": string;
+            };
             path: {
                 /** @description ID of the theme */
                 theme: string;
@@ -4122,6 +4132,7 @@ export interface operations {
             /** @description Deactivated */
             204: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4129,7 +4140,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
-            /** @description Someone else is changing the theme, or theme storage is not configured */
+            /** @description Theme storage is not configured */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4138,8 +4149,18 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description The files in the folder cannot be stored as a version; `errors` lists all problems */
-            422: {
+            /** @description Changed by someone else */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            422: components["responses"]["ValidationFailed"];
+            /** @description `If-Match` is missing */
+            428: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4299,6 +4320,7 @@ export interface operations {
             /** @description The versions */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4363,7 +4385,7 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
-            /** @description Someone else is changing the theme, or theme storage is not configured */
+            /** @description Theme storage is not configured */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4390,7 +4412,10 @@ export interface operations {
     activate_theme_version: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The `ETag` of the versions, or `*` for any */
+                "If-Match": string;
+            };
             path: {
                 /** @description ID of the theme */
                 theme: string;
@@ -4404,6 +4429,7 @@ export interface operations {
             /** @description The active version */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4413,8 +4439,17 @@ export interface operations {
             401: components["responses"]["NotAuthenticated"];
             403: components["responses"]["PermissionDenied"];
             404: components["responses"]["NotFound"];
-            /** @description Someone else is changing the theme, or theme storage is not configured */
+            /** @description Theme storage is not configured */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description Changed by someone else */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4424,6 +4459,15 @@ export interface operations {
             };
             /** @description The version is no longer valid; `errors` lists all problems */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDetails"];
+                };
+            };
+            /** @description `If-Match` is missing */
+            428: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -5,40 +5,40 @@ import { queryClient, queryKeys } from '@/api/queries'
 import { useAction } from '@/composables/useAction'
 import { unzip } from '@/domain/archive'
 import { areSame, base64, themeIn, type ThemeFiles } from '@/domain/theme-files'
-import type { Problem } from '@/api/problem'
+import { CODES, problemOf, type Problem } from '@/api/problem'
 import { validateTheme, listVersions, activateVersion, downloadVersion, downloadLive, deactivateTheme, createVersion } from '@/api/themes'
-import type { ThemeVersionView } from '@/api/types'
+import type { ThemeVersions, ThemeVersionView } from '@/api/types'
 
-/** A theme that somebody works on: files in this page, over a version that is kept. */
+/** A theme that is edited: files in this page, based on a stored version. */
 export interface ThemeDraft {
-  versions: UseQueryReturnType<ThemeVersionView[], Error>
+  versions: UseQueryReturnType<ThemeVersions, Error>
   files: ShallowRef<ThemeFiles>
-  /** The version that the files began with; none where nothing was uploaded yet, though files may be there by hand. */
+  /** The version that the files are based on; none if nothing was uploaded yet, though files may have been copied by hand. */
   base: ShallowRef<ThemeVersionView | undefined>
   /** Whether the files differ from it. */
   isChanged: ComputedRef<boolean>
-  /** What the server found wrong the last time. */
+  /** Why the last action failed. */
   problem: ComputedRef<Problem | undefined>
-  /** Whether the server found the files as they are now to work. */
+  /** Whether the server validated the files as they are now. */
   isChecked: Ref<boolean>
   isBusy: ComputedRef<boolean>
-  /** Begins anew with the files of a version. */
+  /** Starts again with the files of a version. */
   open(version: ThemeVersionView): Promise<boolean>
   write(path: string, content: Uint8Array<ArrayBuffer> | undefined): void
   writeAll(files: ThemeFiles): void
-  /** Asks the server whether it works. */
+  /** Validates the files on the server. */
   check(): Promise<boolean>
-  /** Keeps the files as a version, which visitors do not see yet. */
+  /** Stores the files as a version, which visitors do not see yet. */
   save(): Promise<boolean>
-  /** Makes the version that the files began with what visitors see, or another one. */
+  /** Makes a version live. */
   publish(version: ThemeVersionView): Promise<boolean>
-  /** Takes what visitors see of the theme away. */
+  /** Deactivates the theme. */
   unpublish(): Promise<boolean>
-  /** Lets go of what was changed. */
+  /** Discards the changes. */
   drop(): void
 }
 
-/** Begins with the newest version, or where there is none and the theme `isLive`, with what was put there by hand. */
+/** Starts with the newest version. Without any version, a theme that `isLive` starts with the files that were copied by hand. */
 export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
   const files = shallowRef<ThemeFiles>(new Map())
   const initial = shallowRef<ThemeFiles>(new Map())
@@ -50,9 +50,9 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
     {
       queryKey: queryKeys.themeVersions(theme),
       queryFn: async () => {
-        const found = (await listVersions(theme)).versions
-        base.value = found.find(({ id }) => id === base.value?.id) ?? base.value
-        const first = found[0]
+        const found = await listVersions(theme)
+        base.value = found.versions.find(({ id }) => id === base.value?.id) ?? base.value
+        const first = found.versions[0]
         if (!base.value && !isChanged.value) {
           if (first) await read(first)
           else if (isLive) await begin(await downloadLive(theme))
@@ -74,6 +74,16 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
     base.value = version
   }
 
+  /** Changes what is live, over the revision that the operator sees. After a conflict, the current versions are loaded. */
+  async function atKnownRevision<T>(change: (revision: number) => Promise<T>): Promise<T> {
+    try {
+      return await change(versions.data.value?.revision ?? 0)
+    } catch (error) {
+      if (problemOf(error).code === CODES.revisionConflict) await versions.refetch()
+      throw error
+    }
+  }
+
   const opening = useAction(read)
   const checking = useAction(async () => {
     await validateTheme(theme, uploaded(files.value))
@@ -87,12 +97,12 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
     await versions.refetch()
   })
   const publishing = useAction(async (version: ThemeVersionView) => {
-    const live = await activateVersion(theme, version.id)
+    const live = await atKnownRevision((revision) => activateVersion(theme, version.id, revision))
     if (base.value?.id === live.id) base.value = live
     await versions.refetch()
   })
   const unpublishing = useAction(async () => {
-    await deactivateTheme(theme)
+    await atKnownRevision((revision) => deactivateTheme(theme, revision))
     await versions.refetch()
   })
   const tasks = [opening, checking, saving, publishing, unpublishing]
@@ -105,7 +115,7 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
   }
 
   watch(files, () => (isChecked.value = false))
-  /** A task clears what the others said. */
+  /** An action clears the problems of the others. */
   const run = <A extends unknown[]>(task: { run(...given: A): Promise<boolean> }) => (...given: A) => {
     for (const { problem } of tasks) problem.value = undefined
     return task.run(...given)

@@ -214,13 +214,13 @@ test('the preview follows every change, and nothing that it shows runs', async (
   expect(reached).toEqual([])
 })
 
-test('a theme that was not uploaded here is gone on with, and goes for good once it is not needed', async ({ page, office }) => {
+test('copied files are edited, saved as a version and removed', async ({ page, office }) => {
   await prepare(office)
   await office.writeTheme('acme-old/queue.html', pageWith('<p id="said">By hand</p>'))
   await office.writeTheme('acme-old/art.svg', SVG)
   await signIn(page, office, OTTO, '/themes')
   await page.getByRole('link', { name: 'acme-old', exact: true }).click()
-  await expect(page.getByText('placed in the theme storage directly')).toBeVisible()
+  await expect(page.getByText('copied to the theme storage by hand')).toBeVisible()
   await expect(frame(page).locator('#said')).toHaveText('By hand')
   await expect(page.getByText('Live: visitors see this version.')).toBeVisible()
   await page.getByRole('tab', { name: 'Files' }).click()
@@ -230,13 +230,12 @@ test('a theme that was not uploaded here is gone on with, and goes for good once
   await page.getByRole('button', { name: 'Save version' }).click()
   await page.getByRole('tab', { name: 'Versions' }).click()
   const versions = page.getByRole('tabpanel').getByRole('listitem')
-  await expect(versions).toHaveCount(2)
-  await expect(versions.last()).toContainText('not uploaded here')
-  await expect(versions.last()).toContainText('Live')
+  await expect(versions).toHaveCount(1)
+  await expect(versions.last()).not.toContainText('Live')
 
   await page.getByRole('button', { name: 'Remove theme' }).click()
   const dialog = page.getByRole('dialog')
-  await expect(dialog).toContainText('2 versions')
+  await expect(dialog).toContainText('1 version')
   await expect(dialog.getByRole('button', { name: 'Remove theme' })).toBeDisabled()
   await accessible(page, 'a theme that is to be removed')
   await dialog.getByRole('textbox').fill('acme-old')

@@ -28,8 +28,8 @@ pub(crate) fn compile_and_validate(
     Ok(compiled)
 }
 
-/// Renders all pages in all states and languages, and for these queues. An undefined variable is an error here; a
-/// visitor's page shows nothing instead.
+/// Renders all pages in all states and languages, and for these queues. An undefined variable is an error here; on a
+/// visitor's page it renders as nothing.
 ///
 /// # Errors
 /// The first error.

@@ -33,7 +33,7 @@ pub struct VersionId(String);
 
 /// Not the ID of a version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("takes the ID of a version as listed")]
+#[error("must be the ID of a version as listed")]
 pub struct VersionIdError;
 
 /// The folder of the versions of a theme.

@@ -65,7 +65,7 @@ pub(crate) async fn preview_theme_draft(
     Segments(id): Segments<String>,
     JsonBody(body): JsonBody<DRAFT_MAX>,
 ) -> Result<Json<ThemeDraftPreview>, Problem> {
-    let sketch = read(&body, |fields| {
+    let preview = read(&body, |fields| {
         let (names, languages) = (STATES.map(VisitorState::as_str), Language::ALL.map(Language::code));
         DraftPreview {
             templates: fields.required("templates", Code::DraftTemplates, templates).unwrap_or_default(),
@@ -74,12 +74,12 @@ pub(crate) async fn preview_theme_draft(
             language: fields.or("language", Language::ALL[0], one_of(&languages), language),
         }
     })?;
-    let paths: HashSet<_> = sketch.templates.iter().map(|template| &template.path).collect();
-    if paths.len() < sketch.templates.len() {
+    let paths: HashSet<_> = preview.templates.iter().map(|template| &template.path).collect();
+    if paths.len() < preview.templates.len() {
         return Err(wrong("templates", Code::Duplicate));
     }
     let theme = find_visible(&admin, &principal, &id).await?;
-    render_preview(&admin, &theme, sketch).await.map(Json)
+    render_preview(&admin, &theme, preview).await.map(Json)
 }
 
 fn templates(value: &Value) -> Option<Vec<DraftTemplate>> {

@@ -100,8 +100,8 @@ async fn broken_upload_is_logged_once_with_file_and_line() {
     .await;
     served.program.terminate().await;
     let log = served.program.log();
-    assert_eq!(log.matches("a theme is broken").count(), 1, "{log}");
-    assert!(log.contains("the last that worked"), "{log}");
+    assert_eq!(log.matches("a theme is invalid").count(), 1, "{log}");
+    assert!(log.contains("the last valid version"), "{log}");
 }
 
 #[tokio::test]
@@ -119,7 +119,7 @@ async fn s3_outage_is_logged_once() {
     .await;
     served.program.terminate().await;
     let log = served.program.log();
-    assert_eq!(log.matches("a theme can't be read").count(), 1, "{log}");
+    assert_eq!(log.matches("a theme cannot be read").count(), 1, "{log}");
 }
 
 #[tokio::test]

@@ -72,6 +72,10 @@ impl Recent {
         let revision = Pointer::read(storage, theme).await?.map_or(0, |pointer| pointer.revision);
         let records = revisions(revision).filter(|revision| *revision > 0);
         let records = try_join_all(records.map(|revision| LiveRecord::read(storage, theme, revision))).await?;
+        // Only a removal of the theme removes the current record.
+        if records.first().is_some_and(Option::is_none) {
+            return Err(StorageError::Changed);
+        }
         Ok(Self { revision, records: records.into_iter().flatten().collect() })
     }
 

@@ -70,14 +70,14 @@ async fn random_changes_are_gapless_and_exclusive(place: Place) {
         }
         observed.extend(seen);
     }
-    let last = all.len() as u64;
-    assert!(last > 4, "{all:?}");
-    assert_eq!(all.keys().copied().collect::<Vec<_>>(), (1..=last).collect::<Vec<_>>());
+    let newest = all.len() as u64;
+    assert!(newest > 4, "{all:?}");
+    assert_eq!(all.keys().copied().collect::<Vec<_>>(), (1..=newest).collect::<Vec<_>>());
     for (revision, live) in observed.into_iter().filter(|(revision, _)| *revision > 0) {
         assert_eq!(all[&revision], live, "live at revision {revision}");
     }
     let list = place.versions().list(&acme()).await.unwrap();
-    assert_eq!((list.revision, live_id(&place.versions()).await), (last, all[&last].clone()));
+    assert_eq!((list.revision, live_id(&place.versions()).await), (newest, all[&newest].clone()));
 }
 
 /// Returns the changes that succeeded, and what was live whenever the versions were listed.

@@ -214,13 +214,13 @@ test('the preview follows edits and runs no scripts', async ({ page, backoffice 
   expect(reached).toEqual([])
 })
 
-test('manually placed files are edited and removed', async ({ page, backoffice }) => {
+test('copied files are edited, saved and removed', async ({ page, backoffice }) => {
   await prepare(backoffice)
   await backoffice.writeTheme('acme-old/queue.html', pageWith('<p id="said">By hand</p>'))
   await backoffice.writeTheme('acme-old/art.svg', SVG)
   await signIn(page, backoffice, OPERATOR, '/themes')
   await page.getByRole('link', { name: 'acme-old', exact: true }).click()
-  await expect(page.getByText('placed in the theme storage directly')).toBeVisible()
+  await expect(page.getByText('copied to the theme storage by hand')).toBeVisible()
   await expect(frame(page).locator('#said')).toHaveText('By hand')
   await expect(page.getByText('Live: visitors see this version.')).toBeVisible()
   await page.getByRole('tab', { name: 'Files' }).click()
@@ -230,13 +230,12 @@ test('manually placed files are edited and removed', async ({ page, backoffice }
   await page.getByRole('button', { name: 'Save version' }).click()
   await page.getByRole('tab', { name: 'Versions' }).click()
   const versions = page.getByRole('tabpanel').getByRole('listitem')
-  await expect(versions).toHaveCount(2)
-  await expect(versions.last()).toContainText('not uploaded here')
-  await expect(versions.last()).toContainText('Live')
+  await expect(versions).toHaveCount(1)
+  await expect(versions.last()).not.toContainText('Live')
 
   await page.getByRole('button', { name: 'Remove theme' }).click()
   const dialog = page.getByRole('dialog')
-  await expect(dialog).toContainText('2 versions')
+  await expect(dialog).toContainText('1 version')
   await expect(dialog.getByRole('button', { name: 'Remove theme' })).toBeDisabled()
   await expectAccessible(page, 'removing a theme')
   await dialog.getByRole('textbox').fill('acme-old')

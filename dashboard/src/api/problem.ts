@@ -63,6 +63,7 @@ export const CODES = {
   alreadyExists: 'already_exists',
   streamingUnavailable: 'streaming_unavailable',
   tooManyStreams: 'too_many_streams',
+  revisionConflict: 'revision_conflict',
   themeInvalid: 'theme_invalid',
   themeStorageNotConfigured: 'theme_storage_not_configured',
 } as const

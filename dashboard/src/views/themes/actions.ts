@@ -47,7 +47,9 @@ export function useThemeActions(work: ThemeDraft, theme: string): ThemeActions {
   }
 
   async function deactivate(): Promise<void> {
-    const question = { title: t('themes.deactivateTitle'), body: t('themes.deactivateBody'), action: t('themes.deactivate'), isDangerous: true }
+    const isCopied = work.versions.data.value?.revision === 0
+    const body = isCopied ? t('themes.deactivateCopiedBody') : t('themes.deactivateBody')
+    const question = { title: t('themes.deactivateTitle'), body, action: t('themes.deactivate'), isDangerous: true }
     if ((await confirmation.ask(question)) && (await work.deactivate())) notifications.done(t('themes.deactivated'))
   }
 

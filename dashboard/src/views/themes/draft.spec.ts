@@ -17,7 +17,7 @@ const UPLOAD = 'POST /api/v1/themes/acme/versions'
 
 test('a draft starts with the newest version', async () => {
   archived('page')
-  const requests = mockApi({ [VERSIONS]: { versions: [version('2-b'), version('1-a', true)] }, 'GET /api/v1/themes/acme/versions/2-b/download': {} })
+  const requests = mockApi({ [VERSIONS]: { revision: 1, versions: [version('2-b'), version('1-a', true)] }, 'GET /api/v1/themes/acme/versions/2-b/download': {} })
   const work = begin()
   await flushPromises()
   expect(requests.map(({ line }) => line)).toContain('GET /api/v1/themes/acme/versions/2-b/download')
@@ -27,7 +27,7 @@ test('a draft starts with the newest version', async () => {
 
 test('a saved version becomes the base', async () => {
   const versions = [version('1-a')]
-  const requests = mockApi({ [VERSIONS]: () => ({ versions }), [UPLOAD]: () => (versions.unshift(version('2-b')), version('2-b')), 'GET /api/v1/themes/acme/versions/1-a/download': {} })
+  const requests = mockApi({ [VERSIONS]: () => ({ revision: 0, versions }), [UPLOAD]: () => (versions.unshift(version('2-b')), version('2-b')), 'GET /api/v1/themes/acme/versions/1-a/download': {} })
   archived('page')
   const work = begin()
   await flushPromises()
@@ -43,7 +43,7 @@ test('a saved version becomes the base', async () => {
 test('an invalid draft is not saved and keeps its errors', async () => {
   let isBroken = true
   const errors = [{ code: 'takes', field: 'queue.html:3', detail: 'x' }]
-  mockApi({ [VERSIONS]: { versions: [] }, [UPLOAD]: () => (isBroken ? problemResponse(422, 'theme_invalid', { errors }) : { files: 1, bytes: 1 }) })
+  mockApi({ [VERSIONS]: { revision: 0, versions: [] }, [UPLOAD]: () => (isBroken ? problemResponse(422, 'theme_invalid', { errors }) : { files: 1, bytes: 1 }) })
   const work = begin()
   await flushPromises()
   work.write('queue.html', bytesOf('{{'))
@@ -57,7 +57,7 @@ test('an invalid draft is not saved and keeps its errors', async () => {
 
 test('a saved version stays the base if reading fails', async () => {
   let isThere = true
-  mockApi({ [VERSIONS]: () => (isThere ? { versions: [] } : problemResponse(503, 'theme_storage_unavailable')), [UPLOAD]: version('1-a') })
+  mockApi({ [VERSIONS]: () => (isThere ? { revision: 0, versions: [] } : problemResponse(503, 'theme_storage_unavailable')), [UPLOAD]: version('1-a') })
   const work = begin()
   await flushPromises()
   work.write('extra.css', bytesOf('x'))
@@ -67,13 +67,13 @@ test('a saved version stays the base if reading fails', async () => {
   expect(work.isChanged.value).toBe(false)
 })
 
-test('live files without a version are the initial draft', async () => {
+test('a draft starts with files copied by hand', async () => {
   archived('by hand')
   const versions: object[] = []
   const requests = mockApi({
-    [VERSIONS]: () => ({ versions }),
+    [VERSIONS]: () => ({ revision: 0, versions }),
     'GET /api/v1/themes/acme/download': {},
-    [UPLOAD]: () => (versions.unshift(version('2-b'), { ...version('1-a', true), operator: null }), version('2-b')),
+    [UPLOAD]: () => (versions.unshift(version('1-a')), version('1-a')),
   })
   const work = begin(true)
   await flushPromises()
@@ -83,11 +83,11 @@ test('live files without a version are the initial draft', async () => {
   work.write('extra.css', bytesOf('x'))
   await work.save()
   expect(requests.find(({ line }) => line === UPLOAD)?.body).toMatchObject({ files: [{ path: 'queue.html', base64: btoa('by hand') }, { path: 'extra.css' }] })
-  expect(work.versions.data.value).toHaveLength(2)
+  expect(work.versions.data.value).toEqual({ revision: 0, versions })
 })
 
 test('a new theme starts empty', async () => {
-  const requests = mockApi({ [VERSIONS]: { versions: [] } })
+  const requests = mockApi({ [VERSIONS]: { revision: 0, versions: [] } })
   const work = begin()
   await flushPromises()
   expect(requests).toHaveLength(1)
@@ -97,8 +97,8 @@ test('a new theme starts empty', async () => {
 test('deactivation keeps the draft', async () => {
   archived('page')
   let isLive = true
-  mockApi({
-    [VERSIONS]: () => ({ versions: [version('1-a', isLive)] }),
+  const requests = mockApi({
+    [VERSIONS]: () => ({ revision: 4, versions: [version('1-a', isLive)] }),
     'GET /api/v1/themes/acme/versions/1-a/download': {},
     'POST /api/v1/themes/acme/deactivate': () => ((isLive = false), 204),
   })
@@ -106,8 +106,28 @@ test('deactivation keeps the draft', async () => {
   await flushPromises()
   work.write('extra.css', bytesOf('x'))
   expect(await work.deactivate()).toBe(true)
+  expect(requests.find(({ line }) => line.endsWith('/deactivate'))?.headers.get('if-match')).toBe('"4"')
   expect(work.base.value?.live).toBe(false)
   expect(work.isChanged.value).toBe(true)
   work.drop()
   expect(work.isChanged.value).toBe(false)
+})
+
+test('a conflict is shown, and the next activation names the current revision', async () => {
+  archived('page')
+  const ACTIVATE = 'POST /api/v1/themes/acme/versions/1-a/activate'
+  let revision = 4
+  const asked = mockApi({
+    [VERSIONS]: () => ({ revision, versions: [version('2-b', revision === 5), version('1-a', revision === 6)] }),
+    'GET /api/v1/themes/acme/versions/2-b/download': {},
+    [ACTIVATE]: () => (revision === 4 ? ((revision = 5), problemResponse(412, 'revision_conflict')) : ((revision = 6), version('1-a', true))),
+  })
+  const work = begin()
+  await flushPromises()
+  expect(await work.activate(version('1-a'))).toBe(false)
+  expect(work.problem.value?.code).toBe('revision_conflict')
+  expect(work.versions.data.value?.versions.map(({ live }) => live)).toEqual([true, false])
+  expect(await work.activate(version('1-a'))).toBe(true)
+  expect(asked.filter(({ line }) => line === ACTIVATE).map(({ headers }) => headers.get('if-match'))).toEqual(['"4"', '"5"'])
+  expect(work.versions.data.value?.versions.map(({ live }) => live)).toEqual([false, true])
 })

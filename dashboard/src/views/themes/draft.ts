@@ -5,15 +5,15 @@ import { queryClient, queryKeys } from '@/api/queries'
 import { useAction } from '@/composables/useAction'
 import { unzip } from '@/domain/archive'
 import { areSame, base64, themeIn, type ThemeFiles } from '@/domain/theme-files'
-import type { Problem } from '@/api/problem'
+import { CODES, problemOf, type Problem } from '@/api/problem'
 import { validateTheme, listVersions, activateVersion, downloadVersion, downloadLive, deactivateTheme, createVersion } from '@/api/themes'
-import type { ThemeVersionView } from '@/api/types'
+import type { ThemeVersions, ThemeVersionView } from '@/api/types'
 
 /** A draft of a theme: edited files, based on a stored version. */
 export interface ThemeDraft {
-  versions: UseQueryReturnType<ThemeVersionView[], Error>
+  versions: UseQueryReturnType<ThemeVersions, Error>
   files: ShallowRef<ThemeFiles>
-  /** The version that the draft is based on; `undefined` before the first upload, also for manually placed files. */
+  /** The version that the draft is based on; `undefined` before the first upload, also for files that were copied by hand. */
   base: ShallowRef<ThemeVersionView | undefined>
   /** Whether the files differ from the base. */
   isChanged: ComputedRef<boolean>
@@ -38,7 +38,7 @@ export interface ThemeDraft {
   drop(): void
 }
 
-/** A draft that starts with the newest version, or with the live files if there is no version and the theme `isLive`. */
+/** A draft that starts with the newest version, or with the files that were copied by hand if there is no version and the theme `isLive`. */
 export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
   const files = shallowRef<ThemeFiles>(new Map())
   const initial = shallowRef<ThemeFiles>(new Map())
@@ -50,9 +50,9 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
     {
       queryKey: queryKeys.themeVersions(theme),
       queryFn: async () => {
-        const found = (await listVersions(theme)).versions
-        base.value = found.find(({ id }) => id === base.value?.id) ?? base.value
-        const first = found[0]
+        const found = await listVersions(theme)
+        base.value = found.versions.find(({ id }) => id === base.value?.id) ?? base.value
+        const first = found.versions[0]
         if (!base.value && !isChanged.value) {
           if (first) await read(first)
           else if (isLive) await load(await downloadLive(theme))
@@ -74,6 +74,16 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
     base.value = version
   }
 
+  /** Changes what is live, over the revision that the operator sees. After a conflict, the current versions are loaded. */
+  async function atKnownRevision<T>(change: (revision: number) => Promise<T>): Promise<T> {
+    try {
+      return await change(versions.data.value?.revision ?? 0)
+    } catch (error) {
+      if (problemOf(error).code === CODES.revisionConflict) await versions.refetch()
+      throw error
+    }
+  }
+
   const opening = useAction(read)
   const checking = useAction(async () => {
     await validateTheme(theme, uploaded(files.value))
@@ -87,12 +97,12 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
     await versions.refetch()
   })
   const activating = useAction(async (version: ThemeVersionView) => {
-    const live = await activateVersion(theme, version.id)
+    const live = await atKnownRevision((revision) => activateVersion(theme, version.id, revision))
     if (base.value?.id === live.id) base.value = live
     await versions.refetch()
   })
   const deactivating = useAction(async () => {
-    await deactivateTheme(theme)
+    await atKnownRevision((revision) => deactivateTheme(theme, revision))
     await versions.refetch()
   })
   const tasks = [opening, checking, saving, activating, deactivating]

@@ -1,8 +1,9 @@
-//! Publishing themes: what operators upload becomes a version, and what visitors see.
+//! Versions of themes: upload, activation, and what visitors see.
 
-mod live;
+mod concurrency;
 mod outages;
 mod versions;
+mod visitors;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,14 +11,14 @@ use std::time::Duration;
 use tempfile::TempDir;
 use vestibule_core::{Micros, ThemeId};
 use vestibule_tests::S3;
-use vestibule_themes::{Draft, ThemeFiles, ThemeVersions, Themes, ThemesAddress};
+use vestibule_themes::{Draft, ThemeFiles, ThemeVersion, ThemeVersions, Themes, ThemesAddress, VersionId};
 
 use crate::scene::{view, visitor_status};
 
-/// Every request looks again.
+/// Every request refreshes the theme.
 const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
 
-/// A place with themes in it, and who publishes there.
+/// A place where themes are stored.
 pub(crate) enum Place {
     Folder(TempDir),
     Bucket(S3),
@@ -45,7 +46,7 @@ impl Place {
         Self::Bucket(S3::start().await)
     }
 
-    pub(crate) fn publisher(&self) -> ThemeVersions {
+    pub(crate) fn versions(&self) -> ThemeVersions {
         match self {
             Self::Folder(folder) => ThemeVersions::at(ThemesAddress::Folder(folder.path().to_owned())),
             Self::Bucket(s3) => ThemeVersions::on_server(s3.server(), s3.themes("themes").parse().unwrap()),
@@ -60,7 +61,7 @@ impl Place {
         }
     }
 
-    /// Writes a file as somebody does who has no dashboard.
+    /// Writes a file by hand.
     pub(crate) async fn write(&self, path: &str, content: &str) {
         match self {
             Self::Folder(folder) => {
@@ -91,6 +92,17 @@ fn at(second: u64) -> Micros {
 
 fn files<const N: usize>(files: [(&str, &str); N]) -> ThemeFiles {
     files.map(|(path, content)| (path.to_owned(), content.to_owned().into())).into()
+}
+
+/// Uploads a version and activates it, whatever the revision is.
+async fn publish(versions: &ThemeVersions, theme: &ThemeId, files: ThemeFiles, by: &str, now: Micros) -> ThemeVersion {
+    let created = versions.create(theme, &draft(files).await, by, now).await.unwrap();
+    versions.activate(theme, &created.id, None, by, now).await.unwrap().0
+}
+
+/// The ID of the live version.
+async fn live_id(versions: &ThemeVersions) -> Option<VersionId> {
+    versions.list(&acme()).await.unwrap().versions.into_iter().find(|version| version.live).map(|version| version.id)
 }
 
 /// A theme whose pages say `text`, by way of a part.

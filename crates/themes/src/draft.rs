@@ -10,9 +10,9 @@ use vestibule_core::{QueueId, VisitorState, VisitorStatus};
 use crate::asset::{ASSET_MAX, Asset, content_hash, content_type, is_safe_path};
 use crate::compiled::{CompiledTheme, TEMPLATE_MAX, TEMPLATES_MAX};
 use crate::context::Context;
-use crate::refresh::compile_and_validate;
-use crate::source::{ETag, FILES_MAX, FileSet, is_template};
+use crate::storage::{ETag, FILES_MAX, FileSet, is_template};
 use crate::templates::render_built_in;
+use crate::validate::compile_and_validate;
 use crate::{PageView, ThemeError};
 
 /// Most bytes of all files of a theme together.
@@ -60,10 +60,10 @@ impl Draft {
         if view.visitor_status.state == VisitorState::Closed {
             let visitor_status = VisitorStatus { position: None, ..view.visitor_status.clone() };
             return self
-                .drawn("closed.html", Context::of(&PageView { visitor_status: &visitor_status, ..*view }))
+                .rendered("closed.html", Context::of(&PageView { visitor_status: &visitor_status, ..*view }))
                 .await;
         }
-        self.drawn("queue.html", Context::of(view)).await
+        self.rendered("queue.html", Context::of(view)).await
     }
 
     /// A file as gates serve it; `None` if it does not exist or is a template.
@@ -72,7 +72,7 @@ impl Draft {
         Asset::new(path, self.files.get(path)?.clone())
     }
 
-    async fn drawn(&self, name: &'static str, context: Context) -> String {
+    async fn rendered(&self, name: &'static str, context: Context) -> String {
         let context = Arc::new(context);
         self.pages.page(name, &context).await.unwrap_or_else(|| render_built_in(name, &context))
     }
@@ -91,12 +91,12 @@ impl Draft {
 }
 
 /// Whether a gate would ever read such a file.
-pub(super) fn is_file_of_a_theme(path: &str) -> bool {
+pub(crate) fn is_theme_file(path: &str) -> bool {
     is_safe_path(path) && (is_template(path) || content_type(path).is_some())
 }
 
 /// Most bytes of such a file.
-pub(super) fn max_of(path: &str) -> u64 {
+pub(crate) fn max_of(path: &str) -> u64 {
     if is_template(path) { TEMPLATE_MAX } else { ASSET_MAX }
 }
 
@@ -118,7 +118,7 @@ fn faults_of_all(files: &ThemeFiles) -> Vec<ThemeError> {
 }
 
 fn fault_of(path: &str, content: &Bytes) -> Option<ThemeError> {
-    if !is_file_of_a_theme(path) {
+    if !is_theme_file(path) {
         return Some(ThemeError::Kind { file: path.into() });
     }
     let max = max_of(path);
@@ -187,13 +187,10 @@ mod tests {
             (files([("queue.html", "no script")]), "script_tags"),
             (files([("queue.html", "{{ script_tags }}\n{{ positon }}")]), "queue.html:2:"),
             (files([("queue.html", "{{ script_tags }}"), ("closed.html", "{% if %}")]), "closed.html:1:"),
-            (files([("queue.html", &"x".repeat(TEMPLATE_MAX as usize + 1))]), "takes at most"),
+            (files([("queue.html", &"x".repeat(TEMPLATE_MAX as usize + 1))]), "at most"),
             ((0..=TEMPLATES_MAX).map(|n| (format!("{n}.html"), Bytes::new())).collect(), "templates"),
             ((0..=FILES_MAX).map(|n| (format!("{n}.css"), Bytes::new())).collect(), "files"),
-            (
-                (0..40).map(|n| (format!("{n}.png"), Bytes::from(vec![0; ASSET_MAX as usize]))).collect(),
-                "takes at most",
-            ),
+            ((0..40).map(|n| (format!("{n}.png"), Bytes::from(vec![0; ASSET_MAX as usize]))).collect(), "at most"),
             (ThemeFiles::from([("queue.html".to_owned(), Bytes::from_static(&[0xff]))]), "utf-8"),
         ] {
             let faults = Draft::check(wrong).await.err().unwrap();

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use vestibule_core::settings::parse_settings_document;
 use vestibule_core::{PutMode, Store};
 use vestibule_store_redis::{RedisOptions, RedisStore};
-use vestibule_tests::{Deployment, Function, GateOptions, Redis, Wire};
+use vestibule_tests::{Deployment, Function, GateOptions, Redis, TcpProxy};
 
 /// How often each function is started.
 const STARTS: usize = 20;
@@ -202,31 +202,31 @@ fn init_of(log: &str) -> f64 {
 }
 
 /// What happens to the connection.
-type Dropped = fn(&Wire);
+type Dropped = fn(&TcpProxy);
 
 /// The gate frozen between two requests, and its connection to Redis dropped meanwhile, or left alone.
 async fn print_drops(redis: &Redis) {
-    let wire = Wire::to(redis.port()).await;
-    let function = gate(&format!("redis://127.0.0.1:{}", wire.port())).instances(1).await;
+    let tcp_proxy = TcpProxy::to(redis.port()).await;
+    let function = gate(&format!("redis://127.0.0.1:{}", tcp_proxy.port())).instances(1).await;
     let Some(instance) = function.each().first() else { unreachable!("one was started") };
     instance.freezes_between_invocations();
     invoked(&function, &page()).await;
     let ways: [(&str, Dropped); 4] = [
         ("left alone", |_| ()),
-        ("reset", Wire::reset),
-        ("closed", Wire::close),
-        ("silent, nobody was told", Wire::silence),
+        ("reset", TcpProxy::reset),
+        ("closed", TcpProxy::close),
+        ("silent, nobody was told", TcpProxy::silence),
     ];
     println!("\n## Thaw: first request after the connection to Redis was ..., {DROPS} times, in milliseconds\n");
     println!("| connection | median, p90 | connections made |\n| --- | ---: | ---: |");
     for (name, drop_connection) in ways {
-        let (mut times, before) = (Vec::new(), wire.opened());
+        let (mut times, before) = (Vec::new(), tcp_proxy.opened());
         for _ in 0..DROPS {
-            drop_connection(&wire);
+            drop_connection(&tcp_proxy);
             tokio::time::sleep(FROZEN).await;
             times.push(invoked(&function, &page()).await);
         }
-        let made = wire.opened() - before;
+        let made = tcp_proxy.opened() - before;
         println!("| {name} | {:.1}, {:.1} | {made} |", median(&times), quantile(&times, 0.9));
     }
 }

@@ -32,7 +32,7 @@ fn settings() -> Settings {
     Settings::from_value(&document).unwrap()
 }
 
-struct Bench {
+struct StoreFixture {
     redis: Redis,
     store: Arc<RedisStore>,
     /// The same, but every visit has a script for itself.
@@ -47,7 +47,7 @@ struct Work {
     commands: Vec<(String, f64)>,
 }
 
-impl Bench {
+impl StoreFixture {
     async fn start() -> Self {
         let redis = Redis::start().await;
         let options = RedisOptions { timeout: std::time::Duration::from_secs(10), ..RedisOptions::default() };
@@ -151,7 +151,7 @@ async fn main() {
     );
     println!("| ---: | --- | ---: | ---: | ---: | ---: |");
     for waiting in [1_000_usize, 100_000, 1_000_000] {
-        let bench = Bench::start().await;
+        let bench = StoreFixture::start().await;
         let empty = bench.used_memory().await;
         let mut sample = bench.join(waiting).await;
         let memory = (bench.used_memory().await - empty) / waiting as f64;

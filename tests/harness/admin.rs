@@ -112,15 +112,15 @@ impl AdminUnderTest {
 
     /// Somebody at the door, who has not signed in.
     #[must_use]
-    pub fn desk(&self) -> Desk {
-        Desk::at(&self.address)
+    pub fn client(&self) -> AdminClient {
+        AdminClient::at(&self.address)
     }
 
     /// The superuser, signed in.
-    pub async fn root(&self) -> Desk {
-        let mut desk = self.desk();
-        desk.sign_in(ROOT.0, ROOT.1).await;
-        desk
+    pub async fn root(&self) -> AdminClient {
+        let mut client = self.client();
+        client.sign_in(ROOT.0, ROOT.1).await;
+        client
     }
 }
 
@@ -132,11 +132,11 @@ impl Drop for AdminUnderTest {
 
 /// Somebody who works with the API: a browser with its cookie, or a script with its token.
 #[derive(Clone)]
-pub struct Desk {
+pub struct AdminClient {
     visitor: Visitor,
 }
 
-impl Desk {
+impl AdminClient {
     /// Somebody at the door of a backoffice at `127.0.0.1:<port>`, who has not signed in.
     #[must_use]
     pub fn at(address: &str) -> Self {

@@ -14,7 +14,7 @@ use crate::process::Process;
 use crate::{Visitor, free_port, wait_until};
 
 /// How long the server may take to be ready.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An Alertmanager that tells the test at once of every alert that fires or resolves.
 pub struct Alertmanager {
@@ -61,7 +61,7 @@ impl Alertmanager {
             .current_dir(folder.path());
         let process = Process::start(&mut command, &folder.path().join("log"), folder.path());
         let manager = Self { address, told, receiver, _folder: folder, _process: process };
-        wait_until("Alertmanager is ready", PATIENCE, async || {
+        wait_until("Alertmanager is ready", TIMEOUT, async || {
             let answer = Visitor::new(&manager.address, &manager.address).try_get("/-/ready").await;
             answer.is_ok_and(|answer| answer.status.is_success())
         })

@@ -21,9 +21,9 @@ use answer::answer_of;
 use event::{event_of, health_check};
 
 /// The largest body of a request that is handed to a function.
-pub const LARGEST_REQUEST: usize = 1 << 20;
+pub const MAX_REQUEST: usize = 1 << 20;
 /// The largest answer of a function, as it stands in JSON.
-pub const LARGEST_ANSWER: usize = 1 << 20;
+pub const MAX_RESPONSE: usize = 1 << 20;
 /// The longest request line and the longest header line.
 const LONGEST_LINE: usize = 16 << 10;
 /// All header lines of a request together.
@@ -156,5 +156,5 @@ fn refuse_heads(parts: &Parts) -> Result<(), Refusal> {
 }
 
 async fn read(body: Body) -> Result<Bytes, Refusal> {
-    to_bytes(body, LARGEST_REQUEST).await.map_err(|_| Refusal(StatusCode::PAYLOAD_TOO_LARGE))
+    to_bytes(body, MAX_REQUEST).await.map_err(|_| Refusal(StatusCode::PAYLOAD_TOO_LARGE))
 }

@@ -9,7 +9,7 @@ const PRIMARIES: usize = 3;
 const SLOTS: usize = 16_384;
 
 /// How long the nodes may take to agree.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 const OPTIONS: [&str; 8] = [
     "--cluster-enabled",
@@ -42,7 +42,7 @@ impl Cluster {
             expect_ok(replica, &["CLUSTER", "REPLICATE", id.text()]).await;
         }
         for replica in replicas {
-            wait_until("the replica is in step", PATIENCE, async || {
+            wait_until("the replica is in step", TIMEOUT, async || {
                 replica.info("replication", "master_link_status").await.as_deref() == Some("up")
             })
             .await;
@@ -72,7 +72,7 @@ impl Cluster {
     async fn until_agreed(&self) {
         let known = format!("cluster_known_nodes:{}", self.nodes.len());
         for node in &self.nodes {
-            wait_until("the cluster agrees", PATIENCE, async || {
+            wait_until("the cluster agrees", TIMEOUT, async || {
                 let info = node.command(&["CLUSTER", "INFO"]).await;
                 let has = |line: &str| info.text().lines().any(|it| it == line);
                 has("cluster_state:ok") && has(&known)

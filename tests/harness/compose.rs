@@ -1,5 +1,5 @@
 mod dockerfile;
-mod places;
+mod paths;
 mod service;
 
 use std::collections::BTreeMap;
@@ -15,22 +15,22 @@ use crate::program::{built, without_settings};
 use crate::wait_until;
 
 pub use dockerfile::Dockerfile;
-use places::Places;
+use paths::Paths;
 use service::Service;
 
 /// How long a service may take to be healthy.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The services of `docker-compose.yml`, run outside of containers: their own commands, variables, files and health
 /// checks, with free ports of 127.0.0.1 in the place of theirs and temporary folders in the place of their volumes.
-pub struct Composition {
+pub struct ComposeStack {
     services: BTreeMap<String, Service>,
-    places: Places,
+    places: Paths,
     running: BTreeMap<String, Process>,
     folder: TempDir,
 }
 
-impl Composition {
+impl ComposeStack {
     /// Reads the file; nothing runs yet.
     #[must_use]
     pub fn read() -> Self {
@@ -39,7 +39,7 @@ impl Composition {
         let services: BTreeMap<String, Service> =
             described.iter().map(|(name, described)| (name.clone(), Service::of(name, described))).collect();
         let folder = tempfile::Builder::new().prefix("vestibule-compose-").tempdir().unwrap();
-        let places = Places::of(&services);
+        let places = Paths::of(&services);
         Self { services, places, running: BTreeMap::new(), folder }
     }
 
@@ -64,7 +64,7 @@ impl Composition {
         }
         self.prepare(name);
         let mut command = self.command(name, &self.services[name].command);
-        Process::start(&mut command, &self.log_file(name), self.folder.path()).end(PATIENCE).await
+        Process::start(&mut command, &self.log_file(name), self.folder.path()).end(TIMEOUT).await
     }
 
     /// `127.0.0.1:<port>` of what the file calls `<service>:<port>`.
@@ -98,7 +98,7 @@ impl Composition {
     async fn until_healthy(&mut self, name: &str) {
         let Some(test) = &self.services[name].health else { return };
         let mut command = self.command(name, test);
-        wait_until(&format!("{name} is healthy"), PATIENCE, async || {
+        wait_until(&format!("{name} is healthy"), TIMEOUT, async || {
             let ended = self.running.get_mut(name).expect("it was started").ended();
             assert!(ended.is_none(), "{name} ended with {ended:?}:\n{}", self.log(name));
             command.output().unwrap().status.success()
@@ -147,7 +147,7 @@ impl Composition {
         for mount in &service.mounts {
             table.insert(mount.target.clone(), self.path(name, &mount.target).display().to_string());
         }
-        places::replace(text, &table)
+        paths::replace(text, &table)
     }
 
     fn root(&self, name: &str) -> PathBuf {

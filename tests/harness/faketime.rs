@@ -8,11 +8,11 @@ use vestibule_core::Micros;
 ///
 /// libfaketime, loaded into the server, gives it the instant in a file whenever it asks what time it is; how long
 /// something lasts (the monotonic clock) it still learns from the machine, so its event loop runs on.
-pub struct StandingTime {
+pub struct FakeTime {
     folder: TempDir,
 }
 
-impl StandingTime {
+impl FakeTime {
     /// A clock that stands at `now`.
     #[must_use]
     pub fn at(now: Micros) -> Self {

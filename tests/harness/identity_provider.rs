@@ -11,7 +11,7 @@ use crate::process::Process;
 use crate::{Visitor, free_port, wait_until};
 
 /// How long the provider may take to be ready: it is a Python program.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// Seconds for which a proof of the provider holds.
 const PROOF_HOLDS: u64 = 60;
 
@@ -40,7 +40,7 @@ impl IdentityProvider {
         let log = folder.path().join("log");
         let mut process = Process::start(&mut command, &log, folder.path());
         let mut client = Visitor::new(&format!("127.0.0.1:{port}"), &format!("127.0.0.1:{port}"));
-        wait_until("the identity provider listens", PATIENCE, async || {
+        wait_until("the identity provider listens", TIMEOUT, async || {
             let said = || std::fs::read_to_string(&log).unwrap_or_default();
             assert!(process.ended().is_none(), "the identity provider ended:\n{}", said());
             client.try_get("/.well-known/openid-configuration").await.is_ok()

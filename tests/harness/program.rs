@@ -8,17 +8,17 @@ use crate::process::Process;
 use crate::{Visitor, wait_until};
 
 /// How long a program may take to be ready, and to end when it is asked to.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// One of the workspace's own programs, running in a temporary folder of its own.
 pub struct Program {
-    launch: Launch,
+    launch: ProgramOptions,
     folder: TempDir,
     process: Option<Process>,
 }
 
 /// What a program is started with.
-pub struct Launch {
+pub struct ProgramOptions {
     program: PathBuf,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
@@ -28,14 +28,14 @@ pub struct Launch {
 impl Program {
     /// The stand-alone program, not started yet: `Program::vestibule(&["serve", "--listen", &address]).start()`.
     #[must_use]
-    pub fn vestibule(arguments: &[&str]) -> Launch {
+    pub fn vestibule(arguments: &[&str]) -> ProgramOptions {
         Self::named("vestibule", arguments)
     }
 
     /// A program of the workspace by its name, not started yet.
     #[must_use]
-    pub fn named(name: &str, arguments: &[&str]) -> Launch {
-        Launch {
+    pub fn named(name: &str, arguments: &[&str]) -> ProgramOptions {
+        ProgramOptions {
             program: built(name),
             arguments: arguments.iter().map(ToString::to_string).collect(),
             environment: Vec::new(),
@@ -57,7 +57,7 @@ impl Program {
 
     /// Waits until the log holds `text`.
     pub async fn until_logged(&mut self, text: &str) {
-        wait_until(&format!("the log says {text:?}"), PATIENCE, async || {
+        wait_until(&format!("the log says {text:?}"), TIMEOUT, async || {
             self.log().contains(text) || {
                 self.assert_running();
                 false
@@ -69,7 +69,7 @@ impl Program {
     /// Waits until `http://<address>/_vestibule/health` answers 200.
     pub async fn until_healthy(&mut self, address: &str) {
         let mut visitor = Visitor::new(address, address);
-        wait_until(&format!("{address} is healthy"), PATIENCE, async || {
+        wait_until(&format!("{address} is healthy"), TIMEOUT, async || {
             self.assert_running();
             visitor.try_get("/_vestibule/health").await.is_ok_and(|answer| answer.status.is_success())
         })
@@ -95,7 +95,7 @@ impl Program {
 
     /// Waits until the program ends by itself.
     pub async fn end(&mut self) -> ExitStatus {
-        self.end_within(PATIENCE).await
+        self.end_within(TIMEOUT).await
     }
 
     /// Waits until the program ends by itself, for longer than others take.
@@ -122,7 +122,7 @@ impl Program {
     }
 }
 
-impl Launch {
+impl ProgramOptions {
     /// Sets a variable of the program's environment, which otherwise has nothing of Vestibule's.
     #[must_use]
     pub fn env(mut self, name: &str, value: &str) -> Self {

@@ -12,7 +12,7 @@ use crate::{Visitor, free_port, wait_until};
 pub use exposition::{Exposition, Sample, sample};
 
 /// How long the server may take to be ready.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A Prometheus that scrapes what a test names, as often as it can.
 pub struct Prometheus {
@@ -43,7 +43,7 @@ impl Prometheus {
             .current_dir(folder.path());
         let process = Process::start(&mut command, &folder.path().join("log"), folder.path());
         let mut prometheus = Self { address, folder, process };
-        wait_until("Prometheus is ready", PATIENCE, async || {
+        wait_until("Prometheus is ready", TIMEOUT, async || {
             let ended = prometheus.process.ended();
             assert!(ended.is_none(), "Prometheus ended with {ended:?}:\n{}", prometheus.log());
             let answer = prometheus.visitor().try_get("/-/ready").await;

@@ -9,10 +9,10 @@ use tokio::time::timeout;
 
 use crate::process::Process;
 use crate::resp::call;
-use crate::{StandingTime, Value, free_port, wait_until};
+use crate::{FakeTime, Value, free_port, wait_until};
 
 /// How long a server may take to start, and a command of a test to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A Redis server that keeps nothing on disk.
 ///
@@ -21,7 +21,7 @@ pub struct Redis {
     port: u16,
     arguments: Vec<String>,
     folder: TempDir,
-    time: Option<Arc<StandingTime>>,
+    time: Option<Arc<FakeTime>>,
     process: Mutex<Option<Process>>,
 }
 
@@ -43,7 +43,7 @@ impl Redis {
     }
 
     /// Starts a server whose clock is `time`: it stands until the test moves it.
-    pub async fn start_at(time: Arc<StandingTime>) -> Self {
+    pub async fn start_at(time: Arc<FakeTime>) -> Self {
         Self::prepared(free_port(), &[], Some(time)).await
     }
 
@@ -51,7 +51,7 @@ impl Redis {
         Self::prepared(port, options, None).await
     }
 
-    async fn prepared(port: u16, options: &[&str], time: Option<Arc<StandingTime>>) -> Self {
+    async fn prepared(port: u16, options: &[&str], time: Option<Arc<FakeTime>>) -> Self {
         let folder = tempfile::Builder::new().prefix("vestibule-redis-").tempdir().unwrap();
         let common = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
         let arguments = common.iter().chain(options).map(ToString::to_string).collect();
@@ -81,7 +81,7 @@ impl Redis {
         }
         let process = Process::start(&mut command, &self.folder.path().join("log"), self.folder.path());
         *self.process() = Some(process);
-        wait_until("Redis answers", PATIENCE, async || {
+        wait_until("Redis answers", TIMEOUT, async || {
             let ended = self.process().as_mut().and_then(Process::ended);
             assert!(ended.is_none(), "Redis ended with {ended:?}:\n{}", self.log());
             self.try_command(&["PING"]).await.is_ok_and(|answer| answer == Value::Text("PONG".to_owned()))
@@ -139,7 +139,7 @@ impl Redis {
     ///
     /// If the server is gone or does not answer within ten seconds.
     pub async fn try_command(&self, words: &[&str]) -> Result<Value> {
-        timeout(PATIENCE, call(self.port, words)).await.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
+        timeout(TIMEOUT, call(self.port, words)).await.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
     }
 
     /// A field of `INFO <section>`, if there is one of that name.

@@ -1,4 +1,4 @@
-mod way;
+mod route;
 
 use std::path::Path;
 use std::process::Command;
@@ -12,10 +12,10 @@ use vestibule_themes::S3Server;
 use crate::process::Process;
 use crate::{Answer, Visitor, free_port, wait_until};
 
-use self::way::Way;
+use self::route::Route;
 
 /// How long the server may take to be ready: it is a Python program that reads all of its services first.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 const ACCESS_KEY: &str = "AKIAVESTIBULETESTKEY";
 const SECRET_KEY: &str = "a-secret-that-no-log-may-show";
 const ALLOW_ALL: &str = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"*","Resource":"*"}]}"#;
@@ -28,7 +28,7 @@ const REGION: &str = "eu-west-1";
 pub struct S3 {
     bucket: String,
     port: u16,
-    way: Way,
+    way: Route,
     folder: TempDir,
     process: Option<Process>,
 }
@@ -38,7 +38,7 @@ impl S3 {
     pub async fn start() -> Self {
         let port = free_port();
         let folder = tempfile::Builder::new().prefix("vestibule-s3-").tempdir().unwrap();
-        let mut s3 = Self { bucket: format!("themes-{port}"), port, way: Way::to(port).await, folder, process: None };
+        let mut s3 = Self { bucket: format!("themes-{port}"), port, way: Route::to(port).await, folder, process: None };
         s3.restart().await;
         s3
     }
@@ -50,7 +50,7 @@ impl S3 {
         command.args(["-H", "127.0.0.1", "-p", &self.port.to_string()]).current_dir(self.folder.path());
         let log = self.folder.path().join("log");
         let mut process = Process::start(&mut command, &log, self.folder.path());
-        wait_until("the S3 server listens", PATIENCE, async || {
+        wait_until("the S3 server listens", TIMEOUT, async || {
             let said = || std::fs::read_to_string(&log).unwrap_or_default();
             assert!(process.ended().is_none(), "the S3 server ended:\n{}", said());
             self.client().try_get("/").await.is_ok()

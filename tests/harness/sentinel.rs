@@ -6,7 +6,7 @@ use crate::{Redis, free_port, wait_until};
 const SERVICE: &str = "main";
 
 /// How long a failover may take.
-const PATIENCE: Duration = Duration::from_secs(40);
+const TIMEOUT: Duration = Duration::from_secs(40);
 
 /// A primary, its replica, and sentinels that put the one in the other's place.
 pub struct Sentinel {
@@ -25,7 +25,7 @@ impl Sentinel {
     pub async fn start_with(count: usize) -> Self {
         let primary = Redis::start().await;
         let replica = Redis::start_with(&["--replicaof", "127.0.0.1", &primary.port().to_string()]).await;
-        wait_until("the replica is in step", PATIENCE, async || {
+        wait_until("the replica is in step", TIMEOUT, async || {
             replica.info("replication", "master_link_status").await.as_deref() == Some("up")
         })
         .await;
@@ -42,7 +42,7 @@ impl Sentinel {
     async fn until_watching(&self) {
         let known = format!("slaves=1,sentinels={}", self.sentinels.len());
         for sentinel in &self.sentinels {
-            wait_until("the sentinel knows the others", PATIENCE, async || {
+            wait_until("the sentinel knows the others", TIMEOUT, async || {
                 sentinel.info("sentinel", "master0").await.is_some_and(|state| state.ends_with(&known))
             })
             .await;
@@ -77,7 +77,7 @@ impl Sentinel {
     /// Waits until the replica is the primary and the sentinels say so: some seconds after [`Self::fail_primary`].
     pub async fn until_promoted(&self) {
         let port = self.replica.port().to_string();
-        wait_until("the replica is promoted", PATIENCE, async || {
+        wait_until("the replica is promoted", TIMEOUT, async || {
             for sentinel in &self.sentinels {
                 let address = sentinel.command(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", SERVICE]).await;
                 if address.array()[1].text() != port {

@@ -9,7 +9,7 @@ use crate::process::Process;
 use crate::{Nginx, free_port, wait_until};
 
 /// How long an interpreter may take to start a server.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A site on a real server, which reads paths in its own way. It answers `SITE-CHECKOUT` below `/checkout`, `SITE-STATIC` below
 /// `/static` and `SITE-HOME` everywhere else.
@@ -56,7 +56,7 @@ impl Site {
         let folder = tempfile::Builder::new().prefix("vestibule-site-").tempdir().unwrap();
         let log = folder.path().join("log");
         let mut process = Process::start(command.arg(port.to_string()), &log, folder.path());
-        wait_until("the site listens", PATIENCE, async || {
+        wait_until("the site listens", TIMEOUT, async || {
             let said = || std::fs::read_to_string(&log).unwrap_or_default();
             assert!(process.ended().is_none(), "the site ended; is all of scripts/setup installed?\n{}", said());
             TcpStream::connect(("127.0.0.1", port)).await.is_ok()

@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{WebSocketStream, client_async, tungstenite};
 
 /// How long a visitor waits for an answer.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// An open WebSocket.
 pub type WebSocket = WebSocketStream<TcpStream>;
@@ -115,10 +115,10 @@ impl Visitor {
     /// If the connection is refused or breaks before the head of the answer came.
     pub async fn try_request(&mut self, request: Builder, body: impl Into<Bytes>) -> Result<Answer, Error> {
         let request = self.dress(request.body(Full::new(body.into())).unwrap());
-        let response = timeout(PATIENCE, self.client.request(request)).await.expect("an answer in time")?;
+        let response = timeout(TIMEOUT, self.client.request(request)).await.expect("an answer in time")?;
         let (parts, body) = response.into_parts();
         self.keep_cookies(&parts.headers);
-        let body = timeout(PATIENCE, body.collect()).await.expect("a body in time").expect("a whole body").to_bytes();
+        let body = timeout(TIMEOUT, body.collect()).await.expect("a body in time").expect("a whole body").to_bytes();
         Ok(Answer { status: parts.status, headers: parts.headers, body })
     }
 
@@ -139,7 +139,7 @@ impl Visitor {
     pub async fn web_socket(&mut self, path: &str) -> Result<WebSocket, Box<Answer>> {
         let request = format!("ws://{}{path}", self.address).into_client_request().unwrap();
         let stream = TcpStream::connect(&self.address).await.unwrap();
-        let opened = timeout(PATIENCE, client_async(self.dress(request), stream)).await.expect("an answer in time");
+        let opened = timeout(TIMEOUT, client_async(self.dress(request), stream)).await.expect("an answer in time");
         match opened {
             Ok((socket, response)) => {
                 self.keep_cookies(response.headers());

@@ -1,24 +1,24 @@
 //! The backoffice: what it keeps, and its API.
 
 mod audit;
-mod document;
+pub(crate) mod backoffice;
+mod controls;
 mod function;
 mod fuzz;
 mod history;
-mod levers;
-mod numbers;
-pub(crate) mod office;
+mod openapi;
 mod outcomes;
-mod provider;
 mod queues;
 mod records;
 mod roles;
 mod sessions;
 mod settings;
 mod sign_in;
-mod sketches;
+mod single_sign_on;
+mod stats;
 mod tenants;
-mod theme_ends;
+mod theme_drafts;
+mod theme_fixture;
+mod theme_removal;
 mod themes;
 mod totp;
-mod workshop;

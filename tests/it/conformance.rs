@@ -8,12 +8,12 @@ mod presence;
 mod returns;
 
 macro_rules! suite {
-    ($($module:ident { $($behaviour:ident,)+ })+) => {
+    ($($module:ident { $($behavior:ident,)+ })+) => {
         mod memory {
             $($(
                 #[tokio::test]
-                async fn $behaviour() {
-                    super::$module::$behaviour(&crate::room::Bench::memory()).await;
+                async fn $behavior() {
+                    super::$module::$behavior(&crate::line_fixture::StoreFixture::memory()).await;
                 }
             )+)+
         }
@@ -21,8 +21,8 @@ macro_rules! suite {
         mod redis {
             $($(
                 #[tokio::test]
-                async fn $behaviour() {
-                    super::$module::$behaviour(&crate::room::Bench::redis().await).await;
+                async fn $behavior() {
+                    super::$module::$behavior(&crate::line_fixture::StoreFixture::redis().await).await;
                 }
             )+)+
         }
@@ -33,8 +33,8 @@ macro_rules! suite {
                 #[tokio::test]
                 async fn $module() {
                     $(
-                        println!(stringify!($behaviour));
-                        super::$module::$behaviour(&crate::room::Bench::cluster().await).await;
+                        println!(stringify!($behavior));
+                        super::$module::$behavior(&crate::line_fixture::StoreFixture::cluster().await).await;
                     )+
                 }
             )+

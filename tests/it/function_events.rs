@@ -1,9 +1,9 @@
 //! The gate as a function, in the test's own process: the events that its callers are documented to send, and the same
 //! requests over HTTP beside them.
 
-mod alike;
-mod carried;
 mod documented;
+mod formats;
+mod limits;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_tests::{Answer, GateUnderTest};
 use vestibule_themes::Themes;
 
-use crate::scene::Keeper;
+use crate::gate_fixture::StoreSetup;
 
 /// One router that is asked over HTTP and by events, behind one trusted proxy either way.
 struct Doors {
@@ -33,7 +33,7 @@ struct Doors {
 }
 
 impl Doors {
-    async fn open(keeper: &Keeper, document: &Value) -> Self {
+    async fn open(keeper: &StoreSetup, document: &Value) -> Self {
         let document = parse_settings_document(document).unwrap_or_else(|wrong| panic!("{wrong:?}"));
         let directory = Directory::new(keeper.store.clone(), document.tenants.clone(), document.queues.clone());
         directory.apply(&document.tenants, &document.queues).await.unwrap();
@@ -96,7 +96,7 @@ fn passed_on(answer: &Value) -> Answer {
 
 /// A queue for every host, before this origin.
 fn document(origin: &str, changes: &Value) -> Value {
-    let mut document = crate::scene::document_of("tour", "unused.example.com", origin, changes);
+    let mut document = crate::gate_fixture::document_of("tour", "unused.example.com", origin, changes);
     document["queues"][0]["hosts"] = json!(["*"]);
     document
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use vestibule_runtime::Directory;
 use vestibule_tests::{Deployment, Function, Redis};
 
-use crate::scene::{document_of, over};
+use crate::gate_fixture::{document_of, over};
 
 const HOST: &str = "tickets.example.com";
 /// 32 bytes, as keys of either kind have.

@@ -3,10 +3,10 @@
 mod balancer;
 mod concurrency;
 mod differences;
+mod equivalence;
 mod events;
 mod freeze;
 mod panics;
-mod same_answer;
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use vestibule_core::settings::parse_settings_document;
 use vestibule_core::{PutMode, QueueId, Store};
 use vestibule_tests::{Balancer, BalancerOptions, GateOptions, Instance, Origin, Redis, Visitor};
 
-use crate::scene::{PATIENCE, document_of, over, random_id};
+use crate::gate_fixture::{TIMEOUT, document_of, over, random_id};
 
 pub(crate) use differences::Difference;
 
@@ -34,7 +34,7 @@ impl Site {
     async fn open(instances: usize, changes: &Value, redis: Redis, way: u16) -> Self {
         let function = deployment(way).instances(instances).await;
         let balancer = Balancer::before(function, BalancerOptions::default()).await;
-        let (store, origin, id) = (over(&redis, PATIENCE), Origin::start(), random_id());
+        let (store, origin, id) = (over(&redis, TIMEOUT), Origin::start(), random_id());
         let host = format!("{id}.example.com");
         let site = Self { redis, store, origin, balancer, queue: id.parse().unwrap(), host };
         site.settle(changes).await;

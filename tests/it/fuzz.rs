@@ -24,7 +24,7 @@ const REQUESTS: u64 = 4_000;
 /// Requests at once.
 const AT_ONCE: usize = 24;
 /// How long an answer may take. A request that is not complete gets none: its sender hangs up then.
-const PATIENCE: Duration = Duration::from_millis(400);
+const TIMEOUT: Duration = Duration::from_millis(400);
 
 fn variable(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().map_or(default, |value| value.parse().expect("a number"))
@@ -35,8 +35,8 @@ async fn statuses(address: &str, request: &[u8]) -> Vec<u16> {
     let mut socket = TcpStream::connect(address).await.expect("it accepts connections");
     let mut answer = Vec::new();
     // The other end may hang up while it is written to.
-    let _ = timeout(PATIENCE, socket.write_all(request)).await;
-    let _ = timeout(PATIENCE, socket.read_to_end(&mut answer)).await;
+    let _ = timeout(TIMEOUT, socket.write_all(request)).await;
+    let _ = timeout(TIMEOUT, socket.read_to_end(&mut answer)).await;
     let text = String::from_utf8_lossy(&answer);
     let lines = text.split("HTTP/1.").skip(1);
     lines.filter_map(|line| line.get(2..5)?.parse().ok()).collect()

@@ -1,18 +1,20 @@
-//! The tests of the whole: real servers, real requests, one file per behaviour.
+//! The tests of the whole: real servers, real requests, one file per behavior.
 
 // With the attribute, clippy grants the helpers what it grants the tests: to unwrap.
 #[cfg(test)]
 mod admin;
 #[cfg(test)]
-mod alerts;
+mod admission;
 #[cfg(test)]
-mod around;
+mod alerts;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod data_loss;
+#[cfg(test)]
 mod docs;
 #[cfg(test)]
-mod flushed;
+mod endpoints;
 #[cfg(test)]
 mod function_events;
 #[cfg(test)]
@@ -23,17 +25,21 @@ mod functions;
 #[cfg(test)]
 mod fuzz;
 #[cfg(test)]
+mod gate_fixture;
+#[cfg(test)]
 mod handover;
 #[cfg(test)]
 mod harness;
 #[cfg(test)]
-mod judge;
-#[cfg(test)]
 mod layering;
+#[cfg(test)]
+mod line_fixture;
+#[cfg(test)]
+mod load_test;
 #[cfg(test)]
 mod metrics;
 #[cfg(test)]
-mod own_endpoints;
+mod packaging;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
@@ -41,13 +47,7 @@ mod property;
 #[cfg(test)]
 mod purge;
 #[cfg(test)]
-mod rehearsal;
-#[cfg(test)]
 mod request_log;
-#[cfg(test)]
-mod room;
-#[cfg(test)]
-mod scene;
 #[cfg(test)]
 mod store_failure;
 #[cfg(test)]

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use vestibule_tests::{Launch, Origin, Program, free_port};
+use vestibule_tests::{Origin, Program, ProgramOptions, free_port};
 
 /// A settings file of one queue before an origin, with more lines for the queue.
 fn settings(origin: &str, lines: &str) -> String {
@@ -62,19 +62,19 @@ pub(crate) async fn run(arguments: &[&str]) -> (i32, String) {
 }
 
 /// A running gate over a settings file, its keys kept in its own folder.
-struct Served {
+struct RunningGate {
     program: Program,
     address: String,
     file: SettingsFile,
     origin: Origin,
 }
 
-impl Served {
+impl RunningGate {
     async fn with(lines: &str) -> Self {
         Self::launched(lines, &[], |launch| launch).await
     }
 
-    async fn launched(lines: &str, more: &[&str], change: impl FnOnce(Launch) -> Launch) -> Self {
+    async fn launched(lines: &str, more: &[&str], change: impl FnOnce(ProgramOptions) -> ProgramOptions) -> Self {
         let origin = Origin::start();
         let file = SettingsFile::of(&settings(&origin.url(), lines));
         let address = format!("127.0.0.1:{}", free_port());

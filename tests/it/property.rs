@@ -3,11 +3,11 @@
 //! `VESTIBULE_PROPERTY_RUNS` and `VESTIBULE_PROPERTY_OPS` make it longer, `VESTIBULE_PROPERTY_SEED` repeats one run. A seed
 //! that failed goes into `property-seeds.txt`, whose seeds run first.
 
-mod crowd;
 mod invariants;
 mod operation;
 mod run;
 mod snapshot;
+mod visitors;
 
 use std::env;
 
@@ -15,8 +15,8 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 use vestibule_core::SessionId;
 
-use crate::room::Bench;
-use run::{Happened, Run};
+use crate::line_fixture::StoreFixture;
+use run::{Coverage, Run};
 
 /// Default number of runs per store.
 const RUNS: u64 = 256;
@@ -45,11 +45,11 @@ fn seeds(times: u64) -> Vec<u64> {
 }
 
 /// Runs all seeds against the rules and the store that `other` creates.
-async fn hold(times: u64, other: impl AsyncFn() -> Option<Bench>) {
+async fn hold(times: u64, other: impl AsyncFn() -> Option<StoreFixture>) {
     let operations = number("VESTIBULE_PROPERTY_OPS").map_or(OPERATIONS, |count| count as usize);
     let runs = stream::iter(seeds(times)).map(async |seed| (seed, Run::new(seed, other().await).go(operations).await));
     let mut runs = std::pin::pin!(runs.buffer_unordered(SIDE_BY_SIDE));
-    let (mut done, mut happened) = (0, Happened::new());
+    let (mut done, mut happened) = (0, Coverage::new());
     while let Some((seed, outcome)) = runs.next().await {
         let again = format!("again with VESTIBULE_PROPERTY_SEED={seed} VESTIBULE_PROPERTY_OPS={operations}");
         for (name, count) in outcome.unwrap_or_else(|failure| panic!("{failure}\n{again}")) {
@@ -69,5 +69,5 @@ async fn rules_hold_after_every_step() {
 
 #[tokio::test]
 async fn redis_matches_the_reference_rules() {
-    hold(1, async || Some(Bench::redis().await)).await;
+    hold(1, async || Some(StoreFixture::redis().await)).await;
 }

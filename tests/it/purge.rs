@@ -11,8 +11,8 @@ use vestibule_core::{PutMode, QueueId, Store};
 use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::{Redis, Value};
 
-use crate::room::settings_of;
-use crate::scene::PATIENCE;
+use crate::gate_fixture::TIMEOUT;
+use crate::line_fixture::settings_of;
 use vestibule_core::store::SettingsStore as _;
 
 /// Puts sessions into a queue's keys that lapsed long ago: `ARGV[1]` in places and `ARGV[2]` in line.
@@ -37,7 +37,7 @@ impl Lapsed {
     /// This many queues with so many sessions in places and in line.
     async fn fill(queues: usize, admitted: u64, waiting: u64) -> Self {
         let redis = Redis::start().await;
-        let options = RedisOptions { timeout: PATIENCE, ..RedisOptions::default() };
+        let options = RedisOptions { timeout: TIMEOUT, ..RedisOptions::default() };
         let store = Arc::new(RedisStore::connect(&redis.url(), options).unwrap());
         let queues: Vec<QueueId> = (0..queues).map(|number| format!("q-{number:03}").parse().unwrap()).collect();
         for queue in &queues {
@@ -97,11 +97,11 @@ async fn concurrent_purges_remove_each_session_once() {
     let lapsed = Lapsed::fill(20, 1500, 1500).await;
     let other = RedisStore::connect(
         &lapsed.redis.url(),
-        RedisOptions { timeout: PATIENCE, clock: None, ..RedisOptions::default() },
+        RedisOptions { timeout: TIMEOUT, clock: None, ..RedisOptions::default() },
     )
     .unwrap();
     let (first, second) =
-        tokio::join!(vestibule_purge::run(lapsed.store.as_ref(), PATIENCE), vestibule_purge::run(&other, PATIENCE));
+        tokio::join!(vestibule_purge::run(lapsed.store.as_ref(), TIMEOUT), vestibule_purge::run(&other, TIMEOUT));
     lapsed.assert_all_expired().await;
     for round in [&first, &second] {
         assert_eq!((round.queues, round.failed, round.unfinished), (20, 0, false));
@@ -122,11 +122,11 @@ async fn concurrent_purges_report_each_session_once() {
     let before = lapsed.left().await;
     let other = RedisStore::connect(
         &lapsed.redis.url(),
-        RedisOptions { timeout: PATIENCE, clock: None, ..RedisOptions::default() },
+        RedisOptions { timeout: TIMEOUT, clock: None, ..RedisOptions::default() },
     )
     .unwrap();
     let (first, second) =
-        tokio::join!(vestibule_purge::run(lapsed.store.as_ref(), PATIENCE), vestibule_purge::run(&other, PATIENCE));
+        tokio::join!(vestibule_purge::run(lapsed.store.as_ref(), TIMEOUT), vestibule_purge::run(&other, TIMEOUT));
     assert_eq!(first.expired + second.expired, before);
     lapsed.assert_all_expired().await;
 }
@@ -136,11 +136,11 @@ async fn a_broken_queue_does_not_stop_the_others() {
     let lapsed = Lapsed::fill(5, 10, 1000).await;
     let broken = Keys::of(&lapsed.queues[2]);
     lapsed.redis.command(&["SET", &broken.ended(), "nonsense"]).await;
-    let round = vestibule_purge::run(lapsed.store.as_ref(), PATIENCE).await;
+    let round = vestibule_purge::run(lapsed.store.as_ref(), TIMEOUT).await;
     assert_eq!((round.queues, round.failed, round.unfinished), (5, 1, false));
     assert!(round.by_queue[&lapsed.queues[2]].failed);
     lapsed.redis.command(&["DEL", &broken.ended()]).await;
-    vestibule_purge::run(lapsed.store.as_ref(), PATIENCE).await;
+    vestibule_purge::run(lapsed.store.as_ref(), TIMEOUT).await;
     lapsed.assert_all_expired().await;
 }
 
@@ -148,8 +148,8 @@ async fn a_broken_queue_does_not_stop_the_others() {
 async fn an_unavailable_store_ends_the_round() {
     let lapsed = Lapsed::fill(40, 1, 1).await;
     let store = RedisStore::connect(&lapsed.redis.url(), RedisOptions::default()).unwrap();
-    assert_eq!(vestibule_purge::run(&store, PATIENCE).await.queues, 40);
+    assert_eq!(vestibule_purge::run(&store, TIMEOUT).await.queues, 40);
     lapsed.redis.freeze();
-    let round = vestibule_purge::run(&store, PATIENCE).await;
+    let round = vestibule_purge::run(&store, TIMEOUT).await;
     assert_eq!((round.queues, round.failed), (0, 1), "it was not even told which queues there are");
 }

@@ -14,13 +14,13 @@ const COOKIE: &str = "vestibule_tour";
 const PRIVATE: [&str; 5] = ["203.0.113.77", "b4sket", "f0rged", "b3arer", "qu3ry"];
 
 /// The program over a queue with these lines, logging as it is told to.
-struct Served {
+struct RunningGate {
     program: Program,
     address: String,
     _origin: Origin,
 }
 
-impl Served {
+impl RunningGate {
     async fn logging(levels: &str, format: &str) -> Self {
         let origin = Origin::start();
         let address = format!("127.0.0.1:{}", free_port());
@@ -85,7 +85,7 @@ fn of<'a>(lines: &'a [Value], name: &str) -> Vec<&'a str> {
 #[tokio::test]
 async fn request_lines_are_off_by_default() {
     for levels in ["info", "debug", "info,request=off"] {
-        let mut served = Served::logging(levels, "json").await;
+        let mut served = RunningGate::logging(levels, "json").await;
         served.be_busy().await;
         assert_eq!(served.lines().await, Vec::<Value>::new(), "{levels}");
     }
@@ -93,7 +93,7 @@ async fn request_lines_are_off_by_default() {
 
 #[tokio::test]
 async fn request_lines_have_decision_and_duration() {
-    let mut served = Served::logging("info,request=info", "json").await;
+    let mut served = RunningGate::logging("info,request=info", "json").await;
     let private = served.be_busy().await;
     let lines = served.lines().await;
     let asked: Vec<_> = lines.iter().filter(|line| line["queue"] == "tour").collect();
@@ -128,14 +128,14 @@ async fn request_lines_have_decision_and_duration() {
 
 #[tokio::test]
 async fn sessions_are_logged_at_debug_level() {
-    let mut served = Served::logging("warn,request=debug", "json").await;
+    let mut served = RunningGate::logging("warn,request=debug", "json").await;
     let session = served.be_busy().await.pop().unwrap();
     assert!(of(&served.lines().await, "session").contains(&session.as_str()));
 }
 
 #[tokio::test]
 async fn text_logs_have_one_line_per_request() {
-    let mut served = Served::logging("info,request=info", "text").await;
+    let mut served = RunningGate::logging("info,request=info", "text").await;
     served.be_busy().await;
     served.program.terminate().await;
     let log = served.program.log();
@@ -150,7 +150,7 @@ async fn logs_contain_no_private_data() {
     for (levels, format) in
         [("info,request=info", "json"), ("debug,request=debug", "text"), ("trace,request=trace", "json")]
     {
-        let mut served = Served::logging(levels, format).await;
+        let mut served = RunningGate::logging(levels, format).await;
         let mut private = served.be_busy().await;
         // The session stands in lines of level debug, as it proves nothing.
         private.truncate(1);

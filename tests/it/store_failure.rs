@@ -14,7 +14,7 @@ use vestibule_core::Store;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Answer, GateUnderTest, Origin, Redis, Visitor, wait_until};
 
-use crate::scene::{PATIENCE, document_of, random_id, set_cookie};
+use crate::gate_fixture::{TIMEOUT, document_of, random_id, set_cookie};
 
 const STORE_TIMEOUT: Duration = Duration::from_millis(300);
 /// Several times the store's timeout: a gate that waits for the store without bounds is slower.
@@ -32,12 +32,12 @@ enum Failure {
 }
 
 /// A way to Redis that takes as long as it is told to.
-struct Way {
+struct Route {
     port: u16,
     delay_ms: Arc<AtomicU64>,
 }
 
-impl Way {
+impl Route {
     async fn to(redis: &Redis) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (port, target) = (listener.local_addr().unwrap().port(), redis.port());
@@ -68,7 +68,7 @@ async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, delay_ms: Arc<At
 /// A gate before a Redis that fails, with one visitor let in and three who wait.
 struct Failing {
     redis: Redis,
-    way: Way,
+    way: Route,
     gate: GateUnderTest,
     origin: Origin,
     queue: String,
@@ -84,11 +84,11 @@ impl Failing {
 
     async fn open_with(store_failure: &str, changes: Value) -> Self {
         let redis = Redis::start().await;
-        let way = Way::to(&redis).await;
+        let way = Route::to(&redis).await;
         let options = RedisOptions { timeout: STORE_TIMEOUT, clock: None, ..RedisOptions::default() };
         let url = format!("redis://127.0.0.1:{}", way.port);
         let store: Arc<dyn Store> = Arc::new(RedisStore::connect(&url, options).unwrap());
-        wait_until("the store answers", PATIENCE, async || store.ping().await.is_ok()).await;
+        wait_until("the store answers", TIMEOUT, async || store.ping().await.is_ok()).await;
         let (origin, queue) = (Origin::start(), random_id());
         let host = format!("{queue}.example.com");
         let mut settings = json!({
@@ -118,7 +118,7 @@ impl Failing {
             Failure::Slow => self.way.delay_ms.store(4000, Ordering::Relaxed),
         }
         let mut monitor = self.stranger();
-        wait_until("the store is away", PATIENCE, async || {
+        wait_until("the store is away", TIMEOUT, async || {
             monitor.fetch("/_vestibule/health").await.status == StatusCode::SERVICE_UNAVAILABLE
         })
         .await;
@@ -131,7 +131,7 @@ impl Failing {
             Failure::Slow => self.way.delay_ms.store(0, Ordering::Relaxed),
         }
         let mut monitor = self.stranger();
-        wait_until("the store is back", PATIENCE, async || {
+        wait_until("the store is back", TIMEOUT, async || {
             monitor.fetch("/_vestibule/health").await.status == StatusCode::OK
         })
         .await;
@@ -165,19 +165,19 @@ impl Failing {
         let mut order = Vec::new();
         let queue = self.queue.clone();
         let (waiting, inside) = (&mut self.waiting, &mut self.inside);
-        wait_until("the one inside is known again", PATIENCE, async || {
+        wait_until("the one inside is known again", TIMEOUT, async || {
             inside.keepalive(&queue).await.json()["state"] == "admitted"
         })
         .await;
         // Who lapsed on the way is back by the ticket: the absent block nobody, so all must be there.
         for visitor in waiting.iter_mut() {
-            wait_until("everyone is in line again", PATIENCE, async || {
+            wait_until("everyone is in line again", TIMEOUT, async || {
                 visitor.status(&queue).await.json()["state"] == "waiting"
             })
             .await;
         }
         inside.leave(&queue).await;
-        wait_until("all were let in", PATIENCE * 2, async || {
+        wait_until("all were let in", TIMEOUT * 2, async || {
             for (index, visitor) in
                 waiting.iter_mut().enumerate().filter(|(index, _)| !order.contains(index)).collect::<Vec<_>>()
             {
@@ -238,7 +238,7 @@ async fn open_mode_passes_everyone(failure: Failure) {
     assert_eq!(failing.order_of_admission().await, [0, 1, 2]);
 }
 
-async fn store_failure_closed_passes_nobody_new(failure: Failure) {
+async fn store_failure_closed_rejects_new_visitors(failure: Failure) {
     let mut failing = Failing::open("closed").await;
     failing.fail(failure).await;
     let [mut inside, mut waiting, mut stranger] =
@@ -268,8 +268,8 @@ macro_rules! while_the_store_is {
             }
 
             #[tokio::test]
-            async fn store_failure_closed_passes_nobody_new() {
-                super::store_failure_closed_passes_nobody_new($failure).await;
+            async fn store_failure_closed_rejects_new_visitors() {
+                super::store_failure_closed_rejects_new_visitors($failure).await;
             }
         })+
     };
@@ -298,7 +298,7 @@ async fn admitted_tickets_pass_for_active_ttl_in_an_outage() {
     let mut inside = failing.inside.clone();
     inside.keepalive(&failing.queue).await;
     failing.fail(Failure::Stopped).await;
-    wait_until("the ticket is too old", PATIENCE, async || {
+    wait_until("the ticket is too old", TIMEOUT, async || {
         failing.page(&mut inside).await.text().contains("Reconnecting")
     })
     .await;
@@ -318,7 +318,7 @@ async fn leave_fails_while_the_store_is_unavailable() {
 async fn a_gate_serves_once_the_store_is_available() {
     let redis = Redis::start().await;
     redis.kill();
-    let store = crate::scene::over(&redis, STORE_TIMEOUT);
+    let store = crate::gate_fixture::over(&redis, STORE_TIMEOUT);
     let (origin, queue) = (Origin::start(), random_id());
     let host = format!("{queue}.example.com");
     let document = document_of(&queue, &host, &origin.url(), &json!({ "quota": 1, "epoch": 7 }));
@@ -327,7 +327,7 @@ async fn a_gate_serves_once_the_store_is_available() {
     let mut visitor = Visitor::new(gate.address(), &host);
     assert!(visitor.navigate("/").await.text().contains("One moment"), "a newcomer has no position");
     redis.restart_empty().await;
-    wait_until("the visitor is in line", PATIENCE, async || visitor.status(&queue).await.json()["session"].is_string())
+    wait_until("the visitor is in line", TIMEOUT, async || visitor.status(&queue).await.json()["session"].is_string())
         .await;
     let settings = gate.store().settings(&queue.parse().unwrap()).await.unwrap().unwrap();
     assert_eq!(settings.line.epoch, 7, "the gate writes back what it holds");

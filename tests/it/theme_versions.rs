@@ -13,31 +13,31 @@ use vestibule_core::{Micros, ThemeId};
 use vestibule_tests::S3;
 use vestibule_themes::{Draft, ThemeFiles, ThemeVersion, ThemeVersions, Themes, ThemesAddress, VersionId};
 
-use crate::scene::{view, visitor_status};
+use crate::gate_fixture::{view, visitor_status};
 
 /// Every request refreshes the theme.
 const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
 
 /// A place where themes are stored.
-pub(crate) enum Place {
+pub(crate) enum ThemeStorage {
     Folder(TempDir),
     Bucket(S3),
 }
 
 /// Runs each of these tests on a folder and on a bucket.
 macro_rules! on_each_place {
-    ($($behaviour:ident),+ $(,)?) => {
+    ($($behavior:ident),+ $(,)?) => {
         mod folder {
-            $(#[tokio::test] async fn $behaviour() { super::$behaviour(super::super::Place::folder()).await; })+
+            $(#[tokio::test] async fn $behavior() { super::$behavior(super::super::ThemeStorage::folder()).await; })+
         }
         mod bucket {
-            $(#[tokio::test] async fn $behaviour() { super::$behaviour(super::super::Place::bucket().await).await; })+
+            $(#[tokio::test] async fn $behavior() { super::$behavior(super::super::ThemeStorage::bucket().await).await; })+
         }
     };
 }
 use on_each_place;
 
-impl Place {
+impl ThemeStorage {
     pub(crate) fn folder() -> Self {
         Self::Folder(tempfile::tempdir().unwrap())
     }

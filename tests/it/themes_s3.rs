@@ -14,7 +14,7 @@ use vestibule_core::ThemeId;
 use vestibule_tests::{S3, wait_until};
 use vestibule_themes::{Asset, BucketAddress, Themes};
 
-use crate::scene::{PATIENCE, view, visitor_status};
+use crate::gate_fixture::{TIMEOUT, view, visitor_status};
 
 /// Every request looks again, unless a look is under way: no test waits for a time to pass.
 const AT_ONCE: Option<Duration> = Some(Duration::ZERO);
@@ -57,13 +57,13 @@ fn said(page: &str) -> String {
 
 /// Waits until the theme's page says `text`.
 async fn until_says(themes: &Themes, name: &str, text: &str) {
-    wait_until(&format!("{name} says {text}"), PATIENCE, async || page(themes, name).await == text).await;
+    wait_until(&format!("{name} says {text}"), TIMEOUT, async || page(themes, name).await == text).await;
 }
 
 /// A process whose very first page of a theme says `text`. On a busy machine not every one's does.
 async fn first_says(s3: &S3, recheck: Option<Duration>, name: &str, text: &str) -> Themes {
     let mut found = None;
-    wait_until(&format!("the first page of {name} says {text}"), PATIENCE, async || {
+    wait_until(&format!("the first page of {name} says {text}"), TIMEOUT, async || {
         let themes = fresh(s3, recheck);
         found = (page(&themes, name).await == text).then_some(themes);
         found.is_some()
@@ -75,7 +75,7 @@ async fn first_says(s3: &S3, recheck: Option<Duration>, name: &str, text: &str) 
 /// A file of a theme, asked for until the answer is one.
 async fn asset(themes: &Themes, name: &str, path: &str) -> Option<Asset> {
     let mut found = None;
-    wait_until(&format!("there is an answer about {path}"), PATIENCE, async || {
+    wait_until(&format!("there is an answer about {path}"), TIMEOUT, async || {
         found = themes.asset(&theme(name), path).await.ok();
         found.is_some()
     })
@@ -86,7 +86,7 @@ async fn asset(themes: &Themes, name: &str, path: &str) -> Option<Asset> {
 /// Waits until a look at the theme that began after this call has ended. For [`AT_ONCE`].
 async fn until_looked(s3: &S3, themes: &Themes, name: &str) {
     let before = listings(s3, name);
-    wait_until("the theme is looked at again", PATIENCE, async || {
+    wait_until("the theme is looked at again", TIMEOUT, async || {
         page(themes, name).await;
         // One may have been under way, and the last of three may be now.
         listings(s3, name) >= before + 3

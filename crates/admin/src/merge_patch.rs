@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_told_by_field() {
+    fn changes_are_listed_by_field() {
         let (before, after) = (json!({"a":1,"b":2,"revision":1}), json!({"a":1,"b":3,"c":null,"d":4,"revision":2}));
         let changes = differences(&before, &after);
         let told: Vec<_> = changes.iter().map(|change| (change.field.as_str(), &change.from, &change.to)).collect();

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decoded_percent_sign_is_encoded_again() {
+    fn decoded_percent_sign_is_reencoded() {
         let decoded = |path| target(path, PathForm::Decoded, "").unwrap().to_string();
         assert_eq!(decoded("/100%"), "/100%25");
         assert_eq!(decoded("/50%/x"), "/50%25/x");

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_a_hash_is_cached_for_good() {
+    fn hashed_names_are_cached_as_immutable() {
         for hashed in ["logo.3f2a9c1b.svg", "img/logo-3f2a9c1b77.png"] {
             assert!(is_hashed(hashed), "{hashed}");
         }

@@ -232,7 +232,7 @@ mod tests_of_syntax {
     use super::*;
 
     #[test]
-    fn what_repeats_or_joins_is_refused_with_its_line() {
+    fn loops_and_joins_are_rejected_with_their_line() {
         for (source, line) in [
             ("{{ 'x' * 100000000 }}", 1),
             ("\n{{ 2 ** 3 }}", 2),

@@ -77,7 +77,7 @@ fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// A server, and the visitors who ask it.
-pub(crate) struct Crowd {
+pub(crate) struct Visitors {
     pub(crate) server: Server,
     clients: Vec<Client>,
 }
@@ -89,7 +89,7 @@ pub(crate) struct Round {
     pub(crate) cpu_us: f64,
 }
 
-impl Crowd {
+impl Visitors {
     /// So many visitors. `first` is sent once by each before, to get a ticket. Returns how many bytes an answer has, too.
     pub(crate) async fn new(
         server: Server,

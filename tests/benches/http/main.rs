@@ -13,7 +13,7 @@ mod server;
 
 use vestibule_tests::Redis;
 
-use crowd::Crowd;
+use crowd::Visitors;
 use server::{Processors, Server};
 
 /// The program's allocator, for gate and hello alike.
@@ -94,7 +94,7 @@ async fn rows(kind: &str, waiting: usize, requests: &[Kind], at_once: usize, pro
         let request = format!("GET {path} HTTP/1.1\r\nHost: {host}.test\r\n{browser}");
         let asked = server.take().unwrap();
         let (mut gate, bytes) =
-            Crowd::new(asked, keeps_cookie.then_some(&*first), &request, *keeps_cookie, at_once).await;
+            Visitors::new(asked, keeps_cookie.then_some(&*first), &request, *keeps_cookie, at_once).await;
         let mut hello = gate.of_hello(&request, bytes, processors).await;
         let [mut speeds, mut shares, mut costs, mut ratios, mut redis_costs] = [const { Vec::new() }; 5];
         for _ in 0..ROUNDS {

@@ -6,15 +6,15 @@ use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Map, Value};
 
-use super::LARGEST_ANSWER;
+use super::MAX_RESPONSE;
 
 /// What says something of a connection that a function doesn't have, or what the load balancer counts itself.
 const OWN: [HeaderName; 4] = [CONNECTION, TRANSFER_ENCODING, UPGRADE, CONTENT_LENGTH];
 
 /// The response that a function's answer asks for, or what is wrong with the answer.
 pub(super) fn answer_of(answer: &[u8], multi_value: bool) -> Result<Response, String> {
-    if answer.len() > LARGEST_ANSWER {
-        return Err(format!("an answer of {} bytes, of which {LARGEST_ANSWER} may be", answer.len()));
+    if answer.len() > MAX_RESPONSE {
+        return Err(format!("an answer of {} bytes, of which {MAX_RESPONSE} may be", answer.len()));
     }
     let answer: Value =
         serde_json::from_slice(answer).map_err(|error| format!("an answer that is no JSON: {error}"))?;

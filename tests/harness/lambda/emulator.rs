@@ -12,7 +12,7 @@ use crate::process::Process;
 use crate::{Visitor, free_port, wait_until};
 
 /// How long the emulator may take to listen, and to end what it started.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A function under the official Runtime Interface Emulator.
 pub struct Emulator {
@@ -35,7 +35,7 @@ impl Emulator {
         let process = Process::start(&mut command, &folder.path().join("log"), folder.path());
         let client = Mutex::new(Visitor::new(&address, &address));
         let mut emulator = Self { folder, process, client };
-        wait_until("the emulator listens", PATIENCE, async || {
+        wait_until("the emulator listens", TIMEOUT, async || {
             let ended = emulator.process.ended();
             assert!(ended.is_none(), "the emulator ended with {ended:?}:\n{}", emulator.log());
             TcpStream::connect(&address).await.is_ok()
@@ -61,7 +61,7 @@ impl Emulator {
 impl Drop for Emulator {
     fn drop(&mut self) {
         // Killed, it would leave the function behind.
-        self.process.terminate(PATIENCE);
+        self.process.terminate(TIMEOUT);
     }
 }
 

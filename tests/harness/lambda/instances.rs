@@ -15,7 +15,7 @@ use crate::process::Process;
 /// Between two looks at whether an instance still runs.
 const PAUSE: Duration = Duration::from_millis(20);
 /// How long an instance may take to ask for its next invocation after it answered one.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Instances of one function, each with a Runtime API of its own and one invocation at a time.
 pub struct Instances {
@@ -160,7 +160,7 @@ impl Instance {
             return;
         }
         let mut idle = self.api.idle();
-        let asked = tokio::time::timeout(PATIENCE, idle.wait_for(|idle| *idle)).await;
+        let asked = tokio::time::timeout(TIMEOUT, idle.wait_for(|idle| *idle)).await;
         if asked.is_ok() && !self.has_ended() {
             self.signal("STOP");
             self.frozen.store(true, Ordering::SeqCst);

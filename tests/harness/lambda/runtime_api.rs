@@ -57,7 +57,7 @@ impl RuntimeApi {
             .route("/2018-06-01/runtime/invocation/{id}/response", post(response))
             .route("/2018-06-01/runtime/invocation/{id}/error", post(error))
             .route("/2018-06-01/runtime/init/error", post(init_error))
-            .layer(axum::extract::DefaultBodyLimit::max(LARGEST_ANSWER))
+            .layer(axum::extract::DefaultBodyLimit::max(MAX_RESPONSE))
             .with_state(Arc::clone(&shared));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -122,7 +122,7 @@ impl Drop for RuntimeApi {
 }
 
 /// Lambda's own limit of an answer is 6 MB.
-const LARGEST_ANSWER: usize = 6 * 1024 * 1024 + 100;
+const MAX_RESPONSE: usize = 6 * 1024 * 1024 + 100;
 
 impl Shared {
     fn pending(&self) -> MutexGuard<'_, HashMap<String, oneshot::Sender<Outcome>>> {

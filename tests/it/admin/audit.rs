@@ -5,29 +5,29 @@ use std::fmt::Write as _;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::office::{Office, PASSWORD, memory_and_redis};
+use super::backoffice::{Backoffice, PASSWORD, on_memory_and_redis};
 
-memory_and_redis! {
+on_memory_and_redis! {
     audit_event_contains_old_and_new_values,
     every_change_is_audited_without_secrets,
     audit_log_is_searched_and_paginated,
     audit_log_is_exported_as_lines,
     operator_cannot_displace_events_of_others,
-    operator_makes_a_limited_number_of_changes_a_day,
+    daily_changes_of_an_operator_are_limited,
     failed_sign_ins_are_audited_without_filling_the_log,
     events_are_kept_for_a_year,
 }
 
-async fn audit_event_contains_old_and_new_values(office: Office) {
-    office.tenant("acme").await;
-    office.queue("tour", "acme", json!({})).await;
-    let mut zoe = office.operator("zoe", "operator", &["acme"]).await.with_header("x-request-id", "call-7");
+async fn audit_event_contains_old_and_new_values(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({})).await;
+    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await.with_header("x-request-id", "call-7");
     zoe.patch("/queues/tour/controls", json!({ "quota": 9 })).await;
-    let mut entry = office.root().get("/audit?limit=1&action=queue.controls").await.json()["events"][0].clone();
-    assert!(entry["id"].as_str().unwrap().starts_with(&(office.now() * 1000).to_string()), "{entry}");
+    let mut entry = backoffice.root().get("/audit?limit=1&action=queue.controls").await.json()["events"][0].clone();
+    assert!(entry["id"].as_str().unwrap().starts_with(&(backoffice.now() * 1000).to_string()), "{entry}");
     entry["id"] = json!("");
     let expected = json!({
-        "id": "", "at": office.now(), "operator": "zoe", "token": null, "request": "call-7", "action": "queue.controls",
+        "id": "", "at": backoffice.now(), "operator": "zoe", "token": null, "request": "call-7", "action": "queue.controls",
         "tenant": "acme", "queue": "tour", "subject": null, "revision": 2,
         "changes": [{ "field": "quota", "from": 2, "to": 9 }], "outcome": "done",
         "via": "api",
@@ -35,11 +35,11 @@ async fn audit_event_contains_old_and_new_values(office: Office) {
     assert_eq!(entry, expected);
 }
 
-async fn every_change_is_audited_without_secrets(office: Office) {
-    let mut root = office.root();
-    office.tenant("acme").await;
-    office.queue("tour", "acme", json!({ "quota": 0 })).await;
-    let session = office.join("tour", 1).await[0];
+async fn every_change_is_audited_without_secrets(backoffice: Backoffice) {
+    let mut root = backoffice.root();
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "quota": 0 })).await;
+    let session = backoffice.join("tour", 1).await[0];
     root.patch("/tenants/acme", json!({ "name": "Acme" })).await;
     root.patch("/queues/tour", json!({ "name": "Tour" })).await;
     root.patch("/queues/tour/controls", json!({ "active_ttl": 300 })).await;
@@ -61,10 +61,10 @@ async fn every_change_is_audited_without_secrets(office: Office) {
     root.confirmed(Method::POST, "/settings", Some(document)).await;
     root.confirmed(Method::DELETE, "/tenants/blue", None).await;
     let body = json!({ "current": "correct horse battery", "new": "a third password" });
-    office.pass(1);
+    backoffice.pass(1);
     root.send(Method::PUT, "/sign-in/password", &[], Some(body)).await;
     root.send(Method::DELETE, "/sign-in", &[], None).await;
-    let mut reader = office.admin.desk();
+    let mut reader = backoffice.admin.client();
     reader.sign_in("root", "a third password").await;
 
     let log = reader.get("/audit?limit=200").await;
@@ -104,18 +104,18 @@ async fn every_change_is_audited_without_secrets(office: Office) {
     }
 }
 
-async fn audit_log_is_searched_and_paginated(office: Office) {
+async fn audit_log_is_searched_and_paginated(backoffice: Backoffice) {
     for tenant in ["acme", "blue"] {
-        office.tenant(tenant).await;
-        office.queue(&format!("{tenant}-tour"), tenant, json!({})).await;
+        backoffice.tenant(tenant).await;
+        backoffice.queue(&format!("{tenant}-tour"), tenant, json!({})).await;
     }
-    let began = office.now();
-    office.pass(100);
-    let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
+    let began = backoffice.now();
+    backoffice.pass(100);
+    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
     for quota in 10..15 {
         zoe.patch("/queues/acme-tour/controls", json!({ "quota": quota })).await;
     }
-    let mut root = office.root();
+    let mut root = backoffice.root();
     let mut count =
         async |query: &str| root.get(&format!("/audit?{query}")).await.json()["events"].as_array().unwrap().len();
     assert_eq!(count("operator=zoe&action=queue.").await, 5);
@@ -137,10 +137,10 @@ async fn audit_log_is_searched_and_paginated(office: Office) {
     assert_eq!(quotas, [14, 13, 12, 11, 10]);
 }
 
-async fn audit_log_is_exported_as_lines(office: Office) {
-    office.tenant("acme").await;
-    office.queue("tour", "acme", json!({ "name": "=1+1, \"x\"" })).await;
-    let mut root = office.root();
+async fn audit_log_is_exported_as_lines(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "name": "=1+1, \"x\"" })).await;
+    let mut root = backoffice.root();
     let lines = root.get("/audit/export?tenant=acme").await;
     assert_eq!(lines.header("content-type"), Some("application/x-ndjson"));
     let entries: Vec<Value> = lines.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -151,23 +151,23 @@ async fn audit_log_is_exported_as_lines(office: Office) {
     assert!(rows[1].contains("\"queue.create\",\"acme\",\"tour\""), "{}", rows[1]);
 }
 
-async fn operator_cannot_displace_events_of_others(office: Office) {
+async fn operator_cannot_displace_events_of_others(backoffice: Backoffice) {
     use vestibule_records::LogName;
     for tenant in ["acme", "blue"] {
-        office.tenant(tenant).await;
-        office.queue(&format!("{tenant}-tour"), tenant, json!({})).await;
+        backoffice.tenant(tenant).await;
+        backoffice.queue(&format!("{tenant}-tour"), tenant, json!({})).await;
     }
-    let mut ada = office.operator("ada", "operator", &["acme"]).await;
+    let mut ada = backoffice.operator("ada", "operator", &["acme"]).await;
     ada.patch("/queues/acme-tour/controls", json!({ "quota": 7 })).await;
-    let mut eve = office.operator("eve", "operator", &["blue"]).await;
+    let mut eve = backoffice.operator("eve", "operator", &["blue"]).await;
     eve.patch("/queues/blue-tour/controls", json!({ "quota": 7 })).await;
     let blue = LogName::TenantAudit("blue".parse().unwrap());
-    let own = office.admin.records().entries(&blue, None, 10).await.unwrap();
+    let own = backoffice.admin.records().entries(&blue, None, 10).await.unwrap();
     assert_eq!(own.len(), 1, "only what an operator of the tenant did");
     for _ in 0..300 {
-        office.admin.records().append(&blue, &own[0].text).await.unwrap();
+        backoffice.admin.records().append(&blue, &own[0].text).await.unwrap();
     }
-    let mut root = office.root();
+    let mut root = backoffice.root();
     for (query, count) in
         [("operator=ada&action=queue.", 1), ("action=tenant.create", 2), ("operator=eve&limit=200", 200)]
     {
@@ -178,12 +178,12 @@ async fn operator_cannot_displace_events_of_others(office: Office) {
     assert_eq!(lines, 302, "with the sign-in");
 }
 
-async fn operator_makes_a_limited_number_of_changes_a_day(office: Office) {
+async fn daily_changes_of_an_operator_are_limited(backoffice: Backoffice) {
     use sha2::{Digest as _, Sha256};
     use vestibule_records::{EphemeralKey, EphemeralKind};
-    office.tenant("acme").await;
-    office.queue("tour", "acme", json!({})).await;
-    let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({})).await;
+    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
     assert_eq!(zoe.patch("/queues/tour/controls", json!({ "quota": 7 })).await.status, 200);
     let hex = |name: &mut String, byte: &u8| {
         let _ = write!(name, "{byte:02x}");
@@ -191,20 +191,20 @@ async fn operator_makes_a_limited_number_of_changes_a_day(office: Office) {
     let mut name = String::new();
     Sha256::digest(b"zoe").iter().for_each(|byte| hex(&mut name, byte));
     let key = EphemeralKey::new(EphemeralKind::Changes, name);
-    assert_eq!(office.admin.records().get_ephemeral(&key).await.unwrap().as_deref(), Some("1"));
-    office.admin.records().set_ephemeral(&key, "10000", 60).await.unwrap();
+    assert_eq!(backoffice.admin.records().get_ephemeral(&key).await.unwrap().as_deref(), Some("1"));
+    backoffice.admin.records().set_ephemeral(&key, "10000", 60).await.unwrap();
     let refused = zoe.patch("/queues/tour/controls", json!({ "quota": 8 })).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (429, "too_many_changes".to_owned()));
     assert_eq!(zoe.get("/queues/tour").await.json()["quota"], 7);
-    assert_eq!(office.root().patch("/queues/tour/controls", json!({ "quota": 9 })).await.status, 200);
+    assert_eq!(backoffice.root().patch("/queues/tour/controls", json!({ "quota": 9 })).await.status, 200);
 }
 
-async fn failed_sign_ins_are_audited_without_filling_the_log(office: Office) {
-    let mut root = office.root();
+async fn failed_sign_ins_are_audited_without_filling_the_log(backoffice: Backoffice) {
+    let mut root = backoffice.root();
     for address in 0..12 {
-        let mut desk = office.admin.desk().with_header("x-forwarded-for", &format!("198.51.100.{address}"));
-        desk.post("/sign-in", json!({ "name": "root", "password": "this is not it" })).await;
-        desk.post("/sign-in", json!({ "name": "my-password-typed-here", "password": "this is not it" })).await;
+        let mut client = backoffice.admin.client().with_header("x-forwarded-for", &format!("198.51.100.{address}"));
+        client.post("/sign-in", json!({ "name": "root", "password": "this is not it" })).await;
+        client.post("/sign-in", json!({ "name": "my-password-typed-here", "password": "this is not it" })).await;
     }
     let log = root.get("/audit?action=account.sign_in_failed").await;
     let told: Vec<_> = log.json()["events"]
@@ -219,13 +219,13 @@ async fn failed_sign_ins_are_audited_without_filling_the_log(office: Office) {
     assert!(!log.text().contains("my-password"), "{}", log.text());
 }
 
-async fn events_are_kept_for_a_year(office: Office) {
-    office.tenant("acme").await;
-    let mut root = office.root();
+async fn events_are_kept_for_a_year(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut root = backoffice.root();
     let found = root.get("/audit?action=tenant.create").await.json();
     assert_eq!(found["events"].as_array().unwrap().len(), 1);
-    office.pass(366 * 86_400);
-    let mut root = office.admin.root().await;
+    backoffice.pass(366 * 86_400);
+    let mut root = backoffice.admin.root().await;
     let found = root.get("/audit?limit=200").await.json();
     assert_eq!(found["events"].as_array().unwrap().len(), 1, "the sign-in of today: {found}");
 }

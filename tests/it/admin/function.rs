@@ -3,10 +3,10 @@
 use http::{Method, Request, StatusCode};
 use serde_json::json;
 use vestibule_tests::{
-    Balancer, BalancerOptions, Deployment, Desk, Function, LARGEST_REQUEST, Program, Redis, Visitor,
+    AdminClient, Balancer, BalancerOptions, Deployment, Function, MAX_REQUEST, Program, Redis, Visitor,
 };
 
-use super::office::queue;
+use super::backoffice::queue;
 
 const FIRST: (&str, &str) = ("root", "correct horse battery");
 
@@ -21,10 +21,10 @@ fn deployed(redis: &Redis) -> Deployment {
 }
 
 /// A load balancer in front of the function, and the superuser signed in there.
-async fn open(function: Function) -> (Balancer, Desk) {
+async fn open(function: Function) -> (Balancer, AdminClient) {
     let https = BalancerOptions { https: true, ..BalancerOptions::default() };
     let balancer = Balancer::before(function, https).await;
-    let mut root = Desk::at(balancer.address());
+    let mut root = AdminClient::at(balancer.address());
     root.sign_in(FIRST.0, FIRST.1).await;
     (balancer, root)
 }
@@ -33,7 +33,7 @@ async fn open(function: Function) -> (Balancer, Desk) {
 async fn operators_use_the_api_through_lambda() {
     let redis = Redis::start().await;
     let (balancer, mut root) = open(deployed(&redis).emulated().await).await;
-    let mut again = Desk::at(balancer.address());
+    let mut again = AdminClient::at(balancer.address());
     let answer = again.post("/sign-in", json!({ "name": FIRST.0, "password": FIRST.1 })).await;
     assert!(answer.header("set-cookie").unwrap().ends_with("; HttpOnly; SameSite=Strict; Secure"));
     assert_eq!(answer.header("content-type"), Some("application/json"));
@@ -48,7 +48,7 @@ async fn operators_use_the_api_through_lambda() {
     assert_eq!(root.confirmed(Method::DELETE, "/queues/tour", None).await.status, 204);
     assert_eq!(root.get("/stats/stream").await.code(), "streaming_unavailable", "a function's answer is whole or none");
 
-    let mut stranger = Desk::at(balancer.address());
+    let mut stranger = AdminClient::at(balancer.address());
     assert_eq!(stranger.get("/queues").await.status, 401);
     assert!(balancer.complaints().is_empty(), "{:?}", balancer.complaints());
     let log = balancer.function().log();
@@ -62,7 +62,7 @@ async fn oversized_body_is_rejected() {
     let long = |bytes: usize| Some(json!({ "id": "acme", "name": "x".repeat(bytes) }));
     let refused = root.send(Method::POST, "/tenants", &[], long(300 * 1024)).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (413, "too_large".to_owned()), "{}", refused.text());
-    let refused = root.send(Method::POST, "/tenants", &[], long(LARGEST_REQUEST)).await;
+    let refused = root.send(Method::POST, "/tenants", &[], long(MAX_REQUEST)).await;
     assert_eq!((refused.status, refused.header("server")), (StatusCode::PAYLOAD_TOO_LARGE, Some("awselb/2.0")));
     root.create("/tenants", json!({ "id": "acme", "name": "Acme" })).await;
     assert!(balancer.function().each().iter().all(|instance| !instance.log().contains("panicked")));

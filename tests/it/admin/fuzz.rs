@@ -14,16 +14,16 @@ use tokio::process::Command;
 use tokio::time::timeout;
 use vestibule_themes::{ThemeVersions, ThemesAddress};
 
-use super::office::Office;
+use super::backoffice::Backoffice;
 
 /// How long it asks, unless it is told otherwise, and how much longer it may take altogether.
 const SECONDS: &str = "25";
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance";
 
 /// A backoffice with something in it, and a folder for what the program writes.
 struct Target {
-    office: Office,
+    backoffice: Backoffice,
     folder: TempDir,
     token: String,
 }
@@ -33,13 +33,13 @@ impl Target {
         let folder = tempfile::tempdir().unwrap();
         let themes = folder.path().join("themes");
         std::fs::create_dir(&themes).unwrap();
-        let office = Office::memory_with_themes(ThemeVersions::at(ThemesAddress::Folder(themes))).await;
-        office.tenant("acme").await;
-        office.queue("tour", "acme", json!({ "quota": 1 })).await;
-        office.operator("victim", "viewer", &["acme"]).await;
+        let backoffice = Backoffice::memory_with_themes(ThemeVersions::at(ThemesAddress::Folder(themes))).await;
+        backoffice.tenant("acme").await;
+        backoffice.queue("tour", "acme", json!({ "quota": 1 })).await;
+        backoffice.operator("victim", "viewer", &["acme"]).await;
         let token = json!({ "name": "fuzz", "role": "superuser", "expires_in": 86_400 });
-        let token = office.root().create("/tokens", token).await["secret"].as_str().unwrap().to_owned();
-        Self { office, folder, token }
+        let token = backoffice.root().create("/tokens", token).await["secret"].as_str().unwrap().to_owned();
+        Self { backoffice, folder, token }
     }
 
     /// Names of what there is, for the variables of paths.
@@ -84,7 +84,7 @@ impl Target {
         for operation in but {
             command.args(["--exclude-operation-id", operation]);
         }
-        let limit = PATIENCE + Duration::from_secs(seconds.parse().unwrap());
+        let limit = TIMEOUT + Duration::from_secs(seconds.parse().unwrap());
         let output = timeout(limit, command.output()).await.expect("it ends in time").expect("schemathesis starts");
         let said = String::from_utf8_lossy(&output.stdout);
         println!("{said}");
@@ -93,7 +93,7 @@ impl Target {
 
     /// It was somebody who may, to the end.
     async fn assert_asked_to_the_end(&self) {
-        let mut script = self.office.admin.desk().with_token(&self.token);
+        let mut script = self.office.admin.client().with_token(&self.token);
         let answer = script.get("/tokens").await;
         assert_eq!(answer.status, 200, "{}", answer.text());
     }

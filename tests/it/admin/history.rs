@@ -12,19 +12,19 @@ use vestibule_store_memory::{MemoryRecords, MemoryStore};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::Redis;
 
-use crate::room::{random_queue, settings_of};
+use crate::line_fixture::{random_queue_id, settings_of};
 
 /// Begin of a five-minute step.
 const START: Micros = Micros(1_700_000_100_000_000);
 
-struct Bench {
+struct StoreFixture {
     store: Arc<dyn Store>,
     records: Arc<dyn RecordStore>,
     clock: Arc<ManualClock>,
     queue: QueueId,
 }
 
-impl Bench {
+impl StoreFixture {
     async fn memory() -> Self {
         let clock = Arc::new(ManualClock::at(START));
         let store = Arc::new(MemoryStore::new(clock.clone()));
@@ -40,7 +40,7 @@ impl Bench {
     }
 
     async fn of(store: Arc<dyn Store>, records: Arc<dyn RecordStore>, clock: Arc<ManualClock>) -> Self {
-        let queue = random_queue();
+        let queue = random_queue_id();
         store.put_settings(&settings_of(&queue, &json!({ "quota": 2 })), PutMode::Always).await.unwrap();
         Self { store, records, clock, queue }
     }
@@ -66,12 +66,12 @@ impl Bench {
 }
 
 macro_rules! suite {
-    ($($behaviour:ident,)+) => {
+    ($($behavior:ident,)+) => {
         mod memory {
             $(
                 #[tokio::test]
-                async fn $behaviour() {
-                    super::$behaviour(&super::Bench::memory().await).await;
+                async fn $behavior() {
+                    super::$behavior(&super::StoreFixture::memory().await).await;
                 }
             )+
         }
@@ -79,9 +79,9 @@ macro_rules! suite {
         mod redis {
             $(
                 #[tokio::test]
-                async fn $behaviour() {
+                async fn $behavior() {
                     let redis = vestibule_tests::Redis::start().await;
-                    super::$behaviour(&super::Bench::redis(&redis).await).await;
+                    super::$behavior(&super::StoreFixture::redis(&redis).await).await;
                 }
             )+
         }
@@ -96,7 +96,7 @@ suite! {
     rates_cover_the_last_minutes,
 }
 
-async fn concurrent_writers_record_a_minute_once(bench: &Bench) {
+async fn concurrent_writers_record_a_minute_once(bench: &StoreFixture) {
     bench.join(3).await;
     let written = futures_util::future::join_all((0..8).map(|_| bench.notice())).await;
     assert_eq!(written.iter().sum::<usize>(), 2, "a minute and five minutes, by one of the eight: {written:?}");
@@ -109,7 +109,7 @@ async fn concurrent_writers_record_a_minute_once(bench: &Bench) {
     assert_eq!(bench.samples(Step::FiveMinutes, START).await.len(), 1);
 }
 
-async fn samples_contain_differences(bench: &Bench) {
+async fn samples_contain_differences(bench: &StoreFixture) {
     bench.join(5).await;
     bench.notice().await;
     bench.pass(20);
@@ -124,12 +124,12 @@ async fn samples_contain_differences(bench: &Bench) {
     assert_eq!(later, samples[1..], "what is left out is still what the next is counted from");
 }
 
-async fn empty_minute_leaves_no_sample(bench: &Bench) {
+async fn empty_minute_leaves_no_sample(bench: &StoreFixture) {
     assert_eq!(bench.notice().await, 0);
     assert_eq!(bench.samples(Step::Minute, START).await, []);
 }
 
-async fn history_keeps_minutes_a_day_and_five_minutes_a_month(bench: &Bench) {
+async fn history_keeps_minutes_a_day_and_five_minutes_a_month(bench: &StoreFixture) {
     for _ in 0..1600 {
         bench.join(1).await;
         bench.notice().await;
@@ -144,7 +144,7 @@ async fn history_keeps_minutes_a_day_and_five_minutes_a_month(bench: &Bench) {
     assert!(fives[1..].iter().all(|sample| sample.joined == Some(5)));
 }
 
-async fn rates_cover_the_last_minutes(bench: &Bench) {
+async fn rates_cover_the_last_minutes(bench: &StoreFixture) {
     let now = async || bench.store.stats(&bench.queue).await.unwrap();
     bench.join(1).await;
     assert_eq!(rates(&*bench.records, &bench.queue, &now().await).await.unwrap(), None, "nothing to compare with");

@@ -11,11 +11,11 @@ use vestibule_core::store::{OperationsStore as _, VisitStore as _};
 use vestibule_core::{Clock, ManualClock, Micros, SessionId};
 use vestibule_store_memory::MemoryRecords;
 use vestibule_store_redis::{RedisOptions, RedisStore};
-use vestibule_tests::{AdminUnderTest, Answer, Desk, Redis};
+use vestibule_tests::{AdminClient, AdminUnderTest, Answer, Redis};
 
-use super::office::{Office, START, memory_and_redis, queue};
+use super::backoffice::{Backoffice, START, on_memory_and_redis, queue};
 
-memory_and_redis! {
+on_memory_and_redis! {
     repeated_release_with_same_key_admits_once,
     idempotency_key_is_not_reused_for_another_release,
 }
@@ -39,24 +39,24 @@ impl Clock for Tripwire {
 /// A backoffice whose lines are in a Redis that freezes, and whose records are elsewhere.
 struct Breaking {
     _admin: AdminUnderTest,
-    root: Desk,
-    wire: Arc<Tripwire>,
+    root: AdminClient,
+    tcp_proxy: Arc<Tripwire>,
     store: Arc<RedisStore>,
 }
 
 impl Breaking {
     async fn start() -> Self {
         let redis = Arc::new(Redis::start().await);
-        let wire = Arc::new(Tripwire { clock: ManualClock::at(START), redis, left: AtomicI64::new(-1) });
+        let tcp_proxy = Arc::new(Tripwire { clock: ManualClock::at(START), redis, left: AtomicI64::new(-1) });
         let options =
-            RedisOptions { timeout: Duration::from_secs(2), clock: Some(wire.clone()), ..RedisOptions::default() };
-        let store = Arc::new(RedisStore::connect(&wire.redis.url(), options).unwrap());
+            RedisOptions { timeout: Duration::from_secs(2), clock: Some(tcp_proxy.clone()), ..RedisOptions::default() };
+        let store = Arc::new(RedisStore::connect(&tcp_proxy.redis.url(), options).unwrap());
         let records = Arc::new(MemoryRecords::new(ManualClock::at(START)));
         let admin = AdminUnderTest::start(store.clone(), records).await;
         let mut root = admin.root().await;
         root.create("/tenants", json!({ "id": "acme", "name": "Acme" })).await;
         root.create("/queues", queue("tour", "acme", json!({ "quota": 0 }))).await;
-        Self { _admin: admin, root, wire, store }
+        Self { _admin: admin, root, tcp_proxy, store }
     }
 
     async fn join(&self, count: usize) {
@@ -145,25 +145,25 @@ async fn changes_without_answer_are_unknown_and_audited() {
     }
 }
 
-async fn repeated_release_with_same_key_admits_once(office: Office) {
-    office.tenant("acme").await;
-    office.queue("tour", "acme", json!({ "quota": 0 })).await;
-    office.join("tour", 5).await;
-    let mut root = office.root();
+async fn repeated_release_with_same_key_admits_once(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "quota": 0 })).await;
+    backoffice.join("tour", 5).await;
+    let mut root = backoffice.root();
     for _ in 0..2 {
         let key = [("idempotency-key", "Vr3-x_9")];
         let released = root.send(Method::POST, "/queues/tour/release", &key, Some(json!({ "count": 2 }))).await;
         assert_eq!(released.json(), json!({ "released": 2, "complete": true }), "{}", released.text());
     }
-    assert_eq!(office.store.stats(&"tour".parse().unwrap()).await.unwrap().active, 2);
+    assert_eq!(backoffice.store.stats(&"tour".parse().unwrap()).await.unwrap().active, 2);
     let log = root.get("/audit?action=queue.release").await.json();
     assert_eq!(log["events"].as_array().unwrap().len(), 1, "{log}");
 }
 
-async fn idempotency_key_is_not_reused_for_another_release(office: Office) {
-    office.tenant("acme").await;
-    office.queue("tour", "acme", json!({ "quota": 0 })).await;
-    let mut root = office.root();
+async fn idempotency_key_is_not_reused_for_another_release(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "quota": 0 })).await;
+    let mut root = backoffice.root();
     let mut release = async |key: &str, count: u64| {
         let key = [("idempotency-key", key)];
         root.send(Method::POST, "/queues/tour/release", &key, Some(json!({ "count": count }))).await

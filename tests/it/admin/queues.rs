@@ -4,9 +4,9 @@ use http::Method;
 use serde_json::{Value, json};
 use vestibule_core::settings::Settings;
 
-use super::office::{Office, memory_and_redis, queue};
+use super::backoffice::{Backoffice, on_memory_and_redis, queue};
 
-memory_and_redis! {
+on_memory_and_redis! {
     created_queue_returns_every_setting,
     queue_is_updated_by_a_merge_patch_with_if_match,
     queue_removal_needs_a_confirmation,
@@ -22,8 +22,8 @@ memory_and_redis! {
     body_must_be_json_of_limited_size,
 }
 
-async fn created_queue_returns_every_setting(office: Office) {
-    office.tenant("acme").await;
+async fn created_queue_returns_every_setting(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
     let every = json!({
         "id": "tour", "tenant": "acme", "name": "The tour", "hosts": ["a.example.com", "*.b.example.com"],
         "rules": [{ "action": "queue", "path": ["/shop/**"], "method": ["GET"], "source": ["192.0.2.0/24"],
@@ -34,7 +34,7 @@ async fn created_queue_returns_every_setting(office: Office) {
         "queue_status": 202,
         "store_failure": "open", "cookie_domain": "example.com", "epoch": 5,
     });
-    let mut root = office.root();
+    let mut root = backoffice.root();
     let created = root.post("/queues", every.clone()).await;
     assert_eq!((created.status.as_u16(), created.header("etag")), (201, Some("\"1\"")), "{}", created.text());
     let mut expected = every;
@@ -42,16 +42,16 @@ async fn created_queue_returns_every_setting(office: Office) {
     assert_eq!(created.json(), expected);
     let read = root.get("/queues/tour").await;
     assert_eq!((read.json(), read.header("etag")), (expected.clone(), Some("\"1\"")));
-    let kept = office.store.settings(&"tour".parse().unwrap()).await.unwrap().unwrap();
+    let kept = backoffice.store.settings(&"tour".parse().unwrap()).await.unwrap().unwrap();
     assert_eq!(Settings::to_value(&kept), expected);
-    let plain = office.queue("plain", "acme", json!({})).await;
-    assert_eq!((&plain["epoch"], &plain["name"]), (&json!(office.now()), &json!("plain")), "it begins now");
+    let plain = backoffice.queue("plain", "acme", json!({})).await;
+    assert_eq!((&plain["epoch"], &plain["name"]), (&json!(backoffice.now()), &json!("plain")), "it begins now");
 }
 
-async fn queue_is_updated_by_a_merge_patch_with_if_match(office: Office) {
-    office.tenant("acme").await;
-    office.queue("tour", "acme", json!({ "max_session": 60, "handover": { "kind": "check" } })).await;
-    let mut root = office.root();
+async fn queue_is_updated_by_a_merge_patch_with_if_match(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "max_session": 60, "handover": { "kind": "check" } })).await;
+    let mut root = backoffice.root();
     let without = root.send(Method::PATCH, "/queues/tour", &[], Some(json!({ "quota": 5 }))).await;
     assert_eq!((without.status.as_u16(), without.code()), (428, "revision_required".to_owned()));
     let patch =
@@ -75,11 +75,11 @@ async fn queue_is_updated_by_a_merge_patch_with_if_match(office: Office) {
     assert_eq!(root.patch("/queues/none", json!({ "quota": 1 })).await.status, 404);
 }
 
-async fn queue_removal_needs_a_confirmation(office: Office) {
-    office.tenant("acme").await;
-    office.queue("tour", "acme", json!({ "quota": 1 })).await;
-    office.join("tour", 3).await;
-    let mut root = office.root();
+async fn queue_removal_needs_a_confirmation(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "quota": 1 })).await;
+    backoffice.join("tour", 3).await;
+    let mut root = backoffice.root();
     let asked = root.send(Method::DELETE, "/queues/tour", &[], None).await;
     let effect = asked.json()["confirmation"]["consequence"].as_str().unwrap().to_owned();
     assert!(effect.contains("2 waiting and 1 active visitors"), "{effect}");
@@ -90,17 +90,17 @@ async fn queue_removal_needs_a_confirmation(office: Office) {
     assert_eq!(root.get("/queues/tour").await.status, 200, "it is not the queue that was looked at");
     assert_eq!(root.confirmed(Method::DELETE, "/queues/tour", None).await.status, 204);
     assert_eq!(root.get("/queues/tour").await.status, 404);
-    assert_eq!(office.store.settings(&"tour".parse().unwrap()).await.unwrap().map(|it| it.to_value()), None);
-    assert_eq!(office.queue("tour", "acme", json!({})).await["revision"], 1, "the name is free again");
+    assert_eq!(backoffice.store.settings(&"tour".parse().unwrap()).await.unwrap().map(|it| it.to_value()), None);
+    assert_eq!(backoffice.queue("tour", "acme", json!({})).await["revision"], 1, "the name is free again");
 }
 
-async fn validate_writes_nothing_and_returns_the_changes(office: Office) {
-    office.tenant("acme").await;
-    let mut root = office.root();
+async fn validate_writes_nothing_and_returns_the_changes(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut root = backoffice.root();
     let validated = root.post("/queues?validate=true", queue("tour", "acme", json!({}))).await;
     assert_eq!((validated.status.as_u16(), &validated.json()["settings"]["quota"]), (200, &json!(2)));
     assert_eq!(root.get("/queues/tour").await.status, 404);
-    office.queue("tour", "acme", json!({})).await;
+    backoffice.queue("tour", "acme", json!({})).await;
     let path = "/queues/tour?validate=true";
     let validated = root.patch_revision(path, 1, json!({ "quota": 9 })).await;
     assert_eq!(validated.json()["changes"], json!([{ "field": "quota", "from": 2, "to": 9 }]));
@@ -109,11 +109,11 @@ async fn validate_writes_nothing_and_returns_the_changes(office: Office) {
     assert_eq!(root.get("/queues/tour").await.json()["quota"], 2);
 }
 
-async fn clone_copies_settings_absent_from_the_body(office: Office) {
-    office.tenant("acme").await;
-    office.queue("tour", "acme", json!({ "waiting_ttl": 45, "name": "The tour" })).await;
-    office.pass(60);
-    let mut root = office.root();
+async fn clone_copies_settings_absent_from_the_body(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "waiting_ttl": 45, "name": "The tour" })).await;
+    backoffice.pass(60);
+    let mut root = backoffice.root();
     assert_eq!(root.post("/queues/tour/clone", json!({})).await.wrong_fields()[0].split(':').next(), Some("id"));
     let refused = root.post("/queues/tour/clone", json!({ "id": "tour-2" })).await;
     assert_eq!(
@@ -126,34 +126,34 @@ async fn clone_copies_settings_absent_from_the_body(office: Office) {
     assert_eq!(validated.status, 200);
     let cloned = root.create("/queues/tour/clone", patch).await;
     assert_eq!((&cloned["waiting_ttl"], &cloned["name"]), (&json!(45), &json!("The tour")));
-    assert_eq!((&cloned["epoch"], &cloned["revision"]), (&json!(office.now()), &json!(1)));
+    assert_eq!((&cloned["epoch"], &cloned["revision"]), (&json!(backoffice.now()), &json!(1)));
 }
 
-async fn all_invalid_fields_are_listed_with_their_path(office: Office) {
-    office.tenant("acme").await;
+async fn all_invalid_fields_are_listed_with_their_path(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
     let wrong = json!({
         "hosts": ["https://x"], "quota": -1, "mode": "ajar", "qouta": 3, "tenant": "acme",
         "rules": [{ "action": "queue", "path": "shop" }], "handover": { "kind": "redirect" },
     });
-    let refused = office.root().post("/queues", queue("tour", "acme", wrong)).await;
+    let refused = backoffice.root().post("/queues", queue("tour", "acme", wrong)).await;
     let fields = refused.wrong_fields();
     for path in ["hosts[0]:", "rules[0].path:", "quota:", "mode:", "handover.origin:", "qouta: is unknown"] {
         assert!(fields.iter().any(|field| field.starts_with(path)), "{path} {fields:?}");
     }
     assert_eq!(fields.len(), 6, "{fields:?}");
-    let unknown = office.root().post("/queues", queue("tour", "nobody", json!({}))).await;
+    let unknown = backoffice.root().post("/queues", queue("tour", "nobody", json!({}))).await;
     assert_eq!(unknown.wrong_fields(), ["tenant: is not a tenant that you have access to: \"nobody\""]);
 }
 
-async fn conflicting_queues_are_rejected_by_name(office: Office) {
-    office.tenant("acme").await;
-    office.queue("a", "acme", json!({ "hosts": ["x.example.com"] })).await;
-    let mut root = office.root();
+async fn conflicting_queues_are_rejected_by_name(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("a", "acme", json!({ "hosts": ["x.example.com"] })).await;
+    let mut root = backoffice.root();
     let late = root.post("/queues", queue("b", "acme", json!({ "hosts": ["y.example.com", "x.example.com"] }))).await;
     assert_eq!((late.status.as_u16(), late.code()), (409, "routing_conflict".to_owned()));
     let expected = "hosts[1]: never applies on \"x.example.com\": \"a\" matches all requests first";
     assert_eq!(late.wrong_fields(), [expected]);
-    office.queue("b", "acme", json!({ "hosts": ["y.example.com"] })).await;
+    backoffice.queue("b", "acme", json!({ "hosts": ["y.example.com"] })).await;
     let moved = root.patch("/queues/b", json!({ "hosts": ["x.example.com"] })).await;
     assert_eq!((moved.status.as_u16(), moved.code()), (409, "routing_conflict".to_owned()));
     let rules = json!({ "rules": [{ "action": "queue", "path": "/shop/**" }] });
@@ -165,13 +165,13 @@ async fn conflicting_queues_are_rejected_by_name(office: Office) {
     );
 }
 
-async fn stale_if_match_returns_the_current_settings(office: Office) {
-    office.tenant("acme").await;
-    office.queue("tour", "acme", json!({ "name": "Tour" })).await;
-    let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
-    let mut root = office.root();
+async fn stale_if_match_returns_the_current_settings(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "name": "Tour" })).await;
+    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
+    let mut root = backoffice.root();
     assert_eq!(zoe.patch_revision("/queues/tour", 1, json!({ "quota": 50 })).await.status, 200);
-    office.pass(5);
+    backoffice.pass(5);
     assert_eq!(zoe.patch_revision("/queues/tour", 2, json!({ "quota": 70, "mode": "paused" })).await.status, 200);
     let late = root.patch_revision("/queues/tour", 1, json!({ "quota": 10, "name": "The tour" })).await;
     assert_eq!((late.status.as_u16(), late.code()), (412, "revision_conflict".to_owned()));
@@ -182,18 +182,17 @@ async fn stale_if_match_returns_the_current_settings(office: Office) {
     assert_eq!(root.patch_revision("/queues/tour", 3, json!({ "name": "The tour" })).await.status, 200);
 }
 
-async fn one_concurrent_update_wins(office: Office) {
-    office.tenant("acme").await;
-    office.queue("tour", "acme", json!({})).await;
-    let mut desks: Vec<_> = (0..8).map(|_| office.root()).collect();
-    let saves = desks
-        .iter_mut()
-        .zip(100_u64..)
-        .map(async |(desk, quota)| (desk.patch_revision("/queues/tour", 1, json!({ "quota": quota })).await, quota));
+async fn one_concurrent_update_wins(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({})).await;
+    let mut desks: Vec<_> = (0..8).map(|_| backoffice.root()).collect();
+    let saves = desks.iter_mut().zip(100_u64..).map(async |(client, quota)| {
+        (client.patch_revision("/queues/tour", 1, json!({ "quota": quota })).await, quota)
+    });
     let answers = futures_util::future::join_all(saves).await;
     let (first, others): (Vec<_>, Vec<_>) = answers.iter().partition(|(answer, _)| answer.status == 200);
     assert_eq!(first.len(), 1, "{answers:?}");
-    let settings = office.root().get("/queues/tour").await.json();
+    let settings = backoffice.root().get("/queues/tour").await.json();
     assert_eq!((&settings["quota"], &settings["revision"]), (&json!(first[0].1), &json!(2)));
     for (answer, _) in others {
         assert_eq!(answer.code(), "revision_conflict", "{}", answer.text());
@@ -201,28 +200,27 @@ async fn one_concurrent_update_wins(office: Office) {
     }
 }
 
-async fn one_concurrent_create_wins(office: Office) {
-    office.tenant("acme").await;
-    let mut desks: Vec<_> = (0..8).map(|_| office.root()).collect();
-    let creations = desks
-        .iter_mut()
-        .enumerate()
-        .map(|(index, desk)| desk.post("/queues", queue("tour", "acme", json!({ "name": format!("tour {index}") }))));
+async fn one_concurrent_create_wins(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut desks: Vec<_> = (0..8).map(|_| backoffice.root()).collect();
+    let creations = desks.iter_mut().enumerate().map(|(index, client)| {
+        client.post("/queues", queue("tour", "acme", json!({ "name": format!("tour {index}") })))
+    });
     let answers = futures_util::future::join_all(creations).await;
     let created: Vec<_> = answers.iter().filter(|answer| answer.status == 201).collect();
     assert_eq!(created.len(), 1, "{:?}", answers.iter().map(|answer| answer.status).collect::<Vec<_>>());
     assert!(answers.iter().all(|answer| [201, 409].contains(&answer.status.as_u16())));
-    assert_eq!(office.root().get("/queues/tour").await.json(), created[0].json());
+    assert_eq!(backoffice.root().get("/queues/tour").await.json(), created[0].json());
 }
 
-async fn queues_are_listed_by_page_and_searched(office: Office) {
+async fn queues_are_listed_by_page_and_searched(backoffice: Backoffice) {
     for tenant in ["acme", "blue"] {
-        office.tenant(tenant).await;
+        backoffice.tenant(tenant).await;
     }
     for (id, tenant) in [("c", "acme"), ("a", "acme"), ("b", "blue"), ("d", "blue")] {
-        office.queue(id, tenant, json!({ "name": format!("Sale {id}") })).await;
+        backoffice.queue(id, tenant, json!({ "name": format!("Sale {id}") })).await;
     }
-    let mut root = office.root();
+    let mut root = backoffice.root();
     let mut ids = async |query: &str| {
         let page = root.get(&format!("/queues{query}")).await.json();
         let ids =
@@ -240,16 +238,16 @@ async fn queues_are_listed_by_page_and_searched(office: Office) {
     }
 }
 
-async fn url_test_returns_the_queue_and_the_reason(office: Office) {
+async fn url_test_returns_the_queue_and_the_reason(backoffice: Backoffice) {
     for tenant in ["acme", "blue"] {
-        office.tenant(tenant).await;
+        backoffice.tenant(tenant).await;
     }
     let (shop, free) =
         (json!({ "action": "queue", "path": "/shop/**" }), json!({ "action": "bypass", "path": "/shop/css/**" }));
-    office.queue("a", "acme", json!({ "hosts": ["x.example.com"], "rules": [free, shop] })).await;
-    office.queue("b", "acme", json!({ "hosts": ["x.example.com"] })).await;
-    office.queue("c", "blue", json!({ "hosts": ["*.example.com"] })).await;
-    let mut root = office.root();
+    backoffice.queue("a", "acme", json!({ "hosts": ["x.example.com"], "rules": [free, shop] })).await;
+    backoffice.queue("b", "acme", json!({ "hosts": ["x.example.com"] })).await;
+    backoffice.queue("c", "blue", json!({ "hosts": ["*.example.com"] })).await;
+    let mut root = backoffice.root();
     let shop = root.post("/url-tests", json!({ "url": "https://X.example.com:8443/Shop/../shop/1?q" })).await.json();
     let sent = json!("/shop/../shop/1");
     assert_eq!((&shop["outcome"], &shop["queue"], &shop["path"]), (&json!("queue"), &json!("a"), &sent));
@@ -267,7 +265,7 @@ async fn url_test_returns_the_queue_and_the_reason(office: Office) {
     let home = root.post("/url-tests", json!({ "url": "x.example.com" })).await.json();
     assert_eq!((&home["queue"], home["evaluated"].as_array().unwrap().len()), (&json!("b"), 2));
     assert_eq!(root.post("/url-tests", json!({ "url": "nobody.example" })).await.json()["outcome"], "unknown_host");
-    let mut blue = office.operator("zoe", "viewer", &["blue"]).await;
+    let mut blue = backoffice.operator("zoe", "viewer", &["blue"]).await;
     let foreign = blue.post("/url-tests", json!({ "url": "x.example.com" })).await.json();
     assert_eq!((&foreign["outcome"], &foreign["queue"]), (&json!("queue"), &Value::Null), "not theirs to see");
     assert!(!foreign.to_string().contains("\"a\"") && !foreign.to_string().contains("Rule 1"), "{foreign}");
@@ -285,8 +283,8 @@ async fn url_test_returns_the_queue_and_the_reason(office: Office) {
     assert_eq!(blue.post("/url-tests", theirs).await.status.as_u16(), 404);
 }
 
-async fn body_must_be_json_of_limited_size(office: Office) {
-    let mut root = office.root();
+async fn body_must_be_json_of_limited_size(backoffice: Backoffice) {
+    let mut root = backoffice.root();
     let big = root.post("/tenants", json!({ "id": "acme", "name": "x".repeat(300_000) })).await;
     assert_eq!((big.status.as_u16(), big.code()), (413, "too_large".to_owned()));
     let request = |kind: &str| http::Request::post("/api/v1/tenants").header("content-type", kind);

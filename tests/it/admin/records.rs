@@ -16,12 +16,12 @@ use vestibule_tests::Cluster;
 const START: Micros = Micros(1_700_000_000_000_000);
 
 /// A keeper of records, and the clock it goes by.
-struct Bench {
+struct StoreFixture {
     records: Arc<dyn RecordStore>,
     clock: Arc<ManualClock>,
 }
 
-impl Bench {
+impl StoreFixture {
     fn memory() -> Self {
         let clock = Arc::new(ManualClock::at(START));
         Self { records: Arc::new(MemoryRecords::new(clock.clone())), clock }
@@ -54,12 +54,12 @@ impl Bench {
 
 // The names of records are the same for everybody, so every test has a server of its own.
 macro_rules! suite {
-    ($($behaviour:ident,)+) => {
+    ($($behavior:ident,)+) => {
         mod memory {
             $(
                 #[tokio::test]
-                async fn $behaviour() {
-                    super::$behaviour(&super::Bench::memory()).await;
+                async fn $behavior() {
+                    super::$behavior(&super::StoreFixture::memory()).await;
                 }
             )+
         }
@@ -67,9 +67,9 @@ macro_rules! suite {
         mod redis {
             $(
                 #[tokio::test]
-                async fn $behaviour() {
+                async fn $behavior() {
                     let redis = vestibule_tests::Redis::start().await;
-                    super::$behaviour(&super::Bench::redis(&redis.url())).await;
+                    super::$behavior(&super::StoreFixture::redis(&redis.url())).await;
                 }
             )+
         }
@@ -78,9 +78,9 @@ macro_rules! suite {
         async fn cluster() {
             let cluster = Cluster::start().await;
             $(
-                println!(stringify!($behaviour));
+                println!(stringify!($behavior));
                 cluster.flush().await;
-                $behaviour(&Bench::redis(&cluster.url())).await;
+                $behavior(&StoreFixture::redis(&cluster.url())).await;
             )+
         }
     };
@@ -107,7 +107,7 @@ suite! {
 
 const OPERATORS: DocumentKind = DocumentKind::Operators;
 
-async fn document_is_read_as_written(bench: &Bench) {
+async fn document_is_read_as_written(bench: &StoreFixture) {
     let text = "{\"name\": \"Zo\u{eb}\"}\n 1 2  ";
     assert_eq!(bench.records.get_document(OPERATORS, "zoe").await.unwrap(), None);
     assert_eq!(bench.records.put_document(OPERATORS, "zoe", text, 0).await.unwrap(), DocumentOutcome::Stored(1));
@@ -118,7 +118,7 @@ async fn document_is_read_as_written(bench: &Bench) {
     assert_eq!(bench.records.get_document(OPERATORS, "zoe").await.unwrap(), None);
 }
 
-async fn revision_prevents_lost_updates(bench: &Bench) {
+async fn revision_prevents_lost_updates(bench: &StoreFixture) {
     let put = async |over| bench.records.put_document(OPERATORS, "zoe", "x", over).await.unwrap();
     assert_eq!(put(1).await, DocumentOutcome::Conflict(0), "there is none to write over");
     assert_eq!(put(0).await, DocumentOutcome::Stored(1));
@@ -127,14 +127,14 @@ async fn revision_prevents_lost_updates(bench: &Bench) {
     assert_eq!(put(1).await, DocumentOutcome::Conflict(2));
 }
 
-async fn one_concurrent_write_wins(bench: &Bench) {
+async fn one_concurrent_write_wins(bench: &StoreFixture) {
     let writers = (0..20).map(|_| bench.records.put_document(OPERATORS, "zoe", "x", 0));
     let outcomes = futures_util::future::join_all(writers).await;
     let won = outcomes.iter().filter(|outcome| matches!(outcome, Ok(DocumentOutcome::Stored(1)))).count();
     assert_eq!(won, 1, "{outcomes:?}");
 }
 
-async fn records_are_listed_by_id_and_kind(bench: &Bench) {
+async fn records_are_listed_by_id_and_kind(bench: &StoreFixture) {
     for id in ["b", "a", "c"] {
         bench.records.put_document(OPERATORS, id, id, 0).await.unwrap();
     }
@@ -145,7 +145,7 @@ async fn records_are_listed_by_id_and_kind(bench: &Bench) {
     assert_eq!(bench.records.list_documents(DocumentKind::Tokens).await.unwrap().len(), 1);
 }
 
-async fn number_of_documents_is_limited(bench: &Bench) {
+async fn number_of_documents_is_limited(bench: &StoreFixture) {
     for id in 0..DOCUMENTS_MAX {
         bench.records.put_document(OPERATORS, &id.to_string(), "x", 0).await.unwrap();
     }
@@ -157,7 +157,7 @@ async fn number_of_documents_is_limited(bench: &Bench) {
     );
 }
 
-async fn last_required_document_is_kept(bench: &Bench) {
+async fn last_required_document_is_kept(bench: &StoreFixture) {
     for (id, text) in [("a", "root"), ("b", "root"), ("c", "user")] {
         bench.records.put_document(OPERATORS, id, text, 0).await.unwrap();
     }
@@ -176,7 +176,7 @@ async fn last_required_document_is_kept(bench: &Bench) {
     assert_eq!(bench.records.get_document(OPERATORS, "e").await.unwrap().unwrap().text, "");
 }
 
-async fn counter_is_decremented(bench: &Bench) {
+async fn counter_is_decremented(bench: &StoreFixture) {
     let key = key(EphemeralKind::Failures);
     bench.records.decrement(&key).await.unwrap();
     assert_eq!(bench.records.get_ephemeral(&key).await.unwrap(), None, "decrement does not create a counter");
@@ -189,7 +189,7 @@ async fn counter_is_decremented(bench: &Bench) {
     assert_eq!(bench.records.increment(&key, 60).await.unwrap(), 1, "its expiry is unchanged");
 }
 
-async fn log_is_read_newest_first(bench: &Bench) {
+async fn log_is_read_newest_first(bench: &StoreFixture) {
     let stream = LogName::Minutes("acme-tour".parse().unwrap());
     assert_eq!(bench.texts(&stream, None, 10).await, [0_u64; 0]);
     let ids = bench.append(&stream, 0..5).await;
@@ -199,7 +199,7 @@ async fn log_is_read_newest_first(bench: &Bench) {
     assert_eq!(bench.texts(&LogName::FiveMinutes("acme-tour".parse().unwrap()), None, 3).await, [0_u64; 0]);
 }
 
-async fn capped_log_drops_its_oldest_entries(bench: &Bench) {
+async fn capped_log_drops_its_oldest_entries(bench: &StoreFixture) {
     let stream = LogName::Minutes("acme-tour".parse().unwrap());
     let most = stream.max_entries() as u64;
     bench.append(&stream, 0..most + 300).await;
@@ -212,7 +212,7 @@ async fn capped_log_drops_its_oldest_entries(bench: &Bench) {
     assert_eq!(newest[0].text, (most + 299).to_string());
 }
 
-async fn unused_log_expires(bench: &Bench) {
+async fn unused_log_expires(bench: &StoreFixture) {
     let stream = LogName::Minutes("acme-tour".parse().unwrap());
     bench.append(&stream, 0..2).await;
     bench.append(&LogName::Audit, 0..2).await;
@@ -225,7 +225,7 @@ async fn unused_log_expires(bench: &Bench) {
     assert_eq!(bench.texts(&LogName::Audit, None, 10).await, [1, 0], "this one stays");
 }
 
-async fn log_entries_of_one_instant_have_unique_ids(bench: &Bench) {
+async fn log_entries_of_one_instant_have_unique_ids(bench: &StoreFixture) {
     let first = bench.append(&LogName::Audit, 0..2).await;
     assert_eq!(first[0], EntryId { at_ms: START.0 / 1000, number: 0 });
     assert_eq!(first[1], EntryId { at_ms: START.0 / 1000, number: 1 });
@@ -234,7 +234,7 @@ async fn log_entries_of_one_instant_have_unique_ids(bench: &Bench) {
     assert_eq!(bench.records.now().await.unwrap(), bench.clock.now());
 }
 
-async fn old_entries_are_dropped(bench: &Bench) {
+async fn old_entries_are_dropped(bench: &StoreFixture) {
     let stream = LogName::TenantAudit("acme".parse().unwrap());
     bench.append(&stream, 0..300).await;
     bench.pass(100);
@@ -252,7 +252,7 @@ fn key(kind: EphemeralKind) -> EphemeralKey {
     EphemeralKey::new(kind, "0f0f")
 }
 
-async fn ephemeral_key_expires(bench: &Bench) {
+async fn ephemeral_key_expires(bench: &StoreFixture) {
     let key = key(EphemeralKind::SignIn);
     assert_eq!(bench.records.get_ephemeral(&key).await.unwrap(), None);
     bench.records.set_ephemeral(&key, "zoe 1", 60).await.unwrap();
@@ -266,7 +266,7 @@ async fn ephemeral_key_expires(bench: &Bench) {
     assert_eq!(bench.records.take_ephemeral(&key).await.unwrap(), None);
 }
 
-async fn one_concurrent_set_if_absent_succeeds(bench: &Bench) {
+async fn one_concurrent_set_if_absent_succeeds(bench: &StoreFixture) {
     let key = key(EphemeralKind::Minute);
     let results =
         futures_util::future::join_all((0..20).map(|_| bench.records.set_ephemeral_if_absent(&key, "me", 60))).await;
@@ -279,7 +279,7 @@ async fn one_concurrent_set_if_absent_succeeds(bench: &Bench) {
     );
 }
 
-async fn counter_expires_with_its_first_ttl(bench: &Bench) {
+async fn counter_expires_with_its_first_ttl(bench: &StoreFixture) {
     let key = key(EphemeralKind::Failures);
     assert_eq!(bench.records.increment(&key, 60).await.unwrap(), 1);
     bench.pass(59);
@@ -288,7 +288,7 @@ async fn counter_expires_with_its_first_ttl(bench: &Bench) {
     assert_eq!(bench.records.increment(&key, 60).await.unwrap(), 1, "the TTL starts with the first increment");
 }
 
-async fn ephemeral_key_is_taken_once(bench: &Bench) {
+async fn ephemeral_key_is_taken_once(bench: &StoreFixture) {
     let key = key(EphemeralKind::Confirmation);
     bench.records.set_ephemeral(&key, "reset", 60).await.unwrap();
     let takers = futures_util::future::join_all((0..20).map(|_| bench.records.take_ephemeral(&key))).await;

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use http::Method;
 use serde_json::{Value, json};
-use vestibule_tests::{Answer, Desk};
+use vestibule_tests::{AdminClient, Answer};
 use vestibule_themes::{ThemeVersions, ThemesAddress};
 
-use super::office::{Office, PASSWORD, queue};
+use super::backoffice::{Backoffice, PASSWORD, queue};
 
 /// Whom an operation is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -174,7 +174,13 @@ fn addresses(document: &Value, variables: &[(&str, &str)]) -> Vec<(String, Metho
     found
 }
 
-async fn assert_all(mut desk: Desk, name: &str, who: Who, by_token: bool, addresses: &[(String, Method, String)]) {
+async fn assert_all(
+    mut client: AdminClient,
+    name: &str,
+    who: Who,
+    by_token: bool,
+    addresses: &[(String, Method, String)],
+) {
     for (id, operation, body) in operations() {
         let Some((_, method, path)) = addresses.iter().find(|(found, _, _)| *found == id) else {
             panic!("the document has no {id}");
@@ -189,7 +195,7 @@ async fn assert_all(mut desk: Desk, name: &str, who: Who, by_token: bool, addres
         if id == "stream_stats" && due == Said::Done {
             continue; // An answer without an end; it has a test of its own.
         }
-        let answer = desk.send(method.clone(), path, &[("if-match", "*")], body.clone()).await;
+        let answer = client.send(method.clone(), path, &[("if-match", "*")], body.clone()).await;
         assert_eq!(said(&answer), due, "{name}: {id}: {} {}", answer.status, answer.text());
         assert!(answer.status.as_u16() < 500, "{name}: {id}: {}", answer.text());
         let written = [200, 201, 204].contains(&answer.status.as_u16());
@@ -198,10 +204,10 @@ async fn assert_all(mut desk: Desk, name: &str, who: Who, by_token: bool, addres
 }
 
 /// A superuser's token that has expired, and one that was revoked.
-async fn spent_tokens(office: &Office) -> (String, String) {
-    let mut root = office.root();
+async fn spent_tokens(backoffice: &Backoffice) -> (String, String) {
+    let mut root = backoffice.root();
     let lapsed = root.create("/tokens", token("superuser")).await;
-    office.pass(600);
+    backoffice.pass(600);
     let revoked = root.create("/tokens", token("superuser")).await;
     let id = revoked["token"]["id"].as_str().unwrap();
     assert_eq!(root.send(Method::DELETE, &format!("/tokens/{id}"), &[], None).await.status, 204);
@@ -212,17 +218,18 @@ async fn spent_tokens(office: &Office) -> (String, String) {
 #[tokio::test]
 async fn role_matrix_covers_every_operation() {
     let folder = tempfile::tempdir().unwrap();
-    let office = Office::memory_with_themes(ThemeVersions::at(ThemesAddress::Folder(folder.path().to_owned()))).await;
+    let backoffice =
+        Backoffice::memory_with_themes(ThemeVersions::at(ThemesAddress::Folder(folder.path().to_owned()))).await;
     for tenant in ["acme", "blue"] {
-        office.tenant_with(tenant, &["example.com"], &[]).await;
+        backoffice.tenant_with(tenant, &["example.com"], &[]).await;
     }
-    office.queue("tour", "acme", json!({})).await;
-    office.queue("blues", "blue", json!({})).await;
-    let mut root = office.root();
-    let (lapsed, revoked) = spent_tokens(&office).await;
+    backoffice.queue("tour", "acme", json!({})).await;
+    backoffice.queue("blues", "blue", json!({})).await;
+    let mut root = backoffice.root();
+    let (lapsed, revoked) = spent_tokens(&backoffice).await;
     let proof = root.post("/sign-in/proof", json!({ "password": "correct horse battery" })).await;
     assert_eq!(proof.status, 204, "{}", proof.text());
-    let session = office.join("tour", 1).await[0].to_string();
+    let session = backoffice.join("tour", 1).await[0].to_string();
     let document = root.get("/openapi.json").await.json();
     let victim = json!({ "name": "victim", "password": PASSWORD, "role": "viewer", "tenants": ["acme"] });
     root.create("/operators", victim).await;
@@ -245,20 +252,20 @@ async fn role_matrix_covers_every_operation() {
     let there: BTreeSet<_> = addresses.iter().map(|(id, _, _)| id.clone()).collect();
     assert_eq!(known, there, "every operation of the document has its line in this test");
 
-    let desk = office.admin.desk();
-    assert_all(desk.clone(), "nobody", Who::Nobody, false, &addresses).await;
+    let client = backoffice.admin.client();
+    assert_all(client.clone(), "nobody", Who::Nobody, false, &addresses).await;
     for garbage in ["", "x", "vestibule_0123456789abcdef_x", "Basic cm9vdDpyb290"] {
-        let desk = desk.clone().with_header("authorization", &format!("Bearer {garbage}"));
-        assert_all(desk, "garbage", Who::Nobody, true, &addresses).await;
+        let client = client.clone().with_header("authorization", &format!("Bearer {garbage}"));
+        assert_all(client, "garbage", Who::Nobody, true, &addresses).await;
     }
-    let basic = desk.clone().with_header("authorization", "Basic cm9vdDpyb290");
+    let basic = client.clone().with_header("authorization", "Basic cm9vdDpyb290");
     assert_all(basic, "another scheme", Who::Nobody, true, &addresses).await;
-    let mut forged = desk.clone();
+    let mut forged = client.clone();
     forged.visitor().set_cookie("vestibule_admin", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
     assert_all(forged, "a forged cookie", Who::Nobody, false, &addresses).await;
 
-    assert_all(desk.clone().with_token(&revoked), "a revoked token", Who::Nobody, true, &addresses).await;
-    assert_all(desk.clone().with_token(&lapsed), "an expired token", Who::Nobody, true, &addresses).await;
+    assert_all(client.clone().with_token(&revoked), "a revoked token", Who::Nobody, true, &addresses).await;
+    assert_all(client.clone().with_token(&lapsed), "an expired token", Who::Nobody, true, &addresses).await;
 
     for (who, role, tenants) in [
         (Who::Viewer, "viewer", vec!["acme"]),
@@ -267,7 +274,7 @@ async fn role_matrix_covers_every_operation() {
         (Who::Superuser, "superuser", vec![]),
     ] {
         let name = format!("{who:?}").to_lowercase();
-        let signed_in = office.operator(&name, role, &tenants).await;
+        let signed_in = backoffice.operator(&name, role, &tenants).await;
         let mut maker = signed_in.clone();
         // A viewer makes no token; one that was made before stays, and may no more than its owner.
         let raised = json!({ "role": "operator", "tenants": tenants });
@@ -279,7 +286,7 @@ async fn role_matrix_covers_every_operation() {
         if who == Who::Viewer {
             root.patch(&format!("/operators/{name}"), json!({ "role": "viewer", "tenants": tenants })).await;
         }
-        assert_all(desk.clone().with_token(&token), &format!("{name}'s token"), who, true, &addresses).await;
+        assert_all(client.clone().with_token(&token), &format!("{name}'s token"), who, true, &addresses).await;
         if who == Who::Superuser {
             continue; // Has revoked the spare token already.
         }
@@ -291,12 +298,12 @@ async fn role_matrix_covers_every_operation() {
 
 #[tokio::test]
 async fn audit_log_shows_accessible_events_only() {
-    let office = Office::memory().await;
+    let backoffice = Backoffice::memory().await;
     for tenant in ["acme", "blue"] {
-        office.tenant(tenant).await;
-        office.queue(&format!("{tenant}-tour"), tenant, json!({})).await;
+        backoffice.tenant(tenant).await;
+        backoffice.queue(&format!("{tenant}-tour"), tenant, json!({})).await;
     }
-    let mut zoe = office.operator("zoe", "viewer", &["acme"]).await;
+    let mut zoe = backoffice.operator("zoe", "viewer", &["acme"]).await;
     for path in
         ["/tenants", "/queues", "/stats", "/settings", "/settings?format=toml", "/audit", "/audit/export", "/tokens"]
     {
@@ -304,6 +311,6 @@ async fn audit_log_shows_accessible_events_only() {
         assert_eq!(answer.status, 200, "{path}");
         assert!(!answer.text().contains("blue"), "{path}: {}", answer.text());
         assert!(path == "/tokens" || answer.text().contains("acme"), "{path}: {}", answer.text());
-        assert!(office.root().get(path).await.text().contains("blue") || path == "/tokens", "{path}");
+        assert!(backoffice.root().get(path).await.text().contains("blue") || path == "/tokens", "{path}");
     }
 }

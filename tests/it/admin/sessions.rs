@@ -6,9 +6,9 @@ use vestibule_core::SessionId;
 
 use vestibule_tests::{GateUnderTest, Visitor};
 
-use super::office::{Office, memory_and_redis};
+use super::backoffice::{Backoffice, on_memory_and_redis};
 
-memory_and_redis! {
+on_memory_and_redis! {
     session_is_found_by_id_or_support_code,
     support_code_of_the_queue_page_finds_the_session,
     waiting_sessions_are_paginated,
@@ -16,14 +16,14 @@ memory_and_redis! {
     session_is_admitted_out_of_order,
 }
 
-async fn session_is_found_by_id_or_support_code(office: Office) {
-    office.tenant("acme").await;
-    office.queue("tour", "acme", json!({ "quota": 1 })).await;
-    let sessions = office.join("tour", 3).await;
-    let mut root = office.root();
+async fn session_is_found_by_id_or_support_code(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "quota": 1 })).await;
+    let sessions = backoffice.join("tour", 3).await;
+    let mut root = backoffice.root();
     let found = root.get(&format!("/queues/tour/sessions/{}", sessions[2])).await.json();
     assert_eq!((&found["state"], &found["position"]), (&json!("waiting"), &json!(2)));
-    let at = office.now() as f64;
+    let at = backoffice.now() as f64;
     assert!((found["joined_at"].as_f64().unwrap() - at).abs() < 0.001 && found["expires_at"] == at + 30.0, "{found}");
     assert_eq!(found["last_seen"], found["joined_at"]);
     let code = sessions[2].support_code();
@@ -38,27 +38,27 @@ async fn session_is_found_by_id_or_support_code(office: Office) {
     }
 }
 
-async fn support_code_of_the_queue_page_finds_the_session(office: Office) {
-    office.tenant("acme").await;
-    office.queue("tour", "acme", json!({ "quota": 0 })).await;
-    let gate = GateUnderTest::start(office.store.clone(), &json!({ "tenants": [], "queues": [] })).await;
+async fn support_code_of_the_queue_page_finds_the_session(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "quota": 0 })).await;
+    let gate = GateUnderTest::start(backoffice.store.clone(), &json!({ "tenants": [], "queues": [] })).await;
     let mut visitor = Visitor::new(gate.address(), "tour.example.com");
     let page = visitor.navigate("/").await;
     let code = page.text().split("<code>").nth(1).and_then(|rest| rest.split("</code>").next());
     let code = code.unwrap_or_else(|| panic!("{}", page.text()));
     let visitor_status = visitor.status("tour").await.json();
-    let mut root = office.root();
+    let mut root = backoffice.root();
     for typed in [code.to_owned(), code.to_lowercase().replace('-', "")] {
         let found = root.get(&format!("/queues/tour/sessions/{typed}")).await.json();
         assert_eq!((&found["session"], &found["support_code"]), (&visitor_status["session"], &json!(code)), "{typed}");
     }
 }
 
-async fn waiting_sessions_are_paginated(office: Office) {
-    office.tenant("acme").await;
-    office.queue("tour", "acme", json!({ "quota": 0 })).await;
-    let sessions = office.join("tour", 5).await;
-    let mut root = office.root();
+async fn waiting_sessions_are_paginated(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "quota": 0 })).await;
+    let sessions = backoffice.join("tour", 5).await;
+    let mut root = backoffice.root();
     let mut listed = Vec::new();
     let mut path = "/queues/tour/sessions?limit=2".to_owned();
     loop {
@@ -75,12 +75,12 @@ async fn waiting_sessions_are_paginated(office: Office) {
     }
 }
 
-async fn ending_a_session_needs_a_confirmation(office: Office) {
-    office.tenant("acme").await;
+async fn ending_a_session_needs_a_confirmation(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
     let at_once = json!({ "quota": 1, "handover": { "kind": "check" }, "recheck_after": 0 });
-    office.queue("tour", "acme", at_once).await;
-    let sessions = office.join("tour", 2).await;
-    let mut root = office.root();
+    backoffice.queue("tour", "acme", at_once).await;
+    let sessions = backoffice.join("tour", 2).await;
+    let mut root = backoffice.root();
     let path = format!("/queues/tour/sessions/{}/end", sessions[0].support_code());
     root.send(Method::POST, &path, &[], None).await.assert_code("confirmation_required");
     assert_eq!(root.confirmed(Method::POST, &path, None).await.json(), json!({ "previous_state": "active" }));
@@ -90,11 +90,11 @@ async fn ending_a_session_needs_a_confirmation(office: Office) {
     assert_eq!(next["state"], "active", "the place is free at once");
 }
 
-async fn session_is_admitted_out_of_order(office: Office) {
-    office.tenant("acme").await;
-    office.queue("tour", "acme", json!({ "quota": 0 })).await;
-    let sessions = office.join("tour", 3).await;
-    let mut root = office.root();
+async fn session_is_admitted_out_of_order(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "quota": 0 })).await;
+    let sessions = backoffice.join("tour", 3).await;
+    let mut root = backoffice.root();
     let path = format!("/queues/tour/sessions/{}/admit", sessions[2].support_code());
     assert_eq!(root.send(Method::POST, &path, &[], None).await.json(), json!({ "admitted": true }));
     let found = root.get(&format!("/queues/tour/sessions/{}", sessions[2])).await.json();

@@ -3,9 +3,9 @@
 use http::Method;
 use serde_json::json;
 
-use super::office::{Office, memory_and_redis, queue};
+use super::backoffice::{Backoffice, on_memory_and_redis, queue};
 
-memory_and_redis! {
+on_memory_and_redis! {
     exported_settings_can_be_imported_elsewhere,
     import_writes_nothing_until_confirmed,
     slow_confirmation_of_new_queues_is_accepted,
@@ -13,32 +13,32 @@ memory_and_redis! {
     invalid_import_changes_nothing,
 }
 
-async fn exported_settings_can_be_imported_elsewhere(office: Office) {
-    office.tenant("acme").await;
+async fn exported_settings_can_be_imported_elsewhere(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
     let rules = json!([{ "action": "queue", "path": ["/shop/**"], "cookie": { "name": "n", "value": "\"v\"" } }]);
-    office.queue("tour", "acme", json!({ "name": "Z\u{f6}e's \"tour\"", "rules": rules, "max_session": 60 })).await;
-    office.queue("gig", "acme", json!({})).await;
-    let exported = office.root().get("/settings").await.json();
-    let other = Office::memory().await;
+    backoffice.queue("tour", "acme", json!({ "name": "Z\u{f6}e's \"tour\"", "rules": rules, "max_session": 60 })).await;
+    backoffice.queue("gig", "acme", json!({})).await;
+    let exported = backoffice.root().get("/settings").await.json();
+    let other = Backoffice::memory().await;
     let imported = other.root().confirmed(Method::POST, "/settings", Some(exported.clone())).await.json();
     assert_eq!((&imported["applied"], &imported["skipped"]), (&json!(true), &json!([])), "{imported}");
     assert_eq!(other.root().get("/settings").await.json(), exported);
     let again = other.root().post("/settings", exported).await.json();
     assert_eq!((&again["applied"], &again["plan"]["queues"]), (&json!(false), &json!([])), "there is nothing to do");
 
-    let toml = office.root().get("/settings?format=toml").await;
+    let toml = backoffice.root().get("/settings?format=toml").await;
     assert_eq!(toml.header("content-type"), Some("application/toml"));
     assert!(toml.text().contains("[[queues.rules]]\naction = \"queue\"\n"), "{}", toml.text());
 }
 
-async fn import_writes_nothing_until_confirmed(office: Office) {
-    office.tenant("acme").await;
-    office.queue("tour", "acme", json!({ "quota": 2 })).await;
+async fn import_writes_nothing_until_confirmed(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "quota": 2 })).await;
     let document = json!({
         "tenants": [{ "id": "acme", "name": "Acme" }, { "id": "blue", "name": "Blue" }],
         "queues": [queue("tour", "acme", json!({ "quota": 5 })), queue("blues", "blue", json!({}))],
     });
-    let mut root = office.root();
+    let mut root = backoffice.root();
     let plan = root.post("/settings?validate=true", document.clone()).await.json();
     assert_eq!(plan["applied"], false);
     let plan = &plan["plan"];
@@ -68,32 +68,32 @@ async fn import_writes_nothing_until_confirmed(office: Office) {
     root.send(Method::POST, "/settings", &with, Some(document.clone())).await.assert_code("confirmation_required");
     assert_eq!(root.confirmed(Method::POST, "/settings", Some(document)).await.json()["applied"], true);
     assert_eq!(root.get("/queues/tour").await.json()["quota"], 5);
-    assert_eq!(root.get("/queues/blues").await.json()["epoch"], office.now(), "it begins now");
+    assert_eq!(root.get("/queues/blues").await.json()["epoch"], backoffice.now(), "it begins now");
 }
 
-async fn slow_confirmation_of_new_queues_is_accepted(office: Office) {
-    office.tenant("acme").await;
+async fn slow_confirmation_of_new_queues_is_accepted(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
     let document = json!({
         "tenants": [{ "id": "acme", "name": "acme" }],
         "queues": [queue("tour", "acme", json!({}))],
     });
-    let mut root = office.root();
+    let mut root = backoffice.root();
     let token = root.post("/settings", document.clone()).await.confirmation();
-    office.pass(30);
+    backoffice.pass(30);
     let with = [("x-vestibule-confirm", token.as_str())];
     let done = root.send(Method::POST, "/settings", &with, Some(document)).await.json();
     assert_eq!(done["applied"], true, "{done}");
-    assert_eq!(root.get("/queues/tour").await.json()["epoch"], office.now(), "it begins now");
+    assert_eq!(root.get("/queues/tour").await.json()["epoch"], backoffice.now(), "it begins now");
 }
 
-async fn import_keeps_unlisted_queues_by_default(office: Office) {
-    office.tenant("acme").await;
+async fn import_keeps_unlisted_queues_by_default(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
     for id in ["tour", "gig"] {
-        office.queue(id, "acme", json!({})).await;
+        backoffice.queue(id, "acme", json!({})).await;
     }
     let document =
         json!({ "tenants": [{ "id": "acme", "name": "acme" }], "queues": [queue("tour", "acme", json!({}))] });
-    let mut root = office.root();
+    let mut root = backoffice.root();
     let plan = root.post("/settings?validate=true", document.clone()).await.json();
     assert_eq!((&plan["plan"]["kept"], &plan["plan"]["removed"]), (&json!(["gig"]), &json!([])));
     let done = root.confirmed(Method::POST, "/settings?remove=true", Some(document)).await.json();
@@ -101,10 +101,10 @@ async fn import_keeps_unlisted_queues_by_default(office: Office) {
     assert_eq!(root.get("/queues/gig").await.status, 404);
 }
 
-async fn invalid_import_changes_nothing(office: Office) {
-    office.tenant("acme").await;
-    office.queue("a", "acme", json!({ "hosts": ["x.example.com"] })).await;
-    let mut root = office.root();
+async fn invalid_import_changes_nothing(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("a", "acme", json!({ "hosts": ["x.example.com"] })).await;
+    let mut root = backoffice.root();
     let wrong = json!({ "tenants": [{ "id": "acme", "name": "" }], "queues": [queue("b", "acme", json!({ "quota": -1 }))], "more": 1 });
     let refused = root.post("/settings", wrong).await;
     let fields = refused.wrong_fields();

@@ -5,9 +5,9 @@ use serde_json::json;
 use vestibule_admin::NewOperator;
 use vestibule_records::DocumentKind;
 
-use super::office::{Office, PASSWORD, memory_and_redis};
+use super::backoffice::{Backoffice, PASSWORD, on_memory_and_redis};
 
-memory_and_redis! {
+on_memory_and_redis! {
     sign_in_cookie_is_http_only_and_same_site,
     cookie_writes_require_the_request_header,
     wrong_passwords_are_throttled,
@@ -24,41 +24,41 @@ memory_and_redis! {
     managing_operators_needs_a_confirmed_password,
     token_never_manages_operators,
     settings_token_is_limited_to_settings,
-    superusers_who_remove_each_other_leave_one,
+    concurrent_removal_keeps_one_superuser,
     operators_behind_one_address_do_not_lock_each_other_out,
 }
 
-async fn sign_in_cookie_is_http_only_and_same_site(office: Office) {
-    let mut desk = office.admin.desk();
+async fn sign_in_cookie_is_http_only_and_same_site(backoffice: Backoffice) {
+    let mut client = backoffice.admin.client();
     let body = json!({ "name": "root", "password": "correct horse battery" });
-    let plain = desk.post("/sign-in", body.clone()).await;
+    let plain = client.post("/sign-in", body.clone()).await;
     let cookie = plain.header("set-cookie").unwrap();
     assert!(cookie.starts_with("vestibule_admin="), "{cookie}");
     assert!(cookie.ends_with("; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict"), "{cookie}");
-    let secure = desk.send(Method::POST, "/sign-in", &[("x-forwarded-proto", "https")], Some(body)).await;
+    let secure = client.send(Method::POST, "/sign-in", &[("x-forwarded-proto", "https")], Some(body)).await;
     assert!(secure.header("set-cookie").unwrap().ends_with("; SameSite=Strict; Secure"));
-    let who = desk.get("/sign-in").await.json();
+    let who = client.get("/sign-in").await.json();
     assert_eq!((&who["operator"], &who["role"], &who["tenants"]), (&json!("root"), &json!("superuser"), &json!(null)));
-    assert_eq!(who["ends_at"], office.now() + 43_200);
-    let secret = desk.visitor().cookie("vestibule_admin").unwrap().to_owned();
-    if let Some(redis) = &office.redis {
+    assert_eq!(who["ends_at"], backoffice.now() + 43_200);
+    let secret = client.visitor().cookie("vestibule_admin").unwrap().to_owned();
+    if let Some(redis) = &backoffice.redis {
         for key in redis.command(&["KEYS", "*"]).await.array() {
             assert!(!key.text().contains(&secret), "only its hash is kept");
         }
     }
-    assert_eq!(desk.send(Method::DELETE, "/sign-in", &[], None).await.status, 204);
-    assert_eq!(desk.visitor().cookie("vestibule_admin"), None);
-    desk.visitor().set_cookie("vestibule_admin", &secret);
-    assert_eq!(desk.get("/queues").await.code(), "not_signed_in", "it is good no more");
-    assert_eq!(desk.get("/sign-in").await.json(), json!(null));
+    assert_eq!(client.send(Method::DELETE, "/sign-in", &[], None).await.status, 204);
+    assert_eq!(client.visitor().cookie("vestibule_admin"), None);
+    client.visitor().set_cookie("vestibule_admin", &secret);
+    assert_eq!(client.get("/queues").await.code(), "not_signed_in", "it is good no more");
+    assert_eq!(client.get("/sign-in").await.json(), json!(null));
 }
 
-async fn cookie_writes_require_the_request_header(office: Office) {
-    let mut root = office.root();
+async fn cookie_writes_require_the_request_header(backoffice: Backoffice) {
+    let mut root = backoffice.root();
     let cookie = format!("vestibule_admin={}", root.visitor().cookie("vestibule_admin").unwrap());
     let post =
         || http::Request::post("/api/v1/tenants").header("content-type", "application/json").header("cookie", &cookie);
-    let mut other = vestibule_tests::Visitor::new(office.admin.address(), "admin.example.com");
+    let mut other = vestibule_tests::Visitor::new(backoffice.admin.address(), "admin.example.com");
     let body = json!({ "id": "acme", "name": "Acme" }).to_string();
     let refused = other.request(post(), body.clone()).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (403, "no_request_header".to_owned()));
@@ -72,89 +72,89 @@ async fn cookie_writes_require_the_request_header(office: Office) {
     assert_eq!(other.request(post().header("x-vestibule-request", "1"), body).await.status, 201);
 }
 
-async fn wrong_passwords_are_throttled(office: Office) {
-    let mut desk = office.admin.desk();
+async fn wrong_passwords_are_throttled(backoffice: Backoffice) {
+    let mut client = backoffice.admin.client();
     let wrong = |name: &str| json!({ "name": name, "password": "this is not it" });
-    let known = desk.post("/sign-in", wrong("root")).await;
-    let unknown = desk.post("/sign-in", wrong("nobody")).await;
+    let known = client.post("/sign-in", wrong("root")).await;
+    let unknown = client.post("/sign-in", wrong("nobody")).await;
     assert_eq!((known.status, known.text()), (unknown.status, unknown.text()), "it does not tell who there is");
     for _ in 0..5 {
-        assert_eq!(desk.post("/sign-in", wrong("root")).await.status, 401);
+        assert_eq!(client.post("/sign-in", wrong("root")).await.status, 401);
     }
     let right = json!({ "name": "root", "password": "correct horse battery" });
-    let slowed = desk.post("/sign-in", right.clone()).await;
+    let slowed = client.post("/sign-in", right.clone()).await;
     assert_eq!((slowed.status.as_u16(), slowed.header("retry-after")), (429, Some("1")), "the right one too");
-    office.pass(1);
-    assert_eq!(desk.post("/sign-in", right).await.status, 200, "and a second later it is in");
+    backoffice.pass(1);
+    assert_eq!(client.post("/sign-in", right).await.status, 200, "and a second later it is in");
     for _ in 0..5 {
-        assert_eq!(desk.post("/sign-in", wrong("root")).await.status, 401, "what failed before is forgotten");
+        assert_eq!(client.post("/sign-in", wrong("root")).await.status, 401, "what failed before is forgotten");
     }
 }
 
-async fn failed_sign_ins_do_not_lock_out_known_addresses(office: Office) {
-    let from = |address: &str| office.admin.desk().with_header("x-forwarded-for", address);
+async fn failed_sign_ins_do_not_lock_out_known_addresses(backoffice: Backoffice) {
+    let from = |address: &str| backoffice.admin.client().with_header("x-forwarded-for", address);
     let right = json!({ "name": "root", "password": "correct horse battery" });
     assert_eq!(from("192.0.2.1").post("/sign-in", right.clone()).await.status, 200);
     for stranger in 0..21 {
-        let mut desk = from(&format!("198.51.100.{stranger}"));
-        let status = desk.post("/sign-in", json!({ "name": "root", "password": "this is not it" })).await.status;
+        let mut client = from(&format!("198.51.100.{stranger}"));
+        let status = client.post("/sign-in", json!({ "name": "root", "password": "this is not it" })).await.status;
         assert_eq!(status, 401);
     }
     assert_eq!(from("203.0.113.7").post("/sign-in", right.clone()).await.status, 429);
     assert_eq!(from("192.0.2.1").post("/sign-in", right).await.status, 200);
 }
 
-async fn sign_in_expires_when_idle_or_after_twelve_hours(office: Office) {
-    let mut idle = office.root();
-    let mut busy = office.admin.root().await;
+async fn sign_in_expires_when_idle_or_after_twelve_hours(backoffice: Backoffice) {
+    let mut idle = backoffice.root();
+    let mut busy = backoffice.admin.root().await;
     for _ in 0..12 {
-        office.pass(3540);
+        backoffice.pass(3540);
         assert_eq!(busy.get("/queues").await.status, 200);
     }
     assert_eq!(idle.get("/queues").await.status, 401);
-    office.pass(719);
+    backoffice.pass(719);
     assert_eq!(busy.get("/queues").await.status, 200);
-    office.pass(1);
+    backoffice.pass(1);
     assert_eq!(busy.get("/queues").await.status, 401, "twelve hours are over");
 }
 
-async fn changed_password_ends_other_sign_ins(office: Office) {
-    office.tenant("acme").await;
-    let mut one = office.operator("zoe", "operator", &["acme"]).await;
-    let mut other = office.admin.desk();
+async fn changed_password_ends_other_sign_ins(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut one = backoffice.operator("zoe", "operator", &["acme"]).await;
+    let mut other = backoffice.admin.client();
     other.sign_in("zoe", PASSWORD).await;
-    office.pass(1);
-    let put = async |desk: &mut vestibule_tests::Desk, current: &str, new: &str| {
-        desk.send(Method::PUT, "/sign-in/password", &[], Some(json!({ "current": current, "new": new }))).await
+    backoffice.pass(1);
+    let put = async |client: &mut vestibule_tests::AdminClient, current: &str, new: &str| {
+        client.send(Method::PUT, "/sign-in/password", &[], Some(json!({ "current": current, "new": new }))).await
     };
     assert_eq!(put(&mut one, "not the password", "a new password").await.wrong_fields().len(), 1);
     assert_eq!(put(&mut one, PASSWORD, "short").await.wrong_fields().len(), 1);
     assert_eq!(put(&mut one, PASSWORD, "a new password").await.status, 204);
     assert_eq!(one.get("/queues").await.status, 200, "with the cookie that came along");
     assert_eq!(other.get("/queues").await.code(), "credential_invalid");
-    let mut again = office.admin.desk();
+    let mut again = backoffice.admin.client();
     assert_eq!(again.post("/sign-in", json!({ "name": "zoe", "password": PASSWORD })).await.status, 401);
     again.sign_in("zoe", "a new password").await;
 }
 
-async fn password_reset_by_a_superuser_ends_all_sign_ins(office: Office) {
-    office.tenant("acme").await;
-    let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
-    office.pass(1);
-    assert_eq!(office.root().patch("/operators/zoe", json!({ "password": "a new password" })).await.status, 200);
+async fn password_reset_by_a_superuser_ends_all_sign_ins(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
+    backoffice.pass(1);
+    assert_eq!(backoffice.root().patch("/operators/zoe", json!({ "password": "a new password" })).await.status, 200);
     assert_eq!(zoe.get("/queues").await.code(), "credential_invalid");
 }
 
-async fn removed_operator_loses_sign_ins_and_tokens(office: Office) {
-    office.tenant("acme").await;
-    let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
+async fn removed_operator_loses_sign_ins_and_tokens(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
     let token = json!({ "name": "x", "role": "operator", "tenants": ["acme"], "expires_in": 600 });
     let token = zoe.create("/tokens", token).await["secret"].as_str().unwrap().to_owned();
-    let mut script = office.admin.desk().with_token(&token);
+    let mut script = backoffice.admin.client().with_token(&token);
     assert_eq!(script.get("/queues").await.status, 200);
-    let mut root = office.root();
+    let mut root = backoffice.root();
     assert_eq!(root.confirmed(Method::DELETE, "/operators/zoe", None).await.status, 204);
-    office.pass(1);
+    backoffice.pass(1);
     let again = json!({ "name": "zoe", "password": PASSWORD, "role": "operator", "tenants": ["acme"] });
     root.create("/operators", again).await;
     assert_eq!(zoe.get("/queues").await.code(), "credential_invalid", "the name is somebody else's now");
@@ -162,9 +162,9 @@ async fn removed_operator_loses_sign_ins_and_tokens(office: Office) {
     assert_eq!(root.get("/tokens").await.json(), json!({ "tokens": [] }));
 }
 
-async fn the_last_superuser_stays(office: Office) {
-    office.tenant("acme").await;
-    let mut root = office.root();
+async fn the_last_superuser_stays(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut root = backoffice.root();
     for answer in [
         root.send(Method::DELETE, "/operators/root", &[], None).await,
         root.patch("/operators/root", json!({ "role": "viewer", "tenants": ["acme"] })).await,
@@ -176,8 +176,8 @@ async fn the_last_superuser_stays(office: Office) {
     assert_eq!(root.get("/operators").await.status, 403, "at once");
 }
 
-async fn rejected_password_is_not_echoed(office: Office) {
-    let mut root = office.root();
+async fn rejected_password_is_not_echoed(backoffice: Backoffice) {
+    let mut root = backoffice.root();
     let short = json!({ "name": "zoe", "password": "s3cret", "role": "superuser" });
     let refused = root.post("/operators", short).await;
     assert_eq!(refused.wrong_fields(), ["password: must be 12 to 256 characters"]);
@@ -190,10 +190,10 @@ async fn rejected_password_is_not_echoed(office: Office) {
     assert!(told.iter().all(|told| told.contains("must be") && !told.contains("s3cret")), "{told:?}");
 }
 
-async fn token_cannot_exceed_its_creator(office: Office) {
-    office.tenant("acme").await;
-    office.tenant("blue").await;
-    let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
+async fn token_cannot_exceed_its_creator(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.tenant("blue").await;
+    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
     let more = json!({ "name": "x", "role": "superuser", "expires_in": 600 });
     assert_eq!(zoe.post("/tokens", more).await.wrong_fields(), ["role: exceeds your own role"]);
     let others = json!({ "name": "x", "role": "viewer", "tenants": ["acme", "blue"], "expires_in": 600 });
@@ -209,16 +209,16 @@ async fn token_cannot_exceed_its_creator(office: Office) {
     assert_eq!(zoe.post("/tokens", wrong).await.wrong_fields().len(), 4);
 }
 
-async fn token_use_is_recorded_once_a_minute(office: Office) {
-    office.tenant("acme").await;
-    let mut root = office.root();
+async fn token_use_is_recorded_once_a_minute(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut root = backoffice.root();
     let made = json!({ "name": "x", "role": "viewer", "tenants": ["acme"], "expires_in": 600 });
     let made = root.create("/tokens", made).await;
     assert_eq!(made["token"]["used_at"], json!(null));
     let id = made["token"]["id"].as_str().unwrap();
-    let mut script = office.admin.desk().with_token(made["secret"].as_str().unwrap());
+    let mut script = backoffice.admin.client().with_token(made["secret"].as_str().unwrap());
     let revision = async || {
-        let kept = office.admin.records().get_document(DocumentKind::Tokens, id).await.unwrap().unwrap();
+        let kept = backoffice.admin.records().get_document(DocumentKind::Tokens, id).await.unwrap().unwrap();
         kept.revision
     };
     assert_eq!(revision().await, 1);
@@ -226,29 +226,29 @@ async fn token_use_is_recorded_once_a_minute(office: Office) {
         assert_eq!(script.get("/queues").await.status, 200);
         root.get("/tokens").await.json()["tokens"][0]["used_at"].as_u64().unwrap()
     };
-    let first = office.now();
+    let first = backoffice.now();
     assert_eq!(used().await, first);
-    office.pass(59);
+    backoffice.pass(59);
     assert_eq!((used().await, revision().await), (first, 2), "it is not written with every request");
-    office.pass(1);
+    backoffice.pass(1);
     assert_eq!((used().await, revision().await), (first + 60, 3));
 }
 
-async fn first_superuser_is_created_once(office: Office) {
-    let records = office.admin.records();
+async fn first_superuser_is_created_once(backoffice: Backoffice) {
+    let records = backoffice.admin.records();
     let eve: NewOperator = "eve:a long password".parse().unwrap();
     assert!(!vestibule_admin::bootstrap(&**records, &eve).await.unwrap());
-    assert_eq!(office.root().get("/operators/eve").await.status, 404);
+    assert_eq!(backoffice.root().get("/operators/eve").await.status, 404);
     for wrong in ["", "root", "root:short", "Root:a long password", ":a long password"] {
         let error = wrong.parse::<NewOperator>().unwrap_err().to_string();
         assert!(error.starts_with("takes name:password"), "{error}");
     }
 }
 
-async fn managing_operators_needs_a_confirmed_password(office: Office) {
-    office.tenant("acme").await;
-    office.pass(300);
-    let mut root = office.root();
+async fn managing_operators_needs_a_confirmed_password(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.pass(300);
+    let mut root = backoffice.root();
     let zoe = json!({ "name": "zoe", "password": PASSWORD, "role": "viewer", "tenants": ["acme"] });
     let refused = root.post("/operators", zoe.clone()).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (403, "password_required".to_owned()), "{}", refused.text());
@@ -263,11 +263,11 @@ async fn managing_operators_needs_a_confirmed_password(office: Office) {
     assert_eq!(root.post("/operators", zoe).await.status, 201);
 }
 
-async fn token_never_manages_operators(office: Office) {
-    office.tenant("acme").await;
+async fn token_never_manages_operators(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
     let token = json!({ "name": "script", "role": "superuser", "expires_in": 600 });
-    let token = office.root().create("/tokens", token).await;
-    let mut script = office.admin.desk().with_token(token["secret"].as_str().unwrap());
+    let token = backoffice.root().create("/tokens", token).await;
+    let mut script = backoffice.admin.client().with_token(token["secret"].as_str().unwrap());
     let eve = json!({ "name": "eve", "password": PASSWORD, "role": "superuser" });
     for refused in [
         script.post("/operators", eve).await,
@@ -284,12 +284,12 @@ async fn token_never_manages_operators(office: Office) {
     }
 }
 
-async fn settings_token_is_limited_to_settings(office: Office) {
-    office.tenant("acme").await;
+async fn settings_token_is_limited_to_settings(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
     let token = json!({ "name": "apply", "role": "superuser", "only": "settings", "expires_in": 600 });
-    let token = office.root().create("/tokens", token).await;
+    let token = backoffice.root().create("/tokens", token).await;
     assert_eq!(token["token"]["only"], "settings");
-    let mut script = office.admin.desk().with_token(token["secret"].as_str().unwrap());
+    let mut script = backoffice.admin.client().with_token(token["secret"].as_str().unwrap());
     assert_eq!(script.get("/settings").await.status, 200);
     assert_eq!(script.get("/sign-in").await.json()["role"], "superuser");
     let document = json!({ "tenants": [{ "id": "blue", "name": "Blue" }], "queues": [] });
@@ -299,33 +299,33 @@ async fn settings_token_is_limited_to_settings(office: Office) {
     }
     assert_eq!(script.post("/tenants", json!({ "id": "coral", "name": "Coral" })).await.code(), "permission_denied");
     let wrong = json!({ "name": "x", "role": "viewer", "tenants": ["acme"], "only": "all", "expires_in": 600 });
-    assert_eq!(office.root().post("/tokens", wrong).await.wrong_fields().len(), 1);
+    assert_eq!(backoffice.root().post("/tokens", wrong).await.wrong_fields().len(), 1);
 }
 
-async fn superusers_who_remove_each_other_leave_one(office: Office) {
-    let mut desks = vec![office.root()];
+async fn concurrent_removal_keeps_one_superuser(backoffice: Backoffice) {
+    let mut desks = vec![backoffice.root()];
     for name in ["ada", "bea", "cleo"] {
-        desks.push(office.operator(name, "superuser", &[]).await);
+        desks.push(backoffice.operator(name, "superuser", &[]).await);
     }
     let victims = ["ada", "bea", "cleo", "root"];
     let mut asked = Vec::new();
-    for (desk, victim) in desks.iter_mut().zip(victims) {
-        let answer = desk.send(Method::DELETE, &format!("/operators/{victim}"), &[], None).await;
+    for (client, victim) in desks.iter_mut().zip(victims) {
+        let answer = client.send(Method::DELETE, &format!("/operators/{victim}"), &[], None).await;
         asked.push(answer.confirmation());
     }
-    let removals = desks.iter_mut().zip(victims).zip(&asked).map(async |((desk, victim), token)| {
+    let removals = desks.iter_mut().zip(victims).zip(&asked).map(async |((client, victim), token)| {
         let confirm = [("x-vestibule-confirm", token.as_str())];
-        desk.send(Method::DELETE, &format!("/operators/{victim}"), &confirm, None).await.status.as_u16()
+        client.send(Method::DELETE, &format!("/operators/{victim}"), &confirm, None).await.status.as_u16()
     });
     let removed = futures_util::future::join_all(removals).await;
     assert!(removed.iter().filter(|status| **status == 204).count() < 4, "{removed:?}");
-    assert!(vestibule_admin::has_superuser(&**office.admin.records()).await.unwrap());
+    assert!(vestibule_admin::has_superuser(&**backoffice.admin.records()).await.unwrap());
 }
 
-async fn operators_behind_one_address_do_not_lock_each_other_out(office: Office) {
-    let desk = office.admin.desk().with_header("x-forwarded-for", "192.0.2.1");
+async fn operators_behind_one_address_do_not_lock_each_other_out(backoffice: Backoffice) {
+    let client = backoffice.admin.client().with_header("x-forwarded-for", "192.0.2.1");
     let right = json!({ "name": "root", "password": "correct horse battery" });
     for _ in 0..33 {
-        assert_eq!(desk.clone().post("/sign-in", right.clone()).await.status, 200);
+        assert_eq!(client.clone().post("/sign-in", right.clone()).await.status, 200);
     }
 }

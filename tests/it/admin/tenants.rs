@@ -2,11 +2,11 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use vestibule_tests::Desk;
+use vestibule_tests::AdminClient;
 
-use super::office::{Office, memory_and_redis, queue};
+use super::backoffice::{Backoffice, on_memory_and_redis, queue};
 
-memory_and_redis! {
+on_memory_and_redis! {
     tenant_is_created_read_updated_and_removed,
     tenant_with_queues_cannot_be_removed,
     all_invalid_and_unknown_fields_are_listed,
@@ -15,11 +15,11 @@ memory_and_redis! {
     operators_without_lists_cannot_set_hosts_or_origins,
     only_superusers_update_tenant_lists,
     lists_must_cover_all_queues_of_the_tenant,
-    an_import_keeps_to_the_lists,
+    import_is_limited_to_tenant_lists,
 }
 
-async fn tenant_is_created_read_updated_and_removed(office: Office) {
-    let mut root = office.root();
+async fn tenant_is_created_read_updated_and_removed(backoffice: Backoffice) {
+    let mut root = backoffice.root();
     let acme = root.create("/tenants", json!({ "id": "acme", "name": "Acme", "color": "#0A7D5A" })).await;
     let read =
         json!({ "id": "acme", "name": "Acme", "color": "#0a7d5a", "logo": null, "domains": null, "origins": null });
@@ -39,17 +39,17 @@ async fn tenant_is_created_read_updated_and_removed(office: Office) {
     assert_eq!(root.get("/tenants").await.json(), json!({ "tenants": [] }));
 }
 
-async fn tenant_with_queues_cannot_be_removed(office: Office) {
-    office.tenant("acme").await;
-    office.queue("tour", "acme", json!({})).await;
-    let refused = office.root().send(Method::DELETE, "/tenants/acme", &[], None).await;
+async fn tenant_with_queues_cannot_be_removed(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({})).await;
+    let refused = backoffice.root().send(Method::DELETE, "/tenants/acme", &[], None).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (409, "not_empty".to_owned()));
     assert!(refused.text().contains("\\\"tour\\\""), "{}", refused.text());
 }
 
-async fn all_invalid_and_unknown_fields_are_listed(office: Office) {
+async fn all_invalid_and_unknown_fields_are_listed(backoffice: Backoffice) {
     let body = json!({ "id": "Acme", "name": "", "color": "green", "colour": "#fff" });
-    let refused = office.root().post("/tenants", body).await;
+    let refused = backoffice.root().post("/tenants", body).await;
     assert_eq!((refused.status.as_u16(), refused.code()), (422, "validation_failed".to_owned()));
     let fields = refused.wrong_fields();
     let names: Vec<_> = fields.iter().map(|field| field.split(':').next().unwrap()).collect();
@@ -58,10 +58,10 @@ async fn all_invalid_and_unknown_fields_are_listed(office: Office) {
     assert!(fields[3].contains("is unknown; known fields are id, name, color, logo, domains, origins"), "{fields:?}");
 }
 
-async fn confirmation_is_valid_once_for_one_request(office: Office) {
-    office.tenant("acme").await;
-    office.tenant("blue").await;
-    let mut root = office.root();
+async fn confirmation_is_valid_once_for_one_request(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.tenant("blue").await;
+    let mut root = backoffice.root();
     let asked = root.send(Method::DELETE, "/tenants/acme", &[], None).await;
     let said = asked.json()["confirmation"]["consequence"].as_str().unwrap().to_owned();
     assert_eq!(said, "The tenant \"acme\" will be removed permanently.");
@@ -70,7 +70,7 @@ async fn confirmation_is_valid_once_for_one_request(office: Office) {
     root.send(Method::DELETE, "/tenants/blue", &with, None).await.assert_code("confirmation_required");
     root.send(Method::DELETE, "/tenants/acme", &with, None).await.assert_code("confirmation_required");
     let token = root.send(Method::DELETE, "/tenants/acme", &[], None).await.confirmation();
-    office.pass(121);
+    backoffice.pass(121);
     root.send(Method::DELETE, "/tenants/acme", &[("x-vestibule-confirm", &token)], None)
         .await
         .assert_code("confirmation_required");
@@ -79,19 +79,19 @@ async fn confirmation_is_valid_once_for_one_request(office: Office) {
 }
 
 /// An operator of blue, whose queue `b` is within the lists of the tenant.
-async fn listed(office: &Office) -> Desk {
-    office.tenant_with("blue", &["b.test"], &["https://www.b.test", "https://*.shop.test"]).await;
+async fn listed(backoffice: &Backoffice) -> AdminClient {
+    backoffice.tenant_with("blue", &["b.test"], &["https://www.b.test", "https://*.shop.test"]).await;
     let handover = json!({ "kind": "proxy", "origin": "https://www.b.test" });
-    office.queue("b", "blue", json!({ "hosts": ["b.test"], "handover": handover })).await;
-    office.operator("bob", "operator", &["blue"]).await
+    backoffice.queue("b", "blue", json!({ "hosts": ["b.test"], "handover": handover })).await;
+    backoffice.operator("bob", "operator", &["blue"]).await
 }
 
 fn handover(origin: &str) -> Value {
     json!({ "handover": { "kind": "proxy", "origin": origin } })
 }
 
-async fn operators_are_limited_to_tenant_lists(office: Office) {
-    let mut bob = listed(&office).await;
+async fn operators_are_limited_to_tenant_lists(backoffice: Backoffice) {
+    let mut bob = listed(&backoffice).await;
     for (patch, field) in [
         (handover("http://127.0.0.1:8191"), "handover.origin"),
         (handover("http://[::1]:9001"), "handover.origin"),
@@ -100,8 +100,8 @@ async fn operators_are_limited_to_tenant_lists(office: Office) {
         (json!({ "hosts": ["login.a.test"] }), "hosts[0]"),
         (json!({ "hosts": ["x.b.test"], "cookie_domain": "co.uk" }), "cookie_domain"),
     ] {
-        for mut desk in [bob.clone(), office.root()] {
-            let refused = desk.patch("/queues/b", patch.clone()).await;
+        for mut client in [bob.clone(), backoffice.root()] {
+            let refused = client.patch("/queues/b", patch.clone()).await;
             assert_eq!((refused.status.as_u16(), refused.code()), (422, "validation_failed".to_owned()), "{patch}");
             assert!(refused.wrong_fields()[0].starts_with(field), "{:?}", refused.wrong_fields());
         }
@@ -118,12 +118,12 @@ async fn operators_are_limited_to_tenant_lists(office: Office) {
     assert_eq!(bob.post("/queues/b/clone", json!({ "id": "b-3", "hosts": ["3.a.test"] })).await.status, 422);
 }
 
-async fn operators_without_lists_cannot_set_hosts_or_origins(office: Office) {
-    office.tenant("blue").await;
-    office
+async fn operators_without_lists_cannot_set_hosts_or_origins(backoffice: Backoffice) {
+    backoffice.tenant("blue").await;
+    backoffice
         .queue("b", "blue", json!({ "hosts": ["*"], "handover": { "kind": "proxy", "origin": "http://10.0.0.5" } }))
         .await;
-    let mut bob = office.operator("bob", "operator", &["blue"]).await;
+    let mut bob = backoffice.operator("bob", "operator", &["blue"]).await;
     for patch in [json!({ "hosts": ["b.test"] }), handover("https://b.test")] {
         let refused = bob.patch("/queues/b", patch).await;
         assert!(refused.text().contains("can only be set by a superuser or the settings file"), "{}", refused.text());
@@ -133,8 +133,8 @@ async fn operators_without_lists_cannot_set_hosts_or_origins(office: Office) {
     assert_eq!(bob.post("/queues", queue("b-2", "blue", json!({}))).await.status, 422);
 }
 
-async fn only_superusers_update_tenant_lists(office: Office) {
-    let mut bob = listed(&office).await;
+async fn only_superusers_update_tenant_lists(backoffice: Backoffice) {
+    let mut bob = listed(&backoffice).await;
     for (field, list) in [("domains", json!(null)), ("origins", json!(["http://127.0.0.1:8191"]))] {
         let refused = bob.patch("/tenants/blue", json!({ field: list })).await;
         assert_eq!(refused.status, 422);
@@ -142,7 +142,7 @@ async fn only_superusers_update_tenant_lists(office: Office) {
     }
     let same = json!({ "name": "Blue", "domains": ["b.test"] });
     assert_eq!(bob.patch("/tenants/blue", same).await.status, 200, "it stays as it was");
-    let mut root = office.root();
+    let mut root = backoffice.root();
     for (field, wrong) in
         [("domains", json!(["*"])), ("domains", json!(["https://b.test"])), ("origins", json!(["b.test"]))]
     {
@@ -154,9 +154,9 @@ async fn only_superusers_update_tenant_lists(office: Office) {
     assert_eq!(bob.patch("/queues/b", handover("http://127.0.0.1:8191")).await.status, 200);
 }
 
-async fn lists_must_cover_all_queues_of_the_tenant(office: Office) {
-    listed(&office).await;
-    let mut root = office.root();
+async fn lists_must_cover_all_queues_of_the_tenant(backoffice: Backoffice) {
+    listed(&backoffice).await;
+    let mut root = backoffice.root();
     for (lists, field) in [
         (json!({ "domains": ["c.test"] }), "b.hosts[0]"),
         (json!({ "origins": ["https://*.shop.test"] }), "b.handover.origin"),
@@ -171,14 +171,14 @@ async fn lists_must_cover_all_queues_of_the_tenant(office: Office) {
     assert_eq!(root.patch("/tenants/blue", json!({ "domains": ["b.test", "c.test"] })).await.status, 200);
 }
 
-async fn an_import_keeps_to_the_lists(office: Office) {
+async fn import_is_limited_to_tenant_lists(backoffice: Backoffice) {
     let document = |origin: &str| {
         json!({
             "tenants": [{ "id": "blue", "name": "Blue", "domains": ["b.test"], "origins": ["http://10.0.0.5"] }],
             "queues": [queue("b", "blue", json!({ "hosts": ["b.test"], "handover": { "kind": "proxy", "origin": origin } }))],
         })
     };
-    let mut root = office.root();
+    let mut root = backoffice.root();
     let refused = root.post("/settings?validate=true", document("http://10.0.0.6")).await;
     assert!(refused.wrong_fields()[0].starts_with("queues[0].handover.origin: "), "{}", refused.text());
     let imported = root.confirmed(Method::POST, "/settings", Some(document("http://10.0.0.5"))).await.json();

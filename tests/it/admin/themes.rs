@@ -7,38 +7,38 @@ use base64::engine::general_purpose::STANDARD;
 use http::Request;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use vestibule_tests::{Answer, Desk, GateUnderTest, S3, Visitor};
+use vestibule_tests::{AdminClient, Answer, GateUnderTest, S3, Visitor};
 use vestibule_themes::{BucketAddress, ThemeVersions, ThemesAddress};
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
 
-use super::office::Office;
+use super::backoffice::Backoffice;
 
 const LIVE: &str = "/themes/acme-summer";
 const VERSIONS: &str = "/themes/acme-summer/versions";
 
-/// An office with a folder for themes, and an operator of acme.
+/// An backoffice with a folder for themes, and an operator of acme.
 struct Studio {
-    office: Office,
-    zoe: Desk,
+    backoffice: Backoffice,
+    zoe: AdminClient,
     folder: TempDir,
 }
 
 impl Studio {
     async fn open() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let office =
-            Office::memory_with_themes(ThemeVersions::at(ThemesAddress::Folder(folder.path().to_owned()))).await;
-        Self::of(office, folder).await
+        let backoffice =
+            Backoffice::memory_with_themes(ThemeVersions::at(ThemesAddress::Folder(folder.path().to_owned()))).await;
+        Self::of(backoffice, folder).await
     }
 
-    async fn of(office: Office, folder: TempDir) -> Self {
+    async fn of(backoffice: Backoffice, folder: TempDir) -> Self {
         let acme = json!({ "id": "acme", "name": "Acme & Sons", "color": "#c2185b", "logo": "logo.svg" });
-        office.root().create("/tenants", acme).await;
-        office.tenant("blue").await;
-        office.queue("tour", "acme", json!({ "theme": "acme-summer", "name": "Summer tour" })).await;
-        let zoe = office.operator("zoe", "operator", &["acme"]).await;
-        Self { office, zoe, folder }
+        backoffice.root().create("/tenants", acme).await;
+        backoffice.tenant("blue").await;
+        backoffice.queue("tour", "acme", json!({ "theme": "acme-summer", "name": "Summer tour" })).await;
+        let zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
+        Self { backoffice, zoe, folder }
     }
 
     async fn shown(&self) -> String {
@@ -64,17 +64,17 @@ pub(super) fn upload(files: &[(&str, &str)]) -> Value {
 }
 
 /// Uploads what must work. Returns the version.
-async fn uploaded(desk: &mut Desk, text: &str) -> String {
-    desk.create(VERSIONS, upload(&[("queue.html", &page(text))])).await["id"].as_str().unwrap().to_owned()
+async fn uploaded(client: &mut AdminClient, text: &str) -> String {
+    client.create(VERSIONS, upload(&[("queue.html", &page(text))])).await["id"].as_str().unwrap().to_owned()
 }
 
-async fn publish(desk: &mut Desk, version: &str) -> Answer {
-    desk.send(http::Method::POST, &format!("{VERSIONS}/{version}/activate"), &[("if-match", "*")], None).await
+async fn publish(client: &mut AdminClient, version: &str) -> Answer {
+    client.send(http::Method::POST, &format!("{VERSIONS}/{version}/activate"), &[("if-match", "*")], None).await
 }
 
-async fn send_zip(desk: &mut Desk, path: &str, bytes: Vec<u8>) -> Answer {
+async fn send_zip(client: &mut AdminClient, path: &str, bytes: Vec<u8>) -> Answer {
     let request = Request::post(format!("/api/v1{path}")).header("content-type", "application/zip");
-    desk.visitor().request(request, bytes).await
+    client.visitor().request(request, bytes).await
 }
 
 fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
@@ -126,8 +126,8 @@ async fn version_lifecycle_in_a_bucket() {
     let s3 = S3::start().await;
     let ThemesAddress::Bucket(address) = s3.themes("themes").parse::<ThemesAddress>().unwrap() else { unreachable!() };
     let address: BucketAddress = address;
-    let office = Office::memory_with_themes(ThemeVersions::on_server(s3.server(), address.clone())).await;
-    let studio = Studio::of(office, tempfile::tempdir().unwrap()).await;
+    let backoffice = Backoffice::memory_with_themes(ThemeVersions::on_server(s3.server(), address.clone())).await;
+    let studio = Studio::of(backoffice, tempfile::tempdir().unwrap()).await;
     let reader = ThemeVersions::on_server(s3.server(), address);
     version_is_previewed_activated_and_rolled_back(studio, async |_| live_page(&reader).await).await;
 }
@@ -307,8 +307,8 @@ async fn gate_shows_an_activated_theme_within_seconds() {
 
 #[tokio::test]
 async fn missing_theme_storage_is_reported() {
-    let office = Office::memory().await;
-    let mut root = office.root();
+    let backoffice = Backoffice::memory().await;
+    let mut root = backoffice.root();
     for answer in [root.get("/themes").await, root.get("/themes/default/versions").await] {
         assert_eq!(
             (answer.status.as_u16(), answer.code()),
@@ -326,14 +326,14 @@ async fn missing_theme_storage_is_reported() {
 async fn unavailable_theme_storage_is_reported() {
     let mut s3 = S3::start().await;
     let ThemesAddress::Bucket(address) = s3.themes("themes").parse::<ThemesAddress>().unwrap() else { unreachable!() };
-    let office = Office::memory_with_themes(ThemeVersions::on_server(s3.server(), address)).await;
+    let backoffice = Backoffice::memory_with_themes(ThemeVersions::on_server(s3.server(), address)).await;
     s3.kill();
-    let answer = office.root().get("/themes").await;
+    let answer = backoffice.root().get("/themes").await;
     assert_eq!(
         (answer.status.as_u16(), answer.code()),
         (503, "theme_storage_unavailable".to_owned()),
         "{}",
         answer.text()
     );
-    assert_eq!(office.root().get("/queues").await.status, 200, "everything else goes on");
+    assert_eq!(backoffice.root().get("/queues").await.status, 200, "everything else goes on");
 }

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use totp_rs::{Builder, Secret};
 use vestibule_admin::RequireTotp;
 use vestibule_records::DocumentKind;
-use vestibule_tests::{AdminUnderTest, Answer, Desk};
+use vestibule_tests::{AdminClient, AdminUnderTest, Answer};
 
-use super::office::{Office, PASSWORD, memory_and_redis};
+use super::backoffice::{Backoffice, PASSWORD, on_memory_and_redis};
 
 const ROOT_PASSWORD: &str = "correct horse battery";
 
-memory_and_redis! {
+on_memory_and_redis! {
     totp_needs_the_password_and_a_first_code,
     sign_in_needs_a_code,
     code_signs_in_once,
@@ -27,26 +27,26 @@ memory_and_redis! {
 }
 
 /// The code that an app shows for a secret now.
-fn code(office: &Office, secret: &str) -> String {
+fn code(backoffice: &Backoffice, secret: &str) -> String {
     let secret = Secret::try_from_base32(secret).unwrap();
-    Builder::new().with_secret(secret).build().unwrap().generate(office.now()).to_string()
+    Builder::new().with_secret(secret).build().unwrap().generate(backoffice.now()).to_string()
 }
 
 /// A code that is not right now.
-fn wrong_code(office: &Office, secret: &str) -> String {
-    let right: u32 = code(office, secret).parse().unwrap();
+fn wrong_code(backoffice: &Backoffice, secret: &str) -> String {
+    let right: u32 = code(backoffice, secret).parse().unwrap();
     format!("{:06}", (right + 1) % 1_000_000)
 }
 
-async fn confirm(desk: &mut Desk, password: &str, code: &str) -> Answer {
-    desk.send(Method::PUT, "/sign-in/totp", &[], Some(json!({ "password": password, "code": code }))).await
+async fn confirm(client: &mut AdminClient, password: &str, code: &str) -> Answer {
+    client.send(Method::PUT, "/sign-in/totp", &[], Some(json!({ "password": password, "code": code }))).await
 }
 
 /// Sets TOTP up. Returns the secret and the recovery codes; the first code has been used then.
-async fn set_up(office: &Office, desk: &mut Desk, password: &str) -> (String, Vec<String>) {
-    let setup = desk.send(Method::POST, "/sign-in/totp", &[], None).await;
+async fn set_up(backoffice: &Backoffice, client: &mut AdminClient, password: &str) -> (String, Vec<String>) {
+    let setup = client.send(Method::POST, "/sign-in/totp", &[], None).await;
     let secret = setup.json()["secret"].as_str().unwrap().to_owned();
-    let answer = confirm(desk, password, &code(office, &secret)).await;
+    let answer = confirm(client, password, &code(backoffice, &secret)).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     let codes: Vec<String> = serde_json::from_value(answer.json()["recovery_codes"].clone()).unwrap();
     assert_eq!(codes.len(), 10);
@@ -55,16 +55,16 @@ async fn set_up(office: &Office, desk: &mut Desk, password: &str) -> (String, Ve
 
 /// Signs in from another browser.
 async fn sign_in(admin: &AdminUnderTest, name: &str, password: &str, code: Option<&str>) -> Answer {
-    admin.desk().post("/sign-in", json!({ "name": name, "password": password, "code": code })).await
+    admin.client().post("/sign-in", json!({ "name": name, "password": password, "code": code })).await
 }
 
 fn assert_refused(answer: &Answer, status: u16, code: &str) {
     assert_eq!((answer.status.as_u16(), answer.code()), (status, code.to_owned()), "{}", answer.text());
 }
 
-async fn totp_needs_the_password_and_a_first_code(office: Office) {
-    let mut zoe = office.operator("zoe", "superuser", &[]).await;
-    let mut root = office.root();
+async fn totp_needs_the_password_and_a_first_code(backoffice: Backoffice) {
+    let mut zoe = backoffice.operator("zoe", "superuser", &[]).await;
+    let mut root = backoffice.root();
     assert_eq!(root.get("/sign-in").await.json()["totp"], "off");
     assert_refused(&confirm(&mut root, ROOT_PASSWORD, "000000").await, 409, "no_totp_setup");
     let setup = root.send(Method::POST, "/sign-in/totp", &[], None).await.json();
@@ -72,96 +72,96 @@ async fn totp_needs_the_password_and_a_first_code(office: Office) {
     assert!(setup["uri"].as_str().unwrap().starts_with(&format!("otpauth://totp/Vestibule:root?secret={secret}")));
     assert!(setup["qr_code"]["size"].as_u64().unwrap() >= 21);
 
-    let right = code(&office, secret);
+    let right = code(&backoffice, secret);
     let refused = confirm(&mut root, "this is not it", &right).await;
     assert_eq!(refused.wrong_fields(), ["password: is not the password of this operator"]);
-    let refused = confirm(&mut root, ROOT_PASSWORD, &wrong_code(&office, secret)).await;
+    let refused = confirm(&mut root, ROOT_PASSWORD, &wrong_code(&backoffice, secret)).await;
     assert_eq!(refused.wrong_fields(), ["code: is not the current code of the authenticator app"]);
-    assert_eq!(sign_in(&office.admin, "root", ROOT_PASSWORD, None).await.status, 200, "it is not active yet");
+    assert_eq!(sign_in(&backoffice.admin, "root", ROOT_PASSWORD, None).await.status, 200, "it is not active yet");
 
     assert_eq!(confirm(&mut root, ROOT_PASSWORD, &right).await.status, 200);
     assert_eq!(root.get("/sign-in").await.json()["totp"], "on");
-    assert_eq!(root.get("/operators/root").await.json()["totp_at"], office.now());
+    assert_eq!(root.get("/operators/root").await.json()["totp_at"], backoffice.now());
     assert_refused(&root.send(Method::POST, "/sign-in/totp", &[], None).await, 409, "totp_exists");
 
     let setup = zoe.send(Method::POST, "/sign-in/totp", &[], None).await.json();
-    office.pass(600);
-    let late = confirm(&mut zoe, PASSWORD, &code(&office, setup["secret"].as_str().unwrap())).await;
+    backoffice.pass(600);
+    let late = confirm(&mut zoe, PASSWORD, &code(&backoffice, setup["secret"].as_str().unwrap())).await;
     assert_refused(&late, 409, "no_totp_setup");
 }
 
-async fn sign_in_needs_a_code(office: Office) {
-    let (secret, _) = set_up(&office, &mut office.root(), ROOT_PASSWORD).await;
-    office.pass(30);
-    let right = code(&office, &secret);
-    let without = sign_in(&office.admin, "root", ROOT_PASSWORD, None).await;
+async fn sign_in_needs_a_code(backoffice: Backoffice) {
+    let (secret, _) = set_up(&backoffice, &mut backoffice.root(), ROOT_PASSWORD).await;
+    backoffice.pass(30);
+    let right = code(&backoffice, &secret);
+    let without = sign_in(&backoffice.admin, "root", ROOT_PASSWORD, None).await;
     assert_refused(&without, 401, "code_required");
     assert_eq!(without.header("set-cookie"), None);
-    assert_refused(&sign_in(&office.admin, "root", "this is not it", Some(&right)).await, 401, "wrong_password");
-    assert_refused(&sign_in(&office.admin, "root", "this is not it", None).await, 401, "wrong_password");
-    let wrong = wrong_code(&office, &secret);
-    assert_refused(&sign_in(&office.admin, "root", ROOT_PASSWORD, Some(&wrong)).await, 401, "wrong_code");
-    assert_refused(&sign_in(&office.admin, "root", ROOT_PASSWORD, Some("")).await, 401, "wrong_code");
-    let signed_in = sign_in(&office.admin, "root", ROOT_PASSWORD, Some(&right)).await;
+    assert_refused(&sign_in(&backoffice.admin, "root", "this is not it", Some(&right)).await, 401, "wrong_password");
+    assert_refused(&sign_in(&backoffice.admin, "root", "this is not it", None).await, 401, "wrong_password");
+    let wrong = wrong_code(&backoffice, &secret);
+    assert_refused(&sign_in(&backoffice.admin, "root", ROOT_PASSWORD, Some(&wrong)).await, 401, "wrong_code");
+    assert_refused(&sign_in(&backoffice.admin, "root", ROOT_PASSWORD, Some("")).await, 401, "wrong_code");
+    let signed_in = sign_in(&backoffice.admin, "root", ROOT_PASSWORD, Some(&right)).await;
     assert_eq!((signed_in.status.as_u16(), &signed_in.json()["totp"]), (200, &json!("on")), "{}", signed_in.text());
 }
 
-async fn code_signs_in_once(office: Office) {
-    let (secret, _) = set_up(&office, &mut office.root(), ROOT_PASSWORD).await;
-    let first = code(&office, &secret);
-    assert_refused(&sign_in(&office.admin, "root", ROOT_PASSWORD, Some(&first)).await, 401, "wrong_code");
-    office.pass(30);
-    let right = code(&office, &secret);
-    assert_eq!(sign_in(&office.admin, "root", ROOT_PASSWORD, Some(&right)).await.status, 200);
-    assert_refused(&sign_in(&office.admin, "root", ROOT_PASSWORD, Some(&right)).await, 401, "wrong_code");
+async fn code_signs_in_once(backoffice: Backoffice) {
+    let (secret, _) = set_up(&backoffice, &mut backoffice.root(), ROOT_PASSWORD).await;
+    let first = code(&backoffice, &secret);
+    assert_refused(&sign_in(&backoffice.admin, "root", ROOT_PASSWORD, Some(&first)).await, 401, "wrong_code");
+    backoffice.pass(30);
+    let right = code(&backoffice, &secret);
+    assert_eq!(sign_in(&backoffice.admin, "root", ROOT_PASSWORD, Some(&right)).await.status, 200);
+    assert_refused(&sign_in(&backoffice.admin, "root", ROOT_PASSWORD, Some(&right)).await, 401, "wrong_code");
 
-    office.pass(30);
-    let right = code(&office, &secret);
-    let at_once = (0..4).map(|_| sign_in(&office.admin, "root", ROOT_PASSWORD, Some(&right)));
+    backoffice.pass(30);
+    let right = code(&backoffice, &secret);
+    let at_once = (0..4).map(|_| sign_in(&backoffice.admin, "root", ROOT_PASSWORD, Some(&right)));
     let answers = futures_util::future::join_all(at_once).await;
     let signed_in = answers.iter().filter(|answer| answer.status == 200).count();
     assert_eq!(signed_in, 1, "of several at once, one signs in");
 }
 
-async fn recovery_code_signs_in_once(office: Office) {
-    let (_, codes) = set_up(&office, &mut office.root(), ROOT_PASSWORD).await;
-    assert_eq!(sign_in(&office.admin, "root", ROOT_PASSWORD, Some(&codes[7])).await.status, 200);
-    assert_refused(&sign_in(&office.admin, "root", ROOT_PASSWORD, Some(&codes[7])).await, 401, "wrong_code");
+async fn recovery_code_signs_in_once(backoffice: Backoffice) {
+    let (_, codes) = set_up(&backoffice, &mut backoffice.root(), ROOT_PASSWORD).await;
+    assert_eq!(sign_in(&backoffice.admin, "root", ROOT_PASSWORD, Some(&codes[7])).await.status, 200);
+    assert_refused(&sign_in(&backoffice.admin, "root", ROOT_PASSWORD, Some(&codes[7])).await, 401, "wrong_code");
     let typed = codes[2].replace('-', "").to_uppercase();
-    assert_eq!(sign_in(&office.admin, "root", ROOT_PASSWORD, Some(&typed)).await.status, 200);
-    let mut desk = office.admin.desk();
+    assert_eq!(sign_in(&backoffice.admin, "root", ROOT_PASSWORD, Some(&typed)).await.status, 200);
+    let mut client = backoffice.admin.client();
     let body = json!({ "name": "root", "password": ROOT_PASSWORD, "code": codes[0] });
-    assert_eq!(desk.post("/sign-in", body).await.status, 200);
-    let entry = desk.get("/audit?action=account.sign_in&limit=1").await.json()["events"][0].clone();
+    assert_eq!(client.post("/sign-in", body).await.status, 200);
+    let entry = client.get("/audit?action=account.sign_in&limit=1").await.json()["events"][0].clone();
     assert_eq!(entry["changes"], json!([{ "field": "recovery_codes_left", "from": null, "to": 7 }]));
-    let kept = office.admin.records().get_document(DocumentKind::Operators, "root").await.unwrap().unwrap().text;
+    let kept = backoffice.admin.records().get_document(DocumentKind::Operators, "root").await.unwrap().unwrap().text;
     assert!(codes.iter().all(|code| !kept.contains(code) && !kept.contains(&code.replace('-', ""))), "only hashes");
 }
 
-async fn wrong_codes_are_throttled_and_audited(office: Office) {
-    let (secret, _) = set_up(&office, &mut office.root(), ROOT_PASSWORD).await;
-    office.pass(30);
-    let wrong = wrong_code(&office, &secret);
+async fn wrong_codes_are_throttled_and_audited(backoffice: Backoffice) {
+    let (secret, _) = set_up(&backoffice, &mut backoffice.root(), ROOT_PASSWORD).await;
+    backoffice.pass(30);
+    let wrong = wrong_code(&backoffice, &secret);
     for _ in 0..6 {
         // The right password alone neither counts nor forgets what failed.
-        assert_refused(&sign_in(&office.admin, "root", ROOT_PASSWORD, None).await, 401, "code_required");
-        assert_refused(&sign_in(&office.admin, "root", ROOT_PASSWORD, Some(&wrong)).await, 401, "wrong_code");
+        assert_refused(&sign_in(&backoffice.admin, "root", ROOT_PASSWORD, None).await, 401, "code_required");
+        assert_refused(&sign_in(&backoffice.admin, "root", ROOT_PASSWORD, Some(&wrong)).await, 401, "wrong_code");
     }
-    let right = code(&office, &secret);
-    let slowed = sign_in(&office.admin, "root", ROOT_PASSWORD, Some(&right)).await;
+    let right = code(&backoffice, &secret);
+    let slowed = sign_in(&backoffice.admin, "root", ROOT_PASSWORD, Some(&right)).await;
     assert_refused(&slowed, 429, "rate_limited");
-    office.pass(1);
-    let mut desk = office.admin.desk();
+    backoffice.pass(1);
+    let mut client = backoffice.admin.client();
     let body = json!({ "name": "root", "password": ROOT_PASSWORD, "code": right });
-    assert_eq!(desk.post("/sign-in", body).await.status, 200);
-    let failed = desk.get("/audit?action=account.sign_in_failed").await.json();
+    assert_eq!(client.post("/sign-in", body).await.status, 200);
+    let failed = client.get("/audit?action=account.sign_in_failed").await.json();
     assert_eq!(failed["events"][0]["operator"], "root", "{failed}");
 }
 
-async fn totp_ends_sign_ins_with_the_password_alone(office: Office) {
-    let mut other = office.admin.root().await;
-    let mut root = office.root();
-    set_up(&office, &mut root, ROOT_PASSWORD).await;
+async fn totp_ends_sign_ins_with_the_password_alone(backoffice: Backoffice) {
+    let mut other = backoffice.admin.root().await;
+    let mut root = backoffice.root();
+    set_up(&backoffice, &mut root, ROOT_PASSWORD).await;
     assert_eq!(root.get("/queues").await.status, 200, "with the cookie that came along");
     assert_refused(&other.get("/queues").await, 401, "credential_invalid");
     let body = json!({ "current": ROOT_PASSWORD, "new": "a new password" });
@@ -169,79 +169,79 @@ async fn totp_ends_sign_ins_with_the_password_alone(office: Office) {
     assert_eq!(root.get("/queues").await.status, 200, "a new password keeps the second factor of this sign-in");
 }
 
-async fn totp_is_turned_off_with_the_password(office: Office) {
-    let mut root = office.root();
-    set_up(&office, &mut root, ROOT_PASSWORD).await;
-    office.pass(300);
+async fn totp_is_turned_off_with_the_password(backoffice: Backoffice) {
+    let mut root = backoffice.root();
+    set_up(&backoffice, &mut root, ROOT_PASSWORD).await;
+    backoffice.pass(300);
     assert_refused(&root.send(Method::DELETE, "/sign-in/totp", &[], None).await, 403, "password_required");
     assert_eq!(root.post("/sign-in/proof", json!({ "password": ROOT_PASSWORD })).await.status, 204);
     assert_eq!(root.send(Method::DELETE, "/sign-in/totp", &[], None).await.status, 204);
     assert_eq!(root.get("/sign-in").await.json()["totp"], "off");
-    assert_eq!(sign_in(&office.admin, "root", ROOT_PASSWORD, None).await.status, 200);
-    let actions = async |desk: &mut Desk, action: &str| {
-        desk.get(&format!("/audit?action={action}")).await.json()["events"].as_array().map_or(0, Vec::len)
+    assert_eq!(sign_in(&backoffice.admin, "root", ROOT_PASSWORD, None).await.status, 200);
+    let actions = async |client: &mut AdminClient, action: &str| {
+        client.get(&format!("/audit?action={action}")).await.json()["events"].as_array().map_or(0, Vec::len)
     };
     assert_eq!(actions(&mut root, "account.enable_totp").await, 1);
     assert_eq!(actions(&mut root, "account.disable_totp").await, 1);
 }
 
-async fn superuser_removes_totp_with_the_password(office: Office) {
-    office.tenant("acme").await;
-    let mut zoe = office.operator("zoe", "operator", &["acme"]).await;
-    set_up(&office, &mut zoe, PASSWORD).await;
+async fn superuser_removes_totp_with_the_password(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
+    set_up(&backoffice, &mut zoe, PASSWORD).await;
     assert_refused(&zoe.send(Method::DELETE, "/operators/zoe/totp", &[], None).await, 403, "permission_denied");
-    let mut root = office.root();
+    let mut root = backoffice.root();
     let token = root.create("/tokens", json!({ "name": "script", "role": "superuser", "expires_in": 600 })).await;
-    let mut script = office.admin.desk().with_token(token["secret"].as_str().unwrap());
+    let mut script = backoffice.admin.client().with_token(token["secret"].as_str().unwrap());
     assert_refused(&script.send(Method::DELETE, "/operators/zoe/totp", &[], None).await, 403, "permission_denied");
-    office.pass(300);
+    backoffice.pass(300);
     assert_refused(&root.send(Method::DELETE, "/operators/zoe/totp", &[], None).await, 403, "password_required");
-    assert_refused(&sign_in(&office.admin, "zoe", PASSWORD, None).await, 401, "code_required");
+    assert_refused(&sign_in(&backoffice.admin, "zoe", PASSWORD, None).await, 401, "code_required");
     assert_eq!(root.post("/sign-in/proof", json!({ "password": ROOT_PASSWORD })).await.status, 204);
     assert_eq!(root.send(Method::DELETE, "/operators/zoe/totp", &[], None).await.status, 204);
-    assert_eq!(sign_in(&office.admin, "zoe", PASSWORD, None).await.status, 200);
+    assert_eq!(sign_in(&backoffice.admin, "zoe", PASSWORD, None).await.status, 200);
     assert_eq!(root.get("/operators/zoe").await.json()["totp_at"], Value::Null);
     let entry = root.get("/audit?action=operator.disable_totp").await.json()["events"][0].clone();
     assert_eq!((&entry["operator"], &entry["subject"]), (&json!("root"), &json!("zoe")), "{entry}");
 }
 
-async fn required_totp_must_be_set_up_first(office: Office) {
-    office.tenant("acme").await;
-    let mut root = office.root();
+async fn required_totp_must_be_set_up_first(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    let mut root = backoffice.root();
     let token = root.create("/tokens", json!({ "name": "script", "role": "superuser", "expires_in": 600 })).await;
-    office.operator("zoe", "operator", &["acme"]).await;
-    let records = Arc::clone(office.admin.records());
-    let strict = AdminUnderTest::start_with_totp(office.store.clone(), records, RequireTotp::Superusers).await;
+    backoffice.operator("zoe", "operator", &["acme"]).await;
+    let records = Arc::clone(backoffice.admin.records());
+    let strict = AdminUnderTest::start_with_totp(backoffice.store.clone(), records, RequireTotp::Superusers).await;
 
-    let mut desk = strict.desk();
-    let signed_in = desk.post("/sign-in", json!({ "name": "root", "password": ROOT_PASSWORD })).await;
+    let mut client = strict.client();
+    let signed_in = client.post("/sign-in", json!({ "name": "root", "password": ROOT_PASSWORD })).await;
     assert_eq!((signed_in.status.as_u16(), &signed_in.json()["totp"]), (200, &json!("required")));
-    assert_eq!(desk.get("/sign-in").await.json()["totp"], "required");
+    assert_eq!(client.get("/sign-in").await.json()["totp"], "required");
     for path in ["/queues", "/operators", "/audit", "/tokens", "/stats/stream", "/settings"] {
-        assert_refused(&desk.get(path).await, 403, "totp_setup_required");
+        assert_refused(&client.get(path).await, 403, "totp_setup_required");
     }
-    assert_refused(&desk.post("/tenants", json!({ "id": "b", "name": "B" })).await, 403, "totp_setup_required");
-    let proof = desk.post("/sign-in/proof", json!({ "password": ROOT_PASSWORD })).await;
+    assert_refused(&client.post("/tenants", json!({ "id": "b", "name": "B" })).await, 403, "totp_setup_required");
+    let proof = client.post("/sign-in/proof", json!({ "password": ROOT_PASSWORD })).await;
     assert_refused(&proof, 403, "totp_setup_required");
 
-    let mut script = strict.desk().with_token(token["secret"].as_str().unwrap());
+    let mut script = strict.client().with_token(token["secret"].as_str().unwrap());
     assert_eq!(script.get("/queues").await.status, 200, "tokens are not affected");
-    let mut zoe = strict.desk();
+    let mut zoe = strict.client();
     zoe.sign_in("zoe", PASSWORD).await;
     assert_eq!(zoe.get("/queues").await.status, 200, "not a superuser");
     assert_eq!(zoe.get("/sign-in").await.json()["totp"], "off");
 
-    set_up(&office, &mut desk, ROOT_PASSWORD).await;
-    assert_eq!(desk.get("/queues").await.status, 200);
-    assert_eq!(desk.send(Method::DELETE, "/sign-in/totp", &[], None).await.status, 204);
-    assert_refused(&desk.get("/queues").await, 403, "totp_setup_required");
-    assert_eq!(desk.send(Method::DELETE, "/sign-in", &[], None).await.status, 204, "signing out works");
+    set_up(&backoffice, &mut client, ROOT_PASSWORD).await;
+    assert_eq!(client.get("/queues").await.status, 200);
+    assert_eq!(client.send(Method::DELETE, "/sign-in/totp", &[], None).await.status, 204);
+    assert_refused(&client.get("/queues").await, 403, "totp_setup_required");
+    assert_eq!(client.send(Method::DELETE, "/sign-in", &[], None).await.status, 204, "signing out works");
 }
 
-async fn replaced_operator_has_no_totp(office: Office) {
-    set_up(&office, &mut office.root(), ROOT_PASSWORD).await;
-    let records = office.admin.records();
+async fn replaced_operator_has_no_totp(backoffice: Backoffice) {
+    set_up(&backoffice, &mut backoffice.root(), ROOT_PASSWORD).await;
+    let records = backoffice.admin.records();
     let new = vestibule_admin::NewOperator::superuser("root", "a new password").unwrap();
     assert!(vestibule_admin::replace_operator(&**records, &new).await.unwrap());
-    assert_eq!(sign_in(&office.admin, "root", "a new password", None).await.status, 200);
+    assert_eq!(sign_in(&backoffice.admin, "root", "a new password", None).await.status, 200);
 }

@@ -18,12 +18,12 @@ use vestibule_tests::{
 };
 
 use super::{RULES, read};
-use crate::room::settings_of;
+use crate::line_fixture::settings_of;
 use vestibule_core::store::{OperationsStore as _, SettingsStore as _, VisitStore as _};
 
 const TOKEN: &str = "a-token-of-the-tests-0123456789";
 /// How long an alert may take to be told.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// How much shorter times are.
 const HASTE: u64 = 60;
 /// No `for` is longer than this, in milliseconds.
@@ -107,7 +107,7 @@ impl Watch {
         let here =
             |told: &ReceivedAlert| told.alert == alert && [&told.queue, &told.instance].contains(&&place.to_owned());
         let what = if fires { "fires" } else { "resolves" };
-        wait_until(&format!("{alert} {what} at {place}"), PATIENCE, async || {
+        wait_until(&format!("{alert} {what} at {place}"), TIMEOUT, async || {
             self.manager.told().iter().rfind(|told| here(told)).is_some_and(|told| told.fires == fires)
         })
         .await;
@@ -196,7 +196,7 @@ async fn lines_stand_still(watch: &Watch, measured: &Measured) {
     measured.redis.command(&["EVAL", EMPTY, "2", &keys.active(), &keys.pool()]).await;
     watch.fires("VestibuleLineNotMoving", "stuck").await;
     watch.fires("VestibuleAdmissionsOffTheRate", "slow").await;
-    wait_until("the purge has let everybody in", PATIENCE, async || {
+    wait_until("the purge has let everybody in", TIMEOUT, async || {
         sleep(Duration::from_millis(300)).await;
         measured.purge().await;
         measured.store.stats(&slow).await.unwrap().waiting + measured.store.stats(&stuck).await.unwrap().waiting == 0
@@ -250,7 +250,7 @@ async fn during(work: impl Future<Output = ()>, until: impl Future<Output = ()>)
     }
 }
 
-/// More come than fit; then there is room for all of them.
+/// More come than fit; then there is fixture for all of them.
 async fn a_rush(watch: &Watch, site: &Site) {
     let rush = put(&site.store, "rush", json!({ "quota": 1, "waiting_ttl": 300, "claim_ttl": 100 })).await;
     let growing = async {
@@ -284,7 +284,7 @@ async fn the_site_fails(watch: &Watch, site: &mut Site) {
     let handover = json!({ "kind": "proxy", "origin": down });
     put(&site.store, "down", json!({ "hosts": ["down.example.com"], "quota": 100, "handover": handover })).await;
     let mut visitor = Visitor::new(&site.gate, "down.example.com");
-    wait_until("the gate knows the host", PATIENCE, async || visitor.navigate("/").await.status == 502).await;
+    wait_until("the gate knows the host", TIMEOUT, async || visitor.navigate("/").await.status == 502).await;
     during(site.keep_asking("down.example.com"), watch.fires("VestibuleGateFailing", &place)).await;
     watch.resolves("VestibuleGateFailing", &place).await;
 

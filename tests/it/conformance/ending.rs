@@ -4,162 +4,162 @@ use serde_json::json;
 use vestibule_core::line::{Counters, Removed, SessionLocation, VisitKind};
 use vestibule_core::{Micros, SessionId};
 
-use crate::room::{Bench, Guest, Room};
+use crate::line_fixture::{LineFixture, StoreFixture, TestVisitor};
 
 /// The ticket is void, and its bearer joins as a new session at the end of the line.
-async fn assert_ended(room: &Room<'_>, guest: &Guest) {
-    assert_eq!(room.state(guest).await, Some(SessionLocation::Ended));
-    let answer = room.keepalive(guest).await;
+async fn assert_ended(fixture: &LineFixture<'_>, guest: &TestVisitor) {
+    assert_eq!(fixture.state(guest).await, Some(SessionLocation::Ended));
+    let answer = fixture.keepalive(guest).await;
     assert_eq!((answer.kind, answer.place), (VisitKind::Absent, None));
-    let again = room.visit_as(guest.session).await;
+    let again = fixture.visit_as(guest.session).await;
     assert_eq!(again.place, None, "the id can't join again either");
     let mut bearer = guest.clone();
-    assert_eq!(room.visit(&mut bearer).await.kind, VisitKind::Joined);
+    assert_eq!(fixture.visit(&mut bearer).await.kind, VisitKind::Joined);
     assert_ne!(bearer.session, guest.session);
 }
 
-pub(super) async fn rule_08_leaving_frees_the_slot_permanently(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let guests = room.arrivals(3).await;
-    assert_eq!(room.leave(&guests[1]).await, Removed::Waiting);
-    assert_eq!(room.leave(&guests[0]).await, Removed::Active);
-    assert!(room.is_in(&guests[2]).await);
-    assert_eq!(room.leave(&guests[0]).await, Removed::Absent);
+pub(super) async fn rule_08_leaving_frees_the_slot_permanently(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let guests = fixture.arrivals(3).await;
+    assert_eq!(fixture.leave(&guests[1]).await, Removed::Waiting);
+    assert_eq!(fixture.leave(&guests[0]).await, Removed::Active);
+    assert!(fixture.is_in(&guests[2]).await);
+    assert_eq!(fixture.leave(&guests[0]).await, Removed::Absent);
     assert_eq!(
-        room.stats().await.counters,
+        fixture.stats().await.counters,
         Counters { joined: 3, confirmed: 3, admitted: 2, left: 2, ..Counters::default() }
     );
-    assert_ended(&room, &guests[0]).await;
-    assert_ended(&room, &guests[1]).await;
+    assert_ended(&fixture, &guests[0]).await;
+    assert_ended(&fixture, &guests[1]).await;
 }
 
-pub(super) async fn rule_08_slot_is_held_until_the_last_credential_expires(bench: &Bench) {
+pub(super) async fn rule_08_slot_is_held_until_the_last_credential_expires(bench: &StoreFixture) {
     let redirect = json!({ "kind": "redirect", "origin": "https://www.example.com" });
     let proxy = json!({ "kind": "proxy", "origin": "https://www.example.com" });
     // A pass may admit a client for a minute, a ticket for recheck_after.
     for (handover, recheck_after, lasts) in [(&redirect, 2, 60), (&proxy, 7, 7), (&proxy, 0, 0)] {
         for ends in [false, true] {
             let settings = json!({ "quota": 1, "handover": handover, "recheck_after": recheck_after });
-            let room = bench.open(settings).await;
-            let mut guests = room.arrivals(2).await;
-            room.pass(1);
-            let removal = if ends { room.end(&guests[0]).await } else { room.leave(&guests[0]).await };
+            let fixture = bench.open(settings).await;
+            let mut guests = fixture.arrivals(2).await;
+            fixture.pass(1);
+            let removal = if ends { fixture.end(&guests[0]).await } else { fixture.leave(&guests[0]).await };
             assert_eq!(removal, Removed::Active);
-            assert_eq!(room.keepalive(&guests[0]).await.kind, VisitKind::Absent, "ended immediately");
+            assert_eq!(fixture.keepalive(&guests[0]).await.kind, VisitKind::Absent, "ended immediately");
             for _ in 0..lasts {
-                let answer = room.visit(&mut guests[1]).await;
+                let answer = fixture.visit(&mut guests[1]).await;
                 assert_eq!((answer.active, answer.place.unwrap().position), (1, 1), "the slot is still held");
-                room.pass(1);
+                fixture.pass(1);
             }
-            let answer = room.visit(&mut guests[1]).await;
+            let answer = fixture.visit(&mut guests[1]).await;
             assert!(answer.place.unwrap().admitted_at.is_some(), "{handover} {recheck_after}");
-            assert_eq!(room.stats().await.counters.expired_active, 0, "it was ended, and did not expire");
+            assert_eq!(fixture.stats().await.counters.expired_active, 0, "it was ended, and did not expire");
         }
     }
 }
 
-pub(super) async fn rule_08_operator_ends_a_present_session(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let guests = room.arrivals(3).await;
-    assert_eq!(room.end(&guests[1]).await, Removed::Waiting);
-    assert_eq!(room.end(&guests[0]).await, Removed::Active);
-    assert!(room.is_in(&guests[2]).await);
+pub(super) async fn rule_08_operator_ends_a_present_session(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let guests = fixture.arrivals(3).await;
+    assert_eq!(fixture.end(&guests[1]).await, Removed::Waiting);
+    assert_eq!(fixture.end(&guests[0]).await, Removed::Active);
+    assert!(fixture.is_in(&guests[2]).await);
     assert_eq!(
-        room.stats().await.counters,
+        fixture.stats().await.counters,
         Counters { joined: 3, confirmed: 3, admitted: 2, ended: 2, ..Counters::default() }
     );
-    assert_ended(&room, &guests[0]).await;
+    assert_ended(&fixture, &guests[0]).await;
 }
 
-pub(super) async fn rule_08_operator_ends_an_absent_session(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 0 })).await;
-    let guest = room.arrive().await;
-    room.away(&guest).await;
-    assert_eq!(room.end(&guest).await, Removed::Absent);
-    assert_eq!(room.stats().await.counters.ended, 0, "it was counted when it went away");
-    assert_ended(&room, &guest).await;
+pub(super) async fn rule_08_operator_ends_an_absent_session(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0 })).await;
+    let guest = fixture.arrive().await;
+    fixture.away(&guest).await;
+    assert_eq!(fixture.end(&guest).await, Removed::Absent);
+    assert_eq!(fixture.stats().await.counters.ended, 0, "it was counted when it went away");
+    assert_ended(&fixture, &guest).await;
 }
 
-pub(super) async fn rule_08_absent_visitor_who_left_cannot_return(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 0 })).await;
-    let guest = room.arrive().await;
-    room.pass(100);
-    room.purge().await;
-    assert_eq!(room.leave(&guest).await, Removed::Absent);
-    assert_ended(&room, &guest).await;
+pub(super) async fn rule_08_absent_visitor_who_left_cannot_return(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0 })).await;
+    let guest = fixture.arrive().await;
+    fixture.pass(100);
+    fixture.purge().await;
+    assert_eq!(fixture.leave(&guest).await, Removed::Absent);
+    assert_ended(&fixture, &guest).await;
 }
 
-pub(super) async fn rule_08_tombstone_outlasts_earlier_tickets(bench: &Bench) {
+pub(super) async fn rule_08_tombstone_outlasts_earlier_tickets(bench: &StoreFixture) {
     for (hold_ttl, active_ttl) in [(700, 60), (60, 700)] {
-        let room = bench.open(json!({ "quota": 9, "hold_ttl": hold_ttl, "active_ttl": active_ttl })).await;
-        let guest = room.arrive().await;
-        room.leave(&guest).await;
+        let fixture = bench.open(json!({ "quota": 9, "hold_ttl": hold_ttl, "active_ttl": active_ttl })).await;
+        let guest = fixture.arrive().await;
+        fixture.leave(&guest).await;
         for _ in 0..7 {
-            room.pass_micros(100_000_000 - 1);
-            room.purge().await;
-            assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Absent);
+            fixture.pass_micros(100_000_000 - 1);
+            fixture.purge().await;
+            assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Absent);
         }
-        assert_eq!(room.state(&guest).await, Some(SessionLocation::Ended));
-        room.pass_micros(7);
-        assert_eq!(room.state(&guest).await, None, "the tombstone is no longer needed");
-        assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Absent);
+        assert_eq!(fixture.state(&guest).await, Some(SessionLocation::Ended));
+        fixture.pass_micros(7);
+        assert_eq!(fixture.state(&guest).await, None, "the tombstone is no longer needed");
+        assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Absent);
     }
 }
 
-pub(super) async fn rule_08_ending_a_session_again_extends_its_tombstone(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 0 })).await;
-    let guest = room.arrive().await;
-    room.end(&guest).await;
-    room.pass(500);
-    room.end(&guest).await;
-    room.pass(599);
-    room.purge().await;
-    assert_eq!(room.state(&guest).await, Some(SessionLocation::Ended));
-    room.pass(1);
-    assert_eq!(room.store().purge(&room.queue, 9).await.unwrap().tombstones, 1);
+pub(super) async fn rule_08_ending_a_session_again_extends_its_tombstone(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0 })).await;
+    let guest = fixture.arrive().await;
+    fixture.end(&guest).await;
+    fixture.pass(500);
+    fixture.end(&guest).await;
+    fixture.pass(599);
+    fixture.purge().await;
+    assert_eq!(fixture.state(&guest).await, Some(SessionLocation::Ended));
+    fixture.pass(1);
+    assert_eq!(fixture.store().purge(&fixture.queue, 9).await.unwrap().tombstones, 1);
 }
 
-pub(super) async fn rule_08_closed_page_keeps_its_position_and_does_not_block(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let mut guests = room.arrivals(4).await;
-    assert_eq!(room.away(&guests[1]).await, Removed::Waiting);
-    assert_eq!(room.away(&guests[1]).await, Removed::Absent);
-    assert_eq!((room.state(&guests[1]).await, room.position(&guests[2]).await), (None, Some(1)));
-    room.leave(&guests[0]).await;
-    assert!(room.is_in(&guests[2]).await);
-    assert_eq!(room.visit(&mut guests[1]).await.kind, VisitKind::Restored);
-    assert_eq!((room.position(&guests[1]).await, room.position(&guests[3]).await), (Some(1), Some(2)));
+pub(super) async fn rule_08_closed_page_keeps_its_position_and_does_not_block(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let mut guests = fixture.arrivals(4).await;
+    assert_eq!(fixture.away(&guests[1]).await, Removed::Waiting);
+    assert_eq!(fixture.away(&guests[1]).await, Removed::Absent);
+    assert_eq!((fixture.state(&guests[1]).await, fixture.position(&guests[2]).await), (None, Some(1)));
+    fixture.leave(&guests[0]).await;
+    assert!(fixture.is_in(&guests[2]).await);
+    assert_eq!(fixture.visit(&mut guests[1]).await.kind, VisitKind::Restored);
+    assert_eq!((fixture.position(&guests[1]).await, fixture.position(&guests[3]).await), (Some(1), Some(2)));
     let expected =
         Counters { joined: 4, confirmed: 4, returned: 1, admitted: 2, left: 1, away: 1, ..Counters::default() };
-    assert_eq!(room.stats().await.counters, expected);
+    assert_eq!(fixture.stats().await.counters, expected);
 }
 
-pub(super) async fn rule_08_away_does_not_affect_active_sessions(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let guest = room.arrive().await;
-    let before = room.expires_in(&guest).await;
-    assert_eq!(room.away(&guest).await, Removed::Absent);
-    assert!(room.is_in(&guest).await);
-    assert_eq!((room.expires_in(&guest).await, room.stats().await.counters.away), (before, 0));
+pub(super) async fn rule_08_away_does_not_affect_active_sessions(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let guest = fixture.arrive().await;
+    let before = fixture.expires_in(&guest).await;
+    assert_eq!(fixture.away(&guest).await, Removed::Absent);
+    assert!(fixture.is_in(&guest).await);
+    assert_eq!((fixture.expires_in(&guest).await, fixture.stats().await.counters.away), (before, 0));
 }
 
-pub(super) async fn rule_08_ticket_of_another_epoch_removes_no_session(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let old = room.arrivals(2).await;
-    room.store().reset(&room.queue).await.unwrap();
+pub(super) async fn rule_08_ticket_of_another_epoch_removes_no_session(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let old = fixture.arrivals(2).await;
+    fixture.store().reset(&fixture.queue).await.unwrap();
     for session in [old[0].session, old[1].session] {
-        room.visit_as(session).await;
+        fixture.visit_as(session).await;
     }
-    assert_eq!(room.leave(&old[0]).await, Removed::Absent);
-    assert_eq!(room.away(&old[1]).await, Removed::Absent);
-    assert_eq!(room.counts().await, (1, 1));
+    assert_eq!(fixture.leave(&old[0]).await, Removed::Absent);
+    assert_eq!(fixture.away(&old[1]).await, Removed::Absent);
+    assert_eq!(fixture.counts().await, (1, 1));
 }
 
-pub(super) async fn rule_08_ending_an_unknown_session_blocks_its_id(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn rule_08_ending_an_unknown_session_blocks_its_id(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
     let session = SessionId::random();
-    assert_eq!(room.store().end(&room.queue, session).await.unwrap(), Removed::Absent);
-    let found = room.store().find(&room.queue, session).await.unwrap().unwrap();
-    assert_eq!((found.state, found.expires_at), (SessionLocation::Ended, Micros(room.now().0 + 600_000_000)));
-    assert_eq!(room.visit_as(session).await.place, None);
+    assert_eq!(fixture.store().end(&fixture.queue, session).await.unwrap(), Removed::Absent);
+    let found = fixture.store().find(&fixture.queue, session).await.unwrap().unwrap();
+    assert_eq!((found.state, found.expires_at), (SessionLocation::Ended, Micros(fixture.now().0 + 600_000_000)));
+    assert_eq!(fixture.visit_as(session).await.place, None);
 }

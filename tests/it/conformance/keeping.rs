@@ -9,10 +9,10 @@ use vestibule_core::{
     Clock, LastPurge, MICROS_PER_SECOND, Micros, PutMode, PutOutcome, QueueId, SessionId, StoreError, TenantId,
 };
 
-use crate::room::{Bench, random_queue, sessions, settings_of};
+use crate::line_fixture::{StoreFixture, random_queue_id, sessions, settings_of};
 
-pub(super) async fn settings_are_read_as_written(bench: &Bench) {
-    let queue = random_queue();
+pub(super) async fn settings_are_read_as_written(bench: &StoreFixture) {
+    let queue = random_queue_id();
     assert!(bench.store.settings(&queue).await.unwrap().is_none());
     let written = settings_of(
         &queue,
@@ -29,41 +29,41 @@ pub(super) async fn settings_are_read_as_written(bench: &Bench) {
     assert_eq!(bench.store.stats(&queue).await.unwrap().rules, written.line);
 }
 
-pub(super) async fn revision_prevents_lost_updates(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn revision_prevents_lost_updates(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
     let put = async |quota, mode| {
-        let mut settings = room.settings().await;
+        let mut settings = fixture.settings().await;
         settings.line.quota = quota;
-        room.store().put_settings(&settings, mode).await.unwrap()
+        fixture.store().put_settings(&settings, mode).await.unwrap()
     };
     assert_eq!(put(2, PutMode::IfRevision(1)).await, PutOutcome::Stored(2));
     assert_eq!(put(3, PutMode::IfRevision(1)).await, PutOutcome::Conflict(2));
     assert_eq!(put(4, PutMode::Restore).await, PutOutcome::Conflict(2), "it is there");
-    assert_eq!(room.settings().await.line.quota, 2);
+    assert_eq!(fixture.settings().await.line.quota, 2);
     assert_eq!(put(5, PutMode::Always).await, PutOutcome::Stored(3));
-    let settings = room.settings().await;
+    let settings = fixture.settings().await;
     assert_eq!((settings.line.quota, settings.line.revision), (5, 3));
 }
 
-pub(super) async fn changed_settings_apply_to_the_next_request(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let mut guest = room.arrive().await;
-    assert_eq!(room.visit(&mut guest).await.revision, 1);
-    room.change(|settings| settings.line.quota = 6).await;
-    let answer = room.visit(&mut guest).await;
+pub(super) async fn changed_settings_apply_to_the_next_request(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let mut guest = fixture.arrive().await;
+    assert_eq!(fixture.visit(&mut guest).await.revision, 1);
+    fixture.change(|settings| settings.line.quota = 6).await;
+    let answer = fixture.visit(&mut guest).await;
     assert_eq!((answer.revision, answer.quota), (2, 6));
-    assert_eq!(room.stats().await.rules, room.settings().await.line);
+    assert_eq!(fixture.stats().await.rules, fixture.settings().await.line);
 }
 
-pub(super) async fn restored_queue_keeps_its_epoch_and_revision(bench: &Bench) {
-    let settings = settings_of(&random_queue(), &json!({ "epoch": 5, "revision": 8 }));
+pub(super) async fn restored_queue_keeps_its_epoch_and_revision(bench: &StoreFixture) {
+    let settings = settings_of(&random_queue_id(), &json!({ "epoch": 5, "revision": 8 }));
     let outcome = bench.store.put_settings(&settings, PutMode::Restore).await.unwrap();
     assert_eq!(outcome, PutOutcome::Stored(8));
     let stats = bench.store.stats(&settings.id).await.unwrap();
     assert_eq!((stats.rules.epoch, stats.rules.revision, stats.recovering), (5, 8, true));
 }
 
-async fn assert_unknown(bench: &Bench, queue: &QueueId) {
+async fn assert_unknown(bench: &StoreFixture, queue: &QueueId) {
     let (store, visit) = (&bench.store, Visit::joining(SessionId::random()));
     let settings = settings_of(queue, &json!({}));
     let errors = [
@@ -83,10 +83,10 @@ async fn assert_unknown(bench: &Bench, queue: &QueueId) {
     assert!(store.settings(queue).await.unwrap().is_none());
 }
 
-pub(super) async fn unknown_queue_error_names_the_queue(bench: &Bench) {
-    let room = bench.open(json!({})).await;
-    let guest = room.arrive().await;
-    let queue = random_queue();
+pub(super) async fn unknown_queue_error_names_the_queue(bench: &StoreFixture) {
+    let fixture = bench.open(json!({})).await;
+    let guest = fixture.arrive().await;
+    let queue = random_queue_id();
     assert_unknown(bench, &queue).await;
     for error in [
         bench.store.leave(&queue, guest.ticket.clone()).await.unwrap_err(),
@@ -96,34 +96,34 @@ pub(super) async fn unknown_queue_error_names_the_queue(bench: &Bench) {
     }
 }
 
-pub(super) async fn removed_queue_leaves_no_data(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let guests = room.arrivals(3).await;
-    room.leave(&guests[2]).await;
-    room.store().remove_queue(&room.queue).await.unwrap();
-    assert_unknown(bench, &room.queue).await;
-    room.store().remove_queue(&room.queue).await.unwrap();
+pub(super) async fn removed_queue_leaves_no_data(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let guests = fixture.arrivals(3).await;
+    fixture.leave(&guests[2]).await;
+    fixture.store().remove_queue(&fixture.queue).await.unwrap();
+    assert_unknown(bench, &fixture.queue).await;
+    fixture.store().remove_queue(&fixture.queue).await.unwrap();
     let listed = bench.store.queues().await.unwrap();
-    assert!(listed.contains(&(room.queue.clone(), 0)), "listed as removed, not as lost");
+    assert!(listed.contains(&(fixture.queue.clone(), 0)), "listed as removed, not as lost");
 
-    room.store().put_settings(&settings_of(&room.queue, &json!({})), PutMode::Always).await.unwrap();
-    assert!(bench.store.queues().await.unwrap().contains(&(room.queue.clone(), 1)));
-    assert_eq!((room.counts().await, room.stats().await.counters), ((0, 0), Counters::default()));
-    assert_eq!((room.state(&guests[0]).await, room.state(&guests[2]).await), (None, None));
+    fixture.store().put_settings(&settings_of(&fixture.queue, &json!({})), PutMode::Always).await.unwrap();
+    assert!(bench.store.queues().await.unwrap().contains(&(fixture.queue.clone(), 1)));
+    assert_eq!((fixture.counts().await, fixture.stats().await.counters), ((0, 0), Counters::default()));
+    assert_eq!((fixture.state(&guests[0]).await, fixture.state(&guests[2]).await), (None, None));
 }
 
-pub(super) async fn queues_are_listed_by_id_with_their_revision(bench: &Bench) {
+pub(super) async fn queues_are_listed_by_id_with_their_revision(bench: &StoreFixture) {
     let rooms = [bench.open(json!({})).await, bench.open(json!({})).await, bench.open(json!({})).await];
     rooms[1].change(|settings| settings.line.quota = 3).await;
     let listed = bench.store.queues().await.unwrap();
     assert!(listed.is_sorted());
-    for (index, room) in rooms.iter().enumerate() {
+    for (index, fixture) in rooms.iter().enumerate() {
         let revision = if index == 1 { 2 } else { 1 };
-        assert!(listed.contains(&(room.queue.clone(), revision)), "{index}: {listed:?}");
+        assert!(listed.contains(&(fixture.queue.clone(), revision)), "{index}: {listed:?}");
     }
 }
 
-pub(super) async fn queues_are_isolated(bench: &Bench) {
+pub(super) async fn queues_are_isolated(bench: &StoreFixture) {
     let (one, other) = (bench.open(json!({ "quota": 1 })).await, bench.open(json!({ "quota": 1 })).await);
     let guest = one.arrive().await;
     assert_eq!((one.counts().await, other.counts().await), ((0, 1), (0, 0)));
@@ -132,7 +132,7 @@ pub(super) async fn queues_are_isolated(bench: &Bench) {
     assert!(one.is_in(&guest).await);
 }
 
-pub(super) async fn tenants_are_stored_by_id(bench: &Bench) {
+pub(super) async fn tenants_are_stored_by_id(bench: &StoreFixture) {
     let unique = SessionId::random();
     let tenant = |letter: char, name: &str| Tenant {
         id: format!("{letter}-{unique}").parse().unwrap(),
@@ -151,25 +151,25 @@ pub(super) async fn tenants_are_stored_by_id(bench: &Bench) {
     assert_eq!(found, [tenant('a', "Acme"), tenant('b', "Bölt & Sons")]);
 }
 
-pub(super) async fn removed_tenant_leaves_its_queues(bench: &Bench) {
+pub(super) async fn removed_tenant_leaves_its_queues(bench: &StoreFixture) {
     let id: TenantId = format!("t-{}", SessionId::random()).parse().unwrap();
     let tenant =
         Tenant { id: id.clone(), name: "Acme".to_owned(), color: None, logo: None, domains: None, origins: None };
     bench.store.put_tenant(&tenant).await.unwrap();
-    let room = bench.open(json!({ "tenant": id })).await;
+    let fixture = bench.open(json!({ "tenant": id })).await;
     let listed = async || bench.store.tenants().await.unwrap().into_iter().any(|tenant| tenant.id == id);
     assert!(listed().await);
     for _ in 0..2 {
         bench.store.remove_tenant(&id).await.unwrap();
         assert!(!listed().await);
     }
-    assert_eq!(room.settings().await.tenant, id);
+    assert_eq!(fixture.settings().await.tenant, id);
 }
 
-pub(super) async fn sessions_are_found_in_every_state(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let guests = room.arrivals(4).await;
-    room.leave(&guests[1]).await;
+pub(super) async fn sessions_are_found_in_every_state(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let guests = fixture.arrivals(4).await;
+    fixture.leave(&guests[1]).await;
     let states = [
         Some(SessionLocation::Active { admitted_at: guests[0].arrival }),
         Some(SessionLocation::Ended),
@@ -177,185 +177,188 @@ pub(super) async fn sessions_are_found_in_every_state(bench: &Bench) {
         Some(SessionLocation::Waiting { arrival: guests[3].arrival, position: 2 }),
     ];
     for (guest, state) in guests.iter().zip(states) {
-        assert_eq!(room.state(guest).await, state);
+        assert_eq!(fixture.state(guest).await, state);
     }
-    assert_eq!(room.store().find(&room.queue, SessionId::random()).await.unwrap(), None);
+    assert_eq!(fixture.store().find(&fixture.queue, SessionId::random()).await.unwrap(), None);
 }
 
-pub(super) async fn next_page_continues_after_the_previous_one(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 0 })).await;
-    assert_eq!(room.store().page(&room.queue, Micros(0), 9).await.unwrap(), vestibule_core::line::LinePage::default());
-    let guests = room.joiners(PAGE_MAX + 7).await;
-    let page = |from, limit| room.store().page(&room.queue, from, limit);
+pub(super) async fn next_page_continues_after_the_previous_one(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0 })).await;
+    assert_eq!(
+        fixture.store().page(&fixture.queue, Micros(0), 9).await.unwrap(),
+        vestibule_core::line::LinePage::default()
+    );
+    let guests = fixture.joiners(PAGE_MAX + 7).await;
+    let page = |from, limit| fixture.store().page(&fixture.queue, from, limit);
     let first = page(Micros(0), 3).await.unwrap();
     assert_eq!(first.entries.iter().map(|entry| entry.session).collect::<Vec<_>>(), sessions(&guests[..3]));
     assert_eq!(first.next, Some(guests[3].arrival));
-    assert_eq!(first.entries[0].expires_at, room.now().add_seconds(30));
+    assert_eq!(first.entries[0].expires_at, fixture.now().add_seconds(30));
     let most = page(guests[3].arrival, usize::MAX).await.unwrap();
     assert_eq!((most.entries.len(), most.next), (PAGE_MAX, Some(guests[PAGE_MAX + 3].arrival)));
     let last = page(guests[PAGE_MAX + 3].arrival, 4).await.unwrap();
     assert_eq!((last.entries.len(), last.next), (4, None));
-    assert_eq!(room.line().await, sessions(&guests));
+    assert_eq!(fixture.line().await, sessions(&guests));
 }
 
-pub(super) async fn reads_do_not_change_the_state(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let guests = room.arrivals(3).await;
-    room.pass(1000);
-    let before = (room.stats().await, room.entries().await);
+pub(super) async fn reads_do_not_change_the_state(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let guests = fixture.arrivals(3).await;
+    fixture.pass(1000);
+    let before = (fixture.stats().await, fixture.entries().await);
     assert_eq!(before.0.waiting + before.0.active, 3, "expired sessions stay until they are removed");
-    assert!(room.state(&guests[0]).await.is_some());
-    assert_eq!((room.stats().await, room.entries().await), before);
+    assert!(fixture.state(&guests[0]).await.is_some());
+    assert_eq!((fixture.stats().await, fixture.entries().await), before);
 }
 
-pub(super) async fn oldest_arrival_is_that_of_the_head(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let guests = room.arrivals(3).await;
-    assert_eq!(room.stats().await.oldest_arrival, Some(guests[1].arrival));
-    room.leave(&guests[1]).await;
-    assert_eq!(room.stats().await.oldest_arrival, Some(guests[2].arrival));
-    room.leave(&guests[2]).await;
-    assert_eq!(room.stats().await.oldest_arrival, None);
+pub(super) async fn oldest_arrival_is_that_of_the_head(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let guests = fixture.arrivals(3).await;
+    assert_eq!(fixture.stats().await.oldest_arrival, Some(guests[1].arrival));
+    fixture.leave(&guests[1]).await;
+    assert_eq!(fixture.stats().await.oldest_arrival, Some(guests[2].arrival));
+    fixture.leave(&guests[2]).await;
+    assert_eq!(fixture.stats().await.oldest_arrival, None);
 }
 
-pub(super) async fn waits_are_counted_in_histogram_buckets(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 })).await;
-    let mut last = room.join().await;
+pub(super) async fn waits_are_counted_in_histogram_buckets(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 })).await;
+    let mut last = fixture.join().await;
     let mut sum_us = 0;
     for seconds in [1, 2, 30, 31, 3000] {
-        let next = room.join().await;
-        room.pass_micros(seconds * 1_000_000 - room.now().since(next.arrival));
-        sum_us += room.now().since(next.arrival);
-        room.leave(&last).await;
+        let next = fixture.join().await;
+        fixture.pass_micros(seconds * 1_000_000 - fixture.now().since(next.arrival));
+        sum_us += fixture.now().since(next.arrival);
+        fixture.leave(&last).await;
         last = next;
     }
-    let waits = room.stats().await.waits;
+    let waits = fixture.stats().await.waits;
     let bucket = |bound| waits.buckets[WAIT_BUCKETS.iter().position(|it| *it == bound).unwrap()];
     assert_eq!([1, 5, 30, 60, 3600].map(bucket), [2, 1, 1, 1, 1], "the first did not wait");
     assert_eq!((waits.buckets.iter().sum::<u64>(), waits.sum_us), (6, sum_us));
     assert_eq!(sum_us / 1_000_000, 3063, "some arrivals are one microsecond ahead of the clock");
 }
 
-pub(super) async fn pace_counts_admissions_of_waiting_sessions(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 2 })).await;
-    let guests = room.arrivals(5).await;
-    let formed = room.stats().await.pace;
+pub(super) async fn pace_counts_admissions_of_waiting_sessions(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 2 })).await;
+    let guests = fixture.arrivals(5).await;
+    let formed = fixture.stats().await.pace;
     assert_eq!((formed.current, formed.since), (0, guests[2].arrival), "counting starts when a line forms");
-    room.leave(&guests[0]).await;
-    room.leave(&guests[1]).await;
-    assert_eq!(room.stats().await.pace.current, 2);
-    room.change(|settings: &mut Settings| settings.name = "Acme".to_owned()).await;
-    assert_eq!(room.stats().await.pace.current, 2, "a name does not affect the pace");
-    room.change(|settings: &mut Settings| settings.line.quota = 1).await;
-    let lowered = room.stats().await.pace;
+    fixture.leave(&guests[0]).await;
+    fixture.leave(&guests[1]).await;
+    assert_eq!(fixture.stats().await.pace.current, 2);
+    fixture.change(|settings: &mut Settings| settings.name = "Acme".to_owned()).await;
+    assert_eq!(fixture.stats().await.pace.current, 2, "a name does not affect the pace");
+    fixture.change(|settings: &mut Settings| settings.line.quota = 1).await;
+    let lowered = fixture.stats().await.pace;
     assert_eq!((lowered.current, lowered.since), (1, formed.since), "one slot fewer slows the pace in proportion");
-    room.pass(1);
-    room.change(|settings: &mut Settings| settings.line.admissions_per_minute = Some(60)).await;
-    let limited = room.stats().await.pace;
-    assert_eq!((limited.current, limited.since), (0, room.now()), "a rate resets the pace");
+    fixture.pass(1);
+    fixture.change(|settings: &mut Settings| settings.line.admissions_per_minute = Some(60)).await;
+    let limited = fixture.stats().await.pace;
+    assert_eq!((limited.current, limited.since), (0, fixture.now()), "a rate resets the pace");
 }
 
-pub(super) async fn pace_starts_when_all_slots_are_taken(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 200, "mode": "paused" })).await;
-    let guests = room.joiners(300).await;
-    assert_eq!(room.stats().await.pace, Pace::default(), "no session is admitted");
-    room.change(|settings: &mut Settings| settings.line.mode = Mode::Open).await;
+pub(super) async fn pace_starts_when_all_slots_are_taken(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 200, "mode": "paused" })).await;
+    let guests = fixture.joiners(300).await;
+    assert_eq!(fixture.stats().await.pace, Pace::default(), "no session is admitted");
+    fixture.change(|settings: &mut Settings| settings.line.mode = Mode::Open).await;
     assert_eq!(
-        (room.counts().await, room.stats().await.pace),
+        (fixture.counts().await, fixture.stats().await.pace),
         ((172, 128), Pace::default()),
         "slots are still being filled"
     );
-    room.pass(1);
-    room.keepalive(&guests[299]).await;
-    let full = room.stats().await.pace;
-    assert_eq!((room.counts().await, full.current, full.since), ((100, 200), 0, room.now()));
-    room.leave(&guests[0]).await;
-    assert_eq!(room.stats().await.pace.current, 1);
+    fixture.pass(1);
+    fixture.keepalive(&guests[299]).await;
+    let full = fixture.stats().await.pace;
+    assert_eq!((fixture.counts().await, full.current, full.since), ((100, 200), 0, fixture.now()));
+    fixture.leave(&guests[0]).await;
+    assert_eq!(fixture.stats().await.pace.current, 1);
 }
 
-pub(super) async fn pace_counts_departures_and_returns(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let mut guests = room.arrivals(6).await;
-    let gone = async || room.stats().await.pace.departures;
-    room.away(&guests[5]).await;
-    room.leave(&guests[4]).await;
-    room.end(&guests[3]).await;
+pub(super) async fn pace_counts_departures_and_returns(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let mut guests = fixture.arrivals(6).await;
+    let gone = async || fixture.stats().await.pace.departures;
+    fixture.away(&guests[5]).await;
+    fixture.leave(&guests[4]).await;
+    fixture.end(&guests[3]).await;
     assert_eq!(gone().await, 3);
-    room.visit(&mut guests[5]).await;
+    fixture.visit(&mut guests[5]).await;
     assert_eq!(gone().await, 2);
-    room.leave(&guests[0]).await;
+    fixture.leave(&guests[0]).await;
     assert_eq!(gone().await, 2, "the admitted session was not waiting");
-    room.joiners(2).await;
-    room.pass(30);
-    room.visit(&mut guests[2]).await;
-    assert_eq!(room.stats().await.counters.expired_waiting, 2);
+    fixture.joiners(2).await;
+    fixture.pass(30);
+    fixture.visit(&mut guests[2]).await;
+    assert_eq!(fixture.stats().await.counters.expired_waiting, 2);
     assert_eq!(gone().await, 2, "unconfirmed sessions do not count");
-    room.pass(60);
-    room.purge().await;
+    fixture.pass(60);
+    fixture.purge().await;
     assert_eq!(gone().await, 3, "the waiting session expires, the other was admitted");
 }
 
-pub(super) async fn first_returned_ticket_confirms_a_session(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let confirmed = async || room.stats().await.counters.confirmed;
-    let (mut inside, mut waiting, mut late) = (room.join().await, room.join().await, room.join().await);
+pub(super) async fn first_returned_ticket_confirms_a_session(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let confirmed = async || fixture.stats().await.counters.confirmed;
+    let (mut inside, mut waiting, mut late) = (fixture.join().await, fixture.join().await, fixture.join().await);
     let first = late.clone();
-    room.visit_as(inside.session).await;
+    fixture.visit_as(inside.session).await;
     assert_eq!(confirmed().await, 0, "an id without a ticket does not confirm");
     for count in 1..=2 {
-        room.pass_micros(1);
-        room.visit(&mut inside).await;
+        fixture.pass_micros(1);
+        fixture.visit(&mut inside).await;
         assert_eq!(confirmed().await, 1, "{count}");
     }
-    room.keepalive(&waiting).await;
-    room.visit(&mut waiting).await;
+    fixture.keepalive(&waiting).await;
+    fixture.visit(&mut waiting).await;
     assert_eq!(confirmed().await, 2);
-    room.away(&late).await;
-    room.pass(10);
-    assert_eq!(room.visit(&mut late).await.kind, VisitKind::Restored);
+    fixture.away(&late).await;
+    fixture.pass(10);
+    assert_eq!(fixture.visit(&mut late).await.kind, VisitKind::Restored);
     assert_eq!(confirmed().await, 3, "a session that was away has a ticket too");
-    room.away(&late).await;
-    room.pass_micros(1);
-    room.visit(&mut late).await;
+    fixture.away(&late).await;
+    fixture.pass_micros(1);
+    fixture.visit(&mut late).await;
     assert_eq!(confirmed().await, 3);
-    room.keepalive(&first).await;
+    fixture.keepalive(&first).await;
     assert_eq!(confirmed().await, 3, "nor does the first ticket count again");
-    let (robot, person) = (room.join().await, room.join().await);
-    room.release(9).await;
+    let (robot, person) = (fixture.join().await, fixture.join().await);
+    fixture.release(9).await;
     assert_eq!(confirmed().await, 3, "admitted without a visit");
-    room.keepalive(&person).await;
+    fixture.keepalive(&person).await;
     assert_eq!(confirmed().await, 4, "admitted before confirmation");
-    room.pass(31);
-    room.purge().await;
-    assert_eq!(room.state(&robot).await, None);
+    fixture.pass(31);
+    fixture.purge().await;
+    assert_eq!(fixture.state(&robot).await, None);
 }
 
-pub(super) async fn pace_drops_data_older_than_two_windows(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 })).await;
-    let guests = room.joiners(5).await;
-    let start = room.stats().await.pace.window;
+pub(super) async fn pace_drops_data_older_than_two_windows(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1, "waiting_ttl": 3600, "claim_ttl": 3600, "hold_ttl": 3600 })).await;
+    let guests = fixture.joiners(5).await;
+    let start = fixture.stats().await.pace.window;
     let mut counts = Vec::new();
     for (guest, seconds) in guests.iter().zip([0, PACE_WINDOW, 2 * PACE_WINDOW, 4 * PACE_WINDOW]) {
-        room.pass_micros(start.add_seconds(seconds).since(room.now()));
-        room.leave(guest).await;
-        let pace = room.stats().await.pace;
+        fixture.pass_micros(start.add_seconds(seconds).since(fixture.now()));
+        fixture.leave(guest).await;
+        let pace = fixture.stats().await.pace;
         counts.push((pace.window.since(start) / 1_000_000 / PACE_WINDOW, pace.current, pace.previous));
     }
     assert_eq!(counts, [(0, 1, 0), (1, 1, 1), (2, 1, 1), (4, 1, 0)]);
 }
 
-pub(super) async fn counters_add_up(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 3, "active_ttl": 100 })).await;
-    let mut guests = room.arrivals(12).await;
-    room.away(&guests[5]).await;
-    room.leave(&guests[0]).await;
-    room.end(&guests[6]).await;
-    room.release(2).await;
-    room.pass(50);
-    room.visit_all(&mut guests[4..]).await;
-    room.pass(59);
-    room.purge().await;
-    let stats = room.stats().await;
+pub(super) async fn counters_add_up(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 3, "active_ttl": 100 })).await;
+    let mut guests = fixture.arrivals(12).await;
+    fixture.away(&guests[5]).await;
+    fixture.leave(&guests[0]).await;
+    fixture.end(&guests[6]).await;
+    fixture.release(2).await;
+    fixture.pass(50);
+    fixture.visit_all(&mut guests[4..]).await;
+    fixture.pass(59);
+    fixture.purge().await;
+    let stats = fixture.stats().await;
     let it = stats.counters;
     let gone = it.expired_waiting + it.expired_active + it.left + it.ended + it.away;
     assert_eq!(it.joined + it.returned, stats.waiting + stats.active + gone, "{it:?}");
@@ -363,7 +366,7 @@ pub(super) async fn counters_add_up(bench: &Bench) {
     assert!([it.returned, it.left, it.ended, it.away, it.expired_active].iter().all(|count| *count > 0));
 }
 
-pub(super) async fn last_purge_has_the_time_of_the_store(bench: &Bench) {
+pub(super) async fn last_purge_has_the_time_of_the_store(bench: &StoreFixture) {
     let first = LastPurge { at: Micros(1), took_ms: 17, queues: 200, expired: 1_000_000, ..LastPurge::default() };
     bench.store.set_last_purge(&first).await.unwrap();
     let now = bench.clock.now();
@@ -376,6 +379,6 @@ pub(super) async fn last_purge_has_the_time_of_the_store(bench: &Bench) {
     assert_eq!(last, Some(LastPurge { at: now, ..second }), "nothing is left of the previous record");
 }
 
-pub(super) async fn the_store_answers(bench: &Bench) {
+pub(super) async fn the_store_answers(bench: &StoreFixture) {
     bench.store.ping().await.unwrap();
 }

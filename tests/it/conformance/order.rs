@@ -8,32 +8,32 @@ use serde_json::json;
 use vestibule_core::line::{ADVANCE_BATCH, Mode, REAP_BATCH, Visit, VisitKind};
 use vestibule_core::{MICROS_PER_SECOND, SessionId};
 
-use crate::room::{Bench, Guest, Room, sessions};
+use crate::line_fixture::{LineFixture, StoreFixture, TestVisitor, sessions};
 
-pub(super) async fn rule_01_arrivals_are_strictly_increasing(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 0 })).await;
-    let start = room.now();
-    let arrivals: Vec<u64> = room.joiners(5).await.iter().map(|guest| guest.arrival.since(start)).collect();
+pub(super) async fn rule_01_arrivals_are_strictly_increasing(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0 })).await;
+    let start = fixture.now();
+    let arrivals: Vec<u64> = fixture.joiners(5).await.iter().map(|guest| guest.arrival.since(start)).collect();
     assert_eq!(arrivals, [0, 1, 2, 3, 4], "all at one instant");
-    room.pass_micros(2);
-    assert_eq!(room.join().await.arrival.since(start), 5, "the clock is behind the last arrival");
-    room.pass_micros(100);
-    assert_eq!(room.join().await.arrival.since(start), 102, "the clock is ahead of it");
+    fixture.pass_micros(2);
+    assert_eq!(fixture.join().await.arrival.since(start), 5, "the clock is behind the last arrival");
+    fixture.pass_micros(100);
+    assert_eq!(fixture.join().await.arrival.since(start), 102, "the clock is ahead of it");
 }
 
-pub(super) async fn rule_01_simultaneous_arrivals_keep_request_order(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 0 })).await;
-    let guests = room.joiners(40).await;
-    assert_eq!(room.line().await, sessions(&guests));
+pub(super) async fn rule_01_simultaneous_arrivals_keep_request_order(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0 })).await;
+    let guests = fixture.joiners(40).await;
+    assert_eq!(fixture.line().await, sessions(&guests));
     for (index, guest) in guests.iter().enumerate() {
-        assert_eq!(room.position(guest).await, Some(index as u64 + 1));
+        assert_eq!(fixture.position(guest).await, Some(index as u64 + 1));
     }
 }
 
-pub(super) async fn rule_01_concurrent_arrivals_are_unique(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 10 })).await;
+pub(super) async fn rule_01_concurrent_arrivals_are_unique(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 10 })).await;
     let visits = (0..60).map(|_| {
-        let (store, queue) = (Arc::clone(&bench.store), room.queue.clone());
+        let (store, queue) = (Arc::clone(&bench.store), fixture.queue.clone());
         let visit = Visit::joining(SessionId::random());
         tokio::spawn(async move { store.visit(&queue, visit).await.unwrap() })
     });
@@ -44,220 +44,220 @@ pub(super) async fn rule_01_concurrent_arrivals_are_unique(bench: &Bench) {
     assert_eq!(arrivals.len(), 60);
 }
 
-pub(super) async fn repeated_first_visit_is_the_same_session(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
+pub(super) async fn repeated_first_visit_is_the_same_session(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
     for (rank, how) in [(0, "let in"), (1, "in line")] {
         let session = SessionId::random();
-        let first = room.visit_as(session).await;
-        room.pass_micros(10);
-        let again = room.visit_as(session).await;
+        let first = fixture.visit_as(session).await;
+        fixture.pass_micros(10);
+        let again = fixture.visit_as(session).await;
         assert_eq!(again.place, first.place, "{how}");
         assert_eq!((again.place.unwrap().position, again.kind), (rank, VisitKind::Renewed), "{how}");
     }
-    assert_eq!((room.counts().await, room.stats().await.counters.joined), ((1, 1), 2));
+    assert_eq!((fixture.counts().await, fixture.stats().await.counters.joined), ((1, 1), 2));
 }
 
-pub(super) async fn void_ticket_makes_one_new_session_in_all_tabs(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 0, "hold_ttl": 60 })).await;
-    let mut tab = room.join().await;
+pub(super) async fn void_ticket_makes_one_new_session_in_all_tabs(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0, "hold_ttl": 60 })).await;
+    let mut tab = fixture.join().await;
     let mut others = [tab.clone(), tab.clone(), tab.clone()];
-    room.pass(61);
-    assert_eq!(room.visit(&mut tab).await.kind, VisitKind::Joined);
+    fixture.pass(61);
+    assert_eq!(fixture.visit(&mut tab).await.kind, VisitKind::Joined);
     for other in &mut others {
-        assert_eq!(room.visit(other).await.kind, VisitKind::Renewed);
+        assert_eq!(fixture.visit(other).await.kind, VisitKind::Renewed);
         assert_eq!(other.session, tab.session);
     }
-    assert_eq!(room.line().await, [tab.session]);
+    assert_eq!(fixture.line().await, [tab.session]);
 }
 
-pub(super) async fn rule_02_lowest_arrival_is_admitted_first(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let mut guests = room.arrivals(6).await;
+pub(super) async fn rule_02_lowest_arrival_is_admitted_first(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let mut guests = fixture.arrivals(6).await;
     while let Some((first, others)) = guests.split_first() {
-        assert!(room.is_in(first).await);
+        assert!(fixture.is_in(first).await);
         for (index, other) in others.iter().enumerate() {
-            assert_eq!(room.position(other).await, Some(index as u64 + 1));
+            assert_eq!(fixture.position(other).await, Some(index as u64 + 1));
         }
-        room.leave(first).await;
+        fixture.leave(first).await;
         guests.remove(0);
     }
 }
 
-pub(super) async fn rule_02_newcomer_never_takes_a_freed_slot(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1, "active_ttl": 40 })).await;
-    let (first, mut second) = (room.arrive().await, room.arrive().await);
-    room.pass(30);
-    room.visit(&mut second).await;
-    room.pass(15);
-    let newcomer = room.join().await;
-    assert_eq!(room.state(&first).await, None, "it lapsed");
-    assert!(room.is_in(&second).await);
-    assert_eq!(room.position(&newcomer).await, Some(1));
+pub(super) async fn rule_02_newcomer_never_takes_a_freed_slot(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1, "active_ttl": 40 })).await;
+    let (first, mut second) = (fixture.arrive().await, fixture.arrive().await);
+    fixture.pass(30);
+    fixture.visit(&mut second).await;
+    fixture.pass(15);
+    let newcomer = fixture.join().await;
+    assert_eq!(fixture.state(&first).await, None, "it lapsed");
+    assert!(fixture.is_in(&second).await);
+    assert_eq!(fixture.position(&newcomer).await, Some(1));
 }
 
-pub(super) async fn rule_02_newcomer_waits_behind_rate_limited_sessions(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 100, "admissions_per_minute": 60 })).await;
-    let guests = room.joiners(3).await;
-    assert_eq!(room.counts().await, (2, 1), "slots are free, but the rate allows no admission");
-    room.pass(1);
-    let newcomer = room.join().await;
-    assert!(room.is_in(&guests[1]).await);
-    assert_eq!((room.position(&guests[2]).await, room.position(&newcomer).await), (Some(1), Some(2)));
+pub(super) async fn rule_02_newcomer_waits_behind_rate_limited_sessions(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 100, "admissions_per_minute": 60 })).await;
+    let guests = fixture.joiners(3).await;
+    assert_eq!(fixture.counts().await, (2, 1), "slots are free, but the rate allows no admission");
+    fixture.pass(1);
+    let newcomer = fixture.join().await;
+    assert!(fixture.is_in(&guests[1]).await);
+    assert_eq!((fixture.position(&guests[2]).await, fixture.position(&newcomer).await), (Some(1), Some(2)));
 }
 
 /// One active session in the only slot, one waiting session with a recent visit. The active session
 /// expires if `lapse` is set.
-async fn one_in_one_waiting(room: &Room<'_>, lapse: bool) -> (Guest, Guest) {
-    let (inside, mut next) = (room.arrive().await, room.arrive().await);
+async fn one_in_one_waiting(fixture: &LineFixture<'_>, lapse: bool) -> (TestVisitor, TestVisitor) {
+    let (inside, mut next) = (fixture.arrive().await, fixture.arrive().await);
     if lapse {
-        room.pass(45);
-        room.visit(&mut next).await;
-        room.pass(45);
+        fixture.pass(45);
+        fixture.visit(&mut next).await;
+        fixture.pass(45);
     }
     (inside, next)
 }
 
-pub(super) async fn rule_02_freeing_a_slot_admits_the_next_session(bench: &Bench) {
+pub(super) async fn rule_02_freeing_a_slot_admits_the_next_session(bench: &StoreFixture) {
     for operation in ["visit", "keepalive", "away", "leave", "end", "purge", "release"] {
         let lapse = !matches!(operation, "leave" | "end");
-        let room = bench.open(json!({ "quota": 1, "active_ttl": 80 })).await;
-        let (inside, next) = one_in_one_waiting(&room, lapse).await;
-        assert_eq!(room.counts().await, (1, 1), "{operation}");
+        let fixture = bench.open(json!({ "quota": 1, "active_ttl": 80 })).await;
+        let (inside, next) = one_in_one_waiting(&fixture, lapse).await;
+        assert_eq!(fixture.counts().await, (1, 1), "{operation}");
         match operation {
-            "visit" => _ = room.join().await,
-            "keepalive" => _ = room.keepalive(&next).await,
-            "away" => _ = room.away(&inside).await,
-            "leave" => _ = room.leave(&inside).await,
-            "end" => _ = room.end(&inside).await,
-            "purge" => room.purge().await,
-            _ => _ = room.release(0).await,
+            "visit" => _ = fixture.join().await,
+            "keepalive" => _ = fixture.keepalive(&next).await,
+            "away" => _ = fixture.away(&inside).await,
+            "leave" => _ = fixture.leave(&inside).await,
+            "end" => _ = fixture.end(&inside).await,
+            "purge" => fixture.purge().await,
+            _ => _ = fixture.release(0).await,
         }
-        assert!(room.is_in(&next).await, "{operation}");
+        assert!(fixture.is_in(&next).await, "{operation}");
     }
 }
 
-pub(super) async fn rule_02_one_operation_admits_at_most_128(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 0 })).await;
-    room.joiners(300).await;
+pub(super) async fn rule_02_one_operation_admits_at_most_128(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0 })).await;
+    fixture.joiners(300).await;
     let batch = ADVANCE_BATCH as u64;
-    room.change(|settings| settings.line.quota = 1000).await;
-    assert_eq!(room.counts().await, (300 - batch, batch));
-    let newcomer = room.join().await;
-    assert_eq!(room.counts().await, (301 - 2 * batch, 2 * batch));
-    assert_eq!(room.position(&newcomer).await, Some(301 - 2 * batch));
-    room.join().await;
-    assert_eq!(room.counts().await, (0, 302));
+    fixture.change(|settings| settings.line.quota = 1000).await;
+    assert_eq!(fixture.counts().await, (300 - batch, batch));
+    let newcomer = fixture.join().await;
+    assert_eq!(fixture.counts().await, (301 - 2 * batch, 2 * batch));
+    assert_eq!(fixture.position(&newcomer).await, Some(301 - 2 * batch));
+    fixture.join().await;
+    assert_eq!(fixture.counts().await, (0, 302));
 }
 
-pub(super) async fn rule_02_expired_sessions_at_the_head_do_not_block(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 0 })).await;
-    room.joiners(REAP_BATCH * 2 + 10).await;
-    let mut behind = room.arrive().await;
-    room.pass(29);
-    room.visit(&mut behind).await;
-    room.pass(2);
-    room.change(|settings| settings.line.quota = 1).await;
-    assert!(room.is_in(&behind).await, "closed tabs at the head do not block");
-    assert_eq!(room.counts().await, (0, 1));
+pub(super) async fn rule_02_expired_sessions_at_the_head_do_not_block(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0 })).await;
+    fixture.joiners(REAP_BATCH * 2 + 10).await;
+    let mut behind = fixture.arrive().await;
+    fixture.pass(29);
+    fixture.visit(&mut behind).await;
+    fixture.pass(2);
+    fixture.change(|settings| settings.line.quota = 1).await;
+    assert!(fixture.is_in(&behind).await, "closed tabs at the head do not block");
+    assert_eq!(fixture.counts().await, (0, 1));
 }
 
-pub(super) async fn rule_02_one_operation_fills_a_hundred_free_slots(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 0 })).await;
-    let guests = room.joiners(101).await;
-    room.change(|settings| settings.line.quota = 100).await;
-    assert_eq!(room.line().await, [guests[100].session]);
+pub(super) async fn rule_02_one_operation_fills_a_hundred_free_slots(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0 })).await;
+    let guests = fixture.joiners(101).await;
+    fixture.change(|settings| settings.line.quota = 100).await;
+    assert_eq!(fixture.line().await, [guests[100].session]);
 }
 
-pub(super) async fn rule_03_quota_is_never_exceeded(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 7 })).await;
+pub(super) async fn rule_03_quota_is_never_exceeded(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 7 })).await;
     for index in 1..=20_u64 {
-        room.arrive().await;
-        assert_eq!(room.counts().await, (index.saturating_sub(7), index.min(7)));
+        fixture.arrive().await;
+        assert_eq!(fixture.counts().await, (index.saturating_sub(7), index.min(7)));
     }
 }
 
-pub(super) async fn rule_03_lower_quota_stops_admissions_without_eviction(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 3 })).await;
-    let guests = room.arrivals(5).await;
-    room.change(|settings| settings.line.quota = 1).await;
-    assert_eq!(room.counts().await, (2, 3));
+pub(super) async fn rule_03_lower_quota_stops_admissions_without_eviction(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 3 })).await;
+    let guests = fixture.arrivals(5).await;
+    fixture.change(|settings| settings.line.quota = 1).await;
+    assert_eq!(fixture.counts().await, (2, 3));
     for (leaver, counts) in [(0, (2, 2)), (1, (2, 1)), (2, (1, 1))] {
-        room.leave(&guests[leaver]).await;
-        assert_eq!(room.counts().await, counts);
+        fixture.leave(&guests[leaver]).await;
+        assert_eq!(fixture.counts().await, counts);
     }
-    assert!(room.is_in(&guests[3]).await);
+    assert!(fixture.is_in(&guests[3]).await);
 }
 
-pub(super) async fn rule_03_higher_quota_admits_immediately(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let guests = room.arrivals(5).await;
-    room.change(|settings| settings.line.quota = 4).await;
-    assert!(room.is_in(&guests[3]).await);
-    assert_eq!(room.line().await, [guests[4].session]);
+pub(super) async fn rule_03_higher_quota_admits_immediately(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let guests = fixture.arrivals(5).await;
+    fixture.change(|settings| settings.line.quota = 4).await;
+    assert!(fixture.is_in(&guests[3]).await);
+    assert_eq!(fixture.line().await, [guests[4].session]);
 }
 
 /// A queue with slots for all, where no session expires for an hour.
-async fn patient(bench: &Bench, per_minute: u64) -> Room<'_> {
+async fn patient(bench: &StoreFixture, per_minute: u64) -> LineFixture<'_> {
     let ttls = json!({ "quota": 100_000, "admissions_per_minute": per_minute, "waiting_ttl": 3600,
         "claim_ttl": 3600, "active_ttl": 86_400, "hold_ttl": 3600, "mode": "paused" });
     bench.open(ttls).await
 }
 
-async fn open_door(room: &Room<'_>) {
-    room.change(|settings| settings.line.mode = Mode::Open).await;
+async fn open_door(fixture: &LineFixture<'_>) {
+    fixture.change(|settings| settings.line.mode = Mode::Open).await;
 }
 
 /// Number of sessions admitted by an operation that neither frees nor takes a slot.
-async fn admitted_now(room: &Room<'_>) -> u64 {
-    room.store().purge(&room.queue, 0).await.unwrap().admitted
+async fn admitted_now(fixture: &LineFixture<'_>) -> u64 {
+    fixture.store().purge(&fixture.queue, 0).await.unwrap().admitted
 }
 
-pub(super) async fn rule_04_burst_is_limited_to_one_second_of_the_rate(bench: &Bench) {
-    let room = patient(bench, 600).await;
-    room.joiners(100).await;
-    open_door(&room).await;
-    assert_eq!(room.counts().await.1, 10, "the bucket is full");
-    assert_eq!(admitted_now(&room).await, 0);
-    room.pass_micros(99_999);
-    assert_eq!(admitted_now(&room).await, 0);
-    room.pass_micros(1);
-    assert_eq!(admitted_now(&room).await, 1, "a tenth of a second buys one");
-    room.pass(1800);
-    assert_eq!(admitted_now(&room).await, 10, "half an hour of quiet is worth one second");
+pub(super) async fn rule_04_burst_is_limited_to_one_second_of_the_rate(bench: &StoreFixture) {
+    let fixture = patient(bench, 600).await;
+    fixture.joiners(100).await;
+    open_door(&fixture).await;
+    assert_eq!(fixture.counts().await.1, 10, "the bucket is full");
+    assert_eq!(admitted_now(&fixture).await, 0);
+    fixture.pass_micros(99_999);
+    assert_eq!(admitted_now(&fixture).await, 0);
+    fixture.pass_micros(1);
+    assert_eq!(admitted_now(&fixture).await, 1, "a tenth of a second buys one");
+    fixture.pass(1800);
+    assert_eq!(admitted_now(&fixture).await, 10, "half an hour of quiet is worth one second");
 }
 
-pub(super) async fn rule_04_slow_rate_admits_one_at_a_time(bench: &Bench) {
-    let room = patient(bench, 2).await;
-    room.joiners(5).await;
-    open_door(&room).await;
-    let mut admitted = vec![room.counts().await.1];
+pub(super) async fn rule_04_slow_rate_admits_one_at_a_time(bench: &StoreFixture) {
+    let fixture = patient(bench, 2).await;
+    fixture.joiners(5).await;
+    open_door(&fixture).await;
+    let mut admitted = vec![fixture.counts().await.1];
     for _ in 0..9 {
-        room.pass(10);
-        admitted.push(admitted_now(&room).await);
+        fixture.pass(10);
+        admitted.push(admitted_now(&fixture).await);
     }
     assert_eq!(admitted, [1, 0, 0, 1, 0, 0, 1, 0, 0, 1]);
 }
 
-pub(super) async fn rule_04_no_burst_at_minute_boundaries(bench: &Bench) {
-    let room = patient(bench, 120).await;
-    room.joiners(400).await;
-    open_door(&room).await;
-    let mut admitted = vec![room.counts().await.1];
+pub(super) async fn rule_04_no_burst_at_minute_boundaries(bench: &StoreFixture) {
+    let fixture = patient(bench, 120).await;
+    fixture.joiners(400).await;
+    open_door(&fixture).await;
+    let mut admitted = vec![fixture.counts().await.1];
     for _ in 0..150 {
-        room.pass_micros(MICROS_PER_SECOND);
-        admitted.push(admitted_now(&room).await);
+        fixture.pass_micros(MICROS_PER_SECOND);
+        admitted.push(admitted_now(&fixture).await);
     }
     assert_eq!(admitted, [2; 151]);
 }
 
-pub(super) async fn rule_04_changed_rate_applies_to_the_next_request(bench: &Bench) {
-    let room = patient(bench, 1).await;
-    room.joiners(100).await;
-    open_door(&room).await;
-    assert_eq!(room.counts().await.1, 1);
-    room.change(|settings| settings.line.admissions_per_minute = Some(600)).await;
-    room.pass(1);
-    assert_eq!(admitted_now(&room).await, 10);
-    room.change(|settings| settings.line.admissions_per_minute = None).await;
-    assert_eq!(room.counts().await, (0, 100));
+pub(super) async fn rule_04_changed_rate_applies_to_the_next_request(bench: &StoreFixture) {
+    let fixture = patient(bench, 1).await;
+    fixture.joiners(100).await;
+    open_door(&fixture).await;
+    assert_eq!(fixture.counts().await.1, 1);
+    fixture.change(|settings| settings.line.admissions_per_minute = Some(600)).await;
+    fixture.pass(1);
+    assert_eq!(admitted_now(&fixture).await, 10);
+    fixture.change(|settings| settings.line.admissions_per_minute = None).await;
+    assert_eq!(fixture.counts().await, (0, 100));
 }

@@ -5,420 +5,420 @@ use vestibule_core::line::{Counters, LineRules, Mode, Visit, VisitKind, Witness}
 use vestibule_core::settings::Settings;
 use vestibule_core::{PutMode, PutOutcome};
 
-use crate::room::{Bench, Guest, Room, sessions};
+use crate::line_fixture::{LineFixture, StoreFixture, TestVisitor, sessions};
 
-pub(super) async fn rule_07_ticket_restores_its_original_arrival(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 0 })).await;
-    let mut guests = room.arrivals(3).await;
+pub(super) async fn rule_07_ticket_restores_its_original_arrival(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0 })).await;
+    let mut guests = fixture.arrivals(3).await;
     let original = guests[0].arrival;
-    room.pass(50);
-    room.visit_all(&mut guests[1..]).await;
-    room.pass(20);
-    room.purge().await;
-    assert_eq!(room.position(&guests[1]).await, Some(1), "absent visitors do not block");
-    let answer = room.visit(&mut guests[0]).await;
+    fixture.pass(50);
+    fixture.visit_all(&mut guests[1..]).await;
+    fixture.pass(20);
+    fixture.purge().await;
+    assert_eq!(fixture.position(&guests[1]).await, Some(1), "absent visitors do not block");
+    let answer = fixture.visit(&mut guests[0]).await;
     assert_eq!((answer.kind, answer.place.unwrap().position), (VisitKind::Restored, 1));
     assert_eq!(guests[0].arrival, original);
-    assert_eq!(room.line().await, sessions(&guests));
+    assert_eq!(fixture.line().await, sessions(&guests));
     let expected = Counters { joined: 3, confirmed: 3, returned: 1, expired_waiting: 1, ..Counters::default() };
-    assert_eq!(room.stats().await.counters, expected);
+    assert_eq!(fixture.stats().await.counters, expected);
 }
 
-pub(super) async fn rule_07_keepalive_restores_a_session(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 0 })).await;
-    let guest = room.arrive().await;
-    room.pass(100);
-    assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Restored);
-    assert_eq!(room.line().await, [guest.session]);
+pub(super) async fn rule_07_keepalive_restores_a_session(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0 })).await;
+    let guest = fixture.arrive().await;
+    fixture.pass(100);
+    assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Restored);
+    assert_eq!(fixture.line().await, [guest.session]);
 }
 
-pub(super) async fn rule_07_ticket_holds_its_position_for_hold_ttl(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 0 })).await;
-    let mut guest = room.arrive().await;
+pub(super) async fn rule_07_ticket_holds_its_position_for_hold_ttl(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0 })).await;
+    let mut guest = fixture.arrive().await;
     let session = guest.session;
     let old = guest.clone();
     for _ in 0..3 {
-        room.pass_micros(600_000_000 - 1);
-        assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Restored);
+        fixture.pass_micros(600_000_000 - 1);
+        assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Restored);
     }
-    room.pass(600);
-    room.purge().await;
-    assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Absent, "a keepalive does not join");
-    assert_eq!(room.keepalive(&old).await.kind, VisitKind::Absent);
-    assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Joined);
+    fixture.pass(600);
+    fixture.purge().await;
+    assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Absent, "a keepalive does not join");
+    assert_eq!(fixture.keepalive(&old).await.kind, VisitKind::Absent);
+    assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Joined);
     assert_ne!(guest.session, session);
 }
 
-pub(super) async fn rule_07_missed_turn_returns_to_the_head(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let mut guests = room.arrivals(4).await;
-    room.pass(20);
-    room.visit_all(&mut guests).await;
-    room.leave(&guests[0]).await;
-    assert!(room.is_in(&guests[1]).await);
-    room.pass(40);
-    room.visit_all(&mut guests[2..]).await;
-    assert!(room.is_in(&guests[2]).await, "the slot of the absent visitor was reassigned");
-    let answer = room.visit(&mut guests[1]).await;
+pub(super) async fn rule_07_missed_turn_returns_to_the_head(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let mut guests = fixture.arrivals(4).await;
+    fixture.pass(20);
+    fixture.visit_all(&mut guests).await;
+    fixture.leave(&guests[0]).await;
+    assert!(fixture.is_in(&guests[1]).await);
+    fixture.pass(40);
+    fixture.visit_all(&mut guests[2..]).await;
+    assert!(fixture.is_in(&guests[2]).await, "the slot of the absent visitor was reassigned");
+    let answer = fixture.visit(&mut guests[1]).await;
     assert_eq!((answer.kind, answer.place.unwrap().position), (VisitKind::Restored, 1));
-    room.leave(&guests[2]).await;
-    assert!(room.is_in(&guests[1]).await);
+    fixture.leave(&guests[2]).await;
+    assert!(fixture.is_in(&guests[1]).await);
 }
 
 /// An admitted session that has expired.
-async fn admitted_and_gone(room: &Room<'_>) -> Guest {
-    let mut guest = room.arrive().await;
-    room.pass(550);
-    room.visit(&mut guest).await;
-    room.pass_micros(600_000_000 - 1);
-    room.lose(PutMode::Always).await;
+async fn admitted_and_gone(fixture: &LineFixture<'_>) -> TestVisitor {
+    let mut guest = fixture.arrive().await;
+    fixture.pass(550);
+    fixture.visit(&mut guest).await;
+    fixture.pass_micros(600_000_000 - 1);
+    fixture.lose(PutMode::Always).await;
     guest
 }
 
-pub(super) async fn rule_07_admitted_ticket_restores_an_active_session(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let mut guest = admitted_and_gone(&room).await;
+pub(super) async fn rule_07_admitted_ticket_restores_an_active_session(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let mut guest = admitted_and_gone(&fixture).await;
     let admitted_at = guest.ticket.admitted_at();
-    let answer = room.visit(&mut guest).await;
+    let answer = fixture.visit(&mut guest).await;
     assert_eq!(answer.kind, VisitKind::Restored);
     assert_eq!(answer.place.unwrap().admitted_at, admitted_at, "the session continues");
-    assert_eq!(room.expires_in(&guest).await, 600_000_000);
-    let counters = room.stats().await.counters;
+    assert_eq!(fixture.expires_in(&guest).await, 600_000_000);
+    let counters = fixture.stats().await.counters;
     assert_eq!((counters.returned, counters.admitted), (1, 0), "it is no new admission");
 }
 
-pub(super) async fn rule_07_admitted_ticket_is_valid_for_active_ttl(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1, "hold_ttl": 6000 })).await;
-    let mut guest = admitted_and_gone(&room).await;
-    room.pass_micros(1);
-    assert_eq!(room.keepalive(&guest).await.kind, VisitKind::Absent);
-    assert_eq!(room.visit(&mut guest).await.kind, VisitKind::Joined);
+pub(super) async fn rule_07_admitted_ticket_is_valid_for_active_ttl(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1, "hold_ttl": 6000 })).await;
+    let mut guest = admitted_and_gone(&fixture).await;
+    fixture.pass_micros(1);
+    assert_eq!(fixture.keepalive(&guest).await.kind, VisitKind::Absent);
+    assert_eq!(fixture.visit(&mut guest).await.kind, VisitKind::Joined);
 }
 
-pub(super) async fn rule_07_admitted_ticket_without_free_slot_heads_the_line(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1, "active_ttl": 40 })).await;
-    let mut guest = room.arrive().await;
+pub(super) async fn rule_07_admitted_ticket_without_free_slot_heads_the_line(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1, "active_ttl": 40 })).await;
+    let mut guest = fixture.arrive().await;
     let arrival = guest.arrival;
-    let others = room.arrivals(3).await;
-    room.pass(38);
-    room.visit(&mut guest).await;
+    let others = fixture.arrivals(3).await;
+    fixture.pass(38);
+    fixture.visit(&mut guest).await;
     let mut others = others;
-    room.visit_all(&mut others).await;
-    room.pass(39);
-    room.purge().await;
-    assert!(room.is_in(&guest).await);
-    room.pass(1);
-    room.visit(&mut others[0]).await;
-    assert!(room.is_in(&others[0]).await, "the slot belongs to the next session");
-    let gone = room.keepalive(&guest).await;
+    fixture.visit_all(&mut others).await;
+    fixture.pass(39);
+    fixture.purge().await;
+    assert!(fixture.is_in(&guest).await);
+    fixture.pass(1);
+    fixture.visit(&mut others[0]).await;
+    assert!(fixture.is_in(&others[0]).await, "the slot belongs to the next session");
+    let gone = fixture.keepalive(&guest).await;
     assert_eq!(gone.kind, VisitKind::Absent, "signed 40 s ago is too long ago");
 
-    room.change(|settings| settings.line.active_ttl = 100).await;
-    let answer = room.visit(&mut guest).await;
+    fixture.change(|settings| settings.line.active_ttl = 100).await;
+    let answer = fixture.visit(&mut guest).await;
     assert_eq!((answer.kind, answer.active), (VisitKind::Restored, 1), "no session is admitted above the quota");
     assert_eq!(answer.place.map(|place| (place.position, place.arrival, place.admitted_at)), Some((1, arrival, None)));
-    room.leave(&others[0]).await;
-    assert!(room.is_in(&guest).await);
+    fixture.leave(&others[0]).await;
+    assert!(fixture.is_in(&guest).await);
 }
 
-pub(super) async fn rule_07_old_ticket_of_an_active_session_is_that_session(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let (first, mut second) = (room.arrive().await, room.arrive().await);
+pub(super) async fn rule_07_old_ticket_of_an_active_session_is_that_session(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let (first, mut second) = (fixture.arrive().await, fixture.arrive().await);
     let old = second.clone();
-    room.leave(&first).await;
-    room.visit(&mut second).await;
-    let answer = room.keepalive(&old).await;
+    fixture.leave(&first).await;
+    fixture.visit(&mut second).await;
+    let answer = fixture.keepalive(&old).await;
     assert_eq!((answer.kind, answer.active), (VisitKind::Renewed, 1));
     assert!(answer.place.unwrap().admitted_at.is_some());
 }
 
-pub(super) async fn rule_07_order_survives_a_lost_state(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let mut guests = room.arrivals(5).await;
-    room.pass(5);
-    room.visit_all(&mut guests).await;
-    room.lose(PutMode::Restore).await;
-    assert!(room.stats().await.recovering);
-    let newcomer = room.arrive().await;
-    assert_eq!(room.position(&newcomer).await, Some(1), "no newcomer is admitted");
-    let mut shuffled: Vec<Guest> = [3, 1, 0, 4, 2].map(|index| guests[index].clone()).to_vec();
-    room.visit_all(&mut shuffled).await;
-    assert!(room.is_in(&guests[0]).await, "active sessions are active again");
+pub(super) async fn rule_07_order_survives_a_lost_state(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let mut guests = fixture.arrivals(5).await;
+    fixture.pass(5);
+    fixture.visit_all(&mut guests).await;
+    fixture.lose(PutMode::Restore).await;
+    assert!(fixture.stats().await.recovering);
+    let newcomer = fixture.arrive().await;
+    assert_eq!(fixture.position(&newcomer).await, Some(1), "no newcomer is admitted");
+    let mut shuffled: Vec<TestVisitor> = [3, 1, 0, 4, 2].map(|index| guests[index].clone()).to_vec();
+    fixture.visit_all(&mut shuffled).await;
+    assert!(fixture.is_in(&guests[0]).await, "active sessions are active again");
     let order: Vec<_> = guests[1..].iter().chain([&newcomer]).map(|guest| guest.session).collect();
-    assert_eq!(room.line().await, order);
+    assert_eq!(fixture.line().await, order);
 }
 
-pub(super) async fn rule_07_recovery_admits_no_newcomer_for_waiting_ttl(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 5 })).await;
-    let mut guest = room.arrive().await;
-    room.lose(PutMode::Restore).await;
-    let state_since = room.now();
-    let mut newcomer = room.arrive().await;
-    assert_eq!(room.stats().await.state_since, state_since);
-    room.pass_micros(20_000_000);
-    assert!(room.visit(&mut newcomer).await.recovering);
-    room.visit(&mut guest).await;
-    room.pass_micros(40_000_000 - 2);
-    assert!(room.visit(&mut newcomer).await.recovering);
-    assert_eq!(room.counts().await, (1, 1));
-    room.pass_micros(1);
-    let answer = room.visit(&mut newcomer).await;
-    assert!(!answer.recovering && room.is_in(&newcomer).await);
+pub(super) async fn rule_07_recovery_admits_no_newcomer_for_waiting_ttl(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 5 })).await;
+    let mut guest = fixture.arrive().await;
+    fixture.lose(PutMode::Restore).await;
+    let state_since = fixture.now();
+    let mut newcomer = fixture.arrive().await;
+    assert_eq!(fixture.stats().await.state_since, state_since);
+    fixture.pass_micros(20_000_000);
+    assert!(fixture.visit(&mut newcomer).await.recovering);
+    fixture.visit(&mut guest).await;
+    fixture.pass_micros(40_000_000 - 2);
+    assert!(fixture.visit(&mut newcomer).await.recovering);
+    assert_eq!(fixture.counts().await, (1, 1));
+    fixture.pass_micros(1);
+    let answer = fixture.visit(&mut newcomer).await;
+    assert!(!answer.recovering && fixture.is_in(&newcomer).await);
 }
 
-pub(super) async fn rule_07_ticket_older_than_the_state_starts_recovery(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let mut guests = room.arrivals(3).await;
-    room.pass(1);
-    room.lose(PutMode::Always).await;
-    assert!(!room.stats().await.recovering, "the loss is not detected yet");
-    room.pass(1);
-    assert!(room.visit(&mut guests[2]).await.recovering);
+pub(super) async fn rule_07_ticket_older_than_the_state_starts_recovery(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let mut guests = fixture.arrivals(3).await;
+    fixture.pass(1);
+    fixture.lose(PutMode::Always).await;
+    assert!(!fixture.stats().await.recovering, "the loss is not detected yet");
+    fixture.pass(1);
+    assert!(fixture.visit(&mut guests[2]).await.recovering);
     assert_eq!(
-        room.position(&guests[2]).await,
+        fixture.position(&guests[2]).await,
         Some(1),
         "a free place is in sight, and two older ones are on their way"
     );
-    room.visit_all(&mut guests[..2]).await;
-    assert!(room.is_in(&guests[0]).await);
-    room.pass(31);
-    room.visit_all(&mut guests).await;
-    room.pass(29);
-    room.leave(&guests[0]).await;
-    assert!(room.is_in(&guests[1]).await, "one waiting_ttl after it showed");
+    fixture.visit_all(&mut guests[..2]).await;
+    assert!(fixture.is_in(&guests[0]).await);
+    fixture.pass(31);
+    fixture.visit_all(&mut guests).await;
+    fixture.pass(29);
+    fixture.leave(&guests[0]).await;
+    assert!(fixture.is_in(&guests[1]).await, "one waiting_ttl after it showed");
 }
 
-pub(super) async fn rule_07_void_old_ticket_does_not_start_recovery(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let guest = room.arrive().await;
-    room.pass(1);
-    room.store().reset(&room.queue).await.unwrap();
-    room.pass(1);
-    assert!(!room.keepalive(&guest).await.recovering, "it is of another epoch");
-    let mut newcomer = room.arrive().await;
-    room.pass(1);
-    assert!(!room.visit(&mut newcomer).await.recovering, "its ticket is younger than the state");
+pub(super) async fn rule_07_void_old_ticket_does_not_start_recovery(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let guest = fixture.arrive().await;
+    fixture.pass(1);
+    fixture.store().reset(&fixture.queue).await.unwrap();
+    fixture.pass(1);
+    assert!(!fixture.keepalive(&guest).await.recovering, "it is of another epoch");
+    let mut newcomer = fixture.arrive().await;
+    fixture.pass(1);
+    assert!(!fixture.visit(&mut newcomer).await.recovering, "its ticket is younger than the state");
 }
 
-pub(super) async fn rule_07_late_detected_loss_starts_one_recovery(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let mut guests = room.arrivals(2).await;
-    room.pass(1);
-    room.lose(PutMode::Always).await;
-    room.pass(60);
-    assert!(room.visit(&mut guests[0]).await.recovering);
-    assert!(room.is_in(&guests[0]).await);
-    room.pass(60);
-    assert!(!room.visit(&mut guests[1]).await.recovering, "recovery is over");
+pub(super) async fn rule_07_late_detected_loss_starts_one_recovery(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let mut guests = fixture.arrivals(2).await;
+    fixture.pass(1);
+    fixture.lose(PutMode::Always).await;
+    fixture.pass(60);
+    assert!(fixture.visit(&mut guests[0]).await.recovering);
+    assert!(fixture.is_in(&guests[0]).await);
+    fixture.pass(60);
+    assert!(!fixture.visit(&mut guests[1]).await.recovering, "recovery is over");
 }
 
-pub(super) async fn rule_07_recovery_restores_quota_and_the_rest_wait_first(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 4 })).await;
-    let mut guests = room.arrivals(5).await;
-    room.visit_all(&mut guests).await;
-    room.change(|settings| settings.line.quota = 2).await;
-    room.lose(PutMode::Restore).await;
-    let mut backwards: Vec<Guest> = guests.iter().rev().cloned().collect();
-    room.visit_all(&mut backwards).await;
-    assert_eq!(room.counts().await, (3, 2), "never above the quota");
-    assert_eq!(room.line().await, sessions(&[guests[0].clone(), guests[1].clone(), guests[4].clone()]));
+pub(super) async fn rule_07_recovery_restores_quota_and_the_rest_wait_first(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 4 })).await;
+    let mut guests = fixture.arrivals(5).await;
+    fixture.visit_all(&mut guests).await;
+    fixture.change(|settings| settings.line.quota = 2).await;
+    fixture.lose(PutMode::Restore).await;
+    let mut backwards: Vec<TestVisitor> = guests.iter().rev().cloned().collect();
+    fixture.visit_all(&mut backwards).await;
+    assert_eq!(fixture.counts().await, (3, 2), "never above the quota");
+    assert_eq!(fixture.line().await, sessions(&[guests[0].clone(), guests[1].clone(), guests[4].clone()]));
 }
 
-pub(super) async fn rule_07_newcomer_in_recovery_waits_behind_returners(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 0 })).await;
-    let mut guests = room.joiners(50).await;
-    room.lose(PutMode::Restore).await;
-    room.visit(&mut guests[49]).await;
-    let newcomer = room.join().await;
+pub(super) async fn rule_07_newcomer_in_recovery_waits_behind_returners(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0 })).await;
+    let mut guests = fixture.joiners(50).await;
+    fixture.lose(PutMode::Restore).await;
+    fixture.visit(&mut guests[49]).await;
+    let newcomer = fixture.join().await;
     assert!(newcomer.arrival > guests[49].arrival, "though the clock is behind the arrivals given out before");
-    room.visit_all(&mut guests[..49]).await;
-    assert_eq!(room.position(&newcomer).await, Some(51));
+    fixture.visit_all(&mut guests[..49]).await;
+    assert_eq!(fixture.position(&newcomer).await, Some(51));
 }
 
-pub(super) async fn rule_07_returner_waits_while_the_queue_is_paused(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let mut guest = room.arrive().await;
-    room.lose(PutMode::Always).await;
-    room.change(|settings| settings.line.mode = Mode::Paused).await;
-    room.visit(&mut guest).await;
-    assert!(room.is_in(&guest).await, "active sessions are active again");
+pub(super) async fn rule_07_returner_waits_while_the_queue_is_paused(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let mut guest = fixture.arrive().await;
+    fixture.lose(PutMode::Always).await;
+    fixture.change(|settings| settings.line.mode = Mode::Paused).await;
+    fixture.visit(&mut guest).await;
+    assert!(fixture.is_in(&guest).await, "active sessions are active again");
 }
 
-pub(super) async fn rule_07_slots_are_reserved_for_unreturned_sessions(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 3, "active_ttl": 100, "waiting_ttl": 10 })).await;
-    let mut guests = room.arrivals(6).await;
-    room.visit_all(&mut guests[..3]).await;
+pub(super) async fn rule_07_slots_are_reserved_for_unreturned_sessions(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 3, "active_ttl": 100, "waiting_ttl": 10 })).await;
+    let mut guests = fixture.arrivals(6).await;
+    fixture.visit_all(&mut guests[..3]).await;
     let active = guests[..3].to_vec();
-    room.lose(PutMode::Restore).await;
-    room.pass(5);
-    room.visit_all(&mut guests[3..]).await;
-    assert_eq!(room.stats().await.reserved, 3, "their tickets say how many were active");
-    room.visit(&mut guests[0]).await;
-    room.pass(5);
-    room.visit_all(&mut guests[3..]).await;
-    let stats = room.stats().await;
+    fixture.lose(PutMode::Restore).await;
+    fixture.pass(5);
+    fixture.visit_all(&mut guests[3..]).await;
+    assert_eq!(fixture.stats().await.reserved, 3, "their tickets say how many were active");
+    fixture.visit(&mut guests[0]).await;
+    fixture.pass(5);
+    fixture.visit_all(&mut guests[3..]).await;
+    let stats = fixture.stats().await;
     assert!(!stats.recovering, "the order is whole again");
     assert_eq!((stats.reserved, stats.active, stats.waiting), (2, 1, 3), "two slots are reserved");
-    room.leave(&active[1]).await;
-    assert!(room.is_in(&guests[3]).await, "leaving counts as a return");
-    assert_eq!(room.stats().await.reserved, 1);
+    fixture.leave(&active[1]).await;
+    assert!(fixture.is_in(&guests[3]).await, "leaving counts as a return");
+    assert_eq!(fixture.stats().await.reserved, 1);
     for _ in 0..12 {
-        room.pass(7);
-        room.visit_all(&mut guests[3..]).await;
+        fixture.pass(7);
+        fixture.visit_all(&mut guests[3..]).await;
     }
-    assert_eq!(room.position(&guests[4]).await, Some(1));
-    room.pass(6);
-    room.visit_all(&mut guests[3..]).await;
-    assert!(room.is_in(&guests[4]).await, "a slot is reserved for active_ttl");
-    assert_eq!(room.keepalive(&active[2]).await.kind, VisitKind::Absent);
+    assert_eq!(fixture.position(&guests[4]).await, Some(1));
+    fixture.pass(6);
+    fixture.visit_all(&mut guests[3..]).await;
+    assert!(fixture.is_in(&guests[4]).await, "a slot is reserved for active_ttl");
+    assert_eq!(fixture.keepalive(&active[2]).await.kind, VisitKind::Absent);
 }
 
-pub(super) async fn rule_07_unnotified_admission_takes_its_reserved_slot(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 2 })).await;
-    let mut guests = room.arrivals(5).await;
-    room.pass(1);
-    room.visit_all(&mut guests[1..]).await;
-    room.pass(1);
-    room.leave(&guests[0]).await;
-    room.pass(1);
-    room.visit(&mut guests[4]).await;
-    room.pass(1);
-    room.lose(PutMode::Restore).await;
-    room.visit_all(&mut guests[3..]).await;
-    assert_eq!((room.counts().await, room.stats().await.reserved), ((2, 0), 2));
-    let answer = room.visit(&mut guests[2]).await;
+pub(super) async fn rule_07_unnotified_admission_takes_its_reserved_slot(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 2 })).await;
+    let mut guests = fixture.arrivals(5).await;
+    fixture.pass(1);
+    fixture.visit_all(&mut guests[1..]).await;
+    fixture.pass(1);
+    fixture.leave(&guests[0]).await;
+    fixture.pass(1);
+    fixture.visit(&mut guests[4]).await;
+    fixture.pass(1);
+    fixture.lose(PutMode::Restore).await;
+    fixture.visit_all(&mut guests[3..]).await;
+    assert_eq!((fixture.counts().await, fixture.stats().await.reserved), ((2, 0), 2));
+    let answer = fixture.visit(&mut guests[2]).await;
     assert!(
-        answer.recovering && room.is_in(&guests[2]).await,
+        answer.recovering && fixture.is_in(&guests[2]).await,
         "a later arrival was waiting, so this one was not admitted"
     );
-    assert_eq!(room.stats().await.reserved, 1, "it was one of the two");
-    room.visit(&mut guests[1]).await;
-    assert_eq!((room.counts().await, room.stats().await.reserved), ((2, 2), 0));
-    assert_eq!(room.line().await, sessions(&guests[3..]));
+    assert_eq!(fixture.stats().await.reserved, 1, "it was one of the two");
+    fixture.visit(&mut guests[1]).await;
+    assert_eq!((fixture.counts().await, fixture.stats().await.reserved), ((2, 2), 0));
+    assert_eq!(fixture.line().await, sessions(&guests[3..]));
 }
 
-pub(super) async fn rule_07_slot_ended_by_max_session_is_not_restored(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1, "max_session": 20 })).await;
-    let mut guests = room.arrivals(3).await;
-    bench.note(&room.queue);
-    room.pass(1);
-    room.visit_all(&mut guests[1..]).await;
-    room.pass(1);
-    room.leave(&guests[0]).await;
-    room.pass(1);
-    room.visit(&mut guests[2]).await;
-    room.pass(1);
-    bench.roll_back(&room.queue);
-    assert!(room.visit(&mut guests[2]).await.recovering);
-    room.pass(25);
-    room.purge().await;
-    let answer = room.visit(&mut guests[1]).await;
+pub(super) async fn rule_07_slot_ended_by_max_session_is_not_restored(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1, "max_session": 20 })).await;
+    let mut guests = fixture.arrivals(3).await;
+    bench.note(&fixture.queue);
+    fixture.pass(1);
+    fixture.visit_all(&mut guests[1..]).await;
+    fixture.pass(1);
+    fixture.leave(&guests[0]).await;
+    fixture.pass(1);
+    fixture.visit(&mut guests[2]).await;
+    fixture.pass(1);
+    bench.roll_back(&fixture.queue);
+    assert!(fixture.visit(&mut guests[2]).await.recovering);
+    fixture.pass(25);
+    fixture.purge().await;
+    let answer = fixture.visit(&mut guests[1]).await;
     assert_eq!(answer.kind, VisitKind::Renewed, "their slot no longer exists");
-    assert_eq!(room.line().await, sessions(&guests[1..]));
+    assert_eq!(fixture.line().await, sessions(&guests[1..]));
 }
 
-pub(super) async fn rule_07_claim_prevented_by_the_loss_succeeds_later(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 0 })).await;
-    let (mut early, mut late) = (room.join().await, room.join().await);
-    let mut steady = room.arrive().await;
-    room.pass(25);
-    room.visit(&mut steady).await;
-    room.pass(20);
-    room.lose(PutMode::Restore).await;
-    room.visit(&mut steady).await;
-    room.pass(29);
-    assert_eq!(room.visit(&mut early).await.kind, VisitKind::Restored, "the loss is not counted");
-    room.pass(1);
-    assert_eq!(room.visit(&mut late).await.kind, VisitKind::Joined, "claim_ttl after it");
+pub(super) async fn rule_07_claim_prevented_by_the_loss_succeeds_later(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 0 })).await;
+    let (mut early, mut late) = (fixture.join().await, fixture.join().await);
+    let mut steady = fixture.arrive().await;
+    fixture.pass(25);
+    fixture.visit(&mut steady).await;
+    fixture.pass(20);
+    fixture.lose(PutMode::Restore).await;
+    fixture.visit(&mut steady).await;
+    fixture.pass(29);
+    assert_eq!(fixture.visit(&mut early).await.kind, VisitKind::Restored, "the loss is not counted");
+    fixture.pass(1);
+    assert_eq!(fixture.visit(&mut late).await.kind, VisitKind::Joined, "claim_ttl after it");
 }
 
-pub(super) async fn rule_07_state_that_went_back_in_time_recovers(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1, "waiting_ttl": 10 })).await;
-    let mut guests = room.arrivals(3).await;
-    bench.note(&room.queue);
-    room.pass(4);
-    room.leave(&guests[0]).await;
-    room.visit_all(&mut guests[1..]).await;
-    assert!(room.is_in(&guests[1]).await);
-    let newest = room.arrive().await;
-    room.pass(1);
-    bench.roll_back(&room.queue);
-    let answer = room.keepalive(&newest).await;
+pub(super) async fn rule_07_state_that_went_back_in_time_recovers(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1, "waiting_ttl": 10 })).await;
+    let mut guests = fixture.arrivals(3).await;
+    bench.note(&fixture.queue);
+    fixture.pass(4);
+    fixture.leave(&guests[0]).await;
+    fixture.visit_all(&mut guests[1..]).await;
+    assert!(fixture.is_in(&guests[1]).await);
+    let newest = fixture.arrive().await;
+    fixture.pass(1);
+    bench.roll_back(&fixture.queue);
+    let answer = fixture.keepalive(&newest).await;
     assert!(answer.recovering, "the ticket was signed in a gap of the state");
     assert_eq!(answer.kind, VisitKind::Restored);
-    room.visit(&mut guests[2]).await;
+    fixture.visit(&mut guests[2]).await;
     assert_eq!(
-        room.line().await,
+        fixture.line().await,
         sessions(&[guests[1].clone(), guests[2].clone(), newest.clone()]),
         "in the old order"
     );
-    let back = room.visit(&mut guests[1]).await;
+    let back = fixture.visit(&mut guests[1]).await;
     assert_eq!((back.active, back.place.unwrap().position), (1, 1), "another holds the slot by this state");
 }
 
-pub(super) async fn rule_07_unserved_visitors_keep_their_order(bench: &Bench) {
+pub(super) async fn rule_07_unserved_visitors_keep_their_order(bench: &StoreFixture) {
     let unserved = |seconds: u64| Witness { unserved: seconds * 1_000_000, census: None };
     for (seconds, recovers) in [(29, false), (30, true)] {
-        let room = bench.open(json!({ "quota": 1 })).await;
-        let mut guests = room.arrivals(4).await;
-        room.pass(1);
-        room.visit_all(&mut guests).await;
-        room.leave(&guests[0]).await;
-        room.pass(100);
+        let fixture = bench.open(json!({ "quota": 1 })).await;
+        let mut guests = fixture.arrivals(4).await;
+        fixture.pass(1);
+        fixture.visit_all(&mut guests).await;
+        fixture.leave(&guests[0]).await;
+        fixture.pass(100);
         let ticket = Some(guests[3].ticket.clone());
         let visit = Visit { ticket, join: None, witness: unserved(seconds) };
-        let answer = room.store().visit(&room.queue, visit).await.unwrap();
+        let answer = fixture.store().visit(&fixture.queue, visit).await.unwrap();
         assert_eq!(answer.recovering, recovers, "after {seconds} s");
         if recovers {
-            room.visit_all(&mut guests[1..]).await;
-            assert_eq!(room.line().await, sessions(&guests[1..]));
+            fixture.visit_all(&mut guests[1..]).await;
+            assert_eq!(fixture.line().await, sessions(&guests[1..]));
         }
     }
 }
 
-pub(super) async fn rule_07_quiet_queue_is_not_an_interruption(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let guest = room.arrive().await;
-    room.leave(&guest).await;
-    room.pass(1);
-    room.arrive().await;
-    room.pass(3600);
+pub(super) async fn rule_07_quiet_queue_is_not_an_interruption(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let guest = fixture.arrive().await;
+    fixture.leave(&guest).await;
+    fixture.pass(1);
+    fixture.arrive().await;
+    fixture.pass(3600);
     let witness = Witness { unserved: Witness::STARTED, census: None };
     let visit = Visit { witness, ..Visit::joining(vestibule_core::SessionId::random()) };
-    let answer = room.store().visit(&room.queue, visit).await.unwrap();
+    let answer = fixture.store().visit(&fixture.queue, visit).await.unwrap();
     assert!(!answer.recovering, "no session waited, so none expired");
     assert!(answer.place.unwrap().admitted_at.is_some());
 }
 
-pub(super) async fn rule_07_clock_stepping_back_blocks_no_visitor(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
-    let mut guests = room.arrivals(3).await;
-    room.pass(2);
+pub(super) async fn rule_07_clock_stepping_back_blocks_no_visitor(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
+    let mut guests = fixture.arrivals(3).await;
+    fixture.pass(2);
     bench.clock.step_back(3_600_000_000);
-    assert!(!room.visit(&mut guests[1]).await.recovering);
-    room.pass(1);
-    room.leave(&guests[0]).await;
-    assert!(room.is_in(&guests[1]).await, "admissions by rate continue as well");
-    room.pass(1);
-    room.leave(&guests[1]).await;
-    assert!(room.is_in(&guests[2]).await);
-    assert!(room.arrive().await.arrival > guests[2].arrival, "behind arrivals by the old clock");
+    assert!(!fixture.visit(&mut guests[1]).await.recovering);
+    fixture.pass(1);
+    fixture.leave(&guests[0]).await;
+    assert!(fixture.is_in(&guests[1]).await, "admissions by rate continue as well");
+    fixture.pass(1);
+    fixture.leave(&guests[1]).await;
+    assert!(fixture.is_in(&guests[2]).await);
+    assert!(fixture.arrive().await.arrival > guests[2].arrival, "behind arrivals by the old clock");
 }
 
-pub(super) async fn rule_07_newer_settings_replace_restored_ones(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let old = room.settings().await;
-    room.change(|settings| settings.line.quota = 2).await;
-    let new = room.settings().await;
-    bench.lose(&room.queue);
-    let put = async |settings| room.store().put_settings(settings, PutMode::Restore).await.unwrap();
+pub(super) async fn rule_07_newer_settings_replace_restored_ones(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let old = fixture.settings().await;
+    fixture.change(|settings| settings.line.quota = 2).await;
+    let new = fixture.settings().await;
+    bench.lose(&fixture.queue);
+    let put = async |settings| fixture.store().put_settings(settings, PutMode::Restore).await.unwrap();
     assert_eq!(put(&old).await, PutOutcome::Stored(1), "an idle gate comes first");
-    room.arrive().await;
+    fixture.arrive().await;
     assert_eq!(put(&new).await, PutOutcome::Stored(2), "another knows better");
     assert_eq!(put(&old).await, PutOutcome::Conflict(2));
-    assert_eq!(room.settings().await.line.quota, 2);
-    room.change(|settings| settings.line.quota = 3).await;
-    let newest = room.settings().await;
+    assert_eq!(fixture.settings().await.line.quota, 2);
+    fixture.change(|settings| settings.line.quota = 3).await;
+    let newest = fixture.settings().await;
     let newer = Settings { line: LineRules { revision: 9, ..new.line.clone() }, ..new.clone() };
     assert_eq!(
         put(&newer).await,
@@ -427,56 +427,56 @@ pub(super) async fn rule_07_newer_settings_replace_restored_ones(bench: &Bench) 
     );
 }
 
-pub(super) async fn rule_07_higher_ticket_epoch_replaces_a_restored_epoch(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let old = room.settings().await;
-    let void = room.arrive().await;
-    room.pass(1);
-    let epoch = room.store().reset(&room.queue).await.unwrap();
-    let mut guests = room.arrivals(2).await;
-    bench.lose(&room.queue);
-    room.store().put_settings(&old, PutMode::Restore).await.unwrap();
-    assert_eq!(room.keepalive(&void).await.kind, VisitKind::Restored, "the loss is not detected yet");
-    let answer = room.visit(&mut guests[1]).await;
+pub(super) async fn rule_07_higher_ticket_epoch_replaces_a_restored_epoch(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let old = fixture.settings().await;
+    let void = fixture.arrive().await;
+    fixture.pass(1);
+    let epoch = fixture.store().reset(&fixture.queue).await.unwrap();
+    let mut guests = fixture.arrivals(2).await;
+    bench.lose(&fixture.queue);
+    fixture.store().put_settings(&old, PutMode::Restore).await.unwrap();
+    assert_eq!(fixture.keepalive(&void).await.kind, VisitKind::Restored, "the loss is not detected yet");
+    let answer = fixture.visit(&mut guests[1]).await;
     assert_eq!((answer.epoch, answer.kind), (epoch, VisitKind::Restored));
     assert!(answer.recovering && answer.revision > old.line.revision);
-    assert_eq!(room.keepalive(&void).await.kind, VisitKind::Absent, "void as before");
-    assert_eq!(room.settings().await.line.epoch, epoch);
+    assert_eq!(fixture.keepalive(&void).await.kind, VisitKind::Absent, "void as before");
+    assert_eq!(fixture.settings().await.line.epoch, epoch);
 }
 
-pub(super) async fn rule_07_unconfirmed_ticket_is_valid_for_claim_ttl(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1 })).await;
-    let hoarded = room.joiners(3).await;
-    room.pass(30);
-    room.lose(PutMode::Restore).await;
+pub(super) async fn rule_07_unconfirmed_ticket_is_valid_for_claim_ttl(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1 })).await;
+    let hoarded = fixture.joiners(3).await;
+    fixture.pass(30);
+    fixture.lose(PutMode::Restore).await;
     for guest in &hoarded {
-        assert_eq!(room.keepalive(guest).await.kind, VisitKind::Absent);
+        assert_eq!(fixture.keepalive(guest).await.kind, VisitKind::Absent);
     }
-    let mut in_time = room.join().await;
-    room.pass(29);
-    assert_eq!(room.visit(&mut in_time).await.kind, VisitKind::Renewed);
-    room.pass(300);
-    room.purge().await;
-    assert_eq!(room.keepalive(&in_time).await.kind, VisitKind::Restored, "a confirmed ticket is valid longer");
+    let mut in_time = fixture.join().await;
+    fixture.pass(29);
+    assert_eq!(fixture.visit(&mut in_time).await.kind, VisitKind::Renewed);
+    fixture.pass(300);
+    fixture.purge().await;
+    assert_eq!(fixture.keepalive(&in_time).await.kind, VisitKind::Restored, "a confirmed ticket is valid longer");
 }
 
-pub(super) async fn rule_07_old_admitted_tickets_do_not_skip_the_line(bench: &Bench) {
+pub(super) async fn rule_07_old_admitted_tickets_do_not_skip_the_line(bench: &StoreFixture) {
     let settings = json!({ "quota": 1, "active_ttl": 100, "claim_ttl": 70, "waiting_ttl": 60 });
-    let room = bench.open(settings).await;
-    let mut guests = room.arrivals(2).await;
+    let fixture = bench.open(settings).await;
+    let mut guests = fixture.arrivals(2).await;
     let old = guests[0].clone();
     assert!(old.ticket.admitted_at().is_some());
-    room.pass(50);
-    room.visit(&mut guests[1]).await;
-    room.change(|settings| settings.line.active_ttl = 20).await;
-    room.visit(&mut guests[0]).await;
-    room.pass(20);
-    room.visit(&mut guests[1]).await;
-    assert!(room.is_in(&guests[1]).await);
-    room.change(|settings| settings.line.active_ttl = 100).await;
+    fixture.pass(50);
+    fixture.visit(&mut guests[1]).await;
+    fixture.change(|settings| settings.line.active_ttl = 20).await;
+    fixture.visit(&mut guests[0]).await;
+    fixture.pass(20);
+    fixture.visit(&mut guests[1]).await;
+    assert!(fixture.is_in(&guests[1]).await);
+    fixture.change(|settings| settings.line.active_ttl = 100).await;
     for guest in [&guests[0], &old] {
-        assert_eq!(room.keepalive(guest).await.place.unwrap().position, 1);
+        assert_eq!(fixture.keepalive(guest).await.place.unwrap().position, 1);
     }
-    room.change(|settings| settings.line.waiting_ttl = 200).await;
-    assert_eq!(room.keepalive(&old).await.place.unwrap().position, 1, "a longer TTL does not apply retroactively");
+    fixture.change(|settings| settings.line.waiting_ttl = 200).await;
+    assert_eq!(fixture.keepalive(&old).await.place.unwrap().position, 1, "a longer TTL does not apply retroactively");
 }

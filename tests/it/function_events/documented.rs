@@ -5,7 +5,7 @@ use vestibule_lambda::Invocation;
 use vestibule_tests::{Answer, Origin};
 
 use super::{Doors, document};
-use crate::scene::Keeper;
+use crate::gate_fixture::StoreSetup;
 
 /// An event of `tests/fixtures/events`.
 macro_rules! documented {
@@ -16,14 +16,14 @@ macro_rules! documented {
 
 async fn waiting(event: &str) -> Answer {
     let origin = Origin::start();
-    let doors = Doors::open(&Keeper::memory(), &document(&origin.url(), &json!({}))).await;
+    let doors = Doors::open(&StoreSetup::memory(), &document(&origin.url(), &json!({}))).await;
     doors.call(event).await
 }
 
 /// Everybody is let in: what reached the origin.
 async fn reached(event: &str) -> (Answer, Value) {
     let origin = Origin::start();
-    let doors = Doors::open(&Keeper::memory(), &document(&origin.url(), &json!({ "quota": 9 }))).await;
+    let doors = Doors::open(&StoreSetup::memory(), &document(&origin.url(), &json!({ "quota": 9 }))).await;
     let answer = doors.call(event).await;
     let requests = origin.requests();
     assert_eq!(requests.len(), 1, "{answer:?}");
@@ -77,7 +77,7 @@ async fn base64_bodies_are_decoded_for_the_origin() {
     let event = documented!("alb-base64-body");
     let origin = Origin::start();
     let changes = json!({ "rules": [{ "action": "bypass", "path": ["/upload/**", "/upload%2Fimage"] }] });
-    let doors = Doors::open(&Keeper::memory(), &document(&origin.url(), &changes)).await;
+    let doors = Doors::open(&StoreSetup::memory(), &document(&origin.url(), &changes)).await;
     assert_eq!(doors.call(event).await.status, 200);
     let request = &origin.requests()[0];
     assert_eq!(request.uri.to_string(), "/upload%2Fimage?name=caf%C3%A9+%2B.png");
@@ -118,7 +118,7 @@ async fn a_function_url_visitor_waits_and_is_admitted() {
 async fn the_client_address_cannot_be_forged() {
     let changes = json!({ "rules": [{ "action": "bypass", "source": "192.0.2.0/24" }] });
     let origin = Origin::start();
-    let doors = Doors::open(&Keeper::memory(), &document(&origin.url(), &changes)).await;
+    let doors = Doors::open(&StoreSetup::memory(), &document(&origin.url(), &changes)).await;
     let mut event: Value = serde_json::from_str(documented!("http-api")).unwrap();
     assert!(doors.call(&event.to_string()).await.text().contains("origin /my/path"));
     event["requestContext"]["http"]["sourceIp"] = json!("198.51.100.7");
@@ -128,7 +128,7 @@ async fn the_client_address_cannot_be_forged() {
 
 #[tokio::test]
 async fn unsupported_events_are_named() {
-    let doors = Doors::open(&Keeper::memory(), &document("http://127.0.0.1:9", &json!({}))).await;
+    let doors = Doors::open(&StoreSetup::memory(), &document("http://127.0.0.1:9", &json!({}))).await;
     for (event, named) in [
         (documented!("eventbridge-schedule"), "an event of EventBridge"),
         (documented!("rest-api"), "an event of payload format 1.0"),

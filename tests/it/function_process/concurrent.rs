@@ -9,7 +9,7 @@ use tokio::sync::Barrier;
 use vestibule_tests::{Program, Redis, RuntimeApi};
 
 use super::{PASS_KEYS, TICKET_KEYS, body, navigation, open_queue};
-use crate::scene::PATIENCE;
+use crate::gate_fixture::TIMEOUT;
 
 const AT_ONCE: usize = 4;
 
@@ -33,7 +33,7 @@ async fn meeting_point() -> String {
 async fn concurrent_invocations_are_served_concurrently() {
     let redis = Redis::start().await;
     open_queue(&redis, &meeting_point().await, &json!({ "quota": 99 })).await;
-    let api = RuntimeApi::open(PATIENCE + Duration::from_secs(10)).await;
+    let api = RuntimeApi::open(TIMEOUT + Duration::from_secs(10)).await;
     let _gate = Program::named("gate", &[])
         .env("VESTIBULE_REDIS_URL", &redis.url())
         .env("VESTIBULE_TICKET_KEYS", TICKET_KEYS)

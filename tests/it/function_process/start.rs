@@ -1,18 +1,18 @@
-use vestibule_tests::{Launch, Program};
+use vestibule_tests::{Program, ProgramOptions};
 
 use super::{PASS_KEYS, TICKET_KEYS};
 
-fn gate() -> Launch {
+fn gate() -> ProgramOptions {
     let nowhere = "redis://:s3cret@127.0.0.1:9";
     Program::named("gate", &[]).env("VESTIBULE_REDIS_URL", nowhere).env("VESTIBULE_LOG_FORMAT", "text")
 }
 
-fn with_keys() -> Launch {
+fn with_keys() -> ProgramOptions {
     gate().env("VESTIBULE_TICKET_KEYS", TICKET_KEYS).env("VESTIBULE_PASS_KEYS", PASS_KEYS)
 }
 
 /// The only line that a gate says which does not start.
-async fn refusal(launch: Launch) -> String {
+async fn refusal(launch: ProgramOptions) -> String {
     let mut program = launch.env("VESTIBULE_LOG", "error").start();
     assert_eq!(program.end().await.code(), Some(1));
     let log = program.log();

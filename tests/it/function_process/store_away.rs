@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use vestibule_tests::{Function, Origin, Redis, wait_until};
 
 use super::{body, call, event, gate, header, navigation, open_queue};
-use crate::scene::PATIENCE;
+use crate::gate_fixture::TIMEOUT;
 
 /// A gate that has never seen its store.
 async fn before_the_store() -> (Redis, Function) {
@@ -30,7 +30,7 @@ async fn the_unavailable_page_reloads_until_the_store_is_up() {
     let origin = Origin::start();
     redis.restart_empty().await;
     open_queue(&redis, &origin.url(), &json!({})).await;
-    wait_until("the page becomes the queue page", PATIENCE, async || {
+    wait_until("the page becomes the queue page", TIMEOUT, async || {
         let page = call(&gate, &navigation("/tour?a=1")).await;
         header(&page, "set-cookie").is_some_and(|cookie| cookie.starts_with("__Host-vestibule_tour="))
     })

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
-use vestibule_tests::{Answer, Balancer, BalancerOptions, Function, LARGEST_ANSWER, LARGEST_REQUEST, Visitor};
+use vestibule_tests::{Answer, Balancer, BalancerOptions, Function, MAX_REQUEST, MAX_RESPONSE, Visitor};
 
-use crate::scene::{navigation, raw};
+use crate::gate_fixture::{navigation, raw};
 
 const SINGLE: BalancerOptions = BalancerOptions { multi_value: false, https: false };
 const MULTI: BalancerOptions = BalancerOptions { multi_value: true, https: false };
@@ -107,9 +107,9 @@ async fn a_body_is_text_or_base64() {
 async fn the_load_balancer_rejects_invalid_requests() {
     let balanced = Balanced::hearing(MULTI).await;
     let post = async |bytes: usize| balanced.visitor().request(Request::post("/"), vec![b'x'; bytes]).await.status;
-    assert_eq!(post(LARGEST_REQUEST).await, StatusCode::OK);
+    assert_eq!(post(MAX_REQUEST).await, StatusCode::OK);
     assert!(balanced.event()["body"].is_string());
-    assert_eq!(post(LARGEST_REQUEST + 1).await, StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(post(MAX_REQUEST + 1).await, StatusCode::PAYLOAD_TOO_LARGE);
     let long = "x".repeat(16 << 10);
     for request in [
         Request::get("/").header("upgrade", "websocket").header("connection", "upgrade"),
@@ -147,9 +147,9 @@ async fn an_invalid_response_returns_502() {
         let empty = json!({ "statusCode": 200, "body": "" }).to_string().len();
         json!({ "statusCode": 200, "body": "x".repeat(bytes - empty) }).to_string()
     };
-    assert_eq!(answered(sized(LARGEST_ANSWER), MULTI).await.status, StatusCode::OK);
+    assert_eq!(answered(sized(MAX_RESPONSE), MULTI).await.status, StatusCode::OK);
     for answer in [
-        sized(LARGEST_ANSWER + 1),
+        sized(MAX_RESPONSE + 1),
         String::new(),
         "hello".to_owned(),
         "null".to_owned(),

@@ -6,9 +6,9 @@ use http::{Request, StatusCode};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use vestibule_tests::{GateOptions, LARGEST_REQUEST};
+use vestibule_tests::{GateOptions, MAX_REQUEST};
 
-use crate::scene::{Keeper, Scene, navigation, raw, session_in, set_cookie};
+use crate::gate_fixture::{GateFixture, StoreSetup, navigation, raw, session_in, set_cookie};
 
 /// Why a test of the gate is not run through the load balancer.
 #[derive(Clone, Copy)]
@@ -27,8 +27,8 @@ pub(crate) enum Difference {
     WebSocket,
 }
 
-async fn open(changes: Value) -> Scene {
-    Scene::open(Keeper::function().await, changes).await
+async fn open(changes: Value) -> GateFixture {
+    GateFixture::open(StoreSetup::function().await, changes).await
 }
 
 fn sorted(uri: &str) -> (String, Vec<String>) {
@@ -41,7 +41,7 @@ fn sorted(uri: &str) -> (String, Vec<String>) {
 /// Instead of `the_origin_gets_path_and_query_byte_for_byte` and its like for redirects.
 #[tokio::test]
 async fn path_and_query_arrive_undecoded_in_any_name_order() {
-    let scene = open(json!({ "quota": 9 })).await;
+    let fixture = open(json!({ "quota": 9 })).await;
     for (sent, arrives) in [
         ("/echo?a=%20b+c&x=%C3%A4;1&a=%2B", "/echo?a=%20b+c&a=%2B&x=%C3%A4;1"),
         ("/a%2Fb//c/./d", "/a%2Fb//c/./d"),
@@ -50,24 +50,24 @@ async fn path_and_query_arrive_undecoded_in_any_name_order() {
         ("/?", "/"),
         ("/?a=1&&b=2", "/?a=1&b=2"),
     ] {
-        raw(scene.gate.address(), &navigation(sent, &scene.host, &[])).await;
-        let arrived = scene.origin.requests().pop().unwrap().uri.to_string();
+        raw(fixture.gate.address(), &navigation(sent, &fixture.host, &[])).await;
+        let arrived = fixture.origin.requests().pop().unwrap().uri.to_string();
         assert_eq!(sorted(&arrived), sorted(arrives), "{sent}");
     }
-    scene.change(&json!({ "handover": { "kind": "redirect", "origin": "https://www.example.com" } })).await;
-    scene.change(&json!({ "cookie_domain": "example.com" })).await;
-    let (head, _) = raw(scene.gate.address(), &navigation("/a%2Fb/%C3%A4?q=%20+x&y=1;2", &scene.host, &[])).await;
+    fixture.change(&json!({ "handover": { "kind": "redirect", "origin": "https://www.example.com" } })).await;
+    fixture.change(&json!({ "cookie_domain": "example.com" })).await;
+    let (head, _) = raw(fixture.gate.address(), &navigation("/a%2Fb/%C3%A4?q=%20+x&y=1;2", &fixture.host, &[])).await;
     assert!(head.contains("\r\nlocation: https://www.example.com/a%2fb/%c3%a4?q=%20+x&y=1;2\r\n"), "{head}");
 }
 
 /// Instead of `the_ticket_cookie_is_secure_over_https`.
 #[tokio::test]
 async fn the_listener_decides_whether_cookies_are_secure() {
-    for (keeper, secure) in [(Keeper::function().await, false), (Keeper::function().await.by_https(), true)] {
-        let scene = Scene::open(keeper, json!({})).await;
+    for (keeper, secure) in [(StoreSetup::function().await, false), (StoreSetup::function().await.by_https(), true)] {
+        let fixture = GateFixture::open(keeper, json!({})).await;
         for claimed in ["https", "http"] {
-            let answer = scene.visitor().with_header("x-forwarded-proto", claimed).navigate("/").await;
-            let cookie = set_cookie(&answer, &scene.cookie_name()).unwrap();
+            let answer = fixture.visitor().with_header("x-forwarded-proto", claimed).navigate("/").await;
+            let cookie = set_cookie(&answer, &fixture.cookie_name()).unwrap();
             assert_eq!(cookie.ends_with("; Secure"), secure, "{claimed}: {cookie}");
         }
     }
@@ -76,8 +76,8 @@ async fn the_listener_decides_whether_cookies_are_secure() {
 /// Instead of `reserved_headers_are_dropped`.
 #[tokio::test]
 async fn reserved_headers_are_replaced() {
-    let scene = open(json!({ "quota": 9 })).await;
-    let mut visitor = scene.visitor();
+    let fixture = open(json!({ "quota": 9 })).await;
+    let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let request = Request::get("/echo")
         .header("x-vestibule-pass", "forged")
@@ -96,21 +96,21 @@ async fn reserved_headers_are_replaced() {
     }
     assert_eq!(headers["x-forwarded-for"], "203.0.113.9, 127.0.0.1", "the last is who called the load balancer");
     assert_eq!(headers["x-forwarded-proto"], "http");
-    assert_eq!((&headers["x-forwarded-host"], &headers["host"]), (&json!(scene.host), &json!(scene.host)));
+    assert_eq!((&headers["x-forwarded-host"], &headers["host"]), (&json!(fixture.host), &json!(fixture.host)));
 }
 
 /// Instead of `bodies_reach_the_origin_once_and_complete`.
 #[tokio::test]
 async fn largest_body_reaches_the_origin_once_and_complete() {
-    let scene = open(json!({ "quota": 9 })).await;
-    let mut visitor = scene.visitor();
+    let fixture = open(json!({ "quota": 9 })).await;
+    let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let body: Vec<u8> = (0..LARGEST_REQUEST).map(|n| (n % 251) as u8).collect();
     let answer = visitor.request(Request::post("/status/201"), body.clone()).await;
     assert_eq!(answer.status, StatusCode::CREATED);
-    let posts = || scene.origin.requests().into_iter().filter(|request| request.method == "POST").collect::<Vec<_>>();
+    let posts = || fixture.origin.requests().into_iter().filter(|request| request.method == "POST").collect::<Vec<_>>();
     assert_eq!((posts().len(), posts()[0].body == body), (1, true));
-    let larger = visitor.request(Request::post("/status/201"), vec![0; LARGEST_REQUEST + 1]).await;
+    let larger = visitor.request(Request::post("/status/201"), vec![0; MAX_REQUEST + 1]).await;
     assert_eq!((larger.status, posts().len()), (StatusCode::PAYLOAD_TOO_LARGE, 1));
 }
 
@@ -130,9 +130,9 @@ async fn an_oversized_response_is_a_502_with_its_reason() {
         [(1_000_000, b'x', true), (1 << 20, b'x', false), (700_000, 0xff, true), (900_000, 0xff, false)]
     {
         let origin = json!({ "kind": "proxy", "origin": origin_of(bytes, byte).await });
-        let scene = open(json!({ "quota": 9, "handover": origin })).await;
-        let answer = scene.visitor().navigate("/large").await;
-        let balancer = scene.gate.balancer().unwrap();
+        let fixture = open(json!({ "quota": 9, "handover": origin })).await;
+        let answer = fixture.visitor().navigate("/large").await;
+        let balancer = fixture.gate.balancer().unwrap();
         assert_eq!(balancer.complaints(), Vec::<String>::new(), "{bytes}");
         if passes {
             assert_eq!((answer.status, answer.body.len()), (StatusCode::OK, bytes));
@@ -141,16 +141,16 @@ async fn an_oversized_response_is_a_502_with_its_reason() {
             assert!(answer.text().contains("1 MB"), "{}", answer.text());
             assert!(balancer.function().log().contains("/large"), "{}", balancer.function().log());
         }
-        assert!(set_cookie(&answer, &scene.cookie_name()).is_some(), "the place is kept");
+        assert!(set_cookie(&answer, &fixture.cookie_name()).is_some(), "the place is kept");
     }
 }
 
 /// Instead of `responses_are_streamed`.
 #[tokio::test]
 async fn functions_return_the_complete_response() {
-    let scene = open(json!({ "quota": 9 })).await;
-    let mut socket = TcpStream::connect(scene.gate.address()).await.unwrap();
-    socket.write_all(&navigation("/stream", &scene.host, &[])).await.unwrap();
+    let fixture = open(json!({ "quota": 9 })).await;
+    let mut socket = TcpStream::connect(fixture.gate.address()).await.unwrap();
+    socket.write_all(&navigation("/stream", &fixture.host, &[])).await.unwrap();
     let mut first = vec![0; 65_536];
     let count = socket.read(&mut first).await.unwrap();
     let mut rest = String::new();
@@ -163,25 +163,25 @@ async fn functions_return_the_complete_response() {
 /// Instead of `websockets_require_admission`.
 #[tokio::test]
 async fn the_load_balancer_rejects_websockets() {
-    let scene = open(json!({ "quota": 1 })).await;
-    let mut visitor = scene.visitor();
+    let fixture = open(json!({ "quota": 1 })).await;
+    let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
-    let before = scene.origin.requests().len();
+    let before = fixture.origin.requests().len();
     assert_eq!(visitor.web_socket("/ws").await.unwrap_err().status, StatusCode::BAD_REQUEST);
-    assert_eq!(scene.origin.requests().len(), before);
-    assert_eq!(session_in(&visitor.keepalive(scene.queue.as_str()).await).to_string().len(), 36, "the place is kept");
+    assert_eq!(fixture.origin.requests().len(), before);
+    assert_eq!(session_in(&visitor.keepalive(fixture.queue.as_str()).await).to_string().len(), 36, "the place is kept");
 }
 
 /// Not the load balancer's doing, but its owner's: without multi-value headers it hands one value on.
 #[tokio::test]
 async fn single_value_headers_deliver_the_ticket() {
-    let keeper = Keeper::function().await.single_value();
-    let scene = Scene::open_with(keeper, json!({ "quota": 1 }), GateOptions::default()).await;
-    let (mut inside, mut waiting) = (scene.visitor(), scene.visitor());
+    let keeper = StoreSetup::function().await.single_value();
+    let fixture = GateFixture::open_with(keeper, json!({ "quota": 1 }), GateOptions::default()).await;
+    let (mut inside, mut waiting) = (fixture.visitor(), fixture.visitor());
     let answer = inside.navigate("/cookies").await;
     assert_eq!(answer.text(), "three cookies");
-    assert_eq!(inside.keepalive(scene.queue.as_str()).await.json()["state"], "admitted");
+    assert_eq!(inside.keepalive(fixture.queue.as_str()).await.json()["state"], "admitted");
     waiting.navigate("/").await;
     assert_eq!(waiting.fetch("/?a=1&b=2").await.json()["position"], 1);
-    assert_eq!(scene.counts().await, (1, 1));
+    assert_eq!(fixture.counts().await, (1, 1));
 }

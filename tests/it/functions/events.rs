@@ -9,7 +9,7 @@ use vestibule_core::settings::parse_settings_document;
 use vestibule_tests::{Deployment, Function, Redis};
 
 use super::deployment;
-use crate::scene::{PATIENCE, document_of, over};
+use crate::gate_fixture::{TIMEOUT, document_of, over};
 
 const TOKEN: &str = "a-token-of-thirty-two-characters";
 
@@ -67,7 +67,7 @@ fn assert_went_on(function: &Function) {
 /// A Redis with one queue for every host.
 async fn redis() -> Redis {
     let redis = Redis::start().await;
-    let store = over(&redis, PATIENCE);
+    let store = over(&redis, TIMEOUT);
     let mut document = document_of("tour", "unused.example.com", "http://127.0.0.1:9", &json!({}));
     document["queues"][0]["hosts"] = json!(["*"]);
     let document = parse_settings_document(&document).unwrap();
@@ -152,6 +152,6 @@ async fn the_purge_ignores_its_event() {
     assert_clear(&error, "a dead store");
     over_a_dead_store.restart_empty().await;
     let again = async || call(&purge, "{}").await.is_ok();
-    vestibule_tests::wait_until("the purge works again", PATIENCE, again).await;
+    vestibule_tests::wait_until("the purge works again", TIMEOUT, again).await;
     assert_went_on(&purge);
 }

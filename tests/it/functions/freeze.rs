@@ -5,18 +5,18 @@ use std::time::Duration;
 use http::StatusCode;
 use serde_json::json;
 use tokio::time::sleep;
-use vestibule_tests::{Redis, Visitor, Wire, wait_until};
+use vestibule_tests::{Redis, TcpProxy, Visitor, wait_until};
 
 use super::Site;
-use crate::scene::{PATIENCE, session_in};
+use crate::gate_fixture::{TIMEOUT, session_in};
 
 /// A connection younger than this is not taken for dead: the store's own measure, which goes by the machine's clock.
 const CONNECTING: Duration = Duration::from_secs(2);
 
-/// A function of one instance that freezes, and reaches Redis over a wire that can be cut.
+/// A function of one instance that freezes, and reaches Redis over a tcp_proxy that can be cut.
 struct Frozen {
     site: Site,
-    wire: Wire,
+    tcp_proxy: TcpProxy,
     visitor: Visitor,
 }
 
@@ -24,14 +24,14 @@ impl Frozen {
     /// With a visitor in line, the function frozen.
     async fn open() -> Self {
         let redis = Redis::start().await;
-        let wire = Wire::to(redis.port()).await;
-        let port = wire.port();
+        let tcp_proxy = TcpProxy::to(redis.port()).await;
+        let port = tcp_proxy.port();
         let site = Site::open(1, &json!({}), redis, port).await;
         site.instances()[0].freezes_between_invocations();
         let mut visitor = site.visitor();
         visitor.navigate("/").await;
         assert!(site.instances()[0].is_frozen());
-        Self { site, wire, visitor }
+        Self { site, tcp_proxy, visitor }
     }
 
     /// The next request thaws the function, and the visitor is who they were.
@@ -111,7 +111,7 @@ async fn a_function_serves_once_redis_is_available() {
     site.redis.restart_empty().await;
     site.settle(&json!({ "quota": 1 })).await;
     let mut visitor = site.visitor();
-    wait_until("the gate serves", PATIENCE, async || visitor.navigate("/").await.text().contains("origin /")).await;
+    wait_until("the gate serves", TIMEOUT, async || visitor.navigate("/").await.text().contains("origin /")).await;
     assert_eq!(site.balancer.check_health("/_vestibule/health").await, StatusCode::OK);
     assert_eq!(site.instances()[0].starts(), 1, "{}", site.balancer.function().log());
 }

@@ -54,6 +54,6 @@ async fn a_panic_fails_one_invocation_only() {
 
 /// Which is so only because a panic unwinds: the release profile may not trade that for a smaller program.
 #[test]
-fn what_is_released_unwinds() {
+fn release_profile_unwinds_panics() {
     assert!(!include_str!("../../../Cargo.toml").contains("panic = \"abort\""));
 }

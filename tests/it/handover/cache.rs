@@ -3,7 +3,7 @@
 use serde_json::json;
 use vestibule_tests::{GateOptions, Nginx, Visitor};
 
-use crate::scene::{Keeper, Scene, set_cookie};
+use crate::gate_fixture::{GateFixture, StoreSetup, set_cookie};
 
 /// An nginx that keeps answers as they allow, those with cookies as well, and for a while those that say nothing.
 fn cache(gate: &str) -> String {
@@ -35,16 +35,17 @@ async fn caching_proxies_never_share_a_ticket() {
         let site = origin(said).await;
         let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
         let handover = json!({ "kind": "proxy", "origin": format!("http://{}", site.address()) });
-        let scene = Scene::open_with(Keeper::memory(), json!({ "quota": 1, "handover": handover }), options).await;
-        let nginx = Nginx::start(&cache(scene.gate.address())).await;
-        let admitted = Visitor::new(&nginx.address(), &scene.host).navigate("/tour").await;
+        let fixture =
+            GateFixture::open_with(StoreSetup::memory(), json!({ "quota": 1, "handover": handover }), options).await;
+        let nginx = Nginx::start(&cache(fixture.gate.address())).await;
+        let admitted = Visitor::new(&nginx.address(), &fixture.host).navigate("/tour").await;
         assert_eq!((admitted.text(), admitted.header("x-cache")), ("page", Some("MISS")), "{said}");
-        assert!(set_cookie(&admitted, &scene.cookie_name()).is_some(), "{said}");
+        assert!(set_cookie(&admitted, &fixture.cookie_name()).is_some(), "{said}");
         for _ in 0..2 {
-            let next = Visitor::new(&nginx.address(), &scene.host).navigate("/tour").await;
+            let next = Visitor::new(&nginx.address(), &fixture.host).navigate("/tour").await;
             assert_eq!(next.header("x-cache"), Some("MISS"), "{said}");
             assert!(next.text().contains("data-state=\"waiting\""), "{said}: the next visitor got {}", next.text());
         }
-        assert_eq!(scene.counts().await, (2, 1), "{said}");
+        assert_eq!(fixture.counts().await, (2, 1), "{said}");
     }
 }

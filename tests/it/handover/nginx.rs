@@ -5,7 +5,7 @@ use serde_json::json;
 use vestibule_core::verify_pass;
 use vestibule_tests::{GateOptions, Nginx, Visitor};
 
-use crate::scene::{Keeper, Scene, on_each_store, set_cookie};
+use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, set_cookie};
 
 on_each_store! {
     nginx_shows_the_queue_page_and_joins_once,
@@ -22,64 +22,64 @@ pub(crate) fn server(gate: &str, origin: &str) -> String {
     format!("server {{ listen 127.0.0.1:{{port}}; {locations} }}")
 }
 
-async fn open(keeper: Keeper, quota: u64) -> (Scene, Nginx) {
+async fn open(keeper: StoreSetup, quota: u64) -> (GateFixture, Nginx) {
     let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
     let rules = json!([{ "action": "bypass", "path": "/static/**" }, { "action": "bypass", "method": "TRACE" }]);
     let changes = json!({ "quota": quota, "handover": { "kind": "check" }, "rules": rules });
-    let scene = Scene::open_with(keeper, changes, options).await;
-    let gate = format!("http://{}", scene.gate.address());
-    let nginx = Nginx::start(&server(&gate, &scene.origin.url())).await;
-    (scene, nginx)
+    let fixture = GateFixture::open_with(keeper, changes, options).await;
+    let gate = format!("http://{}", fixture.gate.address());
+    let nginx = Nginx::start(&server(&gate, &fixture.origin.url())).await;
+    (fixture, nginx)
 }
 
-async fn nginx_shows_the_queue_page_and_joins_once(keeper: Keeper) {
-    let (scene, nginx) = open(keeper, 0).await;
-    let mut visitor = Visitor::new(&nginx.address(), &scene.host);
+async fn nginx_shows_the_queue_page_and_joins_once(keeper: StoreSetup) {
+    let (fixture, nginx) = open(keeper, 0).await;
+    let mut visitor = Visitor::new(&nginx.address(), &fixture.host);
     let page = visitor.navigate("/tour?a=1").await;
     assert_eq!(page.status, StatusCode::OK, "{}", nginx.errors());
     assert!(page.text().contains("Acme tour"), "{}", page.text());
     assert!(page.header("x-vestibule-ticket").is_none());
-    assert!(visitor.cookie(&scene.cookie_name()).is_some());
+    assert!(visitor.cookie(&fixture.cookie_name()).is_some());
     visitor.navigate("/tour?a=1").await;
-    assert_eq!(visitor.status(scene.queue.as_str()).await.json()["position"], 1);
-    assert_eq!((scene.counts().await, scene.stats().await.counters.joined), ((1, 0), 1), "counted twice");
+    assert_eq!(visitor.status(fixture.queue.as_str()).await.json()["position"], 1);
+    assert_eq!((fixture.counts().await, fixture.stats().await.counters.joined), ((1, 0), 1), "counted twice");
 
-    scene.change(&json!({ "quota": 1 })).await;
+    fixture.change(&json!({ "quota": 1 })).await;
     let through = visitor.navigate("/tour?a=1").await;
     assert!(through.text().contains("origin /tour"), "{}", through.text());
-    assert_eq!(scene.origin.requests().len(), 1);
-    assert_eq!(scene.stats().await.counters.joined, 1);
+    assert_eq!(fixture.origin.requests().len(), 1);
+    assert_eq!(fixture.stats().await.counters.joined, 1);
 }
 
-async fn nginx_passes_admitted_visitors_with_a_pass(keeper: Keeper) {
-    let (scene, nginx) = open(keeper, 1).await;
-    let mut visitor = Visitor::new(&nginx.address(), &scene.host);
+async fn nginx_passes_admitted_visitors_with_a_pass(keeper: StoreSetup) {
+    let (fixture, nginx) = open(keeper, 1).await;
+    let mut visitor = Visitor::new(&nginx.address(), &fixture.host);
     let answer = visitor.navigate("/echo?x=%20").await;
     let echo = answer.json();
     assert_eq!(echo["uri"], "/echo?x=%20");
     let keys = visitor.fetch("/_vestibule/jwks.json").await.json();
     let pass = echo["headers"]["x-vestibule-pass"].as_str().unwrap();
-    verify_pass(&keys, pass, scene.stats().await.now).unwrap();
-    assert!(set_cookie(&answer, &scene.cookie_name()).is_some(), "nginx hands the ticket on");
+    verify_pass(&keys, pass, fixture.stats().await.now).unwrap();
+    assert!(set_cookie(&answer, &fixture.cookie_name()).is_some(), "nginx hands the ticket on");
     for _ in 0..5 {
         assert_eq!(visitor.fetch("/echo").await.status, StatusCode::OK);
     }
-    assert_eq!(scene.stats().await.counters.joined, 1);
+    assert_eq!(fixture.stats().await.counters.joined, 1);
 }
 
-async fn nginx_returns_401_to_waiting_subresources(keeper: Keeper) {
-    let (scene, nginx) = open(keeper, 0).await;
-    let mut visitor = Visitor::new(&nginx.address(), &scene.host);
+async fn nginx_returns_401_to_waiting_subresources(keeper: StoreSetup) {
+    let (fixture, nginx) = open(keeper, 0).await;
+    let mut visitor = Visitor::new(&nginx.address(), &fixture.host);
     let answer = visitor.request(Request::post("/pay").header("accept", "application/json"), "amount=1").await;
     assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(answer.json()["state"], "waiting");
-    assert!(scene.origin.requests().is_empty());
-    assert_eq!(scene.counts().await, (0, 0));
+    assert!(fixture.origin.requests().is_empty());
+    assert_eq!(fixture.counts().await, (0, 0));
     assert!(visitor.fetch("/static/app.js").await.text().contains("origin /static/app.js"));
 }
 
-async fn visitors_cannot_change_what_nginx_checks(keeper: Keeper) {
-    let (scene, nginx) = open(keeper, 0).await;
+async fn visitors_cannot_change_what_nginx_checks(keeper: StoreSetup) {
+    let (fixture, nginx) = open(keeper, 0).await;
     for (name, value) in [
         ("x-original-url", "/static/x"),
         ("x-forwarded-uri", "/static/x"),
@@ -88,14 +88,16 @@ async fn visitors_cannot_change_what_nginx_checks(keeper: Keeper) {
         ("x-forwarded-host", "other.example"),
         ("x-vestibule-pass", "forged"),
     ] {
-        let answer = Visitor::new(&nginx.address(), &scene.host).with_header(name, value).fetch("/tour").await;
+        let answer = Visitor::new(&nginx.address(), &fixture.host).with_header(name, value).fetch("/tour").await;
         assert_eq!(answer.status, StatusCode::TOO_MANY_REQUESTS, "{name}");
     }
-    let direct = Visitor::new(&nginx.address(), &scene.host).fetch("/_vestibule/check").await;
+    let direct = Visitor::new(&nginx.address(), &fixture.host).fetch("/_vestibule/check").await;
     assert_eq!(direct.status, StatusCode::NOT_FOUND, "the question is nginx's alone");
     for target in ["/tour?<", "/static/../tour", "/x/%2e%2e/tour"] {
-        let (head, _) = crate::scene::raw(&nginx.address(), &crate::scene::navigation(target, &scene.host, &[])).await;
+        let (head, _) =
+            crate::gate_fixture::raw(&nginx.address(), &crate::gate_fixture::navigation(target, &fixture.host, &[]))
+                .await;
         assert!(!head.starts_with("http/1.1 5"), "{target}: {head}");
     }
-    assert!(scene.origin.requests().is_empty());
+    assert!(fixture.origin.requests().is_empty());
 }

@@ -16,7 +16,9 @@ use vestibule_core::{PutMode, verify_pass};
 use vestibule_gate::ProxyLimits;
 use vestibule_tests::{GateOptions, GateUnderTest, Origin, Visitor};
 
-use crate::scene::{Keeper, Scene, direct_and_lambda, document_of, navigation, random_id, raw, session_in, set_cookie};
+use crate::gate_fixture::{
+    GateFixture, StoreSetup, direct_and_lambda, document_of, navigation, random_id, raw, session_in, set_cookie,
+};
 
 direct_and_lambda! {
     the_origin_receives_a_valid_pass_and_no_ticket,
@@ -39,7 +41,7 @@ direct_and_lambda! {
 
 #[tokio::test]
 async fn internal_origins_must_be_allowed_by_the_tenant() {
-    let (origin, store, id) = (Origin::start(), Keeper::memory().store, random_id());
+    let (origin, store, id) = (Origin::start(), StoreSetup::memory().store, random_id());
     let host = format!("{id}.example.com");
     let document = document_of(&id, &host, &origin.url(), &json!({ "quota": 100 }));
     store.put_settings(&Settings::from_value(&document["queues"][0]).unwrap(), PutMode::Always).await.unwrap();
@@ -61,53 +63,53 @@ async fn internal_origins_must_be_allowed_by_the_tenant() {
     }
 }
 
-async fn open(keeper: Keeper) -> Scene {
-    Scene::open(keeper, json!({ "quota": 100 })).await
+async fn open(keeper: StoreSetup) -> GateFixture {
+    GateFixture::open(keeper, json!({ "quota": 100 })).await
 }
 
-async fn admitted(scene: &Scene) -> Visitor {
-    let mut visitor = scene.visitor();
+async fn admitted(fixture: &GateFixture) -> Visitor {
+    let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     visitor
 }
 
-async fn requests_without_a_pass_have_a_bypass_reason(keeper: Keeper) {
-    let scene = Scene::open(keeper, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
+async fn requests_without_a_pass_have_a_bypass_reason(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
     let by_rule = Request::get("/static/x").header("x-vestibule-bypass", "forged");
-    scene.visitor().request(by_rule, "").await;
-    scene.change(&json!({ "mode": "bypass" })).await;
-    scene.visitor().navigate("/").await;
-    scene.change(&json!({ "mode": "open", "quota": 1 })).await;
-    scene.visitor().navigate("/").await;
+    fixture.visitor().request(by_rule, "").await;
+    fixture.change(&json!({ "mode": "bypass" })).await;
+    fixture.visitor().navigate("/").await;
+    fixture.change(&json!({ "mode": "open", "quota": 1 })).await;
+    fixture.visitor().navigate("/").await;
     let told: Vec<_> =
-        scene.origin.requests().iter().map(|seen| seen.headers.get("x-vestibule-bypass").cloned()).collect();
+        fixture.origin.requests().iter().map(|seen| seen.headers.get("x-vestibule-bypass").cloned()).collect();
     assert_eq!(told, [Some("rule".parse().unwrap()), Some("mode".parse().unwrap()), None]);
 }
 
-async fn the_origin_gets_path_and_query_byte_for_byte(keeper: Keeper) {
-    let scene = open(keeper).await;
+async fn the_origin_gets_path_and_query_byte_for_byte(keeper: StoreSetup) {
+    let fixture = open(keeper).await;
     for target in ["/echo?a=%20b+c&&x=%C3%A4;1", "/a%2Fb//c/./d", "/?", "//x/y"] {
-        raw(scene.gate.address(), &navigation(target, &scene.host, &[])).await;
-        assert_eq!(scene.origin.requests().last().unwrap().uri.to_string(), target);
+        raw(fixture.gate.address(), &navigation(target, &fixture.host, &[])).await;
+        assert_eq!(fixture.origin.requests().last().unwrap().uri.to_string(), target);
     }
 }
 
-async fn the_origin_receives_a_valid_pass_and_no_ticket(keeper: Keeper) {
-    let scene = open(keeper).await;
-    let mut visitor = admitted(&scene).await;
+async fn the_origin_receives_a_valid_pass_and_no_ticket(keeper: StoreSetup) {
+    let fixture = open(keeper).await;
+    let mut visitor = admitted(&fixture).await;
     visitor.set_cookie("basket", "1");
     visitor.set_cookie("zone", "eu");
     let headers = visitor.fetch("/echo").await.json()["headers"].clone();
     let keys = visitor.fetch("/_vestibule/jwks.json").await.json();
-    let now = scene.stats().await.now;
+    let now = fixture.stats().await.now;
     let claims = verify_pass(&keys, headers["x-vestibule-pass"].as_str().unwrap(), now).unwrap();
-    assert_eq!(claims.sub, session_in(&visitor.keepalive(scene.queue.as_str()).await));
+    assert_eq!(claims.sub, session_in(&visitor.keepalive(fixture.queue.as_str()).await));
     assert_eq!(headers["cookie"], "basket=1; zone=eu", "the ticket stays here");
 }
 
-async fn reserved_headers_are_dropped(keeper: Keeper) {
-    let scene = open(keeper).await;
-    let mut visitor = admitted(&scene).await;
+async fn reserved_headers_are_dropped(keeper: StoreSetup) {
+    let fixture = open(keeper).await;
+    let mut visitor = admitted(&fixture).await;
     let request = Request::get("/echo")
         .header("x-vestibule-pass", "forged")
         .header("x-vestibule-session", "forged")
@@ -125,13 +127,13 @@ async fn reserved_headers_are_dropped(keeper: Keeper) {
     }
     assert_eq!(headers["x-forwarded-for"], "127.0.0.1");
     assert_eq!(headers["x-forwarded-proto"], "http");
-    assert_eq!((&headers["x-forwarded-host"], &headers["host"]), (&json!(scene.host), &json!(scene.host)));
+    assert_eq!((&headers["x-forwarded-host"], &headers["host"]), (&json!(fixture.host), &json!(fixture.host)));
 }
 
-async fn trusted_proxies_keep_forwarded_for(keeper: Keeper) {
+async fn trusted_proxies_keep_forwarded_for(keeper: StoreSetup) {
     let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
-    let scene = Scene::open_with(keeper, json!({ "quota": 9 }), options).await;
-    let mut visitor = scene.visitor().with_header("x-forwarded-for", "203.0.113.9");
+    let fixture = GateFixture::open_with(keeper, json!({ "quota": 9 }), options).await;
+    let mut visitor = fixture.visitor().with_header("x-forwarded-for", "203.0.113.9");
     visitor.navigate("/").await;
     let request = Request::get("/echo").header("x-forwarded-proto", "https");
     let headers = visitor.request(request, "").await.json()["headers"].clone();
@@ -141,33 +143,33 @@ async fn trusted_proxies_keep_forwarded_for(keeper: Keeper) {
     );
 }
 
-async fn hop_by_hop_headers_are_not_forwarded(keeper: Keeper) {
-    let scene = open(keeper).await;
+async fn hop_by_hop_headers_are_not_forwarded(keeper: StoreSetup) {
+    let fixture = open(keeper).await;
     let lines =
         ["Connection: x-secret", "X-Secret: 1", "Keep-Alive: 5", "TE: deflate", "Proxy-Authorization: x", "X-Kept: 1"];
-    raw(scene.gate.address(), &navigation("/echo", &scene.host, &lines)).await;
-    let headers = scene.origin.requests().pop().unwrap().headers;
+    raw(fixture.gate.address(), &navigation("/echo", &fixture.host, &lines)).await;
+    let headers = fixture.origin.requests().pop().unwrap().headers;
     for dropped in ["x-secret", "keep-alive", "te", "proxy-authorization"] {
         assert!(!headers.contains_key(dropped), "{dropped}");
     }
     assert!(headers.contains_key("x-kept"));
 }
 
-async fn every_cookie_of_the_origin_reaches_the_visitor(keeper: Keeper) {
-    let scene = open(keeper).await;
-    let answer = scene.visitor().navigate("/cookies").await;
+async fn every_cookie_of_the_origin_reaches_the_visitor(keeper: StoreSetup) {
+    let fixture = open(keeper).await;
+    let answer = fixture.visitor().navigate("/cookies").await;
     let cookies: Vec<&str> = answer
         .headers
         .get_all("set-cookie")
         .iter()
         .map(|value| value.to_str().unwrap().split('=').next().unwrap())
         .collect();
-    assert_eq!(cookies, ["basket", "theme", "seen", scene.cookie_name().as_str()]);
+    assert_eq!(cookies, ["basket", "theme", "seen", fixture.cookie_name().as_str()]);
 }
 
-async fn the_status_and_the_body_are_the_origin_s(keeper: Keeper) {
-    let scene = open(keeper).await;
-    let mut visitor = admitted(&scene).await;
+async fn the_status_and_the_body_are_the_origin_s(keeper: StoreSetup) {
+    let fixture = open(keeper).await;
+    let mut visitor = admitted(&fixture).await;
     for code in [201, 204, 304, 404, 418, 500, 503] {
         assert_eq!(visitor.fetch(&format!("/status/{code}")).await.status.as_u16(), code);
     }
@@ -175,20 +177,20 @@ async fn the_status_and_the_body_are_the_origin_s(keeper: Keeper) {
     assert_eq!((head.status, head.body.len()), (StatusCode::OK, 0));
 }
 
-async fn bodies_reach_the_origin_once_and_complete(keeper: Keeper) {
-    let scene = open(keeper).await;
-    let mut visitor = admitted(&scene).await;
+async fn bodies_reach_the_origin_once_and_complete(keeper: StoreSetup) {
+    let fixture = open(keeper).await;
+    let mut visitor = admitted(&fixture).await;
     let body: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
     let answer = visitor.request(Request::post("/status/201"), body.clone()).await;
     assert_eq!(answer.status, StatusCode::CREATED);
-    let posts: Vec<_> = scene.origin.requests().into_iter().filter(|request| request.method == "POST").collect();
+    let posts: Vec<_> = fixture.origin.requests().into_iter().filter(|request| request.method == "POST").collect();
     assert_eq!((posts.len(), posts[0].body == body), (1, true));
 }
 
-async fn responses_are_streamed(keeper: Keeper) {
-    let scene = open(keeper).await;
-    let mut socket = TcpStream::connect(scene.gate.address()).await.unwrap();
-    socket.write_all(&navigation("/stream", &scene.host, &[])).await.unwrap();
+async fn responses_are_streamed(keeper: StoreSetup) {
+    let fixture = open(keeper).await;
+    let mut socket = TcpStream::connect(fixture.gate.address()).await.unwrap();
+    socket.write_all(&navigation("/stream", &fixture.host, &[])).await.unwrap();
     let mut read = String::new();
     let mut buffer = [0; 512];
     while !read.contains("line 1") {
@@ -202,10 +204,10 @@ async fn responses_are_streamed(keeper: Keeper) {
     assert!(rest.contains("line 5"));
 }
 
-async fn an_unreachable_origin_shows_an_error_page(keeper: Keeper) {
-    let mut scene = open(keeper).await;
-    let mut visitor = admitted(&scene).await;
-    scene.origin.stop().await;
+async fn an_unreachable_origin_shows_an_error_page(keeper: StoreSetup) {
+    let mut fixture = open(keeper).await;
+    let mut visitor = admitted(&fixture).await;
+    fixture.origin.stop().await;
     let page = visitor.navigate("/tour").await;
     assert_eq!(page.status, StatusCode::BAD_GATEWAY);
     assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
@@ -214,35 +216,35 @@ async fn an_unreachable_origin_shows_an_error_page(keeper: Keeper) {
     assert!(page.text().contains("You’re admitted. We keep your session for"), "{}", page.text());
     assert!(page.text().contains("http-equiv=\"refresh\"") && page.text().contains("Support code"));
     assert!(!page.text().contains("127.0.0.1"), "the page names what is behind it");
-    assert!(set_cookie(&page, &scene.cookie_name()).is_some(), "the place is kept");
-    scene.origin.restart();
+    assert!(set_cookie(&page, &fixture.cookie_name()).is_some(), "the place is kept");
+    fixture.origin.restart();
     assert_eq!(visitor.navigate("/tour").await.status, StatusCode::OK);
-    assert_eq!(scene.stats().await.counters.joined, 1);
+    assert_eq!(fixture.stats().await.counters.joined, 1);
 }
 
-async fn a_slow_origin_shows_an_error_page(keeper: Keeper) {
+async fn a_slow_origin_shows_an_error_page(keeper: StoreSetup) {
     let limits = ProxyLimits { read_timeout: Duration::from_millis(200), ..ProxyLimits::default() };
     let options = GateOptions { proxy: limits, ..GateOptions::default() };
-    let scene = Scene::open_with(keeper, json!({ "quota": 1 }), options).await;
-    let page = scene.visitor().navigate("/slow?20000").await;
+    let fixture = GateFixture::open_with(keeper, json!({ "quota": 1 }), options).await;
+    let page = fixture.visitor().navigate("/slow?20000").await;
     assert_eq!(page.status, StatusCode::GATEWAY_TIMEOUT);
     assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
 }
 
-async fn websockets_require_admission(keeper: Keeper) {
-    let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
-    let mut visitor = admitted(&scene).await;
+async fn websockets_require_admission(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({ "quota": 1 })).await;
+    let mut visitor = admitted(&fixture).await;
     let mut socket = visitor.web_socket("/ws").await.unwrap();
     for text in ["hello", "and again"] {
         socket.send(Message::text(text)).await.unwrap();
         assert_eq!(socket.next().await.unwrap().unwrap(), Message::text(text));
     }
-    let mut waiting = admitted(&scene).await;
+    let mut waiting = admitted(&fixture).await;
     let refused = waiting.web_socket("/ws").await.unwrap_err();
     assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
-    let stranger = scene.visitor().web_socket("/ws").await.unwrap_err();
+    let stranger = fixture.visitor().web_socket("/ws").await.unwrap_err();
     assert_eq!(stranger.status, StatusCode::TOO_MANY_REQUESTS);
-    assert_eq!(scene.counts().await, (1, 1));
+    assert_eq!(fixture.counts().await, (1, 1));
 }
 
 /// An origin whose answer is cached as the last part of the path says.
@@ -256,25 +258,25 @@ async fn caching_origin() -> String {
     url
 }
 
-async fn responses_with_tickets_are_not_shared(keeper: Keeper) {
-    let scene = open(keeper).await;
-    scene.change(&json!({ "handover": { "kind": "proxy", "origin": caching_origin().await } })).await;
-    let newcomer = scene.visitor().navigate("/public,max-age=60").await;
-    assert!(set_cookie(&newcomer, &scene.cookie_name()).is_some());
+async fn responses_with_tickets_are_not_shared(keeper: StoreSetup) {
+    let fixture = open(keeper).await;
+    fixture.change(&json!({ "handover": { "kind": "proxy", "origin": caching_origin().await } })).await;
+    let newcomer = fixture.visitor().navigate("/public,max-age=60").await;
+    assert!(set_cookie(&newcomer, &fixture.cookie_name()).is_some());
     assert!(newcomer.header("cache-control").unwrap().contains("private"), "the answer is theirs alone");
-    let mut visitor = scene.visitor();
+    let mut visitor = fixture.visitor();
     visitor.navigate("/no-store").await;
     for caching in ["public", "public,max-age=60", "s-maxage=5", "max-age=31536000,immutable", "PUBLIC", "max-age=60"] {
         let answer = visitor.fetch(&format!("/{caching}")).await;
-        assert!(set_cookie(&answer, &scene.cookie_name()).is_none(), "{caching}");
+        assert!(set_cookie(&answer, &fixture.cookie_name()).is_none(), "{caching}");
         assert_eq!(answer.header("cache-control"), Some(caching));
     }
     for caching in ["private", "no-cache", "max-age=0", "must-revalidate"] {
         let answer = visitor.fetch(&format!("/{caching}")).await;
-        assert!(set_cookie(&answer, &scene.cookie_name()).is_some(), "{caching}");
+        assert!(set_cookie(&answer, &fixture.cookie_name()).is_some(), "{caching}");
         assert!(answer.header("cache-control").unwrap().starts_with("private"), "{caching}");
     }
     let page = visitor.navigate("/public,max-age=60").await;
-    assert!(set_cookie(&page, &scene.cookie_name()).is_some(), "a page renews the ticket");
+    assert!(set_cookie(&page, &fixture.cookie_name()).is_some(), "a page renews the ticket");
     assert_eq!(page.header("cache-control"), Some("private, max-age=60"));
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use vestibule_core::verify_pass;
 use vestibule_tests::Answer;
 
-use crate::scene::{Keeper, Scene, direct_and_lambda, navigation, raw, set_cookie};
+use crate::gate_fixture::{GateFixture, StoreSetup, direct_and_lambda, navigation, raw, set_cookie};
 
 direct_and_lambda! {
     redirects_to_other_domains_have_the_pass_in_the_query,
@@ -21,10 +21,10 @@ direct_and_lambda! {
 
 const ORIGIN: &str = "https://www.example.net";
 
-async fn redirecting(keeper: Keeper, changes: Value) -> Scene {
+async fn redirecting(keeper: StoreSetup, changes: Value) -> GateFixture {
     let mut all = json!({ "quota": 100, "handover": { "kind": "redirect", "origin": ORIGIN } });
     all.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
-    Scene::open(keeper, all).await
+    GateFixture::open(keeper, all).await
 }
 
 fn location(answer: &Answer) -> &str {
@@ -33,28 +33,28 @@ fn location(answer: &Answer) -> &str {
     answer.header("location").unwrap()
 }
 
-async fn assert_good(scene: &Scene, pass: &str) {
-    let keys = scene.visitor().fetch("/_vestibule/jwks.json").await.json();
-    let claims = verify_pass(&keys, pass, scene.stats().await.now).unwrap();
-    assert_eq!(claims.queue, scene.queue);
+async fn assert_good(fixture: &GateFixture, pass: &str) {
+    let keys = fixture.visitor().fetch("/_vestibule/jwks.json").await.json();
+    let claims = verify_pass(&keys, pass, fixture.stats().await.now).unwrap();
+    assert_eq!(claims.queue, fixture.queue);
 }
 
-async fn redirects_to_other_domains_have_the_pass_in_the_query(keeper: Keeper) {
-    let scene = redirecting(keeper, json!({})).await;
-    let answer = scene.visitor().navigate("/tour?a=1").await;
+async fn redirects_to_other_domains_have_the_pass_in_the_query(keeper: StoreSetup) {
+    let fixture = redirecting(keeper, json!({})).await;
+    let answer = fixture.visitor().navigate("/tour?a=1").await;
     let (before, pass) = location(&answer).split_once("vestibule_pass=").unwrap();
     assert_eq!(before, format!("{ORIGIN}/tour?a=1&"));
-    assert_good(&scene, pass).await;
-    assert!(set_cookie(&answer, &scene.cookie_name()).is_some(), "the ticket is theirs");
-    let late = scene.stats().await.now.add_seconds(61);
-    let keys = scene.visitor().fetch("/_vestibule/jwks.json").await.json();
+    assert_good(&fixture, pass).await;
+    assert!(set_cookie(&answer, &fixture.cookie_name()).is_some(), "the ticket is theirs");
+    let late = fixture.stats().await.now.add_seconds(61);
+    let keys = fixture.visitor().fetch("/_vestibule/jwks.json").await.json();
     assert!(verify_pass(&keys, pass, late).is_err(), "an address is copied, so its pass is short");
 }
 
-async fn path_and_query_are_redirected_byte_for_byte(keeper: Keeper) {
-    let scene = redirecting(keeper, json!({})).await;
-    scene.change(&json!({ "cookie_domain": "example.com" })).await;
-    scene.change(&json!({ "handover": { "kind": "redirect", "origin": "https://www.example.com" } })).await;
+async fn path_and_query_are_redirected_byte_for_byte(keeper: StoreSetup) {
+    let fixture = redirecting(keeper, json!({})).await;
+    fixture.change(&json!({ "cookie_domain": "example.com" })).await;
+    fixture.change(&json!({ "handover": { "kind": "redirect", "origin": "https://www.example.com" } })).await;
     for target in [
         "/",
         "/a%2Fb/%C3%A4?q=%20+x&y=1;2&&=&z",
@@ -65,50 +65,50 @@ async fn path_and_query_are_redirected_byte_for_byte(keeper: Keeper) {
         "/a?b?c",
         "/;x=1/a,b:c@d!$'()*~",
     ] {
-        let (head, _) = raw(scene.gate.address(), &navigation(target, &scene.host, &[])).await;
+        let (head, _) = raw(fixture.gate.address(), &navigation(target, &fixture.host, &[])).await;
         let expected = format!("\r\nlocation: https://www.example.com{}\r\n", target.to_ascii_lowercase());
         assert!(head.contains(&expected), "{target}: {head}");
     }
 }
 
-async fn an_old_pass_in_the_address_is_replaced(keeper: Keeper) {
-    let scene = redirecting(keeper, json!({})).await;
-    let answer = scene.visitor().navigate("/a?x=1&vestibule_pass=old&y=%26").await;
+async fn an_old_pass_in_the_address_is_replaced(keeper: StoreSetup) {
+    let fixture = redirecting(keeper, json!({})).await;
+    let answer = fixture.visitor().navigate("/a?x=1&vestibule_pass=old&y=%26").await;
     let location = location(&answer);
     assert!(location.starts_with(&format!("{ORIGIN}/a?x=1&y=%26&vestibule_pass=ey")), "{location}");
     assert_eq!(location.matches("vestibule_pass=").count(), 1);
 }
 
-async fn the_pass_is_a_cookie_within_the_cookie_domain(keeper: Keeper) {
+async fn the_pass_is_a_cookie_within_the_cookie_domain(keeper: StoreSetup) {
     let site = json!({ "kind": "redirect", "origin": "https://www.example.com" });
-    let scene = redirecting(keeper, json!({ "cookie_domain": "example.com", "handover": site })).await;
-    let answer = scene.visitor().navigate("/tour").await;
+    let fixture = redirecting(keeper, json!({ "cookie_domain": "example.com", "handover": site })).await;
+    let answer = fixture.visitor().navigate("/tour").await;
     assert_eq!(location(&answer), "https://www.example.com/tour");
-    let cookie = set_cookie(&answer, &format!("vestibule-pass_{}", scene.queue)).unwrap();
+    let cookie = set_cookie(&answer, &format!("vestibule-pass_{}", fixture.queue)).unwrap();
     assert!(cookie.contains("; Domain=example.com") && cookie.contains("; HttpOnly"), "{cookie}");
-    assert_good(&scene, cookie.split(['=', ';']).nth(1).unwrap()).await;
+    assert_good(&fixture, cookie.split(['=', ';']).nth(1).unwrap()).await;
 
     let elsewhere = json!({ "handover": { "kind": "redirect", "origin": "https://badexample.com" } });
-    scene.change(&elsewhere).await;
-    let answer = scene.visitor().navigate("/tour").await;
+    fixture.change(&elsewhere).await;
+    let answer = fixture.visitor().navigate("/tour").await;
     assert!(location(&answer).contains("vestibule_pass="), "a name that only ends alike is another domain");
 }
 
-async fn the_pass_is_a_cookie_on_the_same_host(keeper: Keeper) {
-    let scene = redirecting(keeper, json!({})).await;
-    let origin = format!("http://{}:3000", scene.host);
-    scene.change(&json!({ "handover": { "kind": "redirect", "origin": origin } })).await;
-    let answer = scene.visitor().navigate("/tour?a=1").await;
+async fn the_pass_is_a_cookie_on_the_same_host(keeper: StoreSetup) {
+    let fixture = redirecting(keeper, json!({})).await;
+    let origin = format!("http://{}:3000", fixture.host);
+    fixture.change(&json!({ "handover": { "kind": "redirect", "origin": origin } })).await;
+    let answer = fixture.visitor().navigate("/tour?a=1").await;
     assert_eq!(location(&answer), format!("{origin}/tour?a=1"));
-    assert!(set_cookie(&answer, &format!("vestibule-pass_{}", scene.queue)).is_some());
+    assert!(set_cookie(&answer, &format!("vestibule-pass_{}", fixture.queue)).is_some());
 }
 
-async fn redirects_go_to_the_origin_only(keeper: Keeper) {
-    let scene = redirecting(keeper, json!({})).await;
+async fn redirects_go_to_the_origin_only(keeper: StoreSetup) {
+    let fixture = redirecting(keeper, json!({})).await;
     for target in
         ["//evil.example/x", "///evil.example", "/\\evil.example", "/@evil.example", "/.evil.example", "/%0d%0aX: y"]
     {
-        let (head, _) = raw(scene.gate.address(), &navigation(target, &scene.host, &[])).await;
+        let (head, _) = raw(fixture.gate.address(), &navigation(target, &fixture.host, &[])).await;
         let location = head.lines().find_map(|line| line.strip_prefix("location: "));
         if let Some(location) = location {
             assert!(location.starts_with(&format!("{ORIGIN}/")), "{target}: {location}");
@@ -117,20 +117,20 @@ async fn redirects_go_to_the_origin_only(keeper: Keeper) {
     }
     for (target, host, line) in [
         ("/", "evil.example", "A: b"),
-        ("/", &scene.host[..], "X-Forwarded-Host: evil.example"),
-        ("/", &scene.host[..], "Host: evil.example"),
-        ("http://evil.example/", &scene.host[..], "A: b"),
-        ("/", &format!("{}@evil.example", scene.host)[..], "A: b"),
+        ("/", &fixture.host[..], "X-Forwarded-Host: evil.example"),
+        ("/", &fixture.host[..], "Host: evil.example"),
+        ("http://evil.example/", &fixture.host[..], "A: b"),
+        ("/", &format!("{}@evil.example", fixture.host)[..], "A: b"),
     ] {
-        let (head, _) = raw(scene.gate.address(), &navigation(target, host, &[line])).await;
+        let (head, _) = raw(fixture.gate.address(), &navigation(target, host, &[line])).await;
         assert!(!head.contains("evil.example"), "{target} {host} {line}: {head}");
     }
 }
 
-async fn enter_urls_of_odd_paths_stay_on_the_site(keeper: Keeper) {
-    let scene = redirecting(keeper, json!({ "quota": 0 })).await;
+async fn enter_urls_of_odd_paths_stay_on_the_site(keeper: StoreSetup) {
+    let fixture = redirecting(keeper, json!({ "quota": 0 })).await;
     for target in ["//evil.example/x", "/\\evil.example/x", "///evil.example"] {
-        let (_, body) = raw(scene.gate.address(), &navigation(target, &scene.host, &[])).await;
+        let (_, body) = raw(fixture.gate.address(), &navigation(target, &fixture.host, &[])).await;
         assert!(body.contains("data-vestibule"), "{target} shows no queue page");
         for link in ["href=\"//", "href=\"/\\", "\"enter_url\":\"//", "\"enter_url\":\"/\\\\"] {
             assert!(!body.contains(link), "{target} became a link to another site: {link}");
@@ -138,9 +138,9 @@ async fn enter_urls_of_odd_paths_stay_on_the_site(keeper: Keeper) {
     }
 }
 
-async fn bypassed_requests_have_no_pass(keeper: Keeper) {
-    let scene = redirecting(keeper, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
-    let answer = scene.visitor().fetch("/static/app.js?v=1").await;
+async fn bypassed_requests_have_no_pass(keeper: StoreSetup) {
+    let fixture = redirecting(keeper, json!({ "rules": [{ "action": "bypass", "path": "/static/**" }] })).await;
+    let answer = fixture.visitor().fetch("/static/app.js?v=1").await;
     assert_eq!(location(&answer), format!("{ORIGIN}/static/app.js?v=1"));
-    assert_eq!(scene.counts().await, (0, 0));
+    assert_eq!(fixture.counts().await, (0, 0));
 }

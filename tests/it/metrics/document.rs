@@ -8,7 +8,7 @@ use vestibule_metrics::{CATALOG, Metrics, RequestMetrics, router};
 use vestibule_tests::{Exposition, promtool_check};
 
 use super::{scrape, text_of};
-use crate::room::Bench;
+use crate::line_fixture::StoreFixture;
 
 /// Name, type and labels of each metric in the tables of the document.
 fn documented() -> Vec<[String; 3]> {
@@ -26,9 +26,9 @@ fn documented() -> Vec<[String; 3]> {
 }
 
 /// A router with everything to say.
-async fn router_with_requests(bench: &Bench) -> axum::Router {
-    let room = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
-    room.joiners(2).await;
+async fn router_with_requests(bench: &StoreFixture) -> axum::Router {
+    let fixture = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
+    fixture.joiners(2).await;
     bench.store.set_last_purge(&LastPurge::default()).await.unwrap();
     router(Metrics::new(bench.store.clone()).with_requests(RequestMetrics::new()), super::TOKEN.parse().unwrap())
 }
@@ -44,7 +44,7 @@ fn documentation_lists_every_metric_with_type_and_labels() {
 
 #[tokio::test]
 async fn a_scrape_has_exactly_the_cataloged_metrics() {
-    let bench = Bench::memory();
+    let bench = StoreFixture::memory();
     let found: Exposition = scrape(&router_with_requests(&bench).await).await;
     let names: BTreeSet<&str> = found.types.keys().map(String::as_str).collect();
     assert_eq!(names, CATALOG.iter().map(|metric| metric.name).collect());
@@ -60,7 +60,7 @@ async fn a_scrape_has_exactly_the_cataloged_metrics() {
 
 #[tokio::test]
 async fn promtool_accepts_the_metrics() {
-    let bench = Bench::memory();
+    let bench = StoreFixture::memory();
     assert_eq!(promtool_check(&text_of(&router_with_requests(&bench).await).await), "");
     assert!(promtool_check("# TYPE bad_total gauge\nbad_total 1\n").contains("bad_total"), "it looks");
 }

@@ -9,17 +9,17 @@ use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
 use vestibule_tests::{Exposition, Redis, wait_until};
 
 use super::{metrics_of, scrape};
-use crate::room::{Bench, Room};
-use crate::scene::PATIENCE;
+use crate::gate_fixture::TIMEOUT;
+use crate::line_fixture::{LineFixture, StoreFixture};
 
-fn up(found: &Exposition, room: &Room<'_>) -> Option<f64> {
-    let queue = room.queue.as_str();
+fn up(found: &Exposition, fixture: &LineFixture<'_>) -> Option<f64> {
+    let queue = fixture.queue.as_str();
     found.all("vestibule_queue_up").find(|it| it.labels["queue"] == queue).map(|it| it.value)
 }
 
 async fn a_broken_queue(break_it: impl AsyncFn(&Redis, Keys<'_>)) -> (Exposition, Exposition) {
     let redis = Redis::start().await;
-    let bench = Bench::at(&redis.url());
+    let bench = StoreFixture::at(&redis.url());
     let [whole, broken] = [bench.open(json!({})).await, bench.open(json!({ "tenant": "other" })).await];
     whole.join().await;
     let metrics = metrics_of(&bench.store);
@@ -75,7 +75,7 @@ async fn an_absent_store(take_away: impl Fn(&Redis), give_back: impl AsyncFn(&Re
     let redis = Redis::start().await;
     let store: Arc<dyn Store> = Arc::new(RedisStore::connect(&redis.url(), RedisOptions::default()).unwrap());
     let metrics = metrics_of(&store);
-    wait_until("the store is up", PATIENCE, async || scrape(&metrics).await.value("vestibule_up", &[]) == Some(1.0))
+    wait_until("the store is up", TIMEOUT, async || scrape(&metrics).await.value("vestibule_up", &[]) == Some(1.0))
         .await;
     take_away(&redis);
     let found = tokio::time::timeout(Duration::from_secs(10), scrape(&metrics)).await.unwrap();
@@ -85,7 +85,7 @@ async fn an_absent_store(take_away: impl Fn(&Redis), give_back: impl AsyncFn(&Re
     let names: Vec<&str> = found.types.keys().map(String::as_str).collect();
     assert_eq!(names, ["vestibule_build_info", "vestibule_store_up", "vestibule_up"], "nothing is made up");
     give_back(&redis).await;
-    wait_until("the store is up", PATIENCE, async || scrape(&metrics).await.value("vestibule_up", &[]) == Some(1.0))
+    wait_until("the store is up", TIMEOUT, async || scrape(&metrics).await.value("vestibule_up", &[]) == Some(1.0))
         .await;
 }
 

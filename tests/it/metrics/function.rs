@@ -9,7 +9,7 @@ use vestibule_tests::{
 };
 
 use super::{metrics_of, scrape, unzipped};
-use crate::room::Bench;
+use crate::line_fixture::StoreFixture;
 
 pub(super) const TOKEN: &str = "a-token-of-the-tests-0123456789";
 
@@ -44,9 +44,9 @@ fn visitor_status(found: &Exposition) -> Vec<String> {
 #[tokio::test]
 async fn function_and_router_report_the_same() {
     let redis = Redis::start().await;
-    let bench = Bench::at(&redis.url());
-    let room = bench.open(json!({ "quota": 2, "admissions_per_minute": 600 })).await;
-    room.joiners(5).await;
+    let bench = StoreFixture::at(&redis.url());
+    let fixture = bench.open(json!({ "quota": 2, "admissions_per_minute": 600 })).await;
+    fixture.joiners(5).await;
     let here = scrape(&metrics_of(&bench.store)).await;
 
     let balancer = behind_a_balancer(deployed(&redis).emulated().await).await;
@@ -77,7 +77,7 @@ async fn a_function_reports_an_unavailable_store() {
 #[tokio::test]
 async fn a_function_reports_new_queues() {
     let redis = Redis::start().await;
-    let bench = Arc::new(Bench::at(&redis.url()));
+    let bench = Arc::new(StoreFixture::at(&redis.url()));
     let balancer = behind_a_balancer(deployed(&redis).instances(1).await).await;
     let queues = async || Exposition::of(get(&balancer, &[bearer()]).await.text()).value("vestibule_queues", &[]);
     assert_eq!(queues().await, Some(0.0));

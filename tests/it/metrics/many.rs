@@ -15,13 +15,13 @@ use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::Redis;
 
 use super::{ask, bytes_of, metrics_of, scrape, scraping, unzipped};
-use crate::room::settings_of;
+use crate::line_fixture::settings_of;
 
 const QUEUES: usize = 1000;
 /// How long a byte takes each way.
 const DELAY: Duration = Duration::from_millis(5);
 /// The largest body of a function's answer behind a load balancer.
-const LARGEST_ANSWER: usize = 1 << 20;
+const MAX_RESPONSE: usize = 1 << 20;
 
 fn store_at(port: u16) -> Arc<dyn Store> {
     let options = RedisOptions { timeout: Duration::from_secs(10), ..RedisOptions::default() };
@@ -115,9 +115,9 @@ async fn a_thousand_queues_fit_into_a_function_response() {
     assert_eq!(response.headers()[header::CONTENT_ENCODING], "gzip");
     let zipped = bytes_of(response).await;
     assert_eq!(unzipped(&zipped).lines().count(), plain.split(|byte| *byte == b'\n').count() - 1);
-    assert!(plain.len() > LARGEST_ANSWER, "{} bytes would fit anyhow", plain.len());
+    assert!(plain.len() > MAX_RESPONSE, "{} bytes would fit anyhow", plain.len());
     // In base64, with the rest of the answer around it.
-    assert!(zipped.len() * 4 / 3 + 1000 < LARGEST_ANSWER, "{} bytes", zipped.len());
+    assert!(zipped.len() * 4 / 3 + 1000 < MAX_RESPONSE, "{} bytes", zipped.len());
     let (plain, zipped) = (plain.len() as f64 / QUEUES as f64, zipped.len() as f64 / QUEUES as f64);
     for (measured, documented) in [(plain, 4000.0), (zipped, 130.0)] {
         assert!(
@@ -125,8 +125,8 @@ async fn a_thousand_queues_fit_into_a_function_response() {
             "{measured} bytes a queue, {documented} in docs/metrics.md"
         );
     }
-    let room = LARGEST_ANSWER as f64;
-    assert!(room / plain > 250.0 && room / (zipped * 4.0 / 3.0) > 5000.0, "docs/metrics.md promises as many");
+    let fixture = MAX_RESPONSE as f64;
+    assert!(fixture / plain > 250.0 && fixture / (zipped * 4.0 / 3.0) > 5000.0, "docs/metrics.md promises as many");
     let refused = ask(&metrics, scraping().header(header::ACCEPT_ENCODING, "gzip;q=0")).await;
     assert!(!refused.headers().contains_key(header::CONTENT_ENCODING));
 }

@@ -4,9 +4,9 @@ use serde_json::json;
 use vestibule_tests::{Prometheus, Redis, wait_until};
 
 use super::function::{TOKEN, behind_a_balancer, deployed};
-use super::requests::Watched;
-use crate::room::Bench;
-use crate::scene::PATIENCE;
+use super::requests::Scraped;
+use crate::gate_fixture::TIMEOUT;
+use crate::line_fixture::StoreFixture;
 
 /// The one value that an expression has, if it has one.
 async fn value(prometheus: &Prometheus, expression: &str) -> Option<f64> {
@@ -16,7 +16,7 @@ async fn value(prometheus: &Prometheus, expression: &str) -> Option<f64> {
 }
 
 async fn until(prometheus: &Prometheus, expression: &str, expected: f64) {
-    wait_until(&format!("{expression} is {expected}"), PATIENCE, async || {
+    wait_until(&format!("{expression} is {expected}"), TIMEOUT, async || {
         value(prometheus, expression).await == Some(expected)
     })
     .await;
@@ -24,7 +24,7 @@ async fn until(prometheus: &Prometheus, expression: &str, expected: f64) {
 
 #[tokio::test]
 async fn prometheus_scrapes_the_program() {
-    let watched = Watched::start(&[]).await;
+    let watched = Scraped::start(&[]).await;
     let (mut first, mut second) = (watched.visitor(), watched.visitor());
     first.navigate("/").await;
     for _ in 0..3 {
@@ -54,13 +54,13 @@ async fn prometheus_scrapes_the_program() {
 #[tokio::test]
 async fn prometheus_scrapes_the_function() {
     let redis = Redis::start().await;
-    let bench = Bench::at(&redis.url());
-    let room = bench.open(json!({ "quota": 2, "tenant": "acme" })).await;
-    room.joiners(5).await;
+    let bench = StoreFixture::at(&redis.url());
+    let fixture = bench.open(json!({ "quota": 2, "tenant": "acme" })).await;
+    fixture.joiners(5).await;
     let balancer = behind_a_balancer(deployed(&redis).instances(2).await).await;
     let prometheus = Prometheus::scraping("function", balancer.address(), TOKEN).await;
     until(&prometheus, "up", 1.0).await;
-    let of = format!("{{tenant=\"acme\",queue=\"{}\"}}", room.queue);
+    let of = format!("{{tenant=\"acme\",queue=\"{}\"}}", fixture.queue);
     until(&prometheus, &format!("vestibule_queue_waiting{of}"), 3.0).await;
     until(&prometheus, &format!("vestibule_queue_wait_seconds_count{of}"), 2.0).await;
     redis.kill();
@@ -71,7 +71,7 @@ async fn prometheus_scrapes_the_function() {
 
 #[tokio::test]
 async fn prometheus_reports_a_wrong_token() {
-    let watched = Watched::start(&[]).await;
+    let watched = Scraped::start(&[]).await;
     let prometheus = Prometheus::scraping("gate", &watched.admin, "another-token-0123456789").await;
     until(&prometheus, "up", 0.0).await;
     assert!(prometheus.target().await["lastError"].as_str().unwrap().contains("401"));

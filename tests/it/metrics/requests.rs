@@ -61,14 +61,14 @@ async fn requests_are_counted_by_outcome_and_duration() {
 }
 
 /// The program before an origin, with one place, and where it is scraped.
-pub(super) struct Watched {
+pub(super) struct Scraped {
     pub(super) gate: String,
     pub(super) admin: String,
     program: Program,
     _origin: Origin,
 }
 
-impl Watched {
+impl Scraped {
     pub(super) async fn start(more: &[&str]) -> Self {
         let origin = Origin::start();
         let (gate, admin) = (format!("127.0.0.1:{}", free_port()), format!("127.0.0.1:{}", free_port()));
@@ -102,7 +102,7 @@ impl Watched {
 
 #[tokio::test]
 async fn the_program_reports_its_own_requests_and_the_store() {
-    let watched = Watched::start(&[]).await;
+    let watched = Scraped::start(&[]).await;
     let before = watched.scrape().await;
     let (mut first, mut second) = (watched.visitor(), watched.visitor());
     first.navigate("/").await;
@@ -129,14 +129,14 @@ async fn the_program_reports_its_own_requests_and_the_store() {
 
 #[tokio::test]
 async fn the_gate_serves_no_metrics() {
-    let watched = Watched::start(&[]).await;
+    let watched = Scraped::start(&[]).await;
     let answer = watched.visitor().navigate("/metrics").await;
     assert!(answer.text().contains("origin /metrics"), "it is a path of the site like any other");
 }
 
 #[tokio::test]
 async fn metrics_need_a_token_on_every_address() {
-    let watched = Watched::start(&[]).await;
+    let watched = Scraped::start(&[]).await;
     let mut scraper = watched.scraper();
     assert_eq!(scraper.fetch("/metrics").await.status, StatusCode::UNAUTHORIZED);
     let mut scraper = scraper.with_header("authorization", &format!("Bearer {TOKEN}"));

@@ -8,35 +8,35 @@ use vestibule_core::line::{Mode, Stats, WAIT_BUCKETS};
 use vestibule_tests::{Exposition, Sample, sample};
 
 use super::{metrics_of, scrape};
-use crate::room::{Bench, Room};
+use crate::line_fixture::{LineFixture, StoreFixture};
 
 /// A queue in which everything that is counted has happened, and a line stands.
-async fn eventful(bench: &Bench) -> Room<'_> {
-    let room = bench.open(json!({ "quota": 3, "admissions_per_minute": 6000, "tenant": "acme" })).await;
-    let mut guests = room.arrivals(12).await;
-    room.pass(4);
-    room.leave(&guests[0]).await;
-    room.end(&guests[1]).await;
-    room.away(&guests[11]).await;
-    room.pass(2);
+async fn eventful(bench: &StoreFixture) -> LineFixture<'_> {
+    let fixture = bench.open(json!({ "quota": 3, "admissions_per_minute": 6000, "tenant": "acme" })).await;
+    let mut guests = fixture.arrivals(12).await;
+    fixture.pass(4);
+    fixture.leave(&guests[0]).await;
+    fixture.end(&guests[1]).await;
+    fixture.away(&guests[11]).await;
+    fixture.pass(2);
     let mut back = guests.pop().unwrap();
-    room.visit(&mut back).await;
-    assert_eq!(room.release(2).await, 2);
+    fixture.visit(&mut back).await;
+    assert_eq!(fixture.release(2).await, 2);
     // Those in line lapse but for three of them, and then all who are in.
     for _ in 0..3 {
-        room.pass(25);
-        room.visit_all(&mut guests[7..10]).await;
-        room.visit(&mut back).await;
+        fixture.pass(25);
+        fixture.visit_all(&mut guests[7..10]).await;
+        fixture.visit(&mut back).await;
     }
-    room.purge().await;
+    fixture.purge().await;
     for _ in 0..25 {
-        room.pass(25);
-        room.visit_all(&mut guests[7..10]).await;
-        room.visit(&mut back).await;
+        fixture.pass(25);
+        fixture.visit_all(&mut guests[7..10]).await;
+        fixture.visit(&mut back).await;
     }
-    room.purge().await;
-    room.joiners(8).await;
-    room.pass_micros(1_500_000);
+    fixture.purge().await;
+    fixture.joiners(8).await;
+    fixture.pass_micros(1_500_000);
     room
 }
 
@@ -97,9 +97,9 @@ fn by_series(samples: impl IntoIterator<Item = Sample>) -> BTreeMap<String, f64>
     ours.map(|it| (format!("{}{:?}", it.name, it.labels), it.value)).collect()
 }
 
-async fn samples_match_the_store(bench: &Bench) {
+async fn samples_match_the_store(bench: &StoreFixture) {
     let metrics = metrics_of(&bench.store);
-    let room = eventful(bench).await;
+    let fixture = eventful(bench).await;
     let paused = bench.open(json!({ "quota": 0, "tenant": "other", "mode": "paused" })).await;
     paused.join().await;
     let record = LastPurge {
@@ -115,7 +115,7 @@ async fn samples_match_the_store(bench: &Bench) {
     bench.store.set_last_purge(&record).await.unwrap();
 
     let found = scrape(&metrics).await;
-    let stats = room.stats().await;
+    let stats = fixture.stats().await;
     for (name, count) in stats.counters.named() {
         assert!(count > 0, "{name} never happened");
     }
@@ -129,7 +129,7 @@ async fn samples_match_the_store(bench: &Bench) {
             &[("version", env!("CARGO_PKG_VERSION")), ("architecture", std::env::consts::ARCH)],
             1.0,
         ),
-        sample("vestibule_purge_timestamp_seconds", &[], room.now().0 as f64 / 1e6),
+        sample("vestibule_purge_timestamp_seconds", &[], fixture.now().0 as f64 / 1e6),
         sample("vestibule_purge_duration_seconds", &[], 1.25),
         sample("vestibule_purge_queues", &[], 2.0),
         sample("vestibule_purge_failed_queues", &[], 1.0),
@@ -138,7 +138,7 @@ async fn samples_match_the_store(bench: &Bench) {
         sample("vestibule_purge_admitted_sessions", &[], 5.0),
         sample("vestibule_purge_unfinished", &[], 1.0),
     ];
-    expected.extend(samples_of("acme", room.queue.as_str(), &stats));
+    expected.extend(samples_of("acme", fixture.queue.as_str(), &stats));
     expected.extend(samples_of("other", paused.queue.as_str(), &paused.stats().await));
     assert_eq!(by_series(found.samples), by_series(expected));
     assert!(has_round_trip(&scrape(&metrics).await));
@@ -149,37 +149,37 @@ fn has_round_trip(found: &Exposition) -> bool {
 }
 
 /// A process answers many scrapes, and what changed between two of them is in the second.
-async fn the_next_scrape_shows_changes(bench: &Bench) {
+async fn the_next_scrape_shows_changes(bench: &StoreFixture) {
     let metrics = metrics_of(&bench.store);
-    let room = bench.open(json!({ "quota": 1, "tenant": "acme" })).await;
+    let fixture = bench.open(json!({ "quota": 1, "tenant": "acme" })).await;
     scrape(&metrics).await;
-    room.join().await;
-    room.change(|settings| settings.tenant = "other".parse().unwrap()).await;
+    fixture.join().await;
+    fixture.change(|settings| settings.tenant = "other".parse().unwrap()).await;
     let found = scrape(&metrics).await;
-    let of = [("tenant", "other"), ("queue", room.queue.as_str())];
+    let of = [("tenant", "other"), ("queue", fixture.queue.as_str())];
     assert_eq!(found.value("vestibule_queue_active", &of), Some(1.0), "{found:?}");
     assert_eq!(found.all("vestibule_queue_up").count(), 1);
 
     // Removed and created again: the same ID and revision, but of another tenant.
-    room.pass(1);
-    bench.store.remove_queue(&room.queue).await.unwrap();
+    fixture.pass(1);
+    bench.store.remove_queue(&fixture.queue).await.unwrap();
     assert_eq!(scrape(&metrics).await.all("vestibule_queue_up").count(), 0);
-    let mut again = crate::room::settings_of(&room.queue, &json!({ "tenant": "first" }));
+    let mut again = crate::line_fixture::settings_of(&fixture.queue, &json!({ "tenant": "first" }));
     bench.store.put_settings(&again, vestibule_core::PutMode::Always).await.unwrap();
     assert_eq!(scrape(&metrics).await.all("vestibule_queue_up").next().unwrap().labels["tenant"], "first");
-    room.pass(1);
-    bench.store.remove_queue(&room.queue).await.unwrap();
+    fixture.pass(1);
+    bench.store.remove_queue(&fixture.queue).await.unwrap();
     again.tenant = "second".parse().unwrap();
     bench.store.put_settings(&again, vestibule_core::PutMode::Always).await.unwrap();
     assert_eq!(scrape(&metrics).await.all("vestibule_queue_up").next().unwrap().labels["tenant"], "second");
 }
 
 /// Nothing has happened yet: no line, no purge.
-async fn an_unused_queue_reports_zeros(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 7, "tenant": "acme" })).await;
+async fn an_unused_queue_reports_zeros(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 7, "tenant": "acme" })).await;
     let found = scrape(&metrics_of(&bench.store)).await;
     assert_eq!(found.all("vestibule_purge_timestamp_seconds").count(), 0, "there was no purge");
-    let of = [("tenant", "acme"), ("queue", room.queue.as_str())];
+    let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
     for name in ["waiting", "oldest_wait_seconds", "admissions_per_second", "joined_total", "wait_seconds_count"] {
         assert_eq!(found.value(&format!("vestibule_queue_{name}"), &of), Some(0.0), "{name}");
     }
@@ -187,13 +187,13 @@ async fn an_unused_queue_reports_zeros(bench: &Bench) {
 }
 
 /// A state that was lost is taken back, and the metrics say that nobody new is let in meanwhile.
-async fn recovering_is_1_while_lost_state_is_restored(bench: &Bench) {
-    let room = bench.open(json!({ "tenant": "acme" })).await;
-    room.lose(vestibule_core::PutMode::Restore).await;
+async fn recovering_is_1_while_lost_state_is_restored(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "tenant": "acme" })).await;
+    fixture.lose(vestibule_core::PutMode::Restore).await;
     let metrics = metrics_of(&bench.store);
-    let of = [("tenant", "acme"), ("queue", room.queue.as_str())];
+    let of = [("tenant", "acme"), ("queue", fixture.queue.as_str())];
     assert_eq!(scrape(&metrics).await.value("vestibule_queue_recovering", &of), Some(1.0));
-    room.pass(61);
+    fixture.pass(61);
     assert_eq!(scrape(&metrics).await.value("vestibule_queue_recovering", &of), Some(0.0));
 }
 
@@ -202,14 +202,14 @@ macro_rules! on_each_store {
         mod memory {
             $(#[tokio::test]
             async fn $behavior() {
-                super::$behavior(&crate::room::Bench::memory()).await;
+                super::$behavior(&crate::line_fixture::StoreFixture::memory()).await;
             })+
         }
         mod redis {
             $(#[tokio::test]
             async fn $behavior() {
                 let redis = vestibule_tests::Redis::start().await;
-                super::$behavior(&crate::room::Bench::at(&redis.url())).await;
+                super::$behavior(&crate::line_fixture::StoreFixture::at(&redis.url())).await;
             })+
         }
     };

@@ -4,21 +4,21 @@ use serde_json::{Value, json};
 use vestibule_tests::Program;
 
 use super::{SettingsFile, settings};
-use crate::admin::office::Office;
+use crate::admin::backoffice::Backoffice;
 
 /// A backoffice, an API token of its superuser, and a file.
-struct Desk {
-    office: Office,
+struct AdminClient {
+    backoffice: Backoffice,
     token: String,
     file: SettingsFile,
 }
 
-impl Desk {
+impl AdminClient {
     async fn with(lines: &str) -> Self {
-        let office = Office::memory().await;
+        let backoffice = Backoffice::memory().await;
         let token = json!({ "name": "apply", "role": "superuser", "expires_in": 600 });
-        let token = office.root().create("/tokens", token).await["secret"].as_str().unwrap().to_owned();
-        Self { office, token, file: SettingsFile::of(&settings("https://www.example.com", lines)) }
+        let token = backoffice.root().create("/tokens", token).await["secret"].as_str().unwrap().to_owned();
+        Self { backoffice, token, file: SettingsFile::of(&settings("https://www.example.com", lines)) }
     }
 
     async fn apply(&self, more: &[&str]) -> (i32, String) {
@@ -47,53 +47,53 @@ impl Desk {
 
 #[tokio::test]
 async fn apply_shows_the_plan_and_writes_it_once() {
-    let desk = Desk::with("quota = 500").await;
+    let client = AdminClient::with("quota = 500").await;
     for flag in ["--plan", "--dry-run"] {
-        let (status, said) = desk.apply(&[flag]).await;
+        let (status, said) = client.apply(&[flag]).await;
         assert_eq!(status, 0, "{said}");
         assert!(said.contains("+ tenant acme") && said.contains("+ queue tour"), "{said}");
-        assert_eq!(desk.office.root().get("/queues/tour").await.status, 404, "{flag}");
+        assert_eq!(client.office.root().get("/queues/tour").await.status, 404, "{flag}");
     }
-    let (status, said) = desk.apply(&["--yes"]).await;
+    let (status, said) = client.apply(&["--yes"]).await;
     assert_eq!((status, said.contains("queue tour: written")), (0, true), "{said}");
-    assert_eq!(desk.tour().await["quota"], 500);
-    let (status, said) = desk.apply(&["--yes"]).await;
+    assert_eq!(client.tour().await["quota"], 500);
+    let (status, said) = client.apply(&["--yes"]).await;
     assert_eq!((status, said.contains("No changes.")), (0, true), "{said}");
 
-    desk.change("quota = 700");
-    let (status, said) = desk.apply(&["--yes"]).await;
+    client.change("quota = 700");
+    let (status, said) = client.apply(&["--yes"]).await;
     assert_eq!(status, 0, "{said}");
     assert!(said.contains("~ queue tour") && said.contains("quota: 500 -> 700"), "{said}");
-    let log = desk.office.root().get("/audit?action=settings.import&limit=1").await.json();
+    let log = client.office.root().get("/audit?action=settings.import&limit=1").await.json();
     assert_eq!(log["events"][0]["operator"], "root", "{log}");
     assert!(log["events"][0]["token"].is_string(), "{log}");
 }
 
 #[tokio::test]
 async fn queues_not_in_the_file_stay_unless_remove_is_given() {
-    let desk = Desk::with("quota = 1").await;
-    desk.apply(&["--yes"]).await;
-    desk.office.queue("old", "acme", json!({})).await;
-    desk.change("quota = 2");
-    let (_, said) = desk.apply(&["--yes"]).await;
+    let client = AdminClient::with("quota = 1").await;
+    client.apply(&["--yes"]).await;
+    client.office.queue("old", "acme", json!({})).await;
+    client.change("quota = 2");
+    let (_, said) = client.apply(&["--yes"]).await;
     assert!(said.contains("queue old is not in the file and stays"), "{said}");
-    assert_eq!(desk.office.root().get("/queues/old").await.status, 200);
-    let (status, said) = desk.apply(&["--yes", "--remove"]).await;
+    assert_eq!(client.office.root().get("/queues/old").await.status, 200);
+    let (status, said) = client.apply(&["--yes", "--remove"]).await;
     assert_eq!(status, 0, "{said}");
     assert!(said.contains("- queue old, with all its visitors"), "{said}");
-    assert_eq!(desk.office.root().get("/queues/old").await.status, 404);
+    assert_eq!(client.office.root().get("/queues/old").await.status, 404);
 }
 
 #[tokio::test]
 async fn rejected_import_writes_nothing() {
-    let desk = Desk::with("quota = 1").await;
-    let at = format!("http://{}", desk.office.admin.address());
-    let (status, said) = desk.apply(&[]).await;
+    let client = AdminClient::with("quota = 1").await;
+    let at = format!("http://{}", client.office.admin.address());
+    let (status, said) = client.apply(&[]).await;
     assert_eq!(status, 1, "{said}");
     assert!(said.contains("stdin is not a terminal"), "{said}");
 
-    desk.office.tenant("blue").await;
-    let mut zoe = desk.office.operator("zoe", "operator", &["blue"]).await;
+    client.office.tenant("blue").await;
+    let mut zoe = client.office.operator("zoe", "operator", &["blue"]).await;
     let weak = json!({ "name": "weak", "role": "operator", "tenants": ["blue"], "expires_in": 600 });
     let weak = zoe.create("/tokens", weak).await["secret"].as_str().unwrap().to_owned();
     for (to, token, says) in [
@@ -104,13 +104,13 @@ async fn rejected_import_writes_nothing() {
         ("http://admin.example.com", "nonsense", "--to must be an https:// URL"),
         ("https://user:word@admin.example.com", "nonsense", "--to must be an https:// URL"),
     ] {
-        let (status, said) = desk.apply_to(to, token, &["--yes"]).await;
+        let (status, said) = client.apply_to(to, token, &["--yes"]).await;
         assert_eq!((status, said.contains(says)), (1, true), "{to}: {said}");
     }
-    desk.office.tenant("acme").await;
-    desk.office.queue("a", "acme", json!({ "hosts": ["tickets.example.com"] })).await;
-    let (status, said) = desk.apply(&["--yes"]).await;
+    client.office.tenant("acme").await;
+    client.office.queue("a", "acme", json!({ "hosts": ["tickets.example.com"] })).await;
+    let (status, said) = client.apply(&["--yes"]).await;
     assert_eq!(status, 1, "{said}");
     assert!(said.contains("the backoffice rejected the file:\n  tour.hosts[0]: never applies"), "{said}");
-    assert_eq!(desk.office.root().get("/queues/tour").await.status, 404);
+    assert_eq!(client.office.root().get("/queues/tour").await.status, 404);
 }

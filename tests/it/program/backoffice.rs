@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use http::StatusCode;
 use serde_json::json;
-use vestibule_tests::{Desk, IdentityProvider, Origin, Program, Redis, Visitor, free_port, wait_until};
+use vestibule_tests::{AdminClient, IdentityProvider, Origin, Program, Redis, Visitor, free_port, wait_until};
 
-use super::{Served, run, settings};
+use super::{RunningGate, run, settings};
 
 const FIRST: &str = "root:correct horse battery";
 
@@ -41,22 +41,22 @@ impl Both {
 }
 
 /// The first superuser, signed in as soon as there is one.
-async fn signed_in(admin: &str) -> Desk {
-    let mut desk = Desk::at(admin);
+async fn signed_in(admin: &str) -> AdminClient {
+    let mut client = AdminClient::at(admin);
     let root = json!({ "name": "root", "password": "correct horse battery" });
     wait_until("the first superuser can sign in", Duration::from_secs(15), async || {
-        desk.clone().post("/sign-in", root.clone()).await.status == 200
+        client.clone().post("/sign-in", root.clone()).await.status == 200
     })
     .await;
-    desk.sign_in("root", "correct horse battery").await;
-    desk
+    client.sign_in("root", "correct horse battery").await;
+    client
 }
 
-/// Of two who came, the second waits until the quota is raised to 2 by `desk`.
-async fn assert_quota_change_applies(gate: &Both, desk: &mut Desk) {
+/// Of two who came, the second waits until the quota is raised to 2 by `client`.
+async fn assert_quota_change_applies(gate: &Both, client: &mut AdminClient) {
     let (_first, mut second) = (gate.stands().await, gate.stands().await);
     assert_eq!(second.status("default").await.json()["state"], "waiting");
-    let answer = desk.patch("/queues/default", json!({ "quota": 2 })).await;
+    let answer = client.patch("/queues/default", json!({ "quota": 2 })).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(second.status("default").await.json()["state"], "admitted");
 }
@@ -65,8 +65,8 @@ async fn assert_quota_change_applies(gate: &Both, desk: &mut Desk) {
 async fn backoffice_changes_apply_to_its_gate() {
     let origin = Origin::start();
     let both = Both::start("memory", &origin, Some(FIRST)).await;
-    let mut desk = signed_in(&both.admin).await;
-    assert_quota_change_applies(&both, &mut desk).await;
+    let mut client = signed_in(&both.admin).await;
+    assert_quota_change_applies(&both, &mut client).await;
     assert!(both.program.log().contains("when this process ends"), "{}", both.program.log());
     assert!(!both.program.log().contains("correct horse"), "{}", both.program.log());
 }
@@ -76,8 +76,8 @@ async fn backoffice_changes_apply_to_other_processes() {
     let (origin, redis) = (Origin::start(), Redis::start().await);
     let one = Both::start(&redis.url(), &origin, Some(FIRST)).await;
     let other = Both::start(&redis.url(), &origin, None).await;
-    let mut desk = signed_in(&one.admin).await;
-    assert_quota_change_applies(&other, &mut desk).await;
+    let mut client = signed_in(&one.admin).await;
+    assert_quota_change_applies(&other, &mut client).await;
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn missing_superuser_is_logged() {
     let (origin, redis) = (Origin::start(), Redis::start().await);
     let mut both = Both::start(&redis.url(), &origin, None).await;
     both.program.until_logged("vestibule admin create-user").await;
-    let answer = Desk::at(&both.admin).get("/queues").await;
+    let answer = AdminClient::at(&both.admin).get("/queues").await;
     assert_eq!(answer.status, StatusCode::UNAUTHORIZED);
 }
 
@@ -109,9 +109,9 @@ async fn gate_proxies_are_not_trusted_by_the_backoffice() {
     let mut tries = 0..100;
     let refused = loop {
         let number = tries.next().expect("the address is throttled in the end");
-        let mut desk = Desk::at(&admin).with_header("x-forwarded-for", &format!("203.0.113.{number}"));
+        let mut client = AdminClient::at(&admin).with_header("x-forwarded-for", &format!("203.0.113.{number}"));
         let wrong = json!({ "name": format!("name-{number}"), "password": "a wrong long password" });
-        match desk.post("/sign-in", wrong).await.status {
+        match client.post("/sign-in", wrong).await.status {
             StatusCode::UNAUTHORIZED => {}
             status => break status,
         }
@@ -136,12 +136,12 @@ async fn create_user_creates_and_replaces_operators() {
     let (made, said) = create(&redis, "a second long password", &["zoe"]).await;
     assert!(!made && said.contains("--replace"), "{said}");
     let both = Both::start(&redis.url(), &origin, None).await;
-    let mut desk = Desk::at(&both.admin);
-    desk.sign_in("zoe", "a first long password").await;
+    let mut client = AdminClient::at(&both.admin);
+    client.sign_in("zoe", "a first long password").await;
     assert!(create(&redis, "a second long password", &["zoe", "--replace"]).await.0);
-    assert_eq!(desk.get("/queues").await.status, StatusCode::UNAUTHORIZED, "the old sign-in is over");
-    desk.sign_in("zoe", "a second long password").await;
-    let mut ben = Desk::at(&both.admin);
+    assert_eq!(client.get("/queues").await.status, StatusCode::UNAUTHORIZED, "the old sign-in is over");
+    client.sign_in("zoe", "a second long password").await;
+    let mut ben = AdminClient::at(&both.admin);
     assert!(create(&redis, "a third long password", &["ben", "--role", "viewer", "--tenant", "default"]).await.0);
     ben.sign_in("ben", "a third long password").await;
     assert_eq!(ben.patch("/queues/default", json!({ "quota": 2 })).await.status, StatusCode::FORBIDDEN);
@@ -169,24 +169,24 @@ async fn backoffice_changes_survive_a_restart_with_the_same_file() {
     let (url, admin) = (redis.url(), format!("127.0.0.1:{}", free_port()));
     let more = ["--store", &url, "--admin-listen", &admin];
     let mut served =
-        Served::launched("quota = 5", &more, |launch| launch.env("VESTIBULE_ADMIN_BOOTSTRAP", FIRST)).await;
-    let mut desk = signed_in(&admin).await;
-    assert_eq!(desk.patch("/queues/tour", json!({ "quota": 7 })).await.status, 200);
-    assert_eq!(desk.patch("/tenants/acme", json!({ "name": "Acme Live" })).await.status, 200);
+        RunningGate::launched("quota = 5", &more, |launch| launch.env("VESTIBULE_ADMIN_BOOTSTRAP", FIRST)).await;
+    let mut client = signed_in(&admin).await;
+    assert_eq!(client.patch("/queues/tour", json!({ "quota": 7 })).await.status, 200);
+    assert_eq!(client.patch("/tenants/acme", json!({ "name": "Acme Live" })).await.status, 200);
 
     served.program.restart();
     served.program.until_healthy(&served.address).await;
     served.program.until_logged("kept the changes of the backoffice").await;
-    assert_eq!(desk.get("/queues/tour").await.json()["quota"], 7);
-    assert_eq!(desk.get("/tenants/acme").await.json()["name"], "Acme Live");
+    assert_eq!(client.get("/queues/tour").await.json()["quota"], 7);
+    assert_eq!(client.get("/tenants/acme").await.json()["name"], "Acme Live");
 
     served.file.write(&settings(&served.origin.url(), "quota = 9"));
     served.program.signal("HUP");
     wait_until("the file's quota is in force", Duration::from_secs(15), async || {
-        desk.clone().get("/queues/tour").await.json()["quota"] == 9
+        client.clone().get("/queues/tour").await.json()["quota"] == 9
     })
     .await;
-    assert_eq!(desk.get("/tenants/acme").await.json()["name"], "Acme Live", "the file still says what it said of it");
+    assert_eq!(client.get("/tenants/acme").await.json()["name"], "Acme Live", "the file still says what it said of it");
 }
 
 /// A gate, and a backoffice whose flags name a provider.
@@ -200,15 +200,15 @@ fn with_provider((gate, admin): (&str, &str), origin: &Origin, provider: &[&str]
 }
 
 /// Goes to the provider and signs in there. Returns where the backoffice then sends the browser.
-async fn through(provider: &IdentityProvider, desk: &mut Desk) -> String {
-    let begun = desk.get("/sign-in/oidc").await;
+async fn through(provider: &IdentityProvider, client: &mut AdminClient) -> String {
+    let begun = client.get("/sign-in/oidc").await;
     let address = begun.header("location").unwrap().to_owned();
     if !address.starts_with("http") {
         return address;
     }
     let uri: http::Uri = provider.sign_in(&address, "1").await.parse().unwrap();
     let back = http::Request::get(uri.path_and_query().unwrap().as_str());
-    desk.visitor().request(back, "").await.header("location").unwrap().to_owned()
+    client.visitor().request(back, "").await.header("location").unwrap().to_owned()
 }
 
 #[tokio::test]
@@ -225,9 +225,9 @@ async fn oidc_provider_with_a_private_ca() {
         let mut root = signed_in(&admin).await;
         let zoe = json!({ "name": "zoe", "role": "superuser" });
         assert_eq!(root.post("/operators", zoe).await.status, 201, "{}", program.log());
-        let mut desk = Desk::at(&admin);
-        assert_eq!(desk.get("/sign-in/methods").await.json()["oidc"]["name"], "Our own");
-        assert_eq!(through(&provider, &mut desk).await, leads, "{}", program.log());
+        let mut client = AdminClient::at(&admin);
+        assert_eq!(client.get("/sign-in/methods").await.json()["oidc"]["name"], "Our own");
+        assert_eq!(through(&provider, &mut client).await, leads, "{}", program.log());
         assert!(!program.log().contains("s3cret"), "{}", program.log());
     }
 }
@@ -249,10 +249,10 @@ async fn invalid_oidc_flags_are_reported() {
 async fn settings_file_changes_are_audited() {
     let (origin, redis) = (Origin::start(), Redis::start().await);
     let both = Both::start(&redis.url(), &origin, Some(FIRST)).await;
-    let mut desk = signed_in(&both.admin).await;
-    let found = desk.get("/audit?action=queue.create").await.json();
+    let mut client = signed_in(&both.admin).await;
+    let found = client.get("/audit?action=queue.create").await.json();
     let event = &found["events"][0];
     assert_eq!((&event["queue"], &event["via"]), (&json!("default"), &json!("settings_file")), "{found}");
-    let found = desk.get("/audit?action=operator.create").await.json();
+    let found = client.get("/audit?action=operator.create").await.json();
     assert_eq!(found["events"][0]["via"], "command_line", "{found}");
 }

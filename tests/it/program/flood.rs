@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use vestibule_tests::{Program, Visitor, free_port};
 
-use super::{HOST, Served};
+use super::{HOST, RunningGate};
 
 /// File descriptors that the program has.
 const DESCRIPTORS: u32 = 256;
@@ -80,7 +80,7 @@ async fn polls(mut visitor: Visitor) -> Duration {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_connections_do_not_delay_visitors() {
     raise_own_limit();
-    let served = Served::launched("quota = 1", &[], |launch| launch.descriptors(DESCRIPTORS)).await;
+    let served = RunningGate::launched("quota = 1", &[], |launch| launch.descriptors(DESCRIPTORS)).await;
     let mut visitors = JoinSet::new();
     for _ in 0..VISITORS {
         let mut visitor = served.visitor();

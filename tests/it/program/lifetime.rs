@@ -5,24 +5,24 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 use vestibule_tests::{Origin, Program, Visitor, wait_until};
 
-use super::{COOKIE, HOST, Served, session, settings};
-use crate::scene::{PATIENCE, navigation};
+use super::{COOKIE, HOST, RunningGate, session, settings};
+use crate::gate_fixture::{TIMEOUT, navigation};
 
 #[tokio::test]
 async fn sighup_reloads_the_settings() {
-    let mut served = Served::with("quota = 0").await;
+    let mut served = RunningGate::with("quota = 0").await;
     let mut visitor = served.visitor();
     assert!(visitor.navigate("/").await.text().contains("Acme tour"));
     served.file.write(&settings(&served.origin.url(), "quota = 1"));
     served.program.signal("HUP");
     served.program.until_logged("settings reloaded").await;
-    wait_until("the visitor is admitted", PATIENCE, async || visitor.navigate("/").await.text().contains("origin /"))
+    wait_until("the visitor is admitted", TIMEOUT, async || visitor.navigate("/").await.text().contains("origin /"))
         .await;
 }
 
 #[tokio::test]
 async fn invalid_file_keeps_the_current_settings() {
-    let mut served = Served::with("quota = 1").await;
+    let mut served = RunningGate::with("quota = 1").await;
     let mut visitor = served.visitor();
     visitor.navigate("/").await;
     served.file.write(&settings(&served.origin.url(), "quota = \"none\""));
@@ -37,11 +37,11 @@ async fn invalid_file_keeps_the_current_settings() {
 
 #[tokio::test]
 async fn shutdown_waits_for_requests_in_progress() {
-    let mut served = Served::with("quota = 5").await;
+    let mut served = RunningGate::with("quota = 5").await;
     let mut visitor = served.visitor();
     visitor.navigate("/").await;
     let slow = tokio::spawn(async move { visitor.fetch("/slow?1500").await });
-    wait_until("the origin has the request", PATIENCE, async || {
+    wait_until("the origin has the request", TIMEOUT, async || {
         served.origin.requests().iter().any(|request| request.uri.path() == "/slow")
     })
     .await;
@@ -55,11 +55,11 @@ async fn shutdown_waits_for_requests_in_progress() {
 
 #[tokio::test]
 async fn shutdown_grace_period_ends() {
-    let mut served = Served::launched("quota = 5", &["--shutdown-grace", "1"], |launch| launch).await;
+    let mut served = RunningGate::launched("quota = 5", &["--shutdown-grace", "1"], |launch| launch).await;
     let mut visitor = served.visitor();
     visitor.navigate("/").await;
     let slow = tokio::spawn(async move { visitor.try_get("/slow?60000").await.is_err() });
-    wait_until("the origin has the request", PATIENCE, async || {
+    wait_until("the origin has the request", TIMEOUT, async || {
         served.origin.requests().iter().any(|request| request.uri.path() == "/slow")
     })
     .await;
@@ -70,7 +70,7 @@ async fn shutdown_grace_period_ends() {
 
 #[tokio::test]
 async fn restart_keeps_all_positions() {
-    let mut served = Served::with("quota = 1\nrecheck_after = 0\nwaiting_ttl = 3\nclaim_ttl = 3").await;
+    let mut served = RunningGate::with("quota = 1\nrecheck_after = 0\nwaiting_ttl = 3\nclaim_ttl = 3").await;
     let (mut inside, mut first, mut second) = (served.visitor(), served.visitor(), served.visitor());
     assert!(inside.navigate("/").await.text().contains("origin /"));
     let mut sessions = Vec::new();
@@ -92,7 +92,7 @@ async fn restart_keeps_all_positions() {
     assert!(inside.navigate("/").await.text().contains("origin /"), "an admitted ticket is still valid");
     inside.leave("tour").await;
     let mut order = Vec::new();
-    wait_until("all are admitted one after the other", PATIENCE, async || {
+    wait_until("all are admitted one after the other", TIMEOUT, async || {
         for (name, visitor) in [("newcomer", &mut newcomer), ("second", &mut second), ("first", &mut first)] {
             if !order.contains(&name) && visitor.status("tour").await.json()["state"] == "admitted" {
                 order.push(name);
@@ -107,7 +107,7 @@ async fn restart_keeps_all_positions() {
 
 #[tokio::test]
 async fn after_a_restart_new_visitors_wait_behind_the_line() {
-    let mut served = Served::with("quota = 2\nrecheck_after = 0\nwaiting_ttl = 4\nclaim_ttl = 4").await;
+    let mut served = RunningGate::with("quota = 2\nrecheck_after = 0\nwaiting_ttl = 4\nclaim_ttl = 4").await;
     let (mut inside, mut other, mut waiting) = (served.visitor(), served.visitor(), served.visitor());
     for visitor in [&mut inside, &mut other] {
         assert!(visitor.navigate("/").await.text().contains("origin /"));
@@ -122,7 +122,7 @@ async fn after_a_restart_new_visitors_wait_behind_the_line() {
     assert_eq!(newcomer.status("tour").await.json()["state"], "waiting", "two slots look free but are not");
     assert!(inside.navigate("/").await.text().contains("origin /"));
     let mut order = Vec::new();
-    wait_until("both are admitted", PATIENCE, async || {
+    wait_until("both are admitted", TIMEOUT, async || {
         for (name, visitor) in [("newcomer", &mut newcomer), ("waiting", &mut waiting)] {
             if !order.contains(&name) && visitor.status("tour").await.json()["state"] == "admitted" {
                 order.push(name);
@@ -153,7 +153,7 @@ async fn unix_socket_works_and_replaces_a_stale_file() {
         program.kill();
         assert!(path.exists());
         program.restart();
-        wait_until("it serves again", PATIENCE, async || UnixStream::connect(&path).await.is_ok()).await;
+        wait_until("it serves again", TIMEOUT, async || UnixStream::connect(&path).await.is_ok()).await;
     }
     let (status, said) = super::run(&arguments).await;
     assert_eq!(status, 1, "a socket that somebody serves is not taken away");
@@ -164,7 +164,7 @@ async fn unix_socket_works_and_replaces_a_stale_file() {
 async fn two_processes_share_one_line() {
     let redis = vestibule_tests::Redis::start().await;
     let keys = ["--ticket-keys", "k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc", "--store", &redis.url()];
-    let one = Served::launched("quota = 1", &keys, |launch| launch).await;
+    let one = RunningGate::launched("quota = 1", &keys, |launch| launch).await;
     let address = format!("127.0.0.1:{}", vestibule_tests::free_port());
     let mut other =
         Program::vestibule(&[&["serve", "--listen", &address, "--state", "state"], &keys[..]].concat()).start();
@@ -172,7 +172,7 @@ async fn two_processes_share_one_line() {
 
     assert!(one.visitor().navigate("/").await.text().contains("origin /"));
     let mut visitor = Visitor::new(&address, HOST);
-    wait_until("the queue is known there", PATIENCE, async || visitor.navigate("/").await.status == StatusCode::OK)
+    wait_until("the queue is known there", TIMEOUT, async || visitor.navigate("/").await.status == StatusCode::OK)
         .await;
     let first = visitor.fetch("/").await.json();
     assert_eq!(first["position"], 1);
@@ -181,6 +181,6 @@ async fn two_processes_share_one_line() {
     assert_eq!(session(&moved.fetch("/").await.json()), session(&first));
     one.file.write(&settings(&one.origin.url(), "quota = 2"));
     one.program.signal("HUP");
-    wait_until("the other process admits", PATIENCE, async || visitor.navigate("/").await.text().contains("origin /"))
+    wait_until("the other process admits", TIMEOUT, async || visitor.navigate("/").await.text().contains("origin /"))
         .await;
 }

@@ -3,10 +3,10 @@
 use http::Request;
 use serde_json::Value;
 
-use super::{COOKIE, Served};
+use super::{COOKIE, RunningGate};
 
 /// Does whatever a visitor can do, with everything in it that is nobody else's business.
-async fn be_busy(served: &Served) -> Vec<String> {
+async fn be_busy(served: &RunningGate) -> Vec<String> {
     let mut visitor =
         served.visitor().with_header("x-forwarded-for", "203.0.113.77").with_header("cookie", "basket=b4sket");
     visitor.navigate("/tour?token=qu3ry").await;
@@ -37,7 +37,7 @@ async fn be_busy(served: &Served) -> Vec<String> {
 async fn secrets_and_addresses_are_never_logged() {
     for level in ["debug", "trace"] {
         let mut served =
-            Served::launched("quota = 1", &["--log", level, "--trusted-proxies", "1"], |launch| launch).await;
+            RunningGate::launched("quota = 1", &["--log", level, "--trusted-proxies", "1"], |launch| launch).await;
         let private = be_busy(&served).await;
         served.program.terminate().await;
         let log = served.program.log();
@@ -51,7 +51,7 @@ async fn secrets_and_addresses_are_never_logged() {
 #[tokio::test]
 async fn json_log_has_one_object_per_line() {
     let more = ["--log", "debug", "--log-format", "json"];
-    let mut served = Served::launched("quota = 1", &more, |launch| launch).await;
+    let mut served = RunningGate::launched("quota = 1", &more, |launch| launch).await;
     be_busy(&served).await;
     served.file.write("broken = ");
     served.program.signal("HUP");

@@ -10,11 +10,11 @@ use vestibule_core::settings::parse_settings_document;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Program, Redis, Visitor, free_port, wait_until};
 
-use super::{HOST, Served, SettingsFile, session, settings};
-use crate::scene::PATIENCE;
+use super::{HOST, RunningGate, SettingsFile, session, settings};
+use crate::gate_fixture::TIMEOUT;
 use vestibule_core::store::SettingsStore as _;
 
-impl Served {
+impl RunningGate {
     /// Reads this file, and waits until the log says this.
     async fn reload(&mut self, text: &str, says: &str) {
         self.file.write(text);
@@ -38,7 +38,7 @@ fn other(text: &str) -> String {
 
 #[tokio::test]
 async fn empty_settings_file_removes_nothing() {
-    let mut served = Served::with("quota = 0").await;
+    let mut served = RunningGate::with("quota = 0").await;
     let mut visitor = served.visitor();
     visitor.navigate("/").await;
     let before = visitor.status("tour").await.json();
@@ -46,12 +46,12 @@ async fn empty_settings_file_removes_nothing() {
     assert_eq!(session(&visitor.status("tour").await.json()), session(&before));
     let whole = served.settings("quota = 1");
     served.reload(&whole, "settings reloaded").await;
-    wait_until("the visitor is admitted", PATIENCE, async || served.state(&mut visitor).await == "admitted").await;
+    wait_until("the visitor is admitted", TIMEOUT, async || served.state(&mut visitor).await == "admitted").await;
 }
 
 #[tokio::test]
 async fn removed_queue_stays_while_it_has_sessions() {
-    let mut served = Served::with("quota = 1").await;
+    let mut served = RunningGate::with("quota = 1").await;
     let (mut active, mut waiting) = (served.visitor(), served.visitor());
     active.navigate("/").await;
     waiting.navigate("/").await;
@@ -60,10 +60,10 @@ async fn removed_queue_stays_while_it_has_sessions() {
     served.reload(&without, "it stays, as it has sessions").await;
     assert_eq!(session(&waiting.status("tour").await.json()), session(&before));
     active.leave("tour").await;
-    wait_until("the line moves on", PATIENCE, async || served.state(&mut waiting).await == "admitted").await;
+    wait_until("the line moves on", TIMEOUT, async || served.state(&mut waiting).await == "admitted").await;
     waiting.leave("tour").await;
     // The slot stays taken for a moment, as somebody may still be let through.
-    wait_until("it is gone", PATIENCE, async || {
+    wait_until("it is gone", TIMEOUT, async || {
         served.program.signal("HUP");
         tokio::time::sleep(Duration::from_millis(200)).await;
         served.program.log().contains("removed, as the settings no longer name it")
@@ -77,7 +77,7 @@ async fn removed_queue_can_be_added_again() {
     for store in ["memory", "redis"] {
         let redis = Redis::start().await;
         let url = if store == "redis" { redis.url() } else { store.to_owned() };
-        let mut served = Served::launched("quota = 1", &["--store", &url], |launch| launch).await;
+        let mut served = RunningGate::launched("quota = 1", &["--store", &url], |launch| launch).await;
         let whole = served.settings("quota = 1");
         served.reload(&other(&whole), "removed, as the settings no longer name it").await;
         let mut visitor = served.visitor();
@@ -89,7 +89,7 @@ async fn removed_queue_can_be_added_again() {
         } else {
             served.program.signal("HUP");
         }
-        wait_until("the queue is there again", PATIENCE, async || {
+        wait_until("the queue is there again", TIMEOUT, async || {
             visitor.navigate("/").await.text().contains("origin /")
         })
         .await;
@@ -106,7 +106,7 @@ async fn replaced_values_are_logged() {
     }))
     .unwrap();
     store.put_settings(&document.queues.remove(0), PutMode::Always).await.unwrap();
-    let served = Served::launched("quota = 2", &["--store", &redis.url()], |launch| launch).await;
+    let served = RunningGate::launched("quota = 2", &["--store", &redis.url()], |launch| launch).await;
     let log = served.program.log();
     assert!(log.contains("the settings file replaces") && log.contains("quota: 7 -> 2"), "{log}");
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use vestibule_tests::{Origin, Program, Redis, Visitor, free_port};
 
-use super::{Served, SettingsFile, run, settings};
+use super::{RunningGate, SettingsFile, run, settings};
 
 #[tokio::test]
 async fn serve_without_queues_names_the_flags() {
@@ -102,7 +102,7 @@ async fn threads_flag_sets_the_worker_threads() {
 
 #[tokio::test]
 async fn generated_keys_have_mode_0600() {
-    let served = Served::with("quota = 1").await;
+    let served = RunningGate::with("quota = 1").await;
     let state = served.program.folder().join("state");
     for file in ["ticket.keys", "pass.keys"] {
         let mode = std::fs::metadata(state.join(file)).unwrap().permissions().mode() & 0o777;

@@ -140,7 +140,7 @@ impl Step<'_> {
 
     /// Rule 2: every present waiting session arrived after all admitted ones. Two arrivals can be
     /// equal only if a store lost its state within the microsecond; then the ids decide.
-    fn nobody_overtakes(&self, admitted: &[(SessionId, Option<Micros>)]) -> Result<(), String> {
+    fn no_inversions(&self, admitted: &[(SessionId, Option<Micros>)]) -> Result<(), String> {
         let present = self.after.line.iter().find(|entry| entry.expires_at > self.now());
         let Some(head) = present else { return Ok(()) };
         for (session, arrival) in admitted.iter().filter(|(session, _)| !self.is_called(*session)) {

@@ -4,7 +4,7 @@ use vestibule_core::line::{LinePage, PurgeReport, Removed, Visit, VisitAnswer};
 use vestibule_core::settings::Settings;
 use vestibule_core::{Micros, PutMode, PutOutcome, QueueId, SessionId, StoreError, Ticket};
 
-use crate::room::Bench;
+use crate::line_fixture::StoreFixture;
 
 #[derive(Debug, Clone)]
 pub(super) enum Operation {
@@ -40,11 +40,11 @@ pub(super) enum Answer {
 }
 
 impl Operation {
-    pub(super) async fn on(&self, bench: &Bench, queue: &QueueId) -> Answer {
+    pub(super) async fn on(&self, bench: &StoreFixture, queue: &QueueId) -> Answer {
         self.attempt(bench, queue).await.unwrap_or_else(|error| Answer::Error(error.to_string()))
     }
 
-    async fn attempt(&self, bench: &Bench, queue: &QueueId) -> Result<Answer, StoreError> {
+    async fn attempt(&self, bench: &StoreFixture, queue: &QueueId) -> Result<Answer, StoreError> {
         let store = &*bench.store;
         Ok(match self {
             Self::Visit(visit) => Answer::Visit(store.visit(queue, visit.clone()).await?),

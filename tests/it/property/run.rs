@@ -7,11 +7,11 @@ use rand::rngs::SmallRng;
 use vestibule_core::settings::Settings;
 use vestibule_core::{PutMode, PutOutcome, QueueId, SessionId, Ticket};
 
-use super::crowd::{self, Crowd};
 use super::invariants::{Memory, Step};
 use super::operation::{Answer, Operation};
 use super::snapshot::Snapshot;
-use crate::room::{Bench, random_queue};
+use super::visitors::{self, Visitors};
+use crate::line_fixture::{StoreFixture, random_queue_id};
 
 /// Number of recent steps shown in a failure.
 const TOLD: usize = 12;
@@ -23,31 +23,31 @@ const LONG_AFTER: u64 = 30 * 86_400 * 1_000_000;
 pub(super) struct Run {
     rng: SmallRng,
     queue: QueueId,
-    reference: Bench,
-    other: Option<Bench>,
+    reference: StoreFixture,
+    other: Option<StoreFixture>,
     settings: Settings,
-    crowd: Crowd,
+    visitors: Visitors,
     memory: Memory,
     /// The data and state saved earlier.
     noted: Option<(Memory, Snapshot)>,
     told: VecDeque<String>,
-    happened: Happened,
+    happened: Coverage,
 }
 
 /// Event counts of a run, by the names of the counters.
-pub(super) type Happened = BTreeMap<&'static str, u64>;
+pub(super) type Coverage = BTreeMap<&'static str, u64>;
 
 impl Run {
-    pub(super) fn new(seed: u64, other: Option<Bench>) -> Self {
+    pub(super) fn new(seed: u64, other: Option<StoreFixture>) -> Self {
         let mut rng = SmallRng::seed_from_u64(seed);
-        let queue = random_queue();
-        let settings = crowd::settings(&mut rng, &queue);
-        let (reference, crowd, memory) = (Bench::memory(), Crowd::default(), Memory::default());
-        let (told, happened) = (VecDeque::new(), Happened::new());
-        Self { rng, queue, reference, other, settings, crowd, memory, noted: None, told, happened }
+        let queue = random_queue_id();
+        let settings = visitors::settings(&mut rng, &queue);
+        let (reference, visitors, memory) = (StoreFixture::memory(), Visitors::default(), Memory::default());
+        let (told, happened) = (VecDeque::new(), Coverage::new());
+        Self { rng, queue, reference, other, settings, visitors, memory, noted: None, told, happened }
     }
 
-    fn benches(&self) -> impl Iterator<Item = &Bench> {
+    fn benches(&self) -> impl Iterator<Item = &StoreFixture> {
         [&self.reference].into_iter().chain(&self.other)
     }
 
@@ -55,7 +55,7 @@ impl Run {
     ///
     /// # Errors
     /// Returns the violated invariant and the last steps before it.
-    pub(super) async fn go(mut self, operations: usize) -> Result<Happened, String> {
+    pub(super) async fn go(mut self, operations: usize) -> Result<Coverage, String> {
         for bench in self.benches() {
             let outcome = bench.store.put_settings(&self.settings, PutMode::Always).await.unwrap();
             assert_eq!(outcome, PutOutcome::Stored(1));
@@ -83,9 +83,9 @@ impl Run {
     }
 
     async fn step(&mut self, before: &Snapshot) -> Result<Snapshot, String> {
-        let pause = self.crowd.pause(&mut self.rng, before);
+        let pause = self.visitors.pause(&mut self.rng, before);
         self.pass(pause);
-        let operation = self.crowd.next(&mut self.rng, &self.settings, before);
+        let operation = self.visitors.next(&mut self.rng, &self.settings, before);
         if self.told.len() == TOLD {
             self.told.pop_front();
         }
@@ -130,14 +130,14 @@ impl Run {
     fn keep(&mut self, answer: &Answer) -> Option<SessionId> {
         let Answer::Visit(answer) = answer else { return None };
         let place = answer.place?;
-        self.crowd.keep(&mut self.rng, self.reference.ticket(&self.queue, answer)?);
+        self.visitors.keep(&mut self.rng, self.reference.ticket(&self.queue, answer)?);
         Some(place.session)
     }
 
     /// The state after a step, which must be the same in every store. Active sessions are looked up
     /// one by one, so not after every visit; the counts, the line and the answer are enough then.
     async fn look(&self, before: &Snapshot, came: Option<SessionId>) -> Result<Snapshot, String> {
-        let look = async |bench: &Bench| Snapshot::take(&*bench.store, &self.queue, Some(before), came).await;
+        let look = async |bench: &StoreFixture| Snapshot::take(&*bench.store, &self.queue, Some(before), came).await;
         let after = look(&self.reference).await;
         if let Some(other) = &self.other {
             if came.is_none() || after.places.len() < FEW {
@@ -164,7 +164,7 @@ impl Run {
         if there != (0, 0) {
             return Err(format!("(waiting, active) are {there:?} long after all lapsed"));
         }
-        self.is_forgotten(self.crowd.last_ticket()).await
+        self.is_forgotten(self.visitors.last_ticket()).await
     }
 
     /// A tombstone expires.

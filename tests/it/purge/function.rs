@@ -136,7 +136,7 @@ async fn a_call_fails_only_while_the_store_is_unavailable() {
     assert!(error.contains("nothing was purged"), "{error}");
     assert!(error.contains(r#""errorType":"QueueIndexUnavailable""#), "an alarm names the error: {error}");
     redis.restart_empty().await;
-    vestibule_tests::wait_until("it purges again", crate::scene::PATIENCE, async || {
+    vestibule_tests::wait_until("it purges again", crate::gate_fixture::TIMEOUT, async || {
         function.invoke("{}").await.is_ok()
     })
     .await;

@@ -12,9 +12,9 @@ use vestibule_tests::{Redis, wait_until};
 
 use super::Lapsed;
 use super::function::deployed;
-use crate::scene::PATIENCE;
+use crate::gate_fixture::TIMEOUT;
 
-/// A way to Redis on which so many commands that purge arrive, and the answer to the last of them is never heard.
+/// A way to Redis on which so many commands that purge join_and_confirm, and the answer to the last of them is never heard.
 struct Cut {
     port: u16,
     purges: Arc<AtomicU64>,
@@ -70,7 +70,7 @@ async fn a_killed_purge_leaves_consistent_queues() {
         let cut = Cut::after(&lapsed.redis, most).await;
         let function = deployed(&format!("redis://127.0.0.1:{}", cut.port)).instances(1).await;
         let killing = async {
-            wait_until("it is in the middle", PATIENCE, async || cut.purges.load(Ordering::SeqCst) >= most).await;
+            wait_until("it is in the middle", TIMEOUT, async || cut.purges.load(Ordering::SeqCst) >= most).await;
             function.each()[0].kill();
         };
         let (answer, ()) = tokio::join!(function.invoke("{}"), killing);
@@ -83,7 +83,7 @@ async fn a_killed_purge_leaves_consistent_queues() {
             let counted = lapsed.counted().await;
             counted.expired_waiting + counted.expired_active
         };
-        wait_until("all is counted", PATIENCE, async || {
+        wait_until("all is counted", TIMEOUT, async || {
             left = lapsed.left().await;
             left + counted().await == lapsed.sessions
         })
@@ -104,10 +104,10 @@ async fn a_store_failure_ends_the_round_early() {
     let options = RedisOptions { timeout: Duration::from_millis(50), ..RedisOptions::default() };
     let store = RedisStore::connect(&format!("redis://127.0.0.1:{}", cut.port), options).unwrap();
     // As long as the budget lasts it would otherwise go on asking.
-    let round = tokio::time::timeout(PATIENCE, vestibule_purge::run(&store, PATIENCE * 10)).await.unwrap();
+    let round = tokio::time::timeout(TIMEOUT, vestibule_purge::run(&store, TIMEOUT * 10)).await.unwrap();
     assert!(round.unfinished && round.failed == u64::from(UNANSWERED_MAX), "{round:?}");
     assert!(round.expired > 0);
-    let round = vestibule_purge::run(lapsed.store.as_ref(), PATIENCE).await;
+    let round = vestibule_purge::run(lapsed.store.as_ref(), TIMEOUT).await;
     assert!(!round.unfinished && round.failed == 0);
     lapsed.assert_all_expired().await;
 }

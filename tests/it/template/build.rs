@@ -70,7 +70,7 @@ fn said(output: &Output) -> String {
 }
 
 #[test]
-fn the_backoffice_is_built_with_its_dashboard_and_put_where_sam_wants_it() {
+fn sam_build_includes_the_dashboard() {
     let folder = folder();
     let cargo = "cargo lambda build --release --package vestibule-admin --bin admin --arm64";
     let first = said(&build(folder.path(), &[]));
@@ -83,7 +83,7 @@ fn the_backoffice_is_built_with_its_dashboard_and_put_where_sam_wants_it() {
 }
 
 #[test]
-fn the_backoffice_is_built_for_the_processors_that_are_named() {
+fn backoffice_is_built_for_the_given_architecture() {
     let folder = folder();
     for (architecture, flag) in [("arm64", "--arm64"), ("x86_64", "--x86-64")] {
         let built = said(&build(folder.path(), &[("ARCHITECTURE", architecture)]));
@@ -94,7 +94,7 @@ fn the_backoffice_is_built_for_the_processors_that_are_named() {
 }
 
 #[test]
-fn a_stage_without_a_backoffice_builds_none() {
+fn stage_without_admin_host_builds_no_backoffice() {
     let folder = folder();
     assert_eq!(said(&build(folder.path(), &[("ADMIN_HOST", "")])), "");
     assert!(folder.path().join("out/Admin/bootstrap").is_file(), "SAM packs what it finds");

@@ -17,7 +17,7 @@ struct Hour {
     waiting_ttl: u64,
     node: String,
     requests: f64,
-    /// Requests in the busiest second: those of everybody who waits, and of those who arrive.
+    /// Requests in the busiest second: those of everybody who waits, and of those who join_and_confirm.
     peak: f64,
     concurrency: u64,
     memory: f64,
@@ -110,7 +110,7 @@ fn deployed(stack: &Stack) -> Deployed {
 }
 
 #[test]
-fn costs_are_reckoned_with_what_the_template_makes() {
+fn cost_model_matches_the_template() {
     assert_eq!(deployed(&Stack::deploy(&[])), Deployed::TEMPLATE);
 }
 
@@ -160,7 +160,7 @@ fn table(model: &Model, hours: &[Hour]) -> String {
 }
 
 #[tokio::test]
-async fn the_table_of_costs_is_what_the_formula_makes_of_the_prices() {
+async fn cost_table_matches_formulas_and_prices() {
     let model = Model::new();
     let expected = table(&model, &model.columns().await);
     let document = text_of("docs/aws/cost.md");
@@ -183,7 +183,7 @@ async fn concurrency_covers_polls_and_arrivals() {
 }
 
 #[tokio::test]
-async fn every_node_in_the_table_carries_those_who_wait() {
+async fn every_node_in_the_table_fits_its_line() {
     let model = Model::new();
     for hour in model.columns().await {
         let node = &model.prices.nodes[&hour.node];
@@ -199,7 +199,7 @@ async fn every_node_in_the_table_carries_those_who_wait() {
 }
 
 #[tokio::test]
-async fn a_poll_weighs_what_the_costs_take_it_to_weigh() {
+async fn poll_size_matches_the_cost_model() {
     let model = Model::new();
     let assumed = model.prices.load.bytes_of_a_poll_s_answer;
     let measured = Polling::with(60).await.answer as f64;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::stack::{Stack, text_of};
 
 #[test]
-fn the_picture_shows_the_template_s_functions() {
+fn diagram_shows_the_template_functions() {
     let picture = text_of("docs/images/architecture.svg");
     let texts = picture.split("<text class=\"function\"").skip(1);
     let shown: BTreeSet<&str> = texts.map(|text| text.split(['>', '<']).nth(1).unwrap()).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use http::StatusCode;
-use vestibule_tests::{Balancer, BalancerOptions, Deployment, Desk, Function, Redis, Visitor};
+use vestibule_tests::{AdminClient, Balancer, BalancerOptions, Deployment, Function, Redis, Visitor};
 
 use super::reach::variables;
 use super::stack::{Stack, template, text_of};
@@ -29,14 +29,14 @@ fn without_a_host_there_is_nothing_of_a_backoffice() {
 }
 
 #[test]
-fn a_function_is_given_what_it_reads_and_nothing_else() {
+fn functions_get_exactly_the_variables_they_read() {
     for function in FUNCTIONS {
         assert_eq!(set(function), variables(function), "{function}: set, and read");
     }
 }
 
 #[test]
-fn what_a_function_is_given_is_documented() {
+fn function_variables_are_documented() {
     let document = text_of("docs/aws/reference.md");
     let (_, section) = document.split_once("\n## Environment\n").expect("a section of the environment");
     let rows = section.split("\n## ").next().unwrap().lines().filter(|line| line.starts_with("| `"));
@@ -85,7 +85,7 @@ async fn started(function: &str) -> Function {
 }
 
 #[tokio::test]
-async fn the_gate_runs_with_what_it_is_given_and_is_healthy() {
+async fn gate_starts_with_its_variables() {
     let group = Stack::deploy(&[]).properties("GateTargetGroup");
     let balancer = Balancer::before(started("Gate").await, BalancerOptions::default()).await;
     let status = balancer.check_health(group["HealthCheckPath"].as_str().unwrap()).await;
@@ -93,7 +93,7 @@ async fn the_gate_runs_with_what_it_is_given_and_is_healthy() {
 }
 
 #[tokio::test]
-async fn the_metrics_run_with_what_they_are_given_where_the_rule_sends_a_scrape() {
+async fn metrics_start_with_their_variables() {
     let stack = Stack::deploy_all(&[("KeysInUse", "B+A")]);
     let rule = stack.properties("MetricsRule");
     let path = rule["Conditions"][0]["PathPatternConfig"]["Values"][0].as_str().unwrap();
@@ -107,20 +107,20 @@ async fn the_metrics_run_with_what_they_are_given_where_the_rule_sends_a_scrape(
 }
 
 #[tokio::test]
-async fn the_admin_runs_with_what_it_is_given_and_lets_the_first_superuser_in() {
+async fn admin_starts_with_its_variables_and_signs_in() {
     let redis = Redis::start().await;
     let admin = deployment("Admin", &redis.url()).instances(1).await;
     let bootstrap =
         Stack::deploy_all(&[("KeysInUse", "B+A")]).environment("Admin")["VESTIBULE_ADMIN_BOOTSTRAP"].clone();
     let (name, password) = bootstrap.split_once(':').unwrap();
     let balancer = Balancer::before(admin, BalancerOptions::default()).await;
-    let mut desk = Desk::at(balancer.address());
-    desk.sign_in(name, password).await;
-    assert_eq!(desk.get("/sign-in").await.json()["role"], "superuser", "{}", balancer.function().log());
+    let mut client = AdminClient::at(balancer.address());
+    client.sign_in(name, password).await;
+    assert_eq!(client.get("/sign-in").await.json()["role"], "superuser", "{}", balancer.function().log());
 }
 
 #[tokio::test]
-async fn the_purge_runs_with_what_it_is_given() {
+async fn purge_starts_with_its_variables() {
     let purge = started("Purge").await;
     let round = purge.invoke("{}").await;
     assert!(round.is_ok(), "{round:?} {}", purge.log());

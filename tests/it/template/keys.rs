@@ -55,7 +55,7 @@ fn is_good(pass: &str, at: &Keys) -> bool {
 }
 
 #[test]
-fn what_secrets_manager_makes_is_keys() {
+fn generated_secrets_are_valid_keys() {
     let mut stack = Stack::deploy(&[("KeysInUse", "A+B")]);
     for _ in 0..SETS {
         let keys = Keys::of(&stack);
@@ -68,7 +68,7 @@ fn what_secrets_manager_makes_is_keys() {
 }
 
 #[test]
-fn functions_of_two_steps_that_follow_each_other_take_each_other_s_tickets_and_passes() {
+fn consecutive_rotation_steps_accept_each_other() {
     let mut stack = Stack::deploy(&[("KeysInUse", STEPS[0])]);
     for pair in STEPS.windows(2) {
         let next = stack.update(&[("KeysInUse", pair[1])]);

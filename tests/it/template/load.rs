@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::stack::text_of;
-use crate::scene::{Keeper, Scene};
+use crate::gate_fixture::{GateFixture, StoreSetup};
 
 /// As many in front as are more than near the front.
 const IN_FRONT: usize = 20;
@@ -21,20 +21,20 @@ pub(crate) struct Polling {
 
 impl Polling {
     pub(crate) async fn with(waiting_ttl: u64) -> Self {
-        let scene = Scene::open(
-            Keeper::memory(),
+        let fixture = GateFixture::open(
+            StoreSetup::memory(),
             json!({ "waiting_ttl": waiting_ttl, "claim_ttl": waiting_ttl.div_ceil(3).max(30), "quota": 0 }),
         )
         .await;
         for _ in 0..IN_FRONT {
-            scene.visitor().status(scene.queue.as_str()).await;
+            fixture.visitor().status(fixture.queue.as_str()).await;
         }
-        let mut visitor = scene.visitor();
-        visitor.status(scene.queue.as_str()).await;
+        let mut visitor = fixture.visitor();
+        visitor.status(fixture.queue.as_str()).await;
         let (mut seconds, mut answer) = (0, 0);
         for _ in 0..POLLS {
-            scene.keeper.clock.advance(BETWEEN_POLLS);
-            let poll = visitor.status(scene.queue.as_str()).await;
+            fixture.keeper.clock.advance(BETWEEN_POLLS);
+            let poll = visitor.status(fixture.queue.as_str()).await;
             let visitor_status = poll.json();
             assert_eq!(visitor_status["position"], IN_FRONT + 1, "far from the front");
             seconds += visitor_status["poll_after"].as_u64().unwrap();

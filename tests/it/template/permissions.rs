@@ -55,7 +55,7 @@ fn allowed(statements: &[Value]) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_role_allows_what_its_function_calls_and_no_more() {
+fn roles_allow_exactly_the_calls_of_their_function() {
     for function in FUNCTIONS {
         let mut expected: BTreeSet<String> = LAMBDA_S_OWN.map(str::to_owned).into();
         expected.extend(uses_of_s3(function).iter().filter_map(|used| action(used)).map(str::to_owned));
@@ -65,7 +65,7 @@ fn a_role_allows_what_its_function_calls_and_no_more() {
 }
 
 #[test]
-fn a_traced_function_may_send_traces() {
+fn traced_functions_can_send_traces() {
     let traced = Stack::deploy(&[("Tracing", "Active")]);
     let actions = allowed(&statements(&traced, "Purge"));
     assert!(actions.contains("xray:PutTraceSegments") && actions.contains("xray:PutTelemetryRecords"));
@@ -100,7 +100,7 @@ fn a_function_writes_its_own_log_and_reads_its_own_themes() {
 }
 
 #[test]
-fn the_code_itself_may_not_touch_the_network_that_lambda_joins() {
+fn code_cannot_change_network_interfaces() {
     let stack = Stack::deploy_all(&[]);
     let denied = statements(&stack, "Gate").into_iter().find(|statement| statement["Effect"] == "Deny").unwrap();
     assert_eq!(denied["Action"], "ec2:*");

@@ -16,7 +16,7 @@ fn variables_are_encrypted_with_a_key_of_the_stack() {
 }
 
 #[test]
-fn the_first_superuser_s_password_can_be_taken_away() {
+fn bootstrap_password_can_be_removed() {
     let stack = Stack::deploy_all(&[("AdminBootstrap", "off")]);
     assert!(!stack.has("AdminPassword") && stack.has("Admin"));
     assert_eq!(stack.environment("Admin")["VESTIBULE_ADMIN_BOOTSTRAP"], "");
@@ -43,7 +43,7 @@ fn egress(stack: &Stack, group: &str) -> Vec<(u64, u64, String)> {
 }
 
 #[test]
-fn the_gate_reaches_s3_and_the_origins_that_it_is_given() {
+fn gate_egress_is_limited_to_s3_and_origins() {
     assert_eq!(egress(&Stack::deploy(&[]), "GateSecurityGroup"), [(443, 443, "0.0.0.0/0".to_owned())]);
     let stack = Stack::deploy(&[("S3PrefixList", "pl-6da54004"), ("OriginNetwork", "10.20.0.0/16")]);
     assert_eq!(
@@ -62,13 +62,13 @@ fn the_load_balancer_can_be_restricted_to_a_cdn() {
 }
 
 #[test]
-fn metrics_are_not_open_to_everybody_by_default() {
+fn metrics_are_private_by_default() {
     let networks = template()["Parameters"]["MetricsNetworks"]["Default"].clone();
     assert_ne!(networks, "0.0.0.0/0");
 }
 
 #[test]
-fn access_logs_are_written_to_the_bucket_that_is_given() {
+fn access_logs_use_the_given_bucket() {
     let stack = Stack::deploy(&[("AccessLogBucket", "logs-of-ours")]);
     assert_eq!(attribute(&stack, "access_logs.s3.bucket"), "logs-of-ours");
     assert_eq!(attribute(&stack, "access_logs.s3.enabled"), "true");

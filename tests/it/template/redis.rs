@@ -8,7 +8,7 @@ use vestibule_store_redis::{RedisOptions, RedisStore};
 use vestibule_tests::{Cluster, Redis, Value};
 
 use super::stack::Stack;
-use crate::room::Bench;
+use crate::line_fixture::StoreFixture;
 
 #[tokio::test]
 async fn the_functions_know_valkey_s_address_in_either_mode() {
@@ -25,7 +25,7 @@ async fn the_functions_know_valkey_s_address_in_either_mode() {
 }
 
 #[test]
-fn while_passwords_change_valkey_takes_the_one_of_every_function_that_still_runs() {
+fn password_rotation_accepts_old_and_new() {
     let password = |stack: &Stack| {
         let url = stack.environment("Purge")["VESTIBULE_REDIS_URL"].clone();
         url.strip_prefix("rediss://default:").unwrap().split('@').next().unwrap().to_owned()
@@ -60,29 +60,29 @@ fn address_of(url: &str) -> String {
 }
 
 /// Everything that a store does.
-async fn use_all_of(bench: &Bench) {
-    let room = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
-    let mut guests = room.arrivals(6).await;
-    room.visit_all(&mut guests).await;
-    room.keepalive(&guests[1]).await;
-    room.away(&guests[5]).await;
-    room.leave(&guests[4]).await;
-    room.end(&guests[3]).await;
-    room.release(1).await;
-    assert_eq!(room.line().await, [guests[2].session]);
-    assert!(room.is_in(&guests[1]).await);
-    room.change(|settings| settings.line.quota = 2).await;
-    room.pass(700);
-    room.purge().await;
-    assert_eq!(room.counts().await, (0, 0));
-    let store = room.store();
+async fn use_all_of(bench: &StoreFixture) {
+    let fixture = bench.open(json!({ "quota": 1, "admissions_per_minute": 60 })).await;
+    let mut guests = fixture.arrivals(6).await;
+    fixture.visit_all(&mut guests).await;
+    fixture.keepalive(&guests[1]).await;
+    fixture.away(&guests[5]).await;
+    fixture.leave(&guests[4]).await;
+    fixture.end(&guests[3]).await;
+    fixture.release(1).await;
+    assert_eq!(fixture.line().await, [guests[2].session]);
+    assert!(fixture.is_in(&guests[1]).await);
+    fixture.change(|settings| settings.line.quota = 2).await;
+    fixture.pass(700);
+    fixture.purge().await;
+    assert_eq!(fixture.counts().await, (0, 0));
+    let store = fixture.store();
     store.put_tenant(&Tenant::from_value(&json!({ "id": "acme", "name": "Acme" })).unwrap()).await.unwrap();
     assert_eq!(store.tenants().await.unwrap().len(), 1);
     store.set_last_purge(&LastPurge::default()).await.unwrap();
     store.last_purge().await.unwrap().expect("a record");
-    store.reset(&room.queue).await.unwrap();
+    store.reset(&fixture.queue).await.unwrap();
     store.ping().await.unwrap();
-    store.remove_queue(&room.queue).await.unwrap();
+    store.remove_queue(&fixture.queue).await.unwrap();
     assert_eq!(store.queues().await.unwrap().len(), 1);
 }
 
@@ -108,21 +108,21 @@ async fn keep_all_records(url: &str) {
 }
 
 #[tokio::test]
-async fn the_store_may_do_all_that_it_does() {
+async fn valkey_user_allows_all_store_commands() {
     let redis = Redis::start().await;
     restrict(&redis).await;
-    use_all_of(&Bench::at(&address_of(&redis.url()))).await;
+    use_all_of(&StoreFixture::at(&address_of(&redis.url()))).await;
     keep_all_records(&address_of(&redis.url())).await;
     assert_eq!(redis.command(&["ACL", "LOG"]).await, Value::Array(vec![]), "nothing was refused");
 }
 
 #[tokio::test]
-async fn the_store_may_do_all_that_it_does_in_a_cluster() {
+async fn valkey_user_allows_all_cluster_commands() {
     let cluster = Cluster::start().await;
     for node in cluster.nodes() {
         restrict(node).await;
     }
-    use_all_of(&Bench::at(&address_of(&cluster.url()))).await;
+    use_all_of(&StoreFixture::at(&address_of(&cluster.url()))).await;
     keep_all_records(&address_of(&cluster.url())).await;
     for node in cluster.nodes() {
         assert_eq!(node.command(&["ACL", "LOG"]).await, Value::Array(vec![]), "nothing was refused");
@@ -130,7 +130,7 @@ async fn the_store_may_do_all_that_it_does_in_a_cluster() {
 }
 
 #[tokio::test]
-async fn whoever_has_the_password_can_neither_empty_valkey_nor_read_other_keys() {
+async fn valkey_user_cannot_flush_or_read_other_keys() {
     let redis = Redis::start().await;
     restrict(&redis).await;
     for words in [

@@ -29,7 +29,7 @@ fn timeout_of(stack: &Stack, function: &str) -> u64 {
 }
 
 #[test]
-fn a_function_has_time_to_tell_that_its_store_or_an_origin_is_slow() {
+fn function_timeouts_exceed_store_and_origin_timeouts() {
     let stack = Stack::deploy_all(&[]);
     for function in FUNCTIONS {
         let store = told(&stack, function, "VESTIBULE_STORE_TIMEOUT_MS");
@@ -43,7 +43,7 @@ fn a_function_has_time_to_tell_that_its_store_or_an_origin_is_slow() {
 }
 
 #[test]
-fn the_load_balancer_waits_for_longer_than_any_function_takes() {
+fn load_balancer_timeout_exceeds_function_timeouts() {
     let stack = Stack::deploy_all(&[]);
     let idle = attribute(&stack, "idle_timeout.timeout_seconds").parse::<u64>().unwrap() * 1000;
     for function in ["Admin", "Gate", "Metrics"] {
@@ -56,7 +56,7 @@ fn the_load_balancer_waits_for_longer_than_any_function_takes() {
 }
 
 #[test]
-fn a_round_of_the_purge_ends_before_the_next_one_but_one_begins() {
+fn purge_timeout_is_below_two_intervals() {
     let stack = Stack::deploy(&[]);
     assert!(timeout_of(&stack, "Purge") <= 60_000);
     let invoked = stack.properties("Purge")["EventInvokeConfig"].clone();
@@ -72,7 +72,7 @@ fn a_round_of_the_purge_ends_before_the_next_one_but_one_begins() {
 }
 
 #[test]
-fn valkey_fails_over_wherever_it_has_somewhere_to_fail_over_to() {
+fn valkey_with_replicas_fails_over() {
     for (parameters, fails_over, zones) in [
         (&[("Replicas", "0")][..], false, false),
         (&[("Replicas", "1")], true, true),
@@ -110,7 +110,7 @@ fn whatever_travels_is_encrypted() {
 }
 
 #[test]
-fn whatever_lies_is_encrypted_and_nobody_else_s() {
+fn stored_data_is_encrypted_and_private() {
     let stack = Stack::deploy(&[]);
     assert_eq!(stack.properties("Redis")["AtRestEncryptionEnabled"], true);
     let bucket = stack.properties("ThemeBucket");
@@ -162,7 +162,7 @@ fn watched(stack: &Stack, alarm: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn an_alarm_is_raised_for_whatever_goes_wrong() {
+fn every_failure_has_an_alarm() {
     let stack = Stack::deploy_all(&[("Replicas", "2")]);
     let alarms = stack.resources("AWS::CloudWatch::Alarm");
     let watched: BTreeSet<String> = alarms.iter().flat_map(|alarm| watched(&stack, alarm)).collect();
@@ -189,7 +189,7 @@ fn an_alarm_is_raised_for_whatever_goes_wrong() {
 }
 
 #[test]
-fn an_alarm_tells_somebody_and_goes_off_before_it_is_too_late() {
+fn alarms_notify_early_enough() {
     let stack = Stack::deploy_all(&[("AlarmEmail", "anna@example.com")]);
     for alarm in stack.resources("AWS::CloudWatch::Alarm") {
         let properties = stack.properties(&alarm);
@@ -266,7 +266,7 @@ fn provisioned_concurrency_follows_its_schedule() {
 }
 
 #[test]
-fn what_is_only_in_valkey_survives_it() {
+fn snapshots_are_kept_and_restored() {
     let stack = Stack::deploy(&[]);
     let redis = stack.properties("Redis");
     assert!(number(&redis["SnapshotRetentionLimit"]) >= 7, "a snapshot a day is kept for a week");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::stack::Stack;
-use crate::scene::{Keeper, Scene, random_id, set_cookie};
+use crate::gate_fixture::{GateFixture, StoreSetup, random_id, set_cookie};
 
 const PLATFORM: &str = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/platform/0123456789abcdef";
 
@@ -78,7 +78,7 @@ fn target(stack: &Stack, request: Request<'_>) -> String {
 }
 
 #[test]
-fn everything_goes_through_the_gate() {
+fn all_paths_are_routed_to_the_gate() {
     let stack = Stack::deploy(&[]);
     for path in ["/", "/buy/1", "/_vestibule/status", "/_vestibule/metrics", "/metrics"] {
         assert_eq!(target(&stack, Request::of(path).with("vestibule-pass_acme=x")), "gate", "{path}");
@@ -89,20 +89,20 @@ fn everything_goes_through_the_gate() {
 }
 
 #[test]
-fn the_backoffice_is_reached_by_its_host_from_its_networks_alone() {
+fn backoffice_is_limited_to_host_and_networks() {
     let stack = Stack::deploy_all(&[("AdminCidr", "10.0.0.0/8,192.168.0.0/16")]);
-    let office = Request { host: "admin.example.com", from: "10.1.2.3", ..Request::of("/") };
+    let backoffice = Request { host: "admin.example.com", from: "10.1.2.3", ..Request::of("/") };
     for path in ["/", "/api/v1/queues", "/metrics", "/_vestibule/status"] {
         assert_eq!(target(&stack, Request { path, ..office }), "admin", "{path}");
     }
     assert_eq!(target(&stack, Request { from: "192.168.1.1", ..office }), "admin");
     assert_eq!(target(&stack, Request { from: "203.0.113.9", ..office }), "gate");
     assert_eq!(target(&stack, Request { host: "tour.tickets.example.com", ..office }), "gate");
-    assert_eq!(target(&Stack::deploy(&[]), office), "gate");
+    assert_eq!(target(&Stack::deploy(&[]), backoffice), "gate");
 }
 
 #[test]
-fn only_queued_paths_without_a_pass_meet_the_gate() {
+fn queued_paths_without_a_pass_go_to_the_gate() {
     let mode = [("GateTakes", "unpassed"), ("PlatformTargetGroupArn", PLATFORM)];
     let all = Stack::deploy(&mode);
     let some = Stack::deploy(&[mode[0], mode[1], ("QueuedPaths", "/buy/*,/tickets")]);
@@ -128,7 +128,7 @@ fn only_queued_paths_without_a_pass_meet_the_gate() {
 }
 
 #[test]
-fn with_a_certificate_plain_http_is_redirected_and_rules_are_those_of_https() {
+fn certificate_redirects_http_to_https() {
     let certificate = "arn:aws:acm:eu-west-1:123456789012:certificate/1";
     let stack = Stack::deploy(&[("CertificateArn", certificate)]);
     assert_eq!(stack.properties("HttpListener")["DefaultActions"][0]["RedirectConfig"]["Protocol"], "HTTPS");
@@ -155,18 +155,18 @@ fn a_hosted_zone_gets_records_and_a_certificate() {
 }
 
 #[tokio::test]
-async fn who_is_let_in_comes_back_with_what_the_rule_looks_for() {
+async fn pass_cookie_matches_the_listener_rule() {
     let host = format!("{}.example.com", random_id());
     let origin = format!("http://{host}");
     let changes = json!({ "quota": 1, "hosts": [host], "handover": { "kind": "redirect", "origin": origin } });
-    let mut scene = Scene::open(Keeper::memory(), changes).await;
-    scene.host.clone_from(&host);
-    let answer = scene.visitor().navigate("/buy/1?seat=5").await;
+    let mut fixture = GateFixture::open(StoreSetup::memory(), changes).await;
+    fixture.host.clone_from(&host);
+    let answer = fixture.visitor().navigate("/buy/1?seat=5").await;
     assert_eq!(answer.header("location"), Some(format!("{origin}/buy/1?seat=5").as_str()), "the very same address");
     let pass =
-        set_cookie(&answer, &format!("vestibule-pass_{}", scene.queue)).expect("a pass").split(';').next().unwrap();
+        set_cookie(&answer, &format!("vestibule-pass_{}", fixture.queue)).expect("a pass").split(';').next().unwrap();
     let stack = Stack::deploy(&[("GateTakes", "unpassed"), ("PlatformTargetGroupArn", PLATFORM)]);
     assert_eq!(target(&stack, Request::of("/buy/1").with(pass)), "platform");
-    let ticket = set_cookie(&answer, &scene.cookie_name()).expect("a ticket").split(';').next().unwrap();
+    let ticket = set_cookie(&answer, &fixture.cookie_name()).expect("a ticket").split(';').next().unwrap();
     assert_eq!(target(&stack, Request::of("/buy/1").with(ticket)), "gate", "a ticket is no pass");
 }

@@ -34,7 +34,7 @@ fn takes(parameter: &Value, value: &str) -> bool {
 }
 
 #[test]
-fn every_stage_has_what_must_be_given_and_nothing_that_there_is_not() {
+fn stage_parameters_are_complete_and_known() {
     let template = template();
     let parameters = template["Parameters"].as_object().unwrap();
     let stages = stages();
@@ -52,7 +52,7 @@ fn every_stage_has_what_must_be_given_and_nothing_that_there_is_not() {
 }
 
 #[test]
-fn every_parameter_says_what_it_is_and_stands_in_a_group() {
+fn parameters_have_a_description_and_a_group() {
     let template = template();
     let groups = template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"].as_array().unwrap();
     let grouped: Vec<&Value> = groups.iter().flat_map(|group| group["Parameters"].as_array().unwrap()).collect();

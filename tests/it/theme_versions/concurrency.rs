@@ -9,7 +9,7 @@ use rand::{Rng as _, SeedableRng as _};
 use vestibule_core::SessionId;
 use vestibule_themes::{ThemeVersions, VersionError, VersionId};
 
-use super::{Place, acme, at, draft, live_id, on_each_place, saying};
+use super::{ThemeStorage, acme, at, draft, live_id, on_each_place, saying};
 
 on_each_place!(
     one_of_two_concurrent_activations_wins,
@@ -17,7 +17,7 @@ on_each_place!(
     random_changes_are_gapless_and_exclusive,
 );
 
-async fn one_of_two_concurrent_activations_wins(place: Place) {
+async fn one_of_two_concurrent_activations_wins(place: ThemeStorage) {
     let (anna, ben) = (place.versions(), place.versions());
     let first = anna.create(&acme(), &draft(saying("first")).await, "anna", at(0)).await.unwrap().id;
     let second = ben.create(&acme(), &draft(saying("second")).await, "ben", at(1)).await.unwrap().id;
@@ -38,7 +38,7 @@ async fn one_of_two_concurrent_activations_wins(place: Place) {
     }
 }
 
-async fn uploads_do_not_disturb_each_other(place: Place) {
+async fn uploads_do_not_disturb_each_other(place: ThemeStorage) {
     let operators: Vec<_> = (0..8).map(|_| place.versions()).collect();
     let uploads = operators.iter().enumerate().map(async |(n, versions)| {
         let files = saying(&format!("version {n}"));
@@ -58,7 +58,7 @@ type Changes = BTreeMap<u64, Option<VersionId>>;
 
 /// Several operators upload, activate and deactivate at random. Each revision has one winner, none is missing, and what is
 /// live at a revision is what its winner chose.
-async fn random_changes_are_gapless_and_exclusive(place: Place) {
+async fn random_changes_are_gapless_and_exclusive(place: ThemeStorage) {
     let random = u64::from_be_bytes(*SessionId::random().as_bytes().first_chunk().unwrap()) >> 16;
     let seed = std::env::var("VESTIBULE_PROPERTY_SEED").map_or(random, |seed| seed.parse().unwrap());
     println!("VESTIBULE_PROPERTY_SEED={seed}");

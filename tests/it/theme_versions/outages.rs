@@ -3,8 +3,8 @@
 use vestibule_tests::{S3, wait_until};
 use vestibule_themes::{ThemeVersions, ThemesAddress, VersionError};
 
-use super::{Place, acme, at, draft, files, live_id, on_each_place, page, publish, saying};
-use crate::scene::PATIENCE;
+use super::{ThemeStorage, acme, at, draft, files, live_id, on_each_place, page, publish, saying};
+use crate::gate_fixture::TIMEOUT;
 
 on_each_place!(
     crash_before_the_manifest_leaves_no_version,
@@ -12,7 +12,7 @@ on_each_place!(
     damaged_version_keeps_the_page_that_works,
 );
 
-async fn crash_before_the_manifest_leaves_no_version(place: Place) {
+async fn crash_before_the_manifest_leaves_no_version(place: ThemeStorage) {
     let versions = place.versions();
     let first = publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
     let torn = versions.create(&acme(), &draft(saying("torn")).await, "anna", at(2)).await.unwrap();
@@ -25,21 +25,21 @@ async fn crash_before_the_manifest_leaves_no_version(place: Place) {
     assert_eq!(live_id(&versions).await, Some(first.id));
 }
 
-async fn crash_before_the_record_leaves_the_live_version(place: Place) {
+async fn crash_before_the_record_leaves_the_live_version(place: ThemeStorage) {
     let (versions, themes) = (place.versions(), place.themes());
     let first = publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
     let second = versions.create(&acme(), &draft(saying("second")).await, "anna", at(2)).await.unwrap();
     assert_eq!(versions.list(&acme()).await.unwrap().revision, 1);
     assert_eq!(live_id(&versions).await, Some(first.id));
-    wait_until("the first version is shown", PATIENCE, async || page(&themes).await == "first").await;
+    wait_until("the first version is shown", TIMEOUT, async || page(&themes).await == "first").await;
     let again = place.versions().activate(&acme(), &second.id, Some(1), "ben", at(3)).await.unwrap();
     assert_eq!((again.1.revision, again.1.is_changed), (2, true));
 }
 
-async fn damaged_version_keeps_the_page_that_works(place: Place) {
+async fn damaged_version_keeps_the_page_that_works(place: ThemeStorage) {
     let (versions, themes) = (place.versions(), place.themes());
     publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
-    wait_until("the first version is shown", PATIENCE, async || page(&themes).await == "first").await;
+    wait_until("the first version is shown", TIMEOUT, async || page(&themes).await == "first").await;
     let second = publish(&versions, &acme(), saying("second"), "anna", at(2)).await;
     let damaged = place.themes();
     place.remove(&format!(".versions/acme/{}/part.html", second.id)).await;
@@ -52,7 +52,7 @@ async fn damaged_version_keeps_the_page_that_works(place: Place) {
     let refused = versions.activate(&acme(), &second.id, Some(2), "anna", at(3)).await;
     assert!(matches!(refused, Err(VersionError::NotFound)), "{refused:?}");
     publish(&versions, &acme(), saying("third"), "anna", at(4)).await;
-    wait_until("the third version is shown", PATIENCE, async || page(&themes).await == "third").await;
+    wait_until("the third version is shown", TIMEOUT, async || page(&themes).await == "third").await;
 }
 
 #[tokio::test]
@@ -80,8 +80,8 @@ async fn read_only_folder_is_reported_with_its_path() {
 
 #[tokio::test]
 async fn removal_of_a_linked_theme_keeps_its_target() {
-    let place = Place::folder();
-    let Place::Folder(folder) = &place else { unreachable!() };
+    let place = ThemeStorage::folder();
+    let ThemeStorage::Folder(folder) = &place else { unreachable!() };
     place.write("elsewhere/queue.html", "linked.{{ script_tags }}").await;
     std::os::unix::fs::symlink(folder.path().join("elsewhere"), folder.path().join("acme")).unwrap();
     let versions = place.versions();

@@ -3,7 +3,7 @@
 use futures_util::{StreamExt as _, stream};
 use vestibule_themes::{PRUNE_AFTER, VERSIONS_KEPT_MAX, VersionError, VersionId};
 
-use super::{Place, acme, at, draft, files, live_id, on_each_place, publish, saying};
+use super::{ThemeStorage, acme, at, draft, files, live_id, on_each_place, publish, saying};
 
 on_each_place!(
     versions_are_listed_newest_first_and_read_back,
@@ -14,7 +14,7 @@ on_each_place!(
     removed_theme_leaves_no_files,
 );
 
-async fn versions_are_listed_newest_first_and_read_back(place: Place) {
+async fn versions_are_listed_newest_first_and_read_back(place: ThemeStorage) {
     let versions = place.versions();
     assert_eq!(versions.list(&acme()).await.unwrap().versions, []);
     let first = publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
@@ -31,7 +31,7 @@ async fn versions_are_listed_newest_first_and_read_back(place: Place) {
     assert_eq!(paths, ["img/logo.svg", "part.html", "queue.html"]);
 }
 
-async fn older_version_can_be_activated(place: Place) {
+async fn older_version_can_be_activated(place: ThemeStorage) {
     let versions = place.versions();
     let first = publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
     let second = publish(&versions, &acme(), saying("second"), "anna", at(2)).await;
@@ -44,7 +44,7 @@ async fn older_version_can_be_activated(place: Place) {
     assert_eq!(live, [(second.id, false), (first.id, true)]);
 }
 
-async fn repeated_activation_changes_nothing(place: Place) {
+async fn repeated_activation_changes_nothing(place: ThemeStorage) {
     let versions = place.versions();
     let first = publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
     let (_, again) = versions.activate(&acme(), &first.id, Some(1), "anna", at(2)).await.unwrap();
@@ -53,7 +53,7 @@ async fn repeated_activation_changes_nothing(place: Place) {
     assert!(matches!(stale, Err(VersionError::Conflict { revision: 1 })), "{stale:?}");
 }
 
-async fn displaced_versions_are_pruned_after_a_day(place: Place) {
+async fn displaced_versions_are_pruned_after_a_day(place: ThemeStorage) {
     let versions = place.versions();
     let small = |text: &str| files([("queue.html", &format!("{text}.{{{{ script_tags }}}}"))]);
     let mut ids = Vec::new();
@@ -79,7 +79,7 @@ async fn displaced_versions_are_pruned_after_a_day(place: Place) {
     assert_eq!(live_id(&versions).await.as_ref(), Some(&ids[1]));
 }
 
-async fn unknown_version_is_refused(place: Place) {
+async fn unknown_version_is_refused(place: ThemeStorage) {
     let versions = place.versions();
     publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
     let none: VersionId = "1800000000000000-01234567".parse().unwrap();
@@ -89,7 +89,7 @@ async fn unknown_version_is_refused(place: Place) {
     assert_eq!(versions.live(&acme()).await.unwrap(), Some(saying("first")));
 }
 
-async fn removed_theme_leaves_no_files(place: Place) {
+async fn removed_theme_leaves_no_files(place: ThemeStorage) {
     let versions = place.versions();
     place.write("acme/notes.txt.bak", "by hand").await;
     publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
@@ -104,7 +104,7 @@ async fn removed_theme_leaves_no_files(place: Place) {
 /// S3 puts a thousand into one answer.
 #[tokio::test]
 async fn listing_themes_follows_pages() {
-    let place = Place::bucket().await;
+    let place = ThemeStorage::bucket().await;
     let write = async |n| place.write(&format!("brand-{n}/queue.html"), "x").await;
     stream::iter(0..1100).for_each_concurrent(16, write).await;
     assert_eq!(place.versions().themes().await.unwrap().len(), 1100);

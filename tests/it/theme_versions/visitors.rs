@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use vestibule_tests::wait_until;
 use vestibule_themes::{ThemeVersions, Themes};
 
-use super::{Place, acme, at, draft, files, on_each_place, page, publish, saying};
-use crate::scene::PATIENCE;
+use super::{ThemeStorage, acme, at, draft, files, on_each_place, page, publish, saying};
+use crate::gate_fixture::TIMEOUT;
 
 on_each_place!(
     gate_follows_activations_and_deactivation,
@@ -18,7 +18,7 @@ on_each_place!(
 );
 
 async fn until_shown(themes: &Themes, text: &str) {
-    wait_until(text, PATIENCE, async || page(themes).await == text).await;
+    wait_until(text, TIMEOUT, async || page(themes).await == text).await;
 }
 
 async fn asset(themes: &Themes, path: &str) -> Option<String> {
@@ -26,7 +26,7 @@ async fn asset(themes: &Themes, path: &str) -> Option<String> {
     found.map(|asset| String::from_utf8(asset.bytes.to_vec()).unwrap())
 }
 
-async fn gate_follows_activations_and_deactivation(place: Place) {
+async fn gate_follows_activations_and_deactivation(place: ThemeStorage) {
     let (versions, themes) = (place.versions(), place.themes());
     let first = publish(&versions, &acme(), saying("first"), "anna", at(1)).await;
     until_shown(&themes, "first").await;
@@ -48,7 +48,7 @@ fn hashed(text: &str) -> vestibule_themes::ThemeFiles {
     files([("queue.html", &format!("{text}.{{{{ script_tags }}}}")), (&format!("logo.{text}.svg"), text)])
 }
 
-async fn open_page_finds_its_assets_after_an_activation(place: Place) {
+async fn open_page_finds_its_assets_after_an_activation(place: ThemeStorage) {
     let (versions, themes) = (place.versions(), place.themes());
     place.write("acme/queue.html", "copied.{{ script_tags }}").await;
     place.write("acme/logo.copied.svg", "copied").await;
@@ -71,7 +71,7 @@ async fn open_page_finds_its_assets_after_an_activation(place: Place) {
     assert_eq!(asset(&themes, "logo.third.svg").await.as_deref(), Some("third"));
 }
 
-async fn themes_are_versioned_separately(place: Place) {
+async fn themes_are_versioned_separately(place: ThemeStorage) {
     let other = "acme-2".parse().unwrap();
     let versions = place.versions();
     publish(&versions, &acme(), saying("acme"), "anna", at(1)).await;
@@ -83,7 +83,7 @@ async fn themes_are_versioned_separately(place: Place) {
     assert!(!versions.is_live(&"nobody".parse().unwrap()).await.unwrap());
 }
 
-async fn copied_files_are_shown_until_the_first_activation(place: Place) {
+async fn copied_files_are_shown_until_the_first_activation(place: ThemeStorage) {
     let (versions, themes) = (place.versions(), place.themes());
     let copied = files([("queue.html", "copied.{{ script_tags }}"), ("a/b.css", "b{}")]);
     for (path, content) in &copied {
@@ -108,7 +108,7 @@ async fn copied_files_are_shown_until_the_first_activation(place: Place) {
 }
 
 /// The page, and the part that it includes, each say the name of the version.
-async fn readers_never_see_mixed_versions(place: Place) {
+async fn readers_never_see_mixed_versions(place: ThemeStorage) {
     let version = |text: &str| {
         let page = format!("{text} {{% include \"part.html\" %}}.{{{{ script_tags }}}}");
         files([("queue.html", &page), ("part.html", text)])

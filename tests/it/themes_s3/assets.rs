@@ -7,7 +7,7 @@ use vestibule_tests::{S3, wait_until};
 use vestibule_themes::Asset;
 
 use super::{AT_ONCE, NEVER, asset, fresh, saying, until_looked, until_says};
-use crate::scene::PATIENCE;
+use crate::gate_fixture::TIMEOUT;
 
 const LOGO: &str = "themes/acme/img/logo.svg";
 
@@ -45,10 +45,10 @@ async fn changed_and_deleted_assets_are_noticed() {
     let logo = async || asset(&themes, "acme", "img/logo.svg").await;
     let first: Asset = logo().await.unwrap();
     s3.put(LOGO, "<svg></svg>").await;
-    wait_until("the asset changes", PATIENCE, async || logo().await.unwrap().etag != first.etag).await;
+    wait_until("the asset changes", TIMEOUT, async || logo().await.unwrap().etag != first.etag).await;
     assert_eq!(logo().await.unwrap().bytes, "<svg></svg>");
     s3.delete(LOGO).await;
-    wait_until("the asset is gone", PATIENCE, async || logo().await.is_none()).await;
+    wait_until("the asset is gone", TIMEOUT, async || logo().await.is_none()).await;
 }
 
 #[tokio::test]

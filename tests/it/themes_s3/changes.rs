@@ -7,7 +7,7 @@ use vestibule_tests::{S3, wait_until};
 use vestibule_themes::{TEMPLATE_MAX, TEMPLATES_MAX};
 
 use super::{AT_ONCE, NEVER, closed_page, fresh, listings, page, saying, until_looked, until_says};
-use crate::scene::PATIENCE;
+use crate::gate_fixture::TIMEOUT;
 
 const PAGE: &str = "themes/acme/queue.html";
 
@@ -27,20 +27,20 @@ async fn changes_are_refreshed_in_the_background() {
     s3.put(PAGE, saying("second")).await;
     let before = listings(&s3, "acme");
     assert_eq!(page(&themes, "acme").await, "first", "the request waited for the look that it began");
-    wait_until("the theme is being looked at", PATIENCE, async || listings(&s3, "acme") > before).await;
+    wait_until("the theme is being looked at", TIMEOUT, async || listings(&s3, "acme") > before).await;
     assert_eq!(page(&themes, "acme").await, "first", "a request waited for a look under way");
     until_says(&themes, "acme", "second").await;
 }
 
 #[tokio::test]
-async fn only_what_changed_is_read_again() {
+async fn only_changed_files_are_reread() {
     let (s3, themes) = shown().await;
     s3.put("themes/acme/closed.html", "shut.").await;
-    wait_until("the closed page is there", PATIENCE, async || closed_page(&themes, "acme").await == "shut").await;
+    wait_until("the closed page is there", TIMEOUT, async || closed_page(&themes, "acme").await == "shut").await;
     until_looked(&s3, &themes, "acme").await;
     assert_eq!((s3.reads(PAGE), s3.reads("themes/acme/closed.html")), (1, 1));
     s3.put("themes/acme/closed.html", "shut again.").await;
-    wait_until("the closed page changes", PATIENCE, async || closed_page(&themes, "acme").await == "shut again").await;
+    wait_until("the closed page changes", TIMEOUT, async || closed_page(&themes, "acme").await == "shut again").await;
     assert_eq!((s3.reads(PAGE), s3.reads("themes/acme/closed.html")), (1, 2));
 }
 
@@ -48,9 +48,9 @@ async fn only_what_changed_is_read_again() {
 async fn deleted_theme_is_not_shown() {
     let (s3, themes) = shown().await;
     s3.put("themes/acme/closed.html", "shut.").await;
-    wait_until("the closed page is there", PATIENCE, async || closed_page(&themes, "acme").await == "shut").await;
+    wait_until("the closed page is there", TIMEOUT, async || closed_page(&themes, "acme").await == "shut").await;
     s3.delete("themes/acme/closed.html").await;
-    wait_until("the closed page is gone", PATIENCE, async || closed_page(&themes, "acme").await == "built-in").await;
+    wait_until("the closed page is gone", TIMEOUT, async || closed_page(&themes, "acme").await == "built-in").await;
     assert_eq!(page(&themes, "acme").await, "first");
 
     s3.put("themes/default/queue.html", saying("default")).await;
@@ -162,7 +162,7 @@ async fn theme_changed_during_refresh_is_listed_again() {
     s3.delay(Duration::from_secs(1));
     let first = themes.clone();
     tokio::spawn(async move { page(&first, "acme").await });
-    wait_until("the theme is being listed", PATIENCE, async || listings(&s3, "acme") == 1).await;
+    wait_until("the theme is being listed", TIMEOUT, async || listings(&s3, "acme") == 1).await;
     // The answer is on its way, and says what was there before this.
     sleep(Duration::from_millis(300)).await;
     s3.put(PAGE, saying("second")).await;

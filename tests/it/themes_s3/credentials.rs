@@ -2,7 +2,7 @@
 
 use tempfile::TempDir;
 use vestibule_core::Micros;
-use vestibule_tests::{Launch, Program, S3};
+use vestibule_tests::{Program, ProgramOptions, S3};
 use vestibule_themes::{Draft, S3Server, ThemeFiles, ThemeVersions, Themes};
 
 use super::{AT_ONCE, NEVER, address, asset, saying, theme, until_says};
@@ -49,7 +49,7 @@ struct Check {
 }
 
 impl Check {
-    async fn run(s3: &S3, change: impl FnOnce(Launch) -> Launch) -> (bool, String) {
+    async fn run(s3: &S3, change: impl FnOnce(ProgramOptions) -> ProgramOptions) -> (bool, String) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("vestibule.toml");
         let settings = "[[tenants]]\nid = \"acme\"\nname = \"Acme\"\n[[queues]]\nid = \"tour\"\ntenant = \"acme\"\nquota = 1\n\

@@ -10,7 +10,7 @@ use super::{
     NEVER, address, closed_page, first_says, fresh, listings, page, said, saying, theme, until_says, view,
     visitor_status,
 };
-use crate::scene::PATIENCE;
+use crate::gate_fixture::TIMEOUT;
 
 #[tokio::test]
 async fn first_request_waits_for_the_theme() {
@@ -57,7 +57,7 @@ async fn first_requests_share_one_listing() {
     s3.put("themes/acme/queue.html", saying("acme")).await;
     s3.delay(Duration::from_millis(50));
     let mut processes = 0;
-    wait_until("all first requests of a process get the page", PATIENCE, async || {
+    wait_until("all first requests of a process get the page", TIMEOUT, async || {
         let themes = fresh(&s3, NEVER);
         let pages = join_all((0..1000).map(|_| page(&themes, "acme"))).await;
         until_says(&themes, "acme", "acme").await;
@@ -91,5 +91,5 @@ async fn default_theme_is_loaded_at_start() {
     let s3 = S3::start().await;
     s3.put("themes/default/queue.html", saying("default")).await;
     let _themes = fresh(&s3, NEVER);
-    wait_until("it is read", PATIENCE, async || s3.reads("themes/default/queue.html") == 1).await;
+    wait_until("it is read", TIMEOUT, async || s3.reads("themes/default/queue.html") == 1).await;
 }

@@ -7,7 +7,7 @@ use vestibule_tests::{S3, wait_until};
 use vestibule_themes::{ThemeError, ThemeStorageUnavailable, Themes};
 
 use super::{AT_ONCE, NEVER, address, asset, fresh, page, saying, theme, until_looked, until_says};
-use crate::scene::PATIENCE;
+use crate::gate_fixture::TIMEOUT;
 
 const PAGE: &str = "themes/acme/queue.html";
 const LOGO: &str = "themes/acme/logo.svg";
@@ -117,7 +117,7 @@ async fn refused_connection_is_reported() {
     let themes = Themes::on_server(server, address("s3://themes"), AT_ONCE);
     let Err(ThemeError::Read { message, .. }) = themes.check(&theme("acme")).await else { panic!("found nothing") };
     assert!(message.contains("refused"), "{message}");
-    wait_until("the built-in page is shown", PATIENCE, async || page(&themes, "acme").await == "built-in").await;
+    wait_until("the built-in page is shown", TIMEOUT, async || page(&themes, "acme").await == "built-in").await;
 }
 
 #[tokio::test]

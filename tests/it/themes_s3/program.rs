@@ -6,23 +6,23 @@ use base64::Engine as _;
 use http::StatusCode;
 use tempfile::TempDir;
 use tokio::time::sleep;
-use vestibule_tests::{Answer, Launch, Program, S3, Visitor, free_port, wait_until};
+use vestibule_tests::{Answer, Program, ProgramOptions, S3, Visitor, free_port, wait_until};
 
 use super::saying;
-use crate::scene::PATIENCE;
+use crate::gate_fixture::TIMEOUT;
 
 const PAGE: &str = "themes/acme/queue.html";
 const ASSETS: &str = "/_vestibule/theme/tour";
 
 /// A program whose one queue lets nobody in.
-struct Served {
+struct RunningGate {
     s3: S3,
     address: String,
     program: Program,
     _settings: TempDir,
 }
 
-impl Served {
+impl RunningGate {
     async fn over(s3: S3) -> Self {
         // Every second is the most often there is.
         Self::with(s3, &["--themes-recheck", "1"]).await
@@ -32,7 +32,7 @@ impl Served {
         Self::launched(s3, more, |launch| launch).await
     }
 
-    async fn launched(s3: S3, more: &[&str], change: impl FnOnce(Launch) -> Launch) -> Self {
+    async fn launched(s3: S3, more: &[&str], change: impl FnOnce(ProgramOptions) -> ProgramOptions) -> Self {
         let (settings, file) = settings();
         let address = format!("127.0.0.1:{}", free_port());
         let themes = s3.themes("themes/");
@@ -49,7 +49,7 @@ impl Served {
     }
 
     async fn until_says(&self, text: &str) {
-        wait_until(&format!("the page says {text}"), PATIENCE, async || self.page().await == text).await;
+        wait_until(&format!("the page says {text}"), TIMEOUT, async || self.page().await == text).await;
     }
 
     async fn asset(&self, path: &str, etag: &str) -> Answer {
@@ -67,7 +67,7 @@ fn settings() -> (TempDir, String) {
     (folder, file.display().to_string())
 }
 
-fn by_environment(s3: &S3, launch: Launch) -> Launch {
+fn by_environment(s3: &S3, launch: ProgramOptions) -> ProgramOptions {
     s3.environment().iter().fold(launch, |launch, (name, value)| launch.env(name, value))
 }
 
@@ -75,7 +75,7 @@ fn by_environment(s3: &S3, launch: Launch) -> Launch {
 async fn gate_reads_the_aws_environment() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("first")).await;
-    let served = Served::over(s3).await;
+    let served = RunningGate::over(s3).await;
     served.until_says("first").await;
     served.s3.put(PAGE, saying("second")).await;
     served.until_says("second").await;
@@ -85,16 +85,16 @@ async fn gate_reads_the_aws_environment() {
 async fn broken_upload_is_logged_once_with_file_and_line() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("first")).await;
-    let mut served = Served::over(s3).await;
+    let mut served = RunningGate::over(s3).await;
     served.until_says("first").await;
     served.s3.put(PAGE, "{{ script_tags }}\n\n{{ positon }}").await;
     let file = format!("{}/acme/queue.html:3:", served.s3.themes("themes"));
-    wait_until("the fault is logged", PATIENCE, async || {
+    wait_until("the fault is logged", TIMEOUT, async || {
         served.page().await == "first" && served.program.log().contains(&file)
     })
     .await;
     let looks = served.s3.listings("themes/acme/");
-    wait_until("it was looked at again", PATIENCE, async || {
+    wait_until("it was looked at again", TIMEOUT, async || {
         served.page().await == "first" && served.s3.listings("themes/acme/") >= looks + 2
     })
     .await;
@@ -108,11 +108,11 @@ async fn broken_upload_is_logged_once_with_file_and_line() {
 async fn s3_outage_is_logged_once() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("first")).await;
-    let mut served = Served::over(s3).await;
+    let mut served = RunningGate::over(s3).await;
     served.until_says("first").await;
     served.s3.kill();
     // A look tries twice.
-    wait_until("it was looked at three times", PATIENCE, async || {
+    wait_until("it was looked at three times", TIMEOUT, async || {
         assert_eq!(served.page().await, "first");
         served.s3.refused() > 2 * 3
     })
@@ -128,9 +128,9 @@ async fn assets_are_served_from_a_bucket_as_from_a_folder() {
     s3.put("themes/acme/logo.svg", "<svg/>").await;
     s3.put("themes/acme/logo.3f2a9c1b.svg", "<svg/>").await;
     s3.put("themes/acme/unread.svg", "<svg/>").await;
-    let mut served = Served::with(s3, &["--themes-recheck", "3600"]).await;
+    let mut served = RunningGate::with(s3, &["--themes-recheck", "3600"]).await;
     for path in ["logo.svg", "logo.3f2a9c1b.svg"] {
-        wait_until("it is read", PATIENCE, async || served.asset(path, "\"other\"").await.status == StatusCode::OK)
+        wait_until("it is read", TIMEOUT, async || served.asset(path, "\"other\"").await.status == StatusCode::OK)
             .await;
     }
     let logo = served.asset("logo.svg", "\"other\"").await;
@@ -154,12 +154,12 @@ async fn assets_are_served_from_a_bucket_as_from_a_folder() {
 async fn freeze_does_not_time_out_a_refresh() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("first")).await;
-    let mut served = Served::over(s3).await;
+    let mut served = RunningGate::over(s3).await;
     served.until_says("first").await;
     served.s3.put(PAGE, saying("second")).await;
     served.s3.delay(Duration::from_millis(500));
     let looks = served.s3.listings("themes/acme/");
-    wait_until("it is looking", PATIENCE, async || {
+    wait_until("it is looking", TIMEOUT, async || {
         served.page().await;
         served.s3.listings("themes/acme/") > looks
     })
@@ -180,8 +180,8 @@ async fn credentials_are_never_logged() {
     let s3 = S3::start().await;
     s3.put(PAGE, saying("first")).await;
     let (secret, token) = (s3.secret_key(), "a-token-that-is-nobody-elses-business");
-    let launched = |launch: Launch| launch.env("AWS_SESSION_TOKEN", token);
-    let mut served = Served::launched(s3, &["--log", "trace"], launched).await;
+    let launched = |launch: ProgramOptions| launch.env("AWS_SESSION_TOKEN", token);
+    let mut served = RunningGate::launched(s3, &["--log", "trace"], launched).await;
     served.until_says("first").await;
     served.program.terminate().await;
     let log = served.program.log();

@@ -4,76 +4,76 @@ use http::Request;
 use serde_json::{Value, json};
 use vestibule_tests::{GateOptions, Visitor};
 
-use crate::scene::{Keeper, Scene, session_in};
+use crate::gate_fixture::{GateFixture, StoreSetup, session_in};
 
-async fn behind_tls(changes: Value) -> Scene {
+async fn behind_tls(changes: Value) -> GateFixture {
     let options = GateOptions { trusted_proxies: 1, ..GateOptions::default() };
-    Scene::open_with(Keeper::memory(), changes, options).await
+    GateFixture::open_with(StoreSetup::memory(), changes, options).await
 }
 
-fn by_https(scene: &Scene) -> Visitor {
-    scene.visitor().with_header("x-forwarded-proto", "https")
+fn with_https(fixture: &GateFixture) -> Visitor {
+    fixture.visitor().with_header("x-forwarded-proto", "https")
 }
 
-fn host_only(scene: &Scene) -> String {
-    format!("__Host-{}", scene.cookie_name())
+fn host_only(fixture: &GateFixture) -> String {
+    format!("__Host-{}", fixture.cookie_name())
 }
 
 #[tokio::test]
 async fn https_tickets_have_the_host_prefix() {
-    let scene = behind_tls(json!({})).await;
-    let answer = by_https(&scene).navigate("/").await;
+    let fixture = behind_tls(json!({})).await;
+    let answer = with_https(&fixture).navigate("/").await;
     let cookie = answer.header("set-cookie").unwrap();
-    assert!(cookie.starts_with(&format!("{}=", host_only(&scene))), "{cookie}");
+    assert!(cookie.starts_with(&format!("{}=", host_only(&fixture))), "{cookie}");
     assert!(cookie.contains("; Path=/;") && cookie.ends_with("; Secure") && !cookie.contains("Domain"), "{cookie}");
-    let plain = scene.visitor().navigate("/").await;
-    assert!(plain.header("set-cookie").unwrap().starts_with(&format!("{}=", scene.cookie_name())));
+    let plain = fixture.visitor().navigate("/").await;
+    assert!(plain.header("set-cookie").unwrap().starts_with(&format!("{}=", fixture.cookie_name())));
     let shared = behind_tls(json!({ "cookie_domain": "example.com" })).await;
-    let answer = by_https(&shared).navigate("/").await;
+    let answer = with_https(&shared).navigate("/").await;
     assert!(answer.header("set-cookie").unwrap().starts_with(&format!("{}=", shared.cookie_name())));
 }
 
 #[tokio::test]
 async fn cookies_of_other_hosts_do_not_replace_the_ticket() {
-    let scene = behind_tls(json!({})).await;
-    let mut visitor = by_https(&scene);
+    let fixture = behind_tls(json!({})).await;
+    let mut visitor = with_https(&fixture);
     visitor.navigate("/").await;
     let own = session_in(&visitor.fetch("/").await);
-    scene.pass_seconds(1);
-    let mut attacker = scene.visitor();
+    fixture.pass_seconds(1);
+    let mut attacker = fixture.visitor();
     attacker.navigate("/").await;
-    visitor.set_cookie(&scene.cookie_name(), attacker.cookie(&scene.cookie_name()).unwrap());
+    visitor.set_cookie(&fixture.cookie_name(), attacker.cookie(&fixture.cookie_name()).unwrap());
     assert_eq!(session_in(&visitor.fetch("/").await), own, "the ticket signed last was set by another host");
-    let left = visitor.leave(scene.queue.as_str()).await;
+    let left = visitor.leave(fixture.queue.as_str()).await;
     assert_eq!(left.headers.get_all("set-cookie").iter().count(), 2, "both cookies go");
-    assert_eq!(visitor.cookie(&host_only(&scene)).or(visitor.cookie(&scene.cookie_name())), None);
+    assert_eq!(visitor.cookie(&host_only(&fixture)).or(visitor.cookie(&fixture.cookie_name())), None);
 }
 
 #[tokio::test]
 async fn many_cookies_of_one_name_hide_no_ticket() {
-    let scene = behind_tls(json!({})).await;
-    let mut visitor = scene.visitor();
+    let fixture = behind_tls(json!({})).await;
+    let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let own = session_in(&visitor.fetch("/").await);
-    let (name, ticket) = (scene.cookie_name(), visitor.cookie(&scene.cookie_name()).unwrap());
+    let (name, ticket) = (fixture.cookie_name(), visitor.cookie(&fixture.cookie_name()).unwrap());
     let cookies = format!("{}{name}={ticket}", format!("{name}=junk; ").repeat(40));
     let request = Request::get("/").header("cookie", cookies);
-    assert_eq!(session_in(&scene.visitor().request(request, "").await), own);
+    assert_eq!(session_in(&fixture.visitor().request(request, "").await), own);
 }
 
 #[tokio::test]
 async fn cookie_tickets_are_renewed_by_cookie_only() {
-    let scene = behind_tls(json!({})).await;
-    let mut app = scene.visitor().with_header("x-vestibule-ticket", "");
-    let joined = app.status(scene.queue.as_str()).await;
+    let fixture = behind_tls(json!({})).await;
+    let mut app = fixture.visitor().with_header("x-vestibule-ticket", "");
+    let joined = app.status(fixture.queue.as_str()).await;
     let ticket = joined.header("x-vestibule-ticket").unwrap().to_owned();
     for header in ["", "junk", &ticket] {
         let mut browser = app.clone().with_header("x-vestibule-ticket", header);
-        let answer = browser.status(scene.queue.as_str()).await;
+        let answer = browser.status(fixture.queue.as_str()).await;
         assert_eq!(session_in(&answer), session_in(&joined));
         assert_eq!(answer.header("x-vestibule-ticket"), None, "scripts could read it");
     }
-    let answer = scene.visitor().with_header("x-vestibule-ticket", &ticket).status(scene.queue.as_str()).await;
+    let answer = fixture.visitor().with_header("x-vestibule-ticket", &ticket).status(fixture.queue.as_str()).await;
     assert_eq!(session_in(&answer), session_in(&joined));
     assert!(answer.header("x-vestibule-ticket").is_some());
 }

@@ -6,7 +6,7 @@ use vestibule_core::line::SessionState;
 use vestibule_core::{KeyList, Micros, QueueId, SessionId, TicketSigner};
 use vestibule_tests::{Answer, GateUnderTest};
 
-use crate::scene::{Keeper, Scene, on_each_store, session_in, set_cookie};
+use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, session_in, set_cookie};
 
 on_each_store! {
     forged_ticket_joins_at_the_end,
@@ -15,7 +15,7 @@ on_each_store! {
     tickets_older_than_hold_ttl_are_rejected,
     malformed_cookie_headers_do_not_prevent_joining,
     the_ticket_is_found_among_all_other_cookies,
-    the_latest_of_two_tickets_counts,
+    latest_of_two_tickets_is_used,
 }
 
 /// A place that nobody was given: at the head of every line.
@@ -34,20 +34,20 @@ fn changed(ticket: &str, change: impl Fn(&str) -> String) -> String {
     [header, &change(claims), signature].join(".")
 }
 
-async fn with_cookie(scene: &Scene, value: &[u8]) -> Answer {
+async fn with_cookie(fixture: &GateFixture, value: &[u8]) -> Answer {
     let cookie = HeaderValue::from_bytes(value).unwrap();
     let request = Request::get("/").header("accept", "text/html").header("cookie", cookie);
-    scene.visitor().request(request, "").await
+    fixture.visitor().request(request, "").await
 }
 
-async fn forged_ticket_joins_at_the_end(keeper: Keeper) {
-    let scene = Scene::open(keeper, json!({})).await;
-    let now = scene.stats().await.now;
-    scene.visitor().navigate("/").await;
+async fn forged_ticket_joins_at_the_end(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    let now = fixture.stats().await.now;
+    fixture.visitor().navigate("/").await;
     let mine = SessionId::random();
-    let genuine = sign(&GateUnderTest::ticket_keys(), &scene.queue, now, &place(mine));
-    let other_secret = sign(&KeyList::of_bytes("ticket-1", [8; 32]), &scene.queue, now, &place(mine));
-    let unknown_key = sign(&KeyList::of_bytes("ticket-9", [7; 32]), &scene.queue, now, &place(mine));
+    let genuine = sign(&GateUnderTest::ticket_keys(), &fixture.queue, now, &place(mine));
+    let other_secret = sign(&KeyList::of_bytes("ticket-1", [8; 32]), &fixture.queue, now, &place(mine));
+    let unknown_key = sign(&KeyList::of_bytes("ticket-9", [7; 32]), &fixture.queue, now, &place(mine));
     // {"alg":"none"}, {"alg":"none","kid":"ticket-1"}
     let unsigned = ["eyJhbGciOiJub25lIn0", "eyJhbGciOiJub25lIiwia2lkIjoidGlja2V0LTEifQ"]
         .map(|header| format!("{header}.{}.", genuine.split('.').nth(1).unwrap()));
@@ -67,24 +67,24 @@ async fn forged_ticket_joins_at_the_end(keeper: Keeper) {
     ];
     let mut last = 1;
     for forgery in forgeries {
-        let answer = with_cookie(&scene, format!("{}={forgery}", scene.cookie_name()).as_bytes()).await;
+        let answer = with_cookie(&fixture, format!("{}={forgery}", fixture.cookie_name()).as_bytes()).await;
         assert_eq!(answer.status, StatusCode::OK, "{forgery}");
-        let mut visitor = scene.visitor();
-        let cookie = set_cookie(&answer, &scene.cookie_name()).unwrap();
-        visitor.set_cookie(&scene.cookie_name(), cookie.split(['=', ';']).nth(1).unwrap());
+        let mut visitor = fixture.visitor();
+        let cookie = set_cookie(&answer, &fixture.cookie_name()).unwrap();
+        visitor.set_cookie(&fixture.cookie_name(), cookie.split(['=', ';']).nth(1).unwrap());
         let visitor_status = visitor.fetch("/").await;
         last += 1;
         assert_eq!(visitor_status.json()["position"], last, "{forgery} took a place at the front");
         assert_ne!(session_in(&visitor_status), mine, "{forgery} was signed again");
     }
-    assert_eq!(scene.stats().await.counters.returned, 0);
-    with_cookie(&scene, format!("{}={genuine}", scene.cookie_name()).as_bytes()).await;
-    assert_eq!(scene.stats().await.counters.returned, 1, "the genuine one would have been good");
+    assert_eq!(fixture.stats().await.counters.returned, 0);
+    with_cookie(&fixture, format!("{}={genuine}", fixture.cookie_name()).as_bytes()).await;
+    assert_eq!(fixture.stats().await.counters.returned, 1, "the genuine one would have been good");
 }
 
-async fn tickets_of_other_queues_are_rejected(keeper: Keeper) {
-    let here = Scene::open(keeper.clone(), json!({})).await;
-    let there = Scene::open(keeper, json!({})).await;
+async fn tickets_of_other_queues_are_rejected(keeper: StoreSetup) {
+    let here = GateFixture::open(keeper.clone(), json!({})).await;
+    let there = GateFixture::open(keeper, json!({})).await;
     let mut visitor = there.visitor();
     visitor.navigate("/").await;
     let ticket = visitor.cookie(&there.cookie_name()).unwrap();
@@ -95,36 +95,36 @@ async fn tickets_of_other_queues_are_rejected(keeper: Keeper) {
     assert_ne!(session_in(&thief.fetch("/").await), session);
 }
 
-async fn tickets_of_an_old_epoch_are_rejected(keeper: Keeper) {
-    let scene = Scene::open(keeper, json!({ "quota": 1 })).await;
-    let (mut inside, mut waiting) = (scene.visitor(), scene.visitor());
+async fn tickets_of_an_old_epoch_are_rejected(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({ "quota": 1 })).await;
+    let (mut inside, mut waiting) = (fixture.visitor(), fixture.visitor());
     inside.navigate("/").await;
     waiting.navigate("/").await;
     let before = session_in(&waiting.fetch("/").await);
-    scene.gate.store().reset(&scene.queue).await.unwrap();
-    assert_eq!(scene.counts().await, (0, 0));
+    fixture.gate.store().reset(&fixture.queue).await.unwrap();
+    assert_eq!(fixture.counts().await, (0, 0));
     let first = waiting.navigate("/").await;
     assert!(first.text().contains("origin /"), "who comes first in the new line is first");
-    assert_ne!(session_in(&waiting.keepalive(scene.queue.as_str()).await), before);
+    assert_ne!(session_in(&waiting.keepalive(fixture.queue.as_str()).await), before);
     assert!(!inside.navigate("/").await.text().contains("origin /"), "an old place is good in the new line");
-    assert_eq!(scene.counts().await, (1, 1));
+    assert_eq!(fixture.counts().await, (1, 1));
 }
 
-async fn tickets_older_than_hold_ttl_are_rejected(keeper: Keeper) {
-    let scene = Scene::open(keeper, json!({ "hold_ttl": 100 })).await;
-    let mut visitor = scene.visitor();
+async fn tickets_older_than_hold_ttl_are_rejected(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({ "hold_ttl": 100 })).await;
+    let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let session = session_in(&visitor.fetch("/").await);
-    scene.pass_seconds(99);
+    fixture.pass_seconds(99);
     assert_eq!(session_in(&visitor.fetch("/").await), session, "within hold_ttl the place is theirs");
-    scene.pass_seconds(101);
+    fixture.pass_seconds(101);
     visitor.navigate("/").await;
     assert_ne!(session_in(&visitor.fetch("/").await), session);
 }
 
-async fn malformed_cookie_headers_do_not_prevent_joining(keeper: Keeper) {
-    let scene = Scene::open(keeper, json!({})).await;
-    let name = scene.cookie_name();
+async fn malformed_cookie_headers_do_not_prevent_joining(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    let name = fixture.cookie_name();
     let long = "x".repeat(15_000);
     let noise: Vec<u8> = (0..15_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8 | 0x80).collect();
     let odd: Vec<Vec<u8>> = vec![
@@ -145,21 +145,21 @@ async fn malformed_cookie_headers_do_not_prevent_joining(keeper: Keeper) {
     ];
     let mut joined = 0;
     for cookie in odd {
-        let answer = with_cookie(&scene, &cookie).await;
+        let answer = with_cookie(&fixture, &cookie).await;
         joined += 1;
         let shown = String::from_utf8_lossy(&cookie[..cookie.len().min(60)]);
         assert_eq!(answer.status, StatusCode::OK, "{shown}");
         assert!(set_cookie(&answer, &name).is_some(), "{shown}");
-        assert_eq!(scene.counts().await, (joined, 0), "{shown}");
+        assert_eq!(fixture.counts().await, (joined, 0), "{shown}");
     }
 }
 
-async fn the_ticket_is_found_among_all_other_cookies(keeper: Keeper) {
-    let scene = Scene::open(keeper, json!({})).await;
-    let mut visitor = scene.visitor();
+async fn the_ticket_is_found_among_all_other_cookies(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     let session = session_in(&visitor.fetch("/").await);
-    let (name, ticket) = (scene.cookie_name(), visitor.cookie(&scene.cookie_name()).unwrap().to_owned());
+    let (name, ticket) = (fixture.cookie_name(), visitor.cookie(&fixture.cookie_name()).unwrap().to_owned());
     let long = "x".repeat(15_000);
     for cookie in [
         format!("_ga=GA1.2.3; {name}={ticket}"),
@@ -172,25 +172,25 @@ async fn the_ticket_is_found_among_all_other_cookies(keeper: Keeper) {
         format!("q=\"a; b\"; {name}={ticket}"),
     ] {
         let request = Request::get("/x").header("cookie", HeaderValue::from_bytes(cookie.as_bytes()).unwrap());
-        let answer = scene.visitor().request(request, "").await;
+        let answer = fixture.visitor().request(request, "").await;
         assert_eq!(session_in(&answer), session, "{}", &cookie[..cookie.len().min(60)]);
     }
     let two = Request::get("/x").header("cookie", "a=1").header("cookie", format!("{name}={ticket}"));
-    assert_eq!(session_in(&scene.visitor().request(two, "").await), session, "two Cookie headers");
-    assert_eq!(scene.counts().await, (1, 0));
+    assert_eq!(session_in(&fixture.visitor().request(two, "").await), session, "two Cookie headers");
+    assert_eq!(fixture.counts().await, (1, 0));
 }
 
-async fn the_latest_of_two_tickets_counts(keeper: Keeper) {
-    let scene = Scene::open(keeper, json!({})).await;
-    let (mut old, mut new) = (scene.visitor(), scene.visitor());
+async fn latest_of_two_tickets_is_used(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    let (mut old, mut new) = (fixture.visitor(), fixture.visitor());
     old.navigate("/").await;
-    scene.pass_seconds(5);
+    fixture.pass_seconds(5);
     new.navigate("/").await;
-    let name = scene.cookie_name();
+    let name = fixture.cookie_name();
     let latest = session_in(&new.fetch("/").await);
     let (one, two) = (old.cookie(&name).unwrap(), new.cookie(&name).unwrap());
     for cookie in [format!("{name}={one}; {name}={two}"), format!("{name}={two}; {name}={one}")] {
-        let answer = scene.visitor().request(Request::get("/x").header("cookie", cookie), "").await;
+        let answer = fixture.visitor().request(Request::get("/x").header("cookie", cookie), "").await;
         assert_eq!(session_in(&answer), latest, "a narrower cookie must not hide a newer one");
     }
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 use vestibule_core::KeyList;
 use vestibule_tests::{GateOptions, GateUnderTest, Origin, Visitor};
 
-use crate::scene::{Keeper, Scene, document_of, on_each_store, random_id, session_in, set_cookie};
+use crate::gate_fixture::{GateFixture, StoreSetup, document_of, on_each_store, random_id, session_in, set_cookie};
 
 on_each_store! {
     keys_rotate_without_dropping_anybody,
@@ -25,7 +25,7 @@ fn signed_by(ticket: &str) -> &str {
     ticket.split('.').next().unwrap()
 }
 
-async fn keys_rotate_without_dropping_anybody(keeper: Keeper) {
+async fn keys_rotate_without_dropping_anybody(keeper: StoreSetup) {
     let (id, origin) = (random_id(), Origin::start());
     let host = format!("{id}.example.com");
     let document = document_of(&id, &host, &origin.url(), &json!({}));
@@ -58,38 +58,38 @@ async fn keys_rotate_without_dropping_anybody(keeper: Keeper) {
     assert!(set_cookie(&stale, &cookie).is_none());
 }
 
-async fn assert_follows(scene: &Scene, address: &str) {
-    let visitor = || Visitor::new(address, &scene.host);
-    assert_eq!(visitor().status(scene.queue.as_str()).await.json()["state"], "waiting");
+async fn assert_follows(fixture: &GateFixture, address: &str) {
+    let visitor = || Visitor::new(address, &fixture.host);
+    assert_eq!(visitor().status(fixture.queue.as_str()).await.json()["state"], "waiting");
 
-    scene.change(&json!({ "name": "Another name" })).await;
+    fixture.change(&json!({ "name": "Another name" })).await;
     assert!(visitor().navigate("/").await.text().contains("Another name"));
 
-    scene.change(&json!({ "queue_status": 503 })).await;
+    fixture.change(&json!({ "queue_status": 503 })).await;
     assert_eq!(visitor().navigate("/").await.status.as_u16(), 503);
 
-    scene.change(&json!({ "mode": "closed" })).await;
+    fixture.change(&json!({ "mode": "closed" })).await;
     assert_eq!(visitor().fetch("/").await.json()["state"], "closed");
 
-    scene.change(&json!({ "mode": "bypass" })).await;
+    fixture.change(&json!({ "mode": "bypass" })).await;
     assert!(visitor().navigate("/in").await.text().contains("origin /in"));
 
-    scene.change(&json!({ "mode": "open", "quota": 1000 })).await;
+    fixture.change(&json!({ "mode": "open", "quota": 1000 })).await;
     assert!(visitor().navigate("/in").await.text().contains("origin /in"));
 
-    scene.change(&json!({ "handover": { "kind": "redirect", "origin": "https://www.example.net" } })).await;
+    fixture.change(&json!({ "handover": { "kind": "redirect", "origin": "https://www.example.net" } })).await;
     let answer = visitor().navigate("/in").await;
     assert!(answer.header("location").unwrap().starts_with("https://www.example.net/in"));
 }
 
-async fn settings_changes_apply_to_the_next_request(keeper: Keeper) {
-    let scene = Scene::open(keeper, json!({})).await;
-    assert_follows(&scene, scene.gate.address()).await;
+async fn settings_changes_apply_to_the_next_request(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    assert_follows(&fixture, fixture.gate.address()).await;
 }
 
-async fn settings_changes_apply_to_other_gates(keeper: Keeper) {
-    let scene = Scene::open(keeper, json!({})).await;
+async fn settings_changes_apply_to_other_gates(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({})).await;
     let none = json!({ "tenants": [], "queues": [] });
-    let other = scene.keeper.gate(&none, GateOptions::default()).await;
-    assert_follows(&scene, other.address()).await;
+    let other = fixture.keeper.gate(&none, GateOptions::default()).await;
+    assert_follows(&fixture, other.address()).await;
 }

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use serde_json::json;
 use vestibule_tests::Visitor;
 
-use crate::scene::{Keeper, Scene, on_each_store, session_in};
+use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, session_in};
 
 on_each_store! {
     a_hundred_tabs_of_one_visitor_are_one_session,
@@ -25,30 +25,30 @@ async fn sessions_of_tabs(visitor: &Visitor) -> usize {
     join_all(tabs).await.into_iter().collect::<HashSet<_>>().len()
 }
 
-async fn a_hundred_tabs_of_one_visitor_are_one_session(keeper: Keeper) {
-    let scene = Scene::open(keeper, json!({})).await;
-    let mut visitor = scene.visitor();
+async fn a_hundred_tabs_of_one_visitor_are_one_session(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
     assert_eq!(sessions_of_tabs(&visitor).await, 1);
-    assert_eq!((scene.counts().await, scene.stats().await.counters.joined), ((1, 0), 1));
+    assert_eq!((fixture.counts().await, fixture.stats().await.counters.joined), ((1, 0), 1));
 }
 
-async fn a_hundred_tabs_with_an_ended_ticket_are_one_session(keeper: Keeper) {
-    let scene = Scene::open(keeper, json!({})).await;
-    let mut visitor = scene.visitor();
+async fn a_hundred_tabs_with_an_ended_ticket_are_one_session(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    let mut visitor = fixture.visitor();
     visitor.navigate("/").await;
-    scene.gate.store().reset(&scene.queue).await.unwrap();
+    fixture.gate.store().reset(&fixture.queue).await.unwrap();
     assert_eq!(sessions_of_tabs(&visitor).await, 1);
-    assert_eq!(scene.counts().await, (1, 0));
+    assert_eq!(fixture.counts().await, (1, 0));
 
-    scene.pass_seconds(700);
+    fixture.pass_seconds(700);
     assert_eq!(sessions_of_tabs(&visitor).await, 1, "a ticket that was held too long");
 }
 
-async fn a_hundred_concurrent_visitors_are_a_hundred_sessions(keeper: Keeper) {
-    let scene = Scene::open(keeper, json!({ "quota": 7 })).await;
+async fn a_hundred_concurrent_visitors_are_a_hundred_sessions(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({ "quota": 7 })).await;
     let arrivals = join_all((0..100).map(|_| {
-        let (mut visitor, queue) = (scene.visitor(), scene.queue.clone());
+        let (mut visitor, queue) = (fixture.visitor(), fixture.queue.clone());
         async move {
             visitor.navigate("/").await;
             visitor.keepalive(queue.as_str()).await.json()
@@ -58,5 +58,5 @@ async fn a_hundred_concurrent_visitors_are_a_hundred_sessions(keeper: Keeper) {
     let positions: HashSet<u64> =
         arrivals.iter().filter_map(|visitor_status| visitor_status["position"].as_u64()).collect();
     assert_eq!(positions, (1..=93).collect(), "every place once");
-    assert_eq!(scene.counts().await, (93, 7));
+    assert_eq!(fixture.counts().await, (93, 7));
 }

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_pace_counts_nothing() {
+    fn unknown_pace_excludes_departures() {
         let mut unknown = Pace::default();
         unknown.count(Micros(1), 5, 5, StayCounts::default());
         assert_eq!(unknown, Pace::default(), "filling empty places is no pace");

@@ -82,7 +82,7 @@ async fn http_api_cookies_and_query_are_unchanged() {
 }
 
 #[tokio::test]
-async fn http_api_paths_are_encoded_again() {
+async fn http_api_paths_are_reencoded() {
     let target = async |path: &str| arrived(&http_api(path, "x=1")).await["target"].clone();
     assert_eq!(target("/a?b c#\u{e9}").await, "/a%3Fb%20c%23%C3%A9?x=1");
     assert_eq!(target("/100%").await, "/100%25?x=1");

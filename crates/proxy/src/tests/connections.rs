@@ -40,7 +40,7 @@ async fn connection_used(pool: &Pool, origin: &Uri) -> String {
 }
 
 #[tokio::test]
-async fn a_connection_is_used_again_unless_the_process_slept() {
+async fn connection_is_not_reused_after_a_freeze() {
     let (origin, limits) = (numbering().await, ProxyLimits::default());
     let pool = Pool::new(
         vestibule_tls::client_config().unwrap(),

@@ -43,7 +43,7 @@ async fn an_origin_that_never_answers_runs_out_of_time() {
 }
 
 #[tokio::test]
-async fn an_origin_that_does_not_finish_its_handshake_runs_out_of_time() {
+async fn slow_handshake_times_out() {
     let plain = silent().await;
     let mut gate = Gate::before(format!("https://{}", plain.authority().unwrap()).parse().unwrap());
     gate.limits.connect_timeout = SHORT;
@@ -73,7 +73,7 @@ async fn interrupted_and_invalid_responses_are_errors() {
 }
 
 #[tokio::test]
-async fn an_upload_may_take_longer_than_the_silence_allowed() {
+async fn long_upload_with_progress_does_not_time_out() {
     let (origin, handed) = handed().await;
     let gate = Gate::before(origin).with_read_timeout(SHORT).open().await;
     let mut visitor = TcpStream::connect(gate).await.unwrap();
@@ -89,7 +89,7 @@ async fn an_upload_may_take_longer_than_the_silence_allowed() {
 }
 
 #[tokio::test]
-async fn a_visitor_who_stops_sending_is_told_so() {
+async fn stalled_request_body_returns_408() {
     let gate = Gate::before(silent().await).with_read_timeout(SHORT).open().await;
     let got = say(&gate, b"POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 9\r\n\r\nx").await;
     assert!(got.starts_with("HTTP/1.1 408 "), "{got}");

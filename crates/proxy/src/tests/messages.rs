@@ -120,7 +120,7 @@ async fn only_trailers_of_the_origin_are_forwarded() {
 }
 
 #[tokio::test]
-async fn a_visitor_who_expects_a_continue_gets_it_and_sends_the_body() {
+async fn expect_continue_is_answered_before_the_body() {
     let (origin, handed) = handed().await;
     let gate = Gate::before(origin).open().await;
     let mut visitor = TcpStream::connect(gate).await.unwrap();
@@ -151,7 +151,7 @@ async fn a_message_of_two_lengths_reaches_the_origin_with_one() {
 }
 
 #[tokio::test]
-async fn a_connection_is_used_again_and_a_closed_one_is_replaced() {
+async fn connections_are_reused_and_closed_ones_replaced() {
     let (opened, mut openings) = tokio::sync::mpsc::unbounded_channel();
     let origin = origin(move |mut socket| {
         opened.send(()).unwrap();

@@ -75,7 +75,7 @@ async fn a_long_download_flows_through() {
 }
 
 #[tokio::test]
-async fn an_answer_may_begin_before_the_request_ends() {
+async fn response_can_start_before_the_request_ends() {
     let request = "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n";
     let (mut visitor, mut server) = connected(request).await;
     server.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nx").await.unwrap();
@@ -90,7 +90,7 @@ async fn an_answer_may_begin_before_the_request_ends() {
 }
 
 #[tokio::test]
-async fn a_visitor_who_does_not_read_holds_the_origin_back() {
+async fn slow_visitor_applies_backpressure_to_the_origin() {
     let (visitor, mut server) = connected("GET / HTTP/1.1\r\nHost: a\r\n\r\n").await;
     server.write_all(download().as_bytes()).await.unwrap();
     let sent = fill(&mut server).await;
@@ -99,7 +99,7 @@ async fn a_visitor_who_does_not_read_holds_the_origin_back() {
 }
 
 #[tokio::test]
-async fn an_origin_that_does_not_read_holds_the_visitor_back() {
+async fn slow_origin_applies_backpressure_to_the_visitor() {
     let (mut visitor, server) = connected(&upload()).await;
     let sent = fill(&mut visitor).await;
     assert!(sent < BUFFERS, "{sent} bytes were taken in");
@@ -107,7 +107,7 @@ async fn an_origin_that_does_not_read_holds_the_visitor_back() {
 }
 
 #[tokio::test]
-async fn a_visitor_who_reads_slowly_is_not_taken_for_a_silent_origin() {
+async fn slow_reader_is_not_an_origin_timeout() {
     let (origin, handed) = handed().await;
     let gate = Gate::before(origin).with_read_timeout(SHORT).open().await;
     let mut visitor = TcpStream::connect(gate).await.unwrap();

@@ -23,7 +23,7 @@ async fn echo() -> http::Uri {
 }
 
 #[tokio::test]
-async fn a_websocket_goes_through_and_may_lie_idle() {
+async fn websocket_is_tunneled_and_can_be_idle() {
     let gate = Gate::before(echo().await).with_read_timeout(SHORT).open().await;
     let (mut socket, _) = connect_async(format!("ws://{gate}/live?x=1")).await.unwrap();
     for text in ["one", "two"] {
@@ -65,7 +65,7 @@ async fn upgraded_with(setup: impl FnOnce(&mut Gate)) -> (TcpStream, TcpStream) 
 }
 
 #[tokio::test]
-async fn any_protocol_may_follow_an_upgrade() {
+async fn any_upgrade_protocol_is_tunneled() {
     let (mut visitor, mut server) = upgraded(SHORT).await;
     let mut word = [0; 5];
     visitor.read_exact(&mut word).await.unwrap();
@@ -87,7 +87,7 @@ async fn the_end_of_either_side_ends_an_upgraded_connection() {
 }
 
 #[tokio::test]
-async fn an_end_is_handed_on_and_the_other_side_may_finish() {
+async fn half_close_is_forwarded() {
     let (mut visitor, mut server) = upgraded(PATIENCE * 2).await;
     server.shutdown().await.unwrap();
     assert_eq!(rest_of(&mut visitor).await, "first");
@@ -97,7 +97,7 @@ async fn an_end_is_handed_on_and_the_other_side_may_finish() {
 }
 
 #[tokio::test]
-async fn one_side_may_not_keep_an_upgraded_connection_for_ever() {
+async fn half_closed_tunnel_is_closed_after_a_timeout() {
     let (mut visitor, mut server) = upgraded(SHORT).await;
     server.shutdown().await.unwrap();
     end_of(&mut server).await;
@@ -152,7 +152,7 @@ async fn upgrades_cannot_carry_other_requests() {
 }
 
 #[tokio::test]
-async fn an_upgrade_nobody_asked_for_is_no_answer() {
+async fn unrequested_upgrade_returns_502() {
     let (origin, _heads) = recorder(CONSENT).await;
     let gate = Gate::before(origin).open().await;
     let got = timeout(Duration::from_secs(5), super::support::ask(&gate, &["GET / HTTP/1.1"])).await.unwrap();

@@ -21,7 +21,7 @@ async fn many_queues_are_loaded_at_once_but_not_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_what_changed_is_loaded_again() {
+async fn only_changed_queues_are_reloaded() {
     let keeper = Keeper::with_queues(5).await;
     let directory = keeper.directory();
     directory.refresh().await.unwrap();

@@ -4,7 +4,13 @@
 
 // With the attribute, clippy grants the helpers what it grants the tests: to unwrap.
 #[cfg(test)]
-mod corners;
+mod batching;
+#[cfg(test)]
+mod edge_cases;
+#[cfg(test)]
+mod frozen_process;
+#[cfg(test)]
+mod frozen_process_cluster;
 #[cfg(test)]
 mod outages;
 #[cfg(test)]
@@ -16,16 +22,10 @@ mod rules;
 #[cfg(test)]
 mod server;
 #[cfg(test)]
-mod thaw;
-#[cfg(test)]
-mod thaw_cluster;
+#[path = "../../../../tests/harness/tcp_proxy.rs"]
+#[expect(unreachable_pub, reason = "the harness of the whole gives it to others")]
+mod tcp_proxy;
 #[cfg(test)]
 mod tls;
 #[cfg(test)]
-mod together;
-#[cfg(test)]
 mod tools;
-#[cfg(test)]
-#[path = "../../../../tests/harness/wire.rs"]
-#[expect(unreachable_pub, reason = "the harness of the whole gives it to others")]
-mod wire;

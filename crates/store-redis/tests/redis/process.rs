@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use vestibule_core::store::VisitStore as _;
 use vestibule_store_redis::{RedisOptions, RedisStore};
 
-use super::thaw::PATIENCE;
+use super::frozen_process::PATIENCE;
 use super::tools::{joining, queue};
 
 /// The variable with the address for the process.

@@ -9,9 +9,9 @@ use vestibule_core::PutMode;
 use vestibule_core::store::{OperationsStore as _, SettingsStore as _};
 use vestibule_store_redis::{RedisOptions, RedisStore};
 
+use super::frozen_process::until;
 use super::process::Process;
 use super::server::{Server, free_port};
-use super::thaw::until;
 use super::tools::{queue, settings};
 
 const TOKEN: &str = "a-token/with+odd=characters";

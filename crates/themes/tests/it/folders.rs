@@ -277,7 +277,7 @@ async fn added_and_deleted_themes_are_noticed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_broken_change_keeps_the_page_that_worked() {
+async fn invalid_change_keeps_the_last_valid_page() {
     let (folder, themes) = folder(&[("acme/queue.html", OURS)]);
     assert!(page(&themes, "acme").await.starts_with("ours"));
     for broken in ["{% if %}", "{{ script_tags }}{{ positon }}", "no script", "{% include \"gone.html\" %}"] {

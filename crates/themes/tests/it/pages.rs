@@ -243,7 +243,7 @@ fn rejoining_visitor_sees_the_reason() {
 }
 
 #[test]
-fn the_first_in_line_are_told_that_they_are_next() {
+fn first_visitors_see_that_they_are_next() {
     for (position, next) in [(1, true), (4, true), (5, false)] {
         let visitor_status = VisitorStatus { position: Some(position), ..visitor_status(VisitorState::Waiting) };
         assert_eq!(page(&view(&visitor_status)).contains(">You’re next."), next, "{position}");
@@ -251,7 +251,7 @@ fn the_first_in_line_are_told_that_they_are_next() {
 }
 
 #[test]
-fn a_closed_queue_says_how_long_the_position_is_kept() {
+fn closed_page_shows_the_hold_time() {
     let visitor_status = VisitorStatus { position: None, ..visitor_status(VisitorState::Closed) };
     let told = page(&PageView { kept_seconds: Some(420), ..view(&visitor_status) });
     assert!(told.contains(">We keep your position for 7 minutes.<"), "{told}");
@@ -268,7 +268,7 @@ fn too_large_response_names_the_limit() {
 }
 
 #[test]
-fn a_closed_queue_shows_the_closed_page_without_a_place() {
+fn closed_page_has_no_position() {
     let visitor_status = visitor_status(VisitorState::Waiting);
     let page = Themes::built_in().closed_page(None, &view(&visitor_status)).now_or_never().unwrap();
     assert!(page.contains("data-state=\"closed\"") && page.contains("Closed for now"));

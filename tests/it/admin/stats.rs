@@ -1,0 +1,124 @@
+//! How it goes and how it went, in the API.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use vestibule_records::history::record_samples;
+
+use super::backoffice::{Backoffice, on_memory_and_redis};
+
+on_memory_and_redis! {
+    queue_stats_summarize_the_line,
+    stats_of_all_queues_include_recent_samples,
+    history_is_available_as_json_and_csv,
+    stats_stream_sends_changes,
+}
+
+async fn notice(backoffice: &Backoffice) {
+    record_samples(&*backoffice.store, &**backoffice.admin.records()).await.unwrap();
+}
+
+async fn queue_stats_summarize_the_line(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "quota": 4, "name": "The tour" })).await;
+    let empty = backoffice.root().get("/queues/tour/stats").await.json();
+    assert_eq!(empty["wait_seconds"], json!({ "p50": 0, "p90": 0 }), "nobody waits and slots are free");
+    backoffice.join("tour", 5).await;
+    notice(&backoffice).await;
+    backoffice.pass(20);
+    backoffice.join("tour", 2).await;
+    let stats = backoffice.root().get("/queues/tour/stats").await.json();
+    let wait = stats["wait_seconds"].clone();
+    assert!(wait["p50"].as_u64() > Some(0) && wait["p90"].as_u64() >= wait["p50"].as_u64(), "{stats}");
+    let mut expected = json!({
+        "queue": "tour", "tenant": "acme", "name": "The tour", "mode": "open", "revision": 1, "at": backoffice.now(),
+        "waiting": 3, "active": 4, "quota": 4, "utilization": 1.0, "joined_per_minute": 6.0,
+        "admitted_per_minute": 0.0, "oldest_wait_seconds": 19, "drained_in_seconds": null, "recovering": false,
+    });
+    expected["wait_seconds"] = wait;
+    assert!((19..=20).contains(&stats["oldest_wait_seconds"].as_u64().unwrap()), "{stats}");
+    expected["oldest_wait_seconds"] = stats["oldest_wait_seconds"].clone();
+    assert_eq!(stats, expected);
+}
+
+async fn stats_of_all_queues_include_recent_samples(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    for id in ["a", "b"] {
+        backoffice.queue(id, "acme", json!({ "quota": 0 })).await;
+    }
+    backoffice.join("a", 2).await;
+    notice(&backoffice).await;
+    let at = backoffice.now();
+    let mut root = backoffice.root();
+    let overview = root.get("/stats?recent=15").await.json();
+    let told: Vec<_> =
+        overview["queues"].as_array().unwrap().iter().map(|it| (&it["queue"], &it["waiting"], &it["recent"])).collect();
+    assert_eq!(told, [(&json!("a"), &json!(2), &json!([[at, 2]])), (&json!("b"), &json!(0), &json!([]))]);
+    assert_eq!(root.get("/stats").await.json()["queues"][0]["recent"], json!([]));
+    assert_eq!(root.get("/stats?recent=61").await.status, 422);
+}
+
+async fn history_is_available_as_json_and_csv(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.queue("tour", "acme", json!({ "quota": 1 })).await;
+    let began = backoffice.now();
+    for _ in 0..3 {
+        backoffice.join("tour", 2).await;
+        notice(&backoffice).await;
+        backoffice.pass(60);
+    }
+    let mut root = backoffice.root();
+    let history = root.get("/queues/tour/history").await.json();
+    assert_eq!(history["columns"], json!(["at", "waiting", "active", "quota", "joined", "admitted"]));
+    assert_eq!(history["step_seconds"], 60);
+    let points = history["points"].as_array().unwrap();
+    let told: Vec<_> = points.iter().map(|point| (point[0].as_u64().unwrap(), &point[4])).collect();
+    assert_eq!(told, [(began, &json!(2)), (began + 60, &json!(2)), (began + 120, &json!(2))]);
+    let from = root.get(&format!("/queues/tour/history?from={}", began + 100)).await.json();
+    assert_eq!(from["points"].as_array().unwrap(), &points[2..]);
+    let five = root.get("/queues/tour/history?step=five_minutes").await.json();
+    assert_eq!((&five["step_seconds"], five["points"].as_array().unwrap().len()), (&json!(300), 1));
+    let csv = root.get("/queues/tour/history?format=csv").await;
+    assert_eq!(csv.header("content-type"), Some("text/csv; charset=utf-8"));
+    let lines: Vec<_> = csv.text().split("\r\n").collect();
+    assert_eq!((lines[0], lines.len()), ("at,waiting,active,quota,joined,admitted", 5));
+    assert!(lines[1].starts_with(&format!("{began},1,1,1,2,1")), "{lines:?}");
+    assert_eq!(root.get("/queues/tour/history?step=hour").await.status, 422);
+}
+
+async fn stats_stream_sends_changes(backoffice: Backoffice) {
+    backoffice.tenant("acme").await;
+    backoffice.tenant("blue").await;
+    backoffice.queue("tour", "acme", json!({ "quota": 0 })).await;
+    backoffice.queue("blues", "blue", json!({})).await;
+    let mut zoe = backoffice.operator("zoe", "viewer", &["acme"]).await;
+    let cookie = zoe.visitor().cookie("vestibule_admin").unwrap().to_owned();
+    let mut stream = BufReader::new(TcpStream::connect(backoffice.admin.address()).await.unwrap());
+    let request = format!("GET /api/v1/stats/stream HTTP/1.1\r\nhost: x\r\ncookie: vestibule_admin={cookie}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut next = async || -> Value {
+        loop {
+            let mut line = String::new();
+            timeout(Duration::from_secs(20), stream.read_line(&mut line)).await.unwrap().unwrap();
+            // The last chunk.
+            if line == "0\r\n" {
+                return Value::Null;
+            }
+            if let Some(data) = line.strip_prefix("data: ") {
+                return serde_json::from_str(data).unwrap();
+            }
+        }
+    };
+    let first = next().await;
+    assert_eq!((&first["queues"][0]["queue"], &first["queues"][0]["waiting"]), (&json!("tour"), &json!(0)));
+    assert_eq!(first["queues"].as_array().unwrap().len(), 1, "the others are not theirs to see");
+    backoffice.join("tour", 2).await;
+    while next().await["queues"][0]["waiting"] != 2 {}
+    let Some(redis) = &backoffice.redis else { return };
+    redis.kill();
+    let ends = async { while next().await != Value::Null {} };
+    timeout(Duration::from_secs(20), ends).await.expect("old numbers are not taken for new ones");
+}

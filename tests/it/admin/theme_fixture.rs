@@ -1,0 +1,109 @@
+//! A backoffice with themes: over memory and a folder, or over Redis and a bucket.
+
+use http::Method;
+use serde_json::{Value, json};
+use vestibule_tests::{AdminClient, Answer};
+
+use super::backoffice::Backoffice;
+use super::themes::{page, upload};
+use crate::gate_fixture::{view, visitor_status};
+use crate::theme_versions::ThemeStorage;
+
+/// The address of the theme that the tests are about.
+pub(super) const THEME: &str = "/themes/acme-summer";
+
+/// An backoffice, where its themes are, and an operator of acme.
+pub(super) struct ThemeFixture {
+    pub(super) backoffice: Backoffice,
+    pub(super) place: ThemeStorage,
+    pub(super) zoe: AdminClient,
+}
+
+impl ThemeFixture {
+    pub(super) async fn folder() -> Self {
+        let place = ThemeStorage::folder();
+        Self::of(Backoffice::memory_with_themes(place.versions()).await, place).await
+    }
+
+    pub(super) async fn bucket() -> Self {
+        let place = ThemeStorage::bucket().await;
+        Self::of(Backoffice::redis_with_themes(place.versions()).await, place).await
+    }
+
+    async fn of(backoffice: Backoffice, place: ThemeStorage) -> Self {
+        let acme = json!({ "id": "acme", "name": "Acme & Sons", "color": "#c2185b", "logo": "logo.svg" });
+        backoffice.root().create("/tenants", acme).await;
+        backoffice.tenant("blue").await;
+        let zoe = backoffice.operator("zoe", "operator", &["acme"]).await;
+        Self { backoffice, place, zoe }
+    }
+
+    /// Uploads a page that says this, and activates it. Returns the version.
+    pub(super) async fn published(&mut self, text: &str) -> String {
+        let version = self.zoe.create(&format!("{THEME}/versions"), upload(&[("queue.html", &page(text))])).await;
+        let version = version["id"].as_str().unwrap().to_owned();
+        assert_eq!(self.publish(&version).await.status, 200);
+        self.office.pass(1);
+        version
+    }
+
+    pub(super) async fn publish(&mut self, version: &str) -> Answer {
+        let headers = [("if-match", "*")];
+        self.zoe.send(Method::POST, &format!("{THEME}/versions/{version}/activate"), &headers, None).await
+    }
+
+    pub(super) async fn unpublish(&mut self) -> Answer {
+        self.zoe.send(Method::POST, &format!("{THEME}/deactivate"), &[("if-match", "*")], None).await
+    }
+
+    /// The versions, newest first: who made each, and whether it is live.
+    pub(super) async fn versions(&mut self) -> Vec<(Value, Value)> {
+        let versions = self.zoe.get(&format!("{THEME}/versions")).await.json();
+        let each = versions["versions"].as_array().unwrap().iter();
+        each.map(|version| (version["operator"].clone(), version["live"].clone())).collect()
+    }
+
+    /// The themes that are listed: id, and whether each is live.
+    pub(super) async fn listed(&mut self) -> Vec<(String, Value)> {
+        let listed = self.zoe.get("/themes").await.json();
+        let each = listed["themes"].as_array().unwrap().iter();
+        each.map(|theme| (theme["id"].as_str().unwrap().to_owned(), theme["live"].clone())).collect()
+    }
+
+    /// What a gate shows that looks now.
+    pub(super) async fn shown(&self) -> String {
+        let visitor_status = visitor_status();
+        self.place.themes().queue_page(Some(&"acme-summer".parse().unwrap()), &view(&visitor_status)).await
+    }
+
+    /// What was written into the audit log on themes, newest first.
+    pub(super) async fn audit_events(&mut self) -> Vec<Value> {
+        let log = self.zoe.get("/audit?action=theme.").await.json();
+        log["events"].as_array().unwrap().iter().map(|entry| entry["action"].clone()).collect()
+    }
+}
+
+/// Runs each of these behaviors over memory and a folder, and over Redis and a bucket.
+macro_rules! in_folder_and_bucket {
+    ($($behavior:ident,)+) => {
+        mod folder {
+            $(
+                #[tokio::test]
+                async fn $behavior() {
+                    super::$behavior($crate::admin::theme_fixture::ThemeFixture::folder().await).await;
+                }
+            )+
+        }
+
+        mod bucket {
+            $(
+                #[tokio::test]
+                async fn $behavior() {
+                    super::$behavior($crate::admin::theme_fixture::ThemeFixture::bucket().await).await;
+                }
+            )+
+        }
+    };
+}
+
+pub(super) use in_folder_and_bucket;

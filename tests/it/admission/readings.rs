@@ -1,0 +1,110 @@
+//! No spelling of a path reaches the checkout of a real origin while nobody is admitted, whatever that origin makes of it.
+
+use serde_json::{Value, json};
+use vestibule_tests::{GateOptions, GateUnderTest, Nginx, Site};
+
+use crate::gate_fixture::{StoreSetup, document_of, navigation, random_id, raw};
+use crate::handover::documented_nginx;
+
+const HOST: &str = "shop.test";
+
+/// Spellings that one origin or another takes for a page of the checkout.
+const TARGETS: [&str; 47] = [
+    "/checkout",
+    "/checkout/",
+    "/checkout/pay",
+    "/CHECKOUT/pay",
+    "//checkout/pay",
+    "/checkout//pay",
+    "/%63heckout/pay",
+    "/%2563heckout/pay",
+    "/checkout%2fpay",
+    "/checkout%252fpay",
+    "/checkout/../static/x",
+    "/checkout/%2e%2e/static/x",
+    "/checkout/%2E%2E/static/x",
+    "/checkout/.%2e/static/x",
+    "/checkout/%252e%252e/static/x",
+    "/checkout/%25252e%25252e/static/x",
+    "/checkout/%2525252e%2525252e/static/x",
+    "/checkout/..%2fstatic/x",
+    "/checkout/..%252fstatic/x",
+    "/checkout/..%5cstatic/x",
+    "/checkout/..%255cstatic/x",
+    "/checkout/..\\static\\x",
+    "/checkout/pay/%252e%252e/%252e%252e/static/x",
+    "/checkout//../static/x",
+    "/checkout/;/../static/x",
+    "/checkout/..;/static/x",
+    "/checkout/..;a=b/static/x",
+    "/checkout;x/../static/x",
+    "/checkout/%252e%252e/x",
+    "/checkout/%252e%252e",
+    "/checkout/../x",
+    "/checkout/..%2fx",
+    "/checkout/..%5cx",
+    "/static/../checkout/pay",
+    "/static/%2e%2e/checkout/pay",
+    "/static/..%2fcheckout/pay",
+    "/static/%2e%2e%2fcheckout/pay",
+    "/static//..//checkout/pay",
+    "/a%2fb/%2e%2e/checkout/pay",
+    "/a//../checkout/pay",
+    "/a//../../checkout/pay",
+    "/#/../checkout/pay",
+    "/static/x#/../../checkout/pay",
+    "/./checkout/pay",
+    "/checkout%20/pay",
+    "/checkout./pay",
+    "/checkout%ff/pay",
+];
+
+async fn asked(address: &str, target: &str) -> String {
+    raw(address, &navigation(target, HOST, &[])).await.1
+}
+
+async fn gate(rules: Value, handover: Value, trusted_proxies: usize) -> GateUnderTest {
+    let mut document = document_of(&random_id(), HOST, "http://unused.test", &json!({ "rules": rules }));
+    document["queues"][0]["handover"] = handover;
+    StoreSetup::memory().gate(&document, GateOptions { trusted_proxies, ..GateOptions::default() }).await
+}
+
+async fn assert_closed(site: &Site, rules: Value, free: &str) {
+    let origin = format!("http://{}", site.address());
+    let proxying = gate(rules.clone(), json!({ "kind": "proxy", "origin": origin }), 0).await;
+    let checking = gate(rules, json!({ "kind": "check" }), 1).await;
+    let nginx = Nginx::start(&documented_nginx(&format!("http://{}", checking.address()), &origin)).await;
+    for (handover, address) in [("proxy", proxying.address().to_owned()), ("check", nginx.address())] {
+        for target in TARGETS {
+            let body = asked(&address, target).await;
+            assert!(!body.contains("SITE-CHECKOUT"), "{handover}: {target} reached the checkout: {body}");
+        }
+        let body = asked(&address, free).await;
+        assert!(body.contains("SITE-STATIC"), "{handover}: {free} waits: {body}");
+    }
+}
+
+async fn no_target_spelling_reaches_the_checkout(site: Site) {
+    let mut open = 0;
+    for target in TARGETS {
+        open += usize::from(asked(&site.address(), target).await.contains("SITE-CHECKOUT"));
+    }
+    assert!(open > 20, "only {open} of these reach the checkout of a site without a gate");
+    assert_closed(&site, json!([{ "action": "bypass", "path": "/static/**" }]), "/static/app.js").await;
+    assert_closed(&site, json!([{ "action": "queue", "path": "/checkout/**" }]), "/static/app.js").await;
+}
+
+#[tokio::test]
+async fn no_path_bypasses_a_rule_with_express() {
+    no_target_spelling_reaches_the_checkout(Site::express().await).await;
+}
+
+#[tokio::test]
+async fn no_path_bypasses_a_rule_with_flask() {
+    no_target_spelling_reaches_the_checkout(Site::flask().await).await;
+}
+
+#[tokio::test]
+async fn no_path_bypasses_a_rule_with_nginx() {
+    no_target_spelling_reaches_the_checkout(Site::nginx().await).await;
+}

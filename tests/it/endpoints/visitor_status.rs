@@ -1,0 +1,199 @@
+//! `status`: where a visitor stands, and what the answer holds.
+
+use http::{Request, StatusCode};
+use serde_json::{Value, json};
+
+use crate::gate_fixture::{GateFixture, StoreSetup, on_each_store, session_in, set_cookie};
+
+on_each_store! {
+    the_visitor_status_has_exactly_these_fields,
+    an_admitted_status_has_the_enter_url,
+    status_requests_join_and_renew_the_session,
+    page_without_its_cookie_does_not_join,
+    head_and_prefetch_of_the_status_do_not_join,
+    status_requires_a_queue_of_this_host,
+    polls_are_frequent_near_the_front_and_before_expiry,
+    an_app_keeps_its_ticket_in_a_header,
+    unknown_endpoints_return_404,
+    a_wrong_method_returns_405,
+    an_invalid_query_returns_problem_details,
+}
+
+fn fields(visitor_status: &Value) -> Vec<&str> {
+    let mut fields: Vec<&str> = visitor_status.as_object().unwrap().keys().map(String::as_str).collect();
+    fields.sort_unstable();
+    fields
+}
+
+const FIELDS: [&str; 13] = [
+    "active",
+    "enter_url",
+    "expires_in",
+    "joined_at",
+    "poll_after",
+    "position",
+    "queue",
+    "reason",
+    "revision",
+    "session",
+    "state",
+    "wait_seconds",
+    "waiting",
+];
+
+async fn the_visitor_status_has_exactly_these_fields(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    let mut visitor = fixture.visitor();
+    let first = visitor.status(fixture.queue.as_str()).await;
+    assert_eq!(first.status, StatusCode::OK);
+    assert_eq!(first.header("cache-control"), Some("no-store"));
+    let visitor_status = first.json();
+    assert_eq!(fields(&visitor_status), FIELDS);
+    assert_eq!(visitor_status["queue"], fixture.queue.as_str());
+    assert_eq!(visitor_status["session"].as_str().unwrap().len(), 36);
+    assert_eq!((&visitor_status["state"], &visitor_status["position"]), (&json!("waiting"), &json!(1)));
+    assert_eq!((&visitor_status["waiting"], &visitor_status["active"]), (&json!(1), &json!(0)));
+    assert_eq!(visitor_status["joined_at"], json!(fixture.stats().await.now.seconds()));
+    assert_eq!(visitor_status["expires_in"], json!(30), "a first visit has claim_ttl");
+    assert_eq!((&visitor_status["enter_url"], &visitor_status["wait_seconds"]), (&Value::Null, &Value::Null));
+    assert_eq!(visitor_status["revision"], json!(1));
+
+    let nobody = fixture.visitor().fetch("/").await.json();
+    assert_eq!(fields(&nobody), FIELDS);
+    for absent in ["session", "position", "joined_at", "expires_in", "enter_url", "reason"] {
+        assert_eq!(nobody[absent], Value::Null, "{absent}");
+    }
+}
+
+async fn an_admitted_status_has_the_enter_url(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({ "quota": 1 })).await;
+    let visitor_status = fixture.visitor().status(fixture.queue.as_str()).await.json();
+    assert_eq!(visitor_status["state"], "admitted");
+    assert_eq!((&visitor_status["position"], &visitor_status["active"]), (&Value::Null, &json!(1)));
+    assert_eq!(visitor_status["enter_url"], format!("http://{}/", fixture.host));
+}
+
+async fn status_requests_join_and_renew_the_session(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    let mut visitor = fixture.visitor();
+    let first = visitor.status(fixture.queue.as_str()).await;
+    assert_eq!(fixture.counts().await, (1, 0));
+    for _ in 0..6 {
+        fixture.pass_seconds(15);
+        let again = visitor.status(fixture.queue.as_str()).await;
+        assert_eq!(session_in(&again), session_in(&first));
+        assert_eq!(again.json()["joined_at"], first.json()["joined_at"]);
+    }
+    assert_eq!((fixture.counts().await, fixture.stats().await.counters.returned), ((1, 0), 0));
+}
+
+async fn page_without_its_cookie_does_not_join(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    let mut visitor = fixture.visitor();
+    visitor.navigate("/").await;
+    let session = session_in(&visitor.fetch("/").await);
+    let path = format!("{}&session={session}", fixture.own("status"));
+    assert_eq!(session_in(&visitor.fetch(&path).await), session, "with its ticket it is the session");
+    let without = fixture.visitor().fetch(&path).await;
+    assert_eq!(without.status, StatusCode::OK);
+    assert_eq!(without.json()["session"], Value::Null, "a session's name is no ticket");
+    assert!(set_cookie(&without, &fixture.cookie_name()).is_none());
+    assert_eq!(fixture.counts().await, (1, 0), "every poll of a browser without cookies would be a new number");
+}
+
+async fn head_and_prefetch_of_the_status_do_not_join(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    let prefetch = Request::get(fixture.own("status")).header("sec-purpose", "prefetch");
+    for request in [prefetch, Request::head(fixture.own("status"))] {
+        assert_eq!(fixture.visitor().request(request, "").await.status, StatusCode::OK);
+        assert_eq!(fixture.counts().await, (0, 0));
+    }
+}
+
+async fn status_requires_a_queue_of_this_host(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper.clone(), json!({})).await;
+    let other = GateFixture::open(keeper, json!({})).await;
+    assert_eq!(fixture.visitor().fetch("/_vestibule/status").await.status, StatusCode::OK, "the only one is meant");
+    for queue in [other.queue.as_str(), "nobody", "", "a%20b", "%7Bx%7D", "..%2F", "%ff", &"x".repeat(5000)] {
+        let answer = fixture.visitor().status(queue).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{queue}");
+        assert_eq!(answer.json()["code"], "unknown_queue", "{queue}");
+    }
+    assert_eq!(fixture.counts().await, (1, 0));
+}
+
+async fn polls_are_frequent_near_the_front_and_before_expiry(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    let mut first = fixture.visitor();
+    let mut polls = Vec::new();
+    for _ in 0..40 {
+        fixture.keeper.clock.advance(7);
+        let visitor_status = fixture.visitor().status(fixture.queue.as_str()).await.json();
+        polls.push((visitor_status["position"].as_u64().unwrap(), visitor_status["poll_after"].as_u64().unwrap()));
+    }
+    for (position, poll) in &polls {
+        assert!((1..=20).contains(poll), "{polls:?}");
+        assert!(*position > 10 || *poll == 2, "{polls:?}");
+    }
+    let far: Vec<u64> = polls.iter().filter(|(position, _)| *position > 10).map(|(_, poll)| *poll).collect();
+    assert!(far.iter().any(|poll| *poll != far[0]), "all come at the same second: {far:?}");
+    assert!(first.navigate("/").await.text().contains("content=\""), "the page refreshes without script");
+}
+
+async fn an_app_keeps_its_ticket_in_a_header(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    let mut app = fixture.visitor().with_header("x-vestibule-ticket", "");
+    let first = app.status(fixture.queue.as_str()).await;
+    let ticket = first.header("x-vestibule-ticket").unwrap().to_owned();
+    let mut app = fixture.visitor().with_header("x-vestibule-ticket", &ticket);
+    let again = app.status(fixture.queue.as_str()).await;
+    assert_eq!(session_in(&again), session_in(&first));
+    assert!(again.header("x-vestibule-ticket").is_some());
+    assert_eq!(session_in(&app.fetch("/").await), session_in(&first), "judged requests know it too");
+    let browser = fixture.visitor().status(fixture.queue.as_str()).await;
+    assert!(browser.header("x-vestibule-ticket").is_none(), "scripts of a browser can't read the ticket");
+    assert_eq!(fixture.counts().await, (2, 0));
+}
+
+async fn unknown_endpoints_return_404(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({ "quota": 9 })).await;
+    for path in ["/_vestibule/nothing", "/_vestibule/status/x", "/_vestibule/", "/_vestibule/theme/x", "/_vestibule"] {
+        let answer = fixture.visitor().navigate(path).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
+        assert_eq!(answer.json()["code"], "not_found", "{path}");
+    }
+    assert!(fixture.origin.requests().is_empty());
+    assert_eq!(fixture.counts().await, (0, 0));
+}
+
+async fn a_wrong_method_returns_405(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    for (method, endpoint) in [
+        ("POST", "status"),
+        ("GET", "keepalive"),
+        ("GET", "away"),
+        ("GET", "leave"),
+        ("DELETE", "status"),
+        ("PUT", "health"),
+    ] {
+        let request = Request::builder().method(method).uri(fixture.own(endpoint));
+        let answer = fixture.visitor().request(request, "").await;
+        assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED, "{method} {endpoint}");
+        assert!(answer.header("allow").is_some(), "{method} {endpoint}");
+    }
+    assert_eq!(fixture.counts().await, (0, 0));
+}
+
+async fn an_invalid_query_returns_problem_details(keeper: StoreSetup) {
+    let fixture = GateFixture::open(keeper, json!({})).await;
+    let queue = &fixture.queue;
+    for path in [
+        format!("/_vestibule/status?queue={queue}&queue=x"),
+        format!("/_vestibule/status?queue={queue}&session=a&session=b"),
+        format!("/_vestibule/check?queue={queue}&page=perhaps"),
+    ] {
+        let answer = fixture.visitor().fetch(&path).await;
+        assert!(answer.status.is_client_error(), "{path}: {}", answer.status);
+        assert!(answer.json().is_object(), "{path}");
+    }
+}

@@ -1,0 +1,360 @@
+//! A queue in some store whose time only moves when the test moves it, and the guests that stand in it.
+
+use std::collections::HashMap;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+use vestibule_core::line::{LineEntry, Removed, SessionLocation, Stats, Visit, VisitAnswer};
+use vestibule_core::settings::Settings;
+use vestibule_core::{
+    Clock, KeyList, ManualClock, Micros, PutMode, PutOutcome, QueueId, SessionId, ShownEstimate, Store, Ticket,
+    TicketSigner,
+};
+use vestibule_store_memory::MemoryStore;
+use vestibule_store_redis::{Keys, RedisOptions, RedisStore};
+use vestibule_tests::{Cluster, Redis};
+
+/// How long a store may take: these tests are about what it answers, not how soon.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// When the tests' time begins.
+const START: Micros = Micros(1_700_000_000_000_000);
+
+/// A store, the clock that it goes by, and the key that signs its tickets.
+pub(crate) struct StoreFixture {
+    pub(crate) store: Arc<dyn Store>,
+    kept_in: Backend,
+    pub(crate) clock: Arc<ManualClock>,
+    signer: TicketSigner,
+}
+
+/// Where a store keeps its state, so that a test can do to it what befalls it.
+enum Backend {
+    Memory { store: Arc<MemoryStore>, before: Mutex<HashMap<QueueId, Value>> },
+    Redis { url: String },
+}
+
+impl StoreFixture {
+    pub(crate) fn memory() -> Self {
+        let clock = Arc::new(ManualClock::at(START));
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        Self::of(store.clone(), Backend::Memory { store, before: Mutex::default() }, clock)
+    }
+
+    /// A store on the shared Redis of this process.
+    pub(crate) async fn redis() -> Self {
+        Self::at(&Redis::shared().await.url())
+    }
+
+    /// A store on the shared Redis Cluster of this process.
+    pub(crate) async fn cluster() -> Self {
+        static SHARED: OnceCell<Cluster> = OnceCell::const_new();
+        Self::at(&SHARED.get_or_init(Cluster::start).await.url())
+    }
+
+    pub(crate) fn at(url: &str) -> Self {
+        let clock = Arc::new(ManualClock::at(START));
+        let options = RedisOptions { timeout: TIMEOUT, clock: Some(clock.clone()), ..RedisOptions::default() };
+        let store = Arc::new(RedisStore::connect(url, options).unwrap());
+        Self::of(store, Backend::Redis { url: url.replace("redis-cluster:", "redis:") }, clock)
+    }
+
+    fn of(store: Arc<dyn Store>, kept_in: Backend, clock: Arc<ManualClock>) -> Self {
+        Self { store, kept_in, clock, signer: TicketSigner::new(&KeyList::of_bytes("k1", [7; 32])).unwrap() }
+    }
+
+    /// The store loses all that it has of this queue.
+    pub(crate) fn lose(&self, queue: &QueueId) {
+        match &self.kept_in {
+            Backend::Memory { store, .. } => drop(replace(store, queue, None)),
+            Backend::Redis { url } => {
+                let keys = keys_of(queue);
+                redis_cli(url, &["DEL"], &keys.iter().map(String::as_str).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    /// Notes the state that the queue has now, for [`Self::roll_back`].
+    pub(crate) fn note(&self, queue: &QueueId) {
+        match &self.kept_in {
+            Backend::Memory { store, before } => {
+                let found = replace(store, queue, None).expect("the queue is there");
+                replace(store, queue, Some(found.clone()));
+                before.lock().unwrap().insert(queue.clone(), found);
+            }
+            Backend::Redis { url } => {
+                for key in keys_of(queue) {
+                    redis_cli(url, &["DEL"], &[&format!("{key}:before")]);
+                    redis_cli(url, &["COPY"], &[&key, &format!("{key}:before")]);
+                }
+            }
+        }
+    }
+
+    /// The queue's state goes back to what was noted, as after a failover, or from an old file. Nothing if nothing was.
+    pub(crate) fn roll_back(&self, queue: &QueueId) {
+        match &self.kept_in {
+            Backend::Memory { store, before } => {
+                if let Some(found) = before.lock().unwrap().get(queue).cloned() {
+                    replace(store, queue, Some(found));
+                }
+            }
+            Backend::Redis { url } => {
+                let before = format!("{}:before", Keys::of(queue).settings());
+                if redis_cli(url, &["EXISTS"], &[&before]) == "1" {
+                    for key in keys_of(queue) {
+                        redis_cli(url, &["DEL"], &[&key]);
+                        redis_cli(url, &["COPY"], &[&format!("{key}:before"), &key]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The ticket that the gate would set after this answer, if it holds a place.
+    pub(crate) fn ticket(&self, queue: &QueueId, answer: &VisitAnswer) -> Option<Ticket> {
+        let place = answer.place?;
+        let told =
+            ShownEstimate { position: Some(place.position), census: Some(answer.census()), ..ShownEstimate::default() };
+        let signed = self.signer.sign_with_estimate(queue, answer.epoch, answer.now, &place, told).unwrap();
+        Some(self.signer.verify(queue, signed.as_bytes()).unwrap())
+    }
+
+    /// A new queue with a random id and these settings over the ordinary ones.
+    pub(crate) async fn open(&self, settings: Value) -> LineFixture<'_> {
+        let settings = settings_of(&random_queue_id(), &settings);
+        let outcome = self.store.put_settings(&settings, PutMode::Always).await.unwrap();
+        assert_eq!(outcome, PutOutcome::Stored(1));
+        LineFixture { bench: self, queue: settings.id }
+    }
+}
+
+/// Puts what a memory store keeps of a queue in the place of what it has, and returns that.
+fn replace(store: &MemoryStore, queue: &QueueId, with: Option<Value>) -> Option<Value> {
+    let mut all = serde_json::to_value(store.snapshot()).unwrap();
+    let queues = all["queues"].as_array_mut().unwrap();
+    let at = queues.iter().position(|kept| kept["settings"]["id"] == queue.as_str());
+    let found = at.map(|at| queues.remove(at));
+    queues.extend(with);
+    assert!(store.restore(serde_json::from_value(all).unwrap()).is_empty());
+    found
+}
+
+fn keys_of(queue: &QueueId) -> [String; 6] {
+    let keys = Keys::of(queue);
+    [keys.line(), keys.active(), keys.pool(), keys.ended(), keys.state(), keys.settings()]
+}
+
+fn redis_cli(url: &str, command: &[&str], keys: &[&str]) -> String {
+    let output = Command::new("redis-cli").args(["-c", "-u", url]).args(command).args(keys).output();
+    let output = output.expect("redis-cli is installed with redis-server");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+pub(crate) fn random_queue_id() -> QueueId {
+    format!("q-{}", SessionId::random()).parse().unwrap()
+}
+
+/// The ordinary settings of a queue, with `changes` over them. No credential outlives a question to the store, so that a slot
+/// is free as soon as its session ends.
+pub(crate) fn settings_of(queue: &QueueId, changes: &Value) -> Settings {
+    let mut document = json!({
+        "id": queue, "tenant": "acme", "hosts": ["tickets.example.com"], "quota": 1,
+        "handover": { "kind": "check" }, "recheck_after": 0,
+    });
+    document.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+    Settings::from_value(&document).unwrap()
+}
+
+/// One queue.
+pub(crate) struct LineFixture<'a> {
+    pub(crate) bench: &'a StoreFixture,
+    pub(crate) queue: QueueId,
+}
+
+/// A visitor as a browser is one: a ticket, signed anew on every visit.
+#[derive(Clone, Debug)]
+pub(crate) struct TestVisitor {
+    pub(crate) session: SessionId,
+    pub(crate) arrival: Micros,
+    pub(crate) ticket: Ticket,
+}
+
+impl LineFixture<'_> {
+    pub(crate) fn store(&self) -> &dyn Store {
+        &*self.bench.store
+    }
+
+    pub(crate) fn now(&self) -> Micros {
+        self.bench.clock.now()
+    }
+
+    /// Lets seconds pass.
+    pub(crate) fn pass(&self, seconds: u64) {
+        self.bench.clock.advance(seconds * 1_000_000);
+    }
+
+    /// Lets microseconds pass.
+    pub(crate) fn advance_micros(&self, micros: u64) {
+        self.bench.clock.advance(micros);
+    }
+
+    pub(crate) async fn ask(&self, ticket: Option<Ticket>, join: Option<SessionId>) -> VisitAnswer {
+        self.store().visit(&self.queue, Visit { ticket, join, ..Visit::default() }).await.unwrap()
+    }
+
+    /// A visit without a ticket, under this id.
+    pub(crate) async fn visit_as(&self, session: SessionId) -> VisitAnswer {
+        self.ask(None, Some(session)).await
+    }
+
+    /// Somebody new comes for the first time, and has not come back with the ticket yet.
+    pub(crate) async fn join(&self) -> TestVisitor {
+        let answer = self.visit_as(SessionId::random()).await;
+        let ticket = self.bench.ticket(&self.queue, &answer).expect("who comes to an open queue gets a place");
+        TestVisitor { session: ticket.session(), arrival: ticket.arrival(), ticket }
+    }
+
+    /// Somebody new comes, and comes back with the ticket an instant later.
+    pub(crate) async fn join_and_confirm(&self) -> TestVisitor {
+        let mut guest = self.join().await;
+        self.pass_micros(1);
+        self.visit(&mut guest).await;
+        guest
+    }
+
+    /// This many come one after the other.
+    pub(crate) async fn arrivals(&self, count: usize) -> Vec<TestVisitor> {
+        let mut guests = Vec::new();
+        for _ in 0..count {
+            guests.push(self.arrive().await);
+        }
+        guests
+    }
+
+    /// This many come for the first time, all at this instant.
+    pub(crate) async fn join_many(&self, count: usize) -> Vec<TestVisitor> {
+        let mut guests = Vec::new();
+        for _ in 0..count {
+            guests.push(self.join().await);
+        }
+        guests
+    }
+
+    /// A visit with the ticket, as the gate makes it: whose ticket holds no place joins as the session's successor.
+    pub(crate) async fn visit(&self, guest: &mut TestVisitor) -> VisitAnswer {
+        let successor = guest.session.successor(guest.ticket.signed_at().0);
+        let answer = self.ask(Some(guest.ticket.clone()), Some(successor)).await;
+        if let Some(ticket) = self.bench.ticket(&self.queue, &answer) {
+            *guest = TestVisitor { session: ticket.session(), arrival: ticket.arrival(), ticket };
+        }
+        answer
+    }
+
+    /// All of them visit, in this order.
+    pub(crate) async fn visit_all(&self, guests: &mut [TestVisitor]) {
+        for guest in guests {
+            self.visit(guest).await;
+        }
+    }
+
+    /// A keepalive: joins nobody.
+    pub(crate) async fn keepalive(&self, guest: &TestVisitor) -> VisitAnswer {
+        self.ask(Some(guest.ticket.clone()), None).await
+    }
+
+    pub(crate) async fn away(&self, guest: &TestVisitor) -> Removed {
+        self.store().away(&self.queue, guest.ticket.clone()).await.unwrap()
+    }
+
+    pub(crate) async fn leave(&self, guest: &TestVisitor) -> Removed {
+        self.store().leave(&self.queue, guest.ticket.clone()).await.unwrap()
+    }
+
+    pub(crate) async fn end(&self, guest: &TestVisitor) -> Removed {
+        self.store().end(&self.queue, guest.session).await.unwrap()
+    }
+
+    pub(crate) async fn release(&self, count: u64) -> u64 {
+        self.store().release(&self.queue, count).await.unwrap()
+    }
+
+    /// Purges until nothing lapsed is left.
+    pub(crate) async fn purge(&self) {
+        while self.store().purge(&self.queue, usize::MAX).await.unwrap().more {}
+    }
+
+    pub(crate) async fn stats(&self) -> Stats {
+        self.store().stats(&self.queue).await.unwrap()
+    }
+
+    /// How many wait and how many are let in.
+    pub(crate) async fn counts(&self) -> (u64, u64) {
+        let stats = self.stats().await;
+        (stats.waiting, stats.active)
+    }
+
+    pub(crate) async fn state(&self, guest: &TestVisitor) -> Option<SessionLocation> {
+        self.store().find(&self.queue, guest.session).await.unwrap().map(|found| found.state)
+    }
+
+    /// When the session lapses, in microseconds from now.
+    pub(crate) async fn expires_in(&self, guest: &TestVisitor) -> u64 {
+        self.store().find(&self.queue, guest.session).await.unwrap().unwrap().expires_at.since(self.now())
+    }
+
+    pub(crate) async fn is_in(&self, guest: &TestVisitor) -> bool {
+        matches!(self.state(guest).await, Some(SessionLocation::Active { .. }))
+    }
+
+    /// The rank in line; `None` if not in line.
+    pub(crate) async fn position(&self, guest: &TestVisitor) -> Option<u64> {
+        match self.state(guest).await? {
+            SessionLocation::Waiting { position, .. } => Some(position),
+            _ => None,
+        }
+    }
+
+    /// All who wait, in their order.
+    pub(crate) async fn line(&self) -> Vec<SessionId> {
+        self.entries().await.into_iter().map(|entry| entry.session).collect()
+    }
+
+    /// All who wait, page by page.
+    pub(crate) async fn entries(&self) -> Vec<LineEntry> {
+        let (mut entries, mut from) = (Vec::new(), Some(Micros(0)));
+        while let Some(cursor) = from {
+            let page = self.store().page(&self.queue, cursor, usize::MAX).await.unwrap();
+            entries.extend(page.entries);
+            from = page.next;
+        }
+        entries
+    }
+
+    pub(crate) async fn settings(&self) -> Settings {
+        self.store().settings(&self.queue).await.unwrap().unwrap()
+    }
+
+    /// Changes the settings, whatever their revision.
+    pub(crate) async fn change(&self, change: impl FnOnce(&mut Settings)) {
+        let mut settings = self.settings().await;
+        change(&mut settings);
+        self.store().put_settings(&settings, PutMode::Always).await.unwrap();
+    }
+
+    /// The store loses the queue, and a gate writes the settings back that it holds.
+    pub(crate) async fn lose(&self, mode: PutMode) {
+        let settings = self.settings().await;
+        self.bench.lose(&self.queue);
+        let outcome = self.store().put_settings(&settings, mode).await.unwrap();
+        assert_eq!(outcome, PutOutcome::Stored(settings.line.revision));
+    }
+}
+
+/// The sessions of these guests.
+pub(crate) fn sessions(guests: &[TestVisitor]) -> Vec<SessionId> {
+    guests.iter().map(|guest| guest.session).collect()
+}

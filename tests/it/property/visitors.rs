@@ -1,0 +1,218 @@
+//! Simulated visitors who keep all tickets they received, and the random operations of visitors and
+//! operators.
+
+use rand::Rng;
+use rand::rngs::SmallRng;
+use rand::seq::IndexedRandom as _;
+use serde_json::json;
+use vestibule_core::line::{Mode, Visit, Witness};
+use vestibule_core::settings::Settings;
+use vestibule_core::{MICROS_PER_SECOND, Micros, PutMode, QueueId, SessionId, Ticket};
+
+use super::operation::Operation;
+use super::snapshot::Snapshot;
+use crate::line_fixture::settings_of;
+
+/// Maximum number of tickets kept; further ones replace random ones.
+const TICKETS_MAX: usize = 300;
+
+/// Number of active sessions that return first after a loss.
+const STRANDED: usize = 3;
+
+#[derive(Default)]
+pub(super) struct Visitors {
+    tickets: Vec<Ticket>,
+    newcomers: Vec<SessionId>,
+    /// Number of further arrivals in the current burst.
+    rush: u32,
+    /// Tickets of the sessions that were active when the store lost its state; they return next.
+    stranded: Vec<Ticket>,
+}
+
+fn one_of<T: Clone>(rng: &mut SmallRng, of: &[T]) -> T {
+    of.choose(rng).expect("there is something to choose from").clone()
+}
+
+/// Draws sixteen bytes, as when the kept seeds were found; otherwise the seeds would stand for
+/// other runs.
+fn new_session(rng: &mut SmallRng) -> SessionId {
+    let [bytes @ .., _, _]: [u8; 16] = rng.random();
+    SessionId::from_bytes(bytes)
+}
+
+/// Random settings with few slots and short TTLs, so that many events occur.
+pub(super) fn settings(rng: &mut SmallRng, queue: &QueueId) -> Settings {
+    let waiting_ttl: u64 = one_of(rng, &[3, 10, 60, 200]);
+    let claim_ttl = one_of(rng, &[waiting_ttl.div_ceil(3), waiting_ttl.div_ceil(2), waiting_ttl, 100]);
+    let rate = one_of(rng, &[None, None, None, Some(1), Some(7), Some(60), Some(301), Some(5000), Some(6_000_000)]);
+    settings_of(
+        queue,
+        &json!({
+            "mode": one_of(rng, &["open", "open", "open", "open", "open", "draining", "paused", "closed", "bypass"]),
+            "quota": one_of(rng, &[0, 1, 2, 3, 5, 8, 8, 20, 400]),
+            "admissions_per_minute": rate,
+            "waiting_ttl": waiting_ttl,
+            "claim_ttl": claim_ttl.max(waiting_ttl.div_ceil(3)),
+            "active_ttl": one_of(rng, &[1, 5, 40, 40, 600]),
+            "hold_ttl": waiting_ttl + one_of(rng, &[0, 1, 30, 600]),
+            "max_session": one_of(rng, &[None, None, None, Some(1), Some(30), Some(300)]),
+        }),
+    )
+}
+
+impl Visitors {
+    pub(super) fn keep(&mut self, rng: &mut SmallRng, ticket: Ticket) {
+        if self.tickets.len() < TICKETS_MAX {
+            self.tickets.push(ticket);
+        } else {
+            let index = rng.random_range(0..TICKETS_MAX);
+            self.tickets[index] = ticket;
+        }
+    }
+
+    /// The most recent ticket.
+    pub(super) fn last_ticket(&self) -> Option<Ticket> {
+        self.tickets.last().cloned()
+    }
+
+    /// A random ticket; recent ones are more likely.
+    fn ticket(&self, rng: &mut SmallRng) -> Option<Ticket> {
+        let count = self.tickets.len();
+        let recent = if rng.random_bool(0.6) { count.min(20) } else { count };
+        self.tickets[count - recent..].choose(rng).cloned()
+    }
+
+    /// A random known session, or an unknown one.
+    fn session(&self, rng: &mut SmallRng) -> SessionId {
+        let known = self.ticket(rng).filter(|_| rng.random_bool(0.9));
+        known.map_or_else(|| new_session(rng), |ticket| ticket.session())
+    }
+
+    /// The session that an operator admits: mostly a waiting one.
+    fn called(&self, rng: &mut SmallRng, seen: &Snapshot) -> SessionId {
+        let waiting = seen.line.choose(rng).filter(|_| rng.random_bool(0.8));
+        waiting.map_or_else(|| self.session(rng), |entry| entry.session)
+    }
+
+    fn newcomer(&mut self, rng: &mut SmallRng) -> Operation {
+        let repeated = self.newcomers.choose(rng).copied().filter(|_| self.rush == 0 && rng.random_bool(0.1));
+        let session = repeated.unwrap_or_else(|| new_session(rng));
+        self.newcomers.push(session);
+        Operation::Visit(Visit::joining(session))
+    }
+
+    fn visit(&mut self, rng: &mut SmallRng) -> Operation {
+        let Some(ticket) = self.stranded.pop().or_else(|| self.ticket(rng)) else { return self.newcomer(rng) };
+        let successor = ticket.session().successor(ticket.signed_at().0);
+        let join = rng.random_bool(0.8).then_some(successor);
+        Operation::Visit(Visit { ticket: Some(ticket), join, witness: Self::witness(rng) })
+    }
+
+    /// Mostly the witness of a process that could serve all the time.
+    fn witness(rng: &mut SmallRng) -> Witness {
+        let unserved = match rng.random_range(0..100) {
+            0 => Witness::STARTED,
+            1..3 => rng.random_range(0..100 * MICROS_PER_SECOND),
+            _ => 0,
+        };
+        Witness { unserved, census: None }
+    }
+
+    /// Time until the next operation: often zero, often exactly until a session expires.
+    pub(super) fn pause(&self, rng: &mut SmallRng, seen: &Snapshot) -> u64 {
+        if self.rush > 0 {
+            return rng.random_range(0..2);
+        }
+        let rules = &seen.stats.rules;
+        match rng.random_range(0..1000) {
+            0..400 => 0,
+            400..550 => rng.random_range(1..10),
+            550..750 => rng.random_range(0..MICROS_PER_SECOND),
+            750..860 => rng.random_range(0..rules.waiting_ttl * MICROS_PER_SECOND / 3),
+            860..980 => {
+                let next = seen.expiries().into_iter().take(4).collect::<Vec<_>>();
+                let expiry = next.choose(rng).map_or(0, |expiry| expiry.since(seen.stats.now));
+                (expiry + rng.random_range(0..3)).saturating_sub(1)
+            }
+            _ => rng.random_range(0..=rules.hold_ttl.max(rules.active_ttl)) * MICROS_PER_SECOND,
+        }
+    }
+
+    pub(super) fn next(&mut self, rng: &mut SmallRng, current: &Settings, seen: &Snapshot) -> Operation {
+        if self.rush > 0 {
+            self.rush -= 1;
+            return self.newcomer(rng);
+        }
+        if !self.stranded.is_empty() {
+            return self.visit(rng);
+        }
+        match rng.random_range(0..1000) {
+            0..250 => self.newcomer(rng),
+            250..680 => self.visit(rng),
+            680..800 => self.departure(rng),
+            800..810 => Operation::Admit(self.called(rng, seen)),
+            810..900 => look_after(rng, seen),
+            900..904 => {
+                self.rush = one_of(rng, &[40, 70, 150]);
+                self.newcomer(rng)
+            }
+            _ => {
+                let operation = operate(rng, current);
+                if matches!(operation, Operation::Lose(..)) {
+                    self.strand(seen);
+                }
+                operation
+            }
+        }
+    }
+
+    /// Some admitted sessions that have not noticed their admission visit next.
+    fn strand(&mut self, seen: &Snapshot) {
+        let unheard = |ticket: &&Ticket| ticket.admitted_at().is_none() && seen.places.contains_key(&ticket.session());
+        self.stranded = self.tickets.iter().rev().filter(unheard).take(STRANDED).cloned().collect();
+    }
+
+    fn departure(&self, rng: &mut SmallRng) -> Operation {
+        let Some(ticket) = self.ticket(rng) else { return Operation::End(new_session(rng)) };
+        match rng.random_range(0..10) {
+            0..4 => Operation::Away(ticket),
+            4..8 => Operation::Leave(ticket),
+            _ => Operation::End(self.session(rng)),
+        }
+    }
+}
+
+/// Operations of the purge task and reads by operators.
+fn look_after(rng: &mut SmallRng, seen: &Snapshot) -> Operation {
+    match rng.random_range(0..10) {
+        0..6 => Operation::Purge(one_of(rng, &[0, 1, 3, 40, 10_000])),
+        6..8 => Operation::Release(one_of(rng, &[0, 1, 2, 5, 10_000])),
+        _ => {
+            let from = seen.line.choose(rng).map_or(Micros(0), |entry| entry.arrival);
+            Operation::Page(Micros(from.0 + rng.random_range(0..2)), one_of(rng, &[0, 1, 2, 7, 10_000]))
+        }
+    }
+}
+
+/// Changes by operators, and failures of the store.
+fn operate(rng: &mut SmallRng, current: &Settings) -> Operation {
+    let mut changed = settings(rng, &current.id);
+    changed.line.epoch = current.line.epoch + u64::from(rng.random_bool(0.1));
+    changed.line.revision = current.line.revision;
+    let revision = current.line.revision;
+    match rng.random_range(0..100) {
+        0..30 => Operation::Put(Box::new(changed), PutMode::Always),
+        30..50 => {
+            let mut opened = current.clone();
+            (opened.line.mode, opened.line.quota) = (Mode::Open, one_of(rng, &[1, 4, 9]));
+            Operation::Put(Box::new(opened), PutMode::IfRevision(revision))
+        }
+        50..60 => Operation::Put(Box::new(changed), PutMode::IfRevision(revision + rng.random_range(0..2))),
+        60..65 => Operation::Put(Box::new(changed), PutMode::Restore),
+        65..72 => Operation::Reset,
+        72..76 => Operation::Note,
+        76..80 => Operation::RollBack,
+        80..92 => Operation::Lose(Box::new(current.clone()), PutMode::Restore),
+        _ => Operation::Lose(Box::new(current.clone()), PutMode::Always),
+    }
+}

@@ -16,7 +16,7 @@ const operator = (name: string, role: string, more: object = {}) => ({ name, rol
 
 async function open(operators: object[]): Promise<void> {
   signInAs('superuser', null)
-  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live' }]
+  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null }]
   mockApi({ 'GET /api/v1/operators': { operators }, 'GET /api/v1/sign-in/methods': { password: true, oidc: { name: 'Acme Login', start: '/x' } } })
   mountApp(OperatorsView)
   await flushPromises()
@@ -44,7 +44,7 @@ test('the last superuser stays one', async () => {
 
 test('without a password they sign in through the provider', async () => {
   signInAs('superuser', null)
-  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live' }]
+  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null }]
   const asked = mockApi({ 'POST /api/v1/operators': operator('zoe', 'operator') })
   mountApp(OperatorForm, { open: true, provider: 'Acme Login' })
   await flushPromises()
@@ -59,7 +59,7 @@ test('without a password they sign in through the provider', async () => {
 
 test('a password is shown once more after the operator was created', async () => {
   signInAs('superuser', null)
-  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live' }]
+  useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null }]
   mockApi({ 'POST /api/v1/operators': operator('zoe', 'operator') })
   mountApp(OperatorForm, { open: true })
   await flushPromises()

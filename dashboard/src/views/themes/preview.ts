@@ -94,7 +94,7 @@ function sketchOf({ files, states, language }: Looked): ThemeDraft {
     templates: all.filter(([path]) => isTemplate(path)).map(([path, content]) => ({ path, text: textOf(content) })),
     assets: all.map(([path]) => path).filter((path) => !isTemplate(path)),
     states: [...states],
-    language,
+    language: language as ThemeDraft['language'],
   }
 }
 

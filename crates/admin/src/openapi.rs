@@ -158,7 +158,7 @@ fn share(document: &mut Value, kind: &str, parts: impl for<'a> Fn(&'a mut Value)
     let mut counts: BTreeMap<String, (String, usize)> = BTreeMap::new();
     let operations = |paths: &mut Value, visit: &mut dyn FnMut(String, &mut Value)| {
         for operation in
-            paths.as_object_mut().into_iter().flatten().flat_map(|(_, item)| item.as_object_mut()).flatten()
+            paths.as_object_mut().into_iter().flatten().filter_map(|(_, item)| item.as_object_mut()).flatten()
         {
             for (name, part) in parts(operation.1) {
                 visit(name, part);

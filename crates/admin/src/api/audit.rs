@@ -4,7 +4,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde::Serialize;
 use serde_json::json;
@@ -193,7 +193,8 @@ pub(crate) async fn export_audit(
     ];
     let export = Export { reader: Some(reader), principal, filter, csv, begun: false };
     let lines = stream::unfold(export, |export| async move { export.lines().await });
-    Ok((head, Body::from_stream(lines)).into_response())
+    // Compression polls a body again after its end.
+    Ok((head, Body::from_stream(lines.fuse())).into_response())
 }
 
 /// The rest of an export.

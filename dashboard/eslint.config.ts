@@ -5,7 +5,7 @@ import accessibility from 'eslint-plugin-vuejs-accessibility'
 
 const http = 'Call the API through src/api.'
 
-/** Messages whose keys end in a code of the API, or in a value of a type. */
+/** Messages whose keys end in a code of the API or a value of a type. */
 const DYNAMIC_KEYS = [
   'alerts', 'api', 'audit.changes', 'audit.events', 'audit.groups', 'audit.outcomes', 'audit.via', 'fields', 'integration.leads',
   'integration.names', 'integration.notes', 'integration.titles', 'layout.roles', 'layout.schemes', 'live.actions', 'live.advice', 'live.done',
@@ -33,10 +33,10 @@ export default defineConfigWithVueTs(
       'vue/component-api-style': ['error', ['script-setup']],
       'vue/no-unused-emit-declarations': 'error',
       'vue/no-static-inline-styles': 'error',
-      // A label names its control by `for`, which VField sets.
+      // A label names its control by `for`, which BaseField sets.
       'vuejs-accessibility/label-has-for': ['error', { required: { some: ['nesting', 'id'] } }],
       'vuejs-accessibility/form-control-has-label': 'off',
-      // Dialogs say themselves where the focus goes.
+      // Dialogs choose their initial focus.
       'vuejs-accessibility/no-autofocus': 'off',
     },
   },
@@ -60,7 +60,7 @@ export default defineConfigWithVueTs(
       'max-lines': 'off',
       '@intlify/vue-i18n/no-duplicate-keys-in-locale': 'error',
       '@intlify/vue-i18n/valid-message-syntax': 'error',
-      // Keys that are put together from a code: `t(`modes.${mode}.name`)`.
+      // Keys that are built from a code: `t(`modes.${mode}.name`)`.
       '@intlify/vue-i18n/no-unused-keys': ['error', { src: './src', extensions: ['.ts', '.vue'], ignores: DYNAMIC_KEYS }],
     },
   },

@@ -3,11 +3,11 @@ import vue from '@vitejs/plugin-vue'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-/** Where the admin address of a running `vestibule serve` is, for `npm run dev` and `npm run preview`. */
+/** Admin address of a running `vestibule serve`, for `npm run dev` and `npm run preview`. */
 const api = process.env.VESTIBULE_ADMIN ?? 'http://127.0.0.1:9000'
 const proxy = { '/api': { target: api } }
 
-/** What the program sends with the dashboard, so that `npm run preview` shows what it would forbid. */
+/** The policy that the program sends with the dashboard. `npm run preview` sends it too, to show violations. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
   "frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -18,12 +18,12 @@ export default defineConfig({
   define: { __VUE_OPTIONS_API__: false },
   build: {
     target: 'es2022',
-    // The policy under which the dashboard is served allows neither data: addresses nor scripts in the page.
+    // The policy allows neither data: URLs nor inline scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },
-  // The specs compare what the dashboard shows with what the documentation explains.
+  // A spec compares the snippets with the documentation.
   server: { proxy, fs: { allow: ['.', '../docs'] } },
   preview: { proxy, headers: { 'content-security-policy': policy } },
   test: {
@@ -31,7 +31,7 @@ export default defineConfig({
     include: ['src/**/*.spec.ts'],
     setupFiles: ['src/testing/setup.ts'],
     restoreMocks: true,
-    // Two cores are shared with whatever else is being built.
+    // The machine may have only two cores.
     maxWorkers: 2,
   },
 })

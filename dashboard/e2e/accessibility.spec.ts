@@ -1,8 +1,8 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from '@playwright/test'
 
-import { expect, signIn, test } from './office.ts'
-import { furnish, settled, VIEWS } from './views.ts'
+import { expect, signIn, test } from './backoffice.ts'
+import { seed, waitUntilLoaded, PAGES } from './pages.ts'
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
@@ -12,40 +12,40 @@ async function check(page: Page, where: string): Promise<void> {
   expect.soft(found, where).toEqual([])
 }
 
-/** Nothing is cut off at the side. */
+/** Checks that the page does not scroll horizontally. */
 async function fits(page: Page, where: string): Promise<void> {
   const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
   expect.soft(over, `${where} is wider than the screen`).toBeLessThanOrEqual(0)
 }
 
 for (const [scheme, width] of [['light', 1280], ['dark', 1280], ['light', 390]] as const) {
-  test(`every page can be used by everybody: ${scheme}, ${width} pixels wide`, async ({ page, office }) => {
+  test(`pages are accessible: ${scheme}, ${width} pixels wide`, async ({ page, backoffice }) => {
     test.slow()
-    await furnish(office)
+    await seed(backoffice)
     await page.emulateMedia({ colorScheme: scheme })
     await page.setViewportSize({ width, height: 844 })
-    await page.goto(office.url)
-    await settled(page)
+    await page.goto(backoffice.url)
+    await waitUntilLoaded(page)
     await check(page, 'sign-in')
-    await signIn(page, office)
-    for (const [name, path] of Object.entries(VIEWS)) {
-      await page.goto(office.url + path)
-      await settled(page)
+    await signIn(page, backoffice)
+    for (const [name, path] of Object.entries(PAGES)) {
+      await page.goto(backoffice.url + path)
+      await waitUntilLoaded(page)
       await check(page, name)
       await fits(page, name)
     }
   })
 }
 
-test('dialogs and menus can be used by everybody, and by keyboard alone', async ({ page, office }) => {
-  await furnish(office)
-  await signIn(page, office, undefined, '/queues/acme-tour')
+test('dialogs and menus are accessible by keyboard', async ({ page, backoffice }) => {
+  await seed(backoffice)
+  await signIn(page, backoffice, undefined, '/queues/acme-tour')
   await page.getByRole('textbox', { name: 'Quota' }).fill('500')
   await page.keyboard.press('Enter')
   await check(page, 'a control')
   await page.keyboard.press('Escape')
   await expect(page.getByRole('dialog')).toBeHidden()
-  // Back where it was.
+  // The focus returns to the field.
   await expect(page.getByRole('textbox', { name: 'Quota' })).toBeFocused()
 
   await page.getByRole('button', { name: 'More' }).press('Enter')
@@ -68,10 +68,10 @@ test('dialogs and menus can be used by everybody, and by keyboard alone', async 
   await check(page, 'the differences')
 })
 
-test('on a phone the numbers of a queue are on the first screen, and the tabs can be reached', async ({ page, office }) => {
-  await furnish(office)
+test('a phone shows all stats and scrolls the tabs', async ({ page, backoffice }) => {
+  await seed(backoffice)
   await page.setViewportSize({ width: 360, height: 740 })
-  await signIn(page, office, undefined, '/queues/northern-winter')
+  await signIn(page, backoffice, undefined, '/queues/northern-winter')
   await expect(page.locator('dl.tiles > div')).toHaveCount(6)
   for (const tile of await page.locator('dl.tiles > div').all()) await expect(tile).toBeInViewport({ ratio: 1 })
   const tabs = page.getByRole('navigation', { name: 'Pages of this queue' })
@@ -83,17 +83,17 @@ test('on a phone the numbers of a queue are on the first screen, and the tabs ca
   await expect(tabs.locator('.scroller')).toHaveClass(/before/)
 })
 
-test('the first key leads past the navigation', async ({ page, office }) => {
-  await signIn(page, office)
+test('the first Tab focuses the skip link', async ({ page, backoffice }) => {
+  await signIn(page, backoffice)
   await page.reload()
   await page.getByRole('heading', { level: 1 }).waitFor()
   await page.keyboard.press('Tab')
   await expect(page.getByRole('link', { name: 'Skip to content' })).toBeFocused()
 })
 
-test('German is complete, and so is its page for screen readers', async ({ page, office }) => {
-  await furnish(office)
-  await signIn(page, office)
+test('the German page is translated and accessible', async ({ page, backoffice }) => {
+  await seed(backoffice)
+  await signIn(page, backoffice)
   await page.getByRole('button', { name: 'Account' }).click()
   await page.getByRole('menuitemradio', { name: 'Deutsch' }).click()
   await page.keyboard.press('Escape')

@@ -1,59 +1,59 @@
-import { expect, signIn, test } from './office.ts'
+import { expect, signIn, test } from './backoffice.ts'
 
-test('a lost connection is shown, and is back by itself', async ({ page, office }) => {
-  await office.api.tenant('acme', 'Acme')
-  await office.api.queue({ id: 'acme-tour' })
-  await signIn(page, office)
+test('a lost connection is shown and restored', async ({ page, backoffice }) => {
+  await backoffice.api.tenant('acme', 'Acme')
+  await backoffice.api.queue({ id: 'acme-tour' })
+  await signIn(page, backoffice)
   await expect(page.getByRole('link', { name: 'acme-tour' })).toBeVisible()
-  await office.stop()
+  await backoffice.stop()
   await expect(page.getByRole('alert')).toContainText('No connection to the server')
-  // What was seen last stays, and nobody is signed out.
+  // The last stats stay and the operator is still signed in.
   await expect(page.getByRole('link', { name: 'acme-tour' })).toBeVisible()
-  await office.start()
+  await backoffice.start()
   await expect(page.getByText('Reconnected.')).toBeVisible({ timeout: 20_000 })
   await expect(page.getByRole('alert')).toBeHidden()
-  await office.api.queue({ id: 'acme-encore' })
+  await backoffice.api.queue({ id: 'acme-encore' })
   await expect(page.getByRole('link', { name: 'acme-encore' })).toBeVisible()
 })
 
-test('a store that is away is told apart from a server that is', async ({ page, office }) => {
-  await office.api.tenant('acme', 'Acme')
-  await office.api.queue({ id: 'acme-tour' })
-  await signIn(page, office, undefined, '/queues/acme-tour')
+test('an unavailable store disables the controls', async ({ page, backoffice }) => {
+  await backoffice.api.tenant('acme', 'Acme')
+  await backoffice.api.queue({ id: 'acme-tour' })
+  await signIn(page, backoffice, undefined, '/queues/acme-tour')
   await expect(page.getByRole('heading', { name: 'Controls' })).toBeVisible()
-  await office.stopRedis()
+  await backoffice.stopRedis()
   await expect(page.getByRole('alert').filter({ hasText: 'The store is unavailable' })).toBeVisible({ timeout: 20_000 })
   await expect(page.getByText('Not up to date. Last update')).toBeVisible()
   await expect(page.getByRole('button', { name: 'Paused' })).toBeDisabled()
   await expect(page.getByRole('textbox', { name: 'Quota' })).toBeDisabled()
 })
 
-test('numbers that are followed are not taken for new ones while the store is away', async ({ page, office }) => {
-  await office.api.tenant('acme', 'Acme')
-  await office.api.queue({ id: 'acme-tour' })
-  await signIn(page, office, undefined, '/queues/acme-tour')
+test('stats recover after the store was unavailable', async ({ page, backoffice }) => {
+  await backoffice.api.tenant('acme', 'Acme')
+  await backoffice.api.queue({ id: 'acme-tour' })
+  await signIn(page, backoffice, undefined, '/queues/acme-tour')
   await expect(page.getByRole('heading', { name: 'Controls' })).toBeVisible()
-  await office.stopRedis()
+  await backoffice.stopRedis()
   const away = page.getByRole('alert').filter({ hasText: 'The store is unavailable' })
   await expect(away).toBeVisible({ timeout: 20_000 })
-  await office.startRedis()
+  await backoffice.startRedis()
   await expect(away).toBeHidden({ timeout: 30_000 })
 })
 
-test('a page that is opened while the server is away says so, and stands once it is back', async ({ page, office }) => {
-  await office.api.tenant('acme', 'Acme')
-  await office.api.queue({ id: 'acme-tour' })
-  await signIn(page, office)
+test('a page opened while offline loads after reconnecting', async ({ page, backoffice }) => {
+  await backoffice.api.tenant('acme', 'Acme')
+  await backoffice.api.queue({ id: 'acme-tour' })
+  await signIn(page, backoffice)
   await page.route('**/api/**', (route) => route.abort())
-  await page.goto(`${office.url}/queues/acme-tour`)
+  await page.goto(`${backoffice.url}/queues/acme-tour`)
   await expect(page.getByRole('alert')).toContainText('No connection to the server')
   await page.unroute('**/api/**')
   await expect(page.getByRole('heading', { level: 1, name: 'acme-tour' })).toBeVisible({ timeout: 20_000 })
   await expect(page.getByRole('heading', { name: 'Controls' })).toBeVisible()
 })
 
-test('a hidden tab asks for nothing', async ({ page, office }) => {
-  await signIn(page, office)
+test('a hidden tab sends no requests', async ({ page, backoffice }) => {
+  await signIn(page, backoffice)
   await expect(page.getByRole('heading', { name: 'No queues yet' })).toBeVisible()
   await page.evaluate(() => {
     Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })
@@ -66,12 +66,12 @@ test('a hidden tab asks for nothing', async ({ page, office }) => {
   expect(asked).toEqual([])
 })
 
-test('a page of a version that was replaced meanwhile is loaded anew', async ({ page, office }) => {
-  await office.api.tenant('acme', 'Acme')
-  await office.api.queue({ id: 'acme-tour' })
-  // The file has another name in the new version.
+test('a page of a replaced version is reloaded', async ({ page, backoffice }) => {
+  await backoffice.api.tenant('acme', 'Acme')
+  await backoffice.api.queue({ id: 'acme-tour' })
+  // In the new version the file has another name.
   await page.route('**/assets/RulesPage-*.js', (route) => route.fulfill({ status: 404, body: '' }))
-  await signIn(page, office, undefined, '/queues/acme-tour')
+  await signIn(page, backoffice, undefined, '/queues/acme-tour')
   await expect(page.getByRole('heading', { name: 'Controls' })).toBeVisible()
   await page.evaluate(() => Object.assign(window, { isOld: true }))
   page.once('framenavigated', () => void page.unroute('**/assets/RulesPage-*.js'))
@@ -80,13 +80,13 @@ test('a page of a version that was replaced meanwhile is loaded anew', async ({ 
   expect(await page.evaluate(() => 'isOld' in window)).toBe(false)
 })
 
-test('every page is at hand while the server is away', async ({ page, office }) => {
-  await office.api.tenant('acme', 'Acme')
-  await office.api.queue({ id: 'acme-tour' })
+test('pages are available while the server is down', async ({ page, backoffice }) => {
+  await backoffice.api.tenant('acme', 'Acme')
+  await backoffice.api.queue({ id: 'acme-tour' })
   const loaded = page.waitForResponse('**/assets/IntegrationPage-*.js')
-  await signIn(page, office, undefined, '/queues/acme-tour')
+  await signIn(page, backoffice, undefined, '/queues/acme-tour')
   await loaded
-  await office.stop()
+  await backoffice.stop()
   await expect(page.getByRole('alert')).toContainText('No connection to the server')
   await page.getByRole('link', { name: 'Integration' }).click()
   await expect(page.getByText('data-queue="acme-tour"')).toBeVisible()

@@ -1,25 +1,25 @@
-import { expect, signIn, test } from './office.ts'
+import { expect, signIn, test } from './backoffice.ts'
 
-test('what the server says is said in German, in fields, confirmations and reasons alike', async ({ page, office }) => {
-  await office.api.tenant('acme', 'Acme Live')
-  await office.api.queue({ id: 'acme-tour', rules: [{ action: 'queue', path: ['/shop/**'] }] })
-  await signIn(page, office)
+test('server messages are shown in German', async ({ page, backoffice }) => {
+  await backoffice.api.tenant('acme', 'Acme Live')
+  await backoffice.api.queue({ id: 'acme-tour', rules: [{ action: 'queue', path: ['/shop/**'] }] })
+  await signIn(page, backoffice)
   await page.getByRole('button', { name: 'Account' }).click()
   await page.getByRole('menuitemradio', { name: 'Deutsch' }).click()
   await page.keyboard.press('Escape')
 
-  await page.goto(`${office.url}/queues/acme-tour/settings`)
+  await page.goto(`${backoffice.url}/queues/acme-tour/settings`)
   await page.getByLabel('Zeitlimit für Wartende').fill('4000')
   await page.getByRole('button', { name: 'Prüfen und speichern …' }).click()
   await expect(page.getByText('Erwartet eine ganze Zahl von 3 bis 3.600, nicht 4000.')).toBeVisible()
 
-  await page.goto(`${office.url}/queues/acme-tour/rules`)
+  await page.goto(`${backoffice.url}/queues/acme-tour/rules`)
   await page.getByLabel('URL', { exact: true }).fill('http://acme-tour.localhost/shop/1')
   await page.getByRole('button', { name: 'Testen', exact: true }).click()
   await expect(page.getByText('Regel 1 passt')).toBeVisible()
 
-  await page.goto(`${office.url}/queues/acme-tour`)
+  await page.goto(`${backoffice.url}/queues/acme-tour`)
   await page.getByRole('button', { name: 'Mehr' }).click()
   await page.getByRole('menuitem', { name: 'Entfernen' }).click()
-  await expect(page.getByRole('dialog')).toContainText('Die Warteschlange „acme-tour“ wird endgültig entfernt')
+  await expect(page.getByRole('dialog')).toContainText('Die Warteschlange „acme-tour“ wird mit 0 wartenden und 0 aktiven Besuchern endgültig entfernt')
 })

@@ -1,30 +1,30 @@
-import { expect, signIn, test } from './office.ts'
-import { furnish, settled, VIEWS } from './views.ts'
+import { expect, signIn, test } from './backoffice.ts'
+import { seed, waitUntilLoaded, PAGES } from './pages.ts'
 
-test('no page breaks the policy, asks anybody else, or fails', async ({ page, office }) => {
+test('pages follow the security policy without errors', async ({ page, backoffice }) => {
   test.slow()
-  await furnish(office)
+  await seed(backoffice)
   const complaints: string[] = []
   const elsewhere: string[] = []
   page.on('console', (message) => message.type() === 'error' && !message.text().startsWith('Failed to load resource') && complaints.push(message.text()))
   page.on('pageerror', (error) => complaints.push(error.message))
-  page.on('request', (request) => !request.url().startsWith(office.url) && elsewhere.push(request.url()))
+  page.on('request', (request) => !request.url().startsWith(backoffice.url) && elsewhere.push(request.url()))
   await page.addInitScript(() => {
     addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => console.error(`policy: ${violatedDirective} ${blockedURI}`))
   })
-  const answer = await page.goto(office.url)
+  const answer = await page.goto(backoffice.url)
   expect(answer?.headers()['content-security-policy']).toContain("default-src 'none'")
-  await signIn(page, office)
-  for (const path of Object.values(VIEWS)) {
-    await page.goto(office.url + path)
-    await settled(page)
+  await signIn(page, backoffice)
+  for (const path of Object.values(PAGES)) {
+    await page.goto(backoffice.url + path)
+    await waitUntilLoaded(page)
   }
-  await page.goto(`${office.url}/queues/acme-tour`)
+  await page.goto(`${backoffice.url}/queues/acme-tour`)
   await page.getByRole('textbox', { name: 'Quota' }).fill('25')
   await page.keyboard.press('Enter')
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'More' }).click()
-  await settled(page)
+  await waitUntilLoaded(page)
   expect(complaints).toEqual([])
   expect(elsewhere).toEqual([])
 })

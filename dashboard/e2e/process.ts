@@ -1,21 +1,21 @@
 import type { ChildProcess } from 'node:child_process'
 import { connect, createServer, type AddressInfo } from 'node:net'
 
-/** Ends a program, and waits until it has. */
+/** Stops a program and waits for its exit. */
 export async function end(running: ChildProcess): Promise<void> {
-  if (hasEnded(running)) return
+  if (hasExited(running)) return
   const ended = new Promise((done) => running.once('exit', done))
   running.kill('SIGTERM')
-  const patience = setTimeout(() => running.kill('SIGKILL'), 10_000)
+  const deadline = setTimeout(() => running.kill('SIGKILL'), 10_000)
   await ended
-  clearTimeout(patience)
+  clearTimeout(deadline)
 }
 
-export function hasEnded(running: ChildProcess): boolean {
+export function hasExited(running: ChildProcess): boolean {
   return running.exitCode !== null || running.signalCode !== null
 }
 
-/** A port of 127.0.0.1 that nobody listens on now. */
+/** A free port of 127.0.0.1. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
@@ -24,8 +24,8 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Whether somebody listens on a port. */
-export function answers(port: number): Promise<boolean> {
+/** Whether a port accepts connections. */
+export function isListening(port: number): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(port, '127.0.0.1')
     socket.once('connect', () => {
@@ -36,12 +36,12 @@ export function answers(port: number): Promise<boolean> {
   })
 }
 
-/** Waits until something holds; throws with the reason if it never does. */
-export async function until(holds: () => Promise<boolean>, reason: () => string): Promise<void> {
-  const patience = Date.now() + 15_000
-  while (Date.now() < patience) {
-    if (await holds()) return
-    await new Promise((passed) => setTimeout(passed, 30))
+/** Waits for a condition; throws with the reason after 15 seconds. */
+export async function waitFor(condition: () => Promise<boolean>, reason: () => string): Promise<void> {
+  const deadline = Date.now() + 15_000
+  while (Date.now() < deadline) {
+    if (await condition()) return
+    await new Promise((resolve) => setTimeout(resolve, 30))
   }
   throw new Error(reason())
 }

@@ -1,31 +1,31 @@
 import type { Locator, Page } from '@playwright/test'
 
-import { crowd } from './crowd.ts'
-import { expect, signIn, test } from './office.ts'
+import { addVisitors } from './visitors.ts'
+import { expect, signIn, test } from './backoffice.ts'
 
-/** A number at the top of a queue's page. */
+/** A stat at the top of a queue's page. */
 const tile = (page: Page, name: string): Locator => page.locator('dl.tiles > div').filter({ has: page.getByText(name, { exact: true }) }).locator('dd')
 const dialog = (page: Page): Locator => page.getByRole('dialog')
 
-test('a sale is run from an empty backoffice to the end', async ({ page, office }) => {
-  await signIn(page, office)
+test('a sale runs from an empty backoffice to the end', async ({ page, backoffice }) => {
+  await signIn(page, backoffice)
 
-  await test.step('there is nothing yet, and the page says what to do', async () => {
+  await test.step('the empty page explains the first step', async () => {
     await expect(page.getByRole('heading', { name: 'No queues yet' })).toBeVisible()
   })
 
-  await test.step('tenant and queue are created on one page, and the server says at the fields what is wrong', async () => {
+  await test.step('tenant and queue are created on one page', async () => {
     await page.getByRole('link', { name: 'Create a queue' }).first().click()
     await page.getByLabel('Tenant name').fill('Acme Live')
     await page.getByLabel('Tenant ID').fill('acme')
     await page.getByLabel('ID', { exact: true }).fill('Acme Tour')
     await page.getByLabel('Name', { exact: true }).fill('World tour')
     await page.getByLabel('Hosts').fill('acme-tour.localhost')
-    await page.getByLabel('Origin').fill(office.site)
+    await page.getByLabel('Origin').fill(backoffice.site)
     await page.getByRole('textbox', { name: 'Quota' }).fill('5')
     await page.getByRole('button', { name: 'Create tenant and queue' }).click()
     await expect(page.getByLabel('ID', { exact: true })).toHaveAttribute('aria-invalid', 'true')
-    // The tenant is there by now.
+    // The tenant exists now.
     await expect(page.getByLabel('Tenant', { exact: true })).toHaveValue('acme')
     await page.getByLabel('ID', { exact: true }).fill('acme-tour')
     await page.getByRole('button', { name: 'Create queue', exact: true }).click()
@@ -35,13 +35,13 @@ test('a sale is run from an empty backoffice to the end', async ({ page, office 
     await expect(page).toHaveURL(/\/queues\/acme-tour$/)
   })
 
-  await test.step('it begins paused: people wait, nobody is let in', async () => {
-    await crowd(office, 'acme-tour', 60)
+  await test.step('a new queue is paused: visitors wait', async () => {
+    await addVisitors(backoffice, 'acme-tour', 60)
     await expect(tile(page, 'Waiting')).toHaveText('60')
     await expect(tile(page, 'Active')).toContainText('0')
   })
 
-  await test.step('opening it says what it will do, and does it', async () => {
+  await test.step('opening shows its effect and admits visitors', async () => {
     await page.getByRole('button', { name: 'Open', exact: true }).click()
     await expect(dialog(page)).toContainText('5 visitors now')
     await dialog(page).getByRole('button', { name: 'Change to “Open”' }).click()
@@ -49,7 +49,7 @@ test('a sale is run from an empty backoffice to the end', async ({ page, office 
     await expect(tile(page, 'Waiting')).toHaveText('55')
   })
 
-  await test.step('a raised quota lets in as many as it says', async () => {
+  await test.step('a raised quota admits the announced visitors', async () => {
     await page.getByRole('textbox', { name: 'Quota' }).fill('10')
     await page.getByRole('button', { name: 'Set …' }).first().click()
     await expect(dialog(page)).toContainText('Admits 5 visitors now')
@@ -59,19 +59,19 @@ test('a sale is run from an empty backoffice to the end', async ({ page, office 
     await expect(tile(page, 'Active')).toContainText('of 10')
   })
 
-  await test.step('a release goes above the quota, and says so', async () => {
+  await test.step('a release exceeds the quota with a warning', async () => {
     await page.getByLabel('Admit visitors').fill('10')
     await page.getByRole('button', { name: 'Admit …' }).click()
     await expect(dialog(page)).toContainText('Admits 10 visitors now')
     await expect(dialog(page)).toContainText('10 over the quota')
-    // The focus is not on what does it.
+    // The confirming button does not have the focus.
     await expect(dialog(page).getByRole('button', { name: 'Cancel' })).toBeFocused()
     await dialog(page).getByRole('button', { name: 'Admit 10 visitors' }).click()
     await expect(tile(page, 'Waiting')).toHaveText('40')
     await expect(page.getByText('10 visitors admitted.')).toBeVisible()
   })
 
-  await test.step('pausing keeps the places, closing ends the sale', async () => {
+  await test.step('pausing keeps the line, closing ends the sale', async () => {
     await page.getByRole('button', { name: 'Paused' }).click()
     await expect(dialog(page)).toContainText('40 visitors wait')
     await dialog(page).getByRole('button', { name: 'Change to “Paused”' }).click()
@@ -79,41 +79,41 @@ test('a sale is run from an empty backoffice to the end', async ({ page, office 
     await page.getByRole('button', { name: 'Closed' }).click()
     await dialog(page).getByRole('button', { name: 'Change to “Closed”' }).click()
     await expect(page.getByRole('button', { name: 'Closed' })).toHaveAttribute('aria-pressed', 'true')
-    expect((await office.api.settings('acme-tour')).mode).toBe('closed')
+    expect((await backoffice.api.settings('acme-tour')).mode).toBe('closed')
   })
 
-  await test.step('the log of the queue tells all of it', async () => {
+  await test.step('the log of the queue lists every change', async () => {
     await page.getByRole('link', { name: 'Log', exact: true }).click()
     await expect(page.locator('.entry')).toHaveCount(6)
   })
 })
 
-test('many people are only let in once the server was asked twice', async ({ page, office }) => {
-  await office.api.tenant('acme', 'Acme')
-  await office.api.queue({ id: 'acme-tour', mode: 'paused', quota: 100 })
-  await crowd(office, 'acme-tour', 120)
-  await signIn(page, office, undefined, '/queues/acme-tour')
+test('a large release needs a second confirmation', async ({ page, backoffice }) => {
+  await backoffice.api.tenant('acme', 'Acme')
+  await backoffice.api.queue({ id: 'acme-tour', mode: 'paused', quota: 100 })
+  await addVisitors(backoffice, 'acme-tour', 120)
+  await signIn(page, backoffice, undefined, '/queues/acme-tour')
   await expect(tile(page, 'Waiting')).toHaveText('120')
   await page.getByLabel('Admit visitors').fill('110')
   await page.getByRole('button', { name: 'Admit …' }).click()
   const act = dialog(page).getByRole('button', { name: 'Admit 110 visitors' })
   await act.click()
   await expect(dialog(page).getByRole('alert')).toContainText('110')
-  expect((await office.api.stats('acme-tour')).active).toBe(0)
+  expect((await backoffice.api.stats('acme-tour')).active).toBe(0)
   await act.click()
   await expect(dialog(page)).toBeHidden()
   await expect(tile(page, 'Waiting')).toHaveText('10')
 })
 
-test('a visitor is found by the code that they read out, let in and ended', async ({ page, office }) => {
-  await office.api.tenant('acme', 'Acme')
-  await office.api.queue({ id: 'acme-tour', quota: 1 })
-  // A crowd arrives in no particular order: the last one comes after it, and waits.
-  await crowd(office, 'acme-tour', 4)
-  const [last] = await crowd(office, 'acme-tour', 1)
-  const { session } = await last!.standing()
-  const { support_code: code } = await office.api.call<{ support_code: string }>('GET', `/queues/acme-tour/sessions/${session}`)
-  await signIn(page, office, undefined, '/queues/acme-tour/sessions')
+test('a visitor is found by support code, admitted and ended', async ({ page, backoffice }) => {
+  await backoffice.api.tenant('acme', 'Acme')
+  await backoffice.api.queue({ id: 'acme-tour', quota: 1 })
+  // Concurrent visitors arrive in any order; this one arrives after all of them and waits.
+  await addVisitors(backoffice, 'acme-tour', 4)
+  const [last] = await addVisitors(backoffice, 'acme-tour', 1)
+  const { session } = await last!.status()
+  const { support_code: code } = await backoffice.api.call<{ support_code: string }>('GET', `/queues/acme-tour/sessions/${session}`)
+  await signIn(page, backoffice, undefined, '/queues/acme-tour/sessions')
 
   await page.getByLabel('Support code or session ID').fill(code.toLowerCase())
   await page.keyboard.press('Enter')
@@ -121,7 +121,7 @@ test('a visitor is found by the code that they read out, let in and ended', asyn
   await page.getByRole('button', { name: 'Admit now …' }).click()
   await dialog(page).getByRole('button', { name: 'Admit', exact: true }).click()
   await expect(page.locator('.found')).toContainText('Active')
-  expect((await last!.standing()).state).toBe('admitted')
+  expect((await last!.status()).state).toBe('admitted')
 
   await page.getByRole('button', { name: 'End session …' }).click()
   await expect(dialog(page)).toContainText(session)
@@ -133,11 +133,11 @@ test('a visitor is found by the code that they read out, let in and ended', asyn
   await expect(page.getByText('No session with this code.')).toBeVisible()
 })
 
-test('a queue is cloned, reset and removed, each only after its name was typed', async ({ page, office }) => {
-  await office.api.tenant('acme', 'Acme')
-  await office.api.queue({ id: 'acme-tour', quota: 1, rules: [{ action: 'bypass', path: ['/static/**'] }] })
-  await crowd(office, 'acme-tour', 5)
-  await signIn(page, office, undefined, '/queues/acme-tour')
+test('a queue is cloned, reset and removed', async ({ page, backoffice }) => {
+  await backoffice.api.tenant('acme', 'Acme')
+  await backoffice.api.queue({ id: 'acme-tour', quota: 1, rules: [{ action: 'bypass', path: ['/static/**'] }] })
+  await addVisitors(backoffice, 'acme-tour', 5)
+  await signIn(page, backoffice, undefined, '/queues/acme-tour')
   const more = async (item: string) => {
     await page.getByRole('button', { name: 'More' }).click()
     await page.getByRole('menuitem', { name: item }).click()
@@ -155,7 +155,7 @@ test('a queue is cloned, reset and removed, each only after its name was typed',
   await page.getByLabel('Hosts').fill('acme-encore.localhost')
   await page.getByRole('button', { name: 'Clone', exact: true }).click()
   await expect(page).toHaveURL(/\/queues\/acme-encore\/setup$/)
-  expect((await office.api.settings('acme-encore')).rules).toEqual([{ action: 'bypass', path: ['/static/**'] }])
+  expect((await backoffice.api.settings('acme-encore')).rules).toEqual([{ action: 'bypass', path: ['/static/**'] }])
 
   await more('Remove')
   await dialog(page).getByLabel('Type acme-encore to confirm').fill('acme-encore')

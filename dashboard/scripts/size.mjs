@@ -1,10 +1,10 @@
-// Fails if what a browser loads before the first page stands is larger than it may be, compressed.
+// Fails if the code that a browser loads for the first page exceeds its compressed size budget.
 import { gzipSync } from 'node:zlib'
 
 import { build } from 'vite'
 
 const LIMIT_KB = 250
-/** The page that an operator lands on. */
+/** The first page after the sign-in. */
 const FIRST_PAGE = /\/views\/overview\/OverviewView\.vue$/
 
 const result = await build({ logLevel: 'warn', build: { write: false } })

@@ -1,4 +1,4 @@
-// Writes src/api/schema.d.ts from ../openapi.json; with --check only says whether it would differ.
+// Generates src/api/schema.d.ts from ../openapi.json. With --check, it fails if the file is out of date.
 import { readFile, writeFile } from 'node:fs/promises'
 
 import openapi, { astToString } from 'openapi-typescript'

@@ -1,8 +1,8 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import type { BrowserContextOptions, Page } from '@playwright/test'
 
-import { withoutCookies } from './between.ts'
-import { askNow, brands, occupant, part, queue, Visitor } from './queue.ts'
+import { filterCookies } from './cookie-filter.ts'
+import { pollNow, brands, activeVisitor, part, queue, Visitor } from './queue.ts'
 import { expect, test } from './server.ts'
 
 const standard = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
@@ -16,19 +16,19 @@ const looks: Record<string, BrowserContextOptions> = {
 }
 const colors = { yellow: '#ffe600', black: '#0b0b0c', red: '#d40000', white: '#ffffff' }
 
-async function findsNothing(page: Page, where: string): Promise<void> {
+async function expectAccessible(page: Page, where: string): Promise<void> {
   const { violations } = await new AxeBuilder({ page }).withTags(standard).analyze()
   const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`)}`)
   expect(found, where).toEqual([])
 }
 
-/** Has the page be answered so, and not go away when it is its turn. */
-async function standing(page: Page, change: Record<string, unknown>): Promise<void> {
+/** Overrides the visitor status and blocks navigation to the site. */
+async function showStatus(page: Page, change: Record<string, unknown>): Promise<void> {
   await page.evaluate((change) => {
     const own = window.fetch
     window.fetch = async (...given) => Response.json({ ...(await (await own(...given)).json()), ...change })
   }, change)
-  await askNow(page)
+  await pollNow(page)
   await page.route('**/*', (route) =>
     route.request().isNavigationRequest() ? route.fulfill({ status: 204 }) : route.fallback(),
   )
@@ -36,23 +36,23 @@ async function standing(page: Page, change: Record<string, unknown>): Promise<vo
 
 const wait = { p50: 240, p90: 360 }
 
-/** Looks at the page of one who waits, and then at the same page when it is their turn. */
+/** Checks the page of a waiting visitor, then of the admitted visitor. */
 async function waitingAndAdmitted(page: Page, address: string, look: string): Promise<void> {
   await page.goto(address)
-  await standing(page, { wait_seconds: wait })
+  await showStatus(page, { wait_seconds: wait })
   await expect(part(page, 'wait')).toHaveText('about 4 to 6 minutes')
-  await findsNothing(page, `${look}, waiting`)
+  await expectAccessible(page, `${look}, waiting`)
   await page.evaluate(() => {
     window.fetch = async () => Response.json({ state: 'admitted', session: null, position: null, poll_after: 2 })
   })
-  await askNow(page)
+  await pollNow(page)
   await expect(page.getByRole('link', { name: 'Enter now' })).toBeVisible()
-  await findsNothing(page, `${look}, admitted`)
+  await expectAccessible(page, `${look}, admitted`)
   await page.unrouteAll()
 }
 
 for (const look of ['phone, light', 'desktop, dark']) {
-  test(`axe finds nothing in any brand’s color: ${look}`, async ({ serve, browser }) => {
+  test(`brand colors are accessible: ${look}`, async ({ serve, browser }) => {
     const tenants = Object.entries(colors).map(([id, color]) => [id, { name: 'Acme Live', color }])
     const gate = await serve(brands(Object.fromEntries(tenants), { quota: 0 }))
     const page = await (await browser.newContext({ ...looks[look], reducedMotion: 'reduce' })).newPage()
@@ -62,7 +62,7 @@ for (const look of ['phone, light', 'desktop, dark']) {
 }
 
 for (const [look, options] of Object.entries(looks)) {
-  test(`axe finds nothing on any page: ${look}`, async ({ serve, browser }) => {
+  test(`all pages are accessible: ${look}`, async ({ serve, browser }) => {
     const closed = { closed: { name: 'Acme' } }
     const gate = await serve(
       (shop) => `${brands({ acme: { name: 'Acme' } }, { quota: 0 })(shop)}\n${brands(closed, { mode: 'closed' })(shop)}`,
@@ -71,52 +71,52 @@ for (const [look, options] of Object.entries(looks)) {
     const page = await context.newPage()
     await waitingAndAdmitted(page, gate.at('acme.localhost', '/'), look)
     await page.goto(gate.at('closed.localhost', '/'))
-    await findsNothing(page, 'closed')
+    await expectAccessible(page, 'closed')
     await page.goto(gate.at('nobody.localhost', '/'))
-    await findsNothing(page, 'no queue')
+    await expectAccessible(page, 'no queue')
 
     for (const [state, heading] of [
       ['paused', 'The line is paused'],
       ['unavailable', 'Reconnecting'],
     ] as const) {
       await page.goto(gate.at('acme.localhost', '/'))
-      await standing(page, { state })
+      await showStatus(page, { state })
       await expect(page.getByRole('heading', { name: heading })).toBeVisible()
-      await findsNothing(page, state)
+      await expectAccessible(page, state)
       await page.unrouteAll()
     }
 
     await page.goto(gate.at('acme.localhost', '/'))
     await context.setOffline(true)
-    await askNow(page)
+    await pollNow(page)
     await expect(part(page, 'offline')).toBeVisible()
-    await findsNothing(page, 'connection lost')
+    await expectAccessible(page, 'connection lost')
     await context.setOffline(false)
 
-    const between = await withoutCookies(gate)
+    const filter = await filterCookies(gate)
     await page.addInitScript(() => Object.defineProperty(navigator, 'cookieEnabled', { get: () => false }))
-    await page.goto(between.at('acme.localhost', '/'))
-    await askNow(page)
+    await page.goto(filter.at('acme.localhost', '/'))
+    await pollNow(page)
     await expect(part(page, 'cookies-blocked')).toBeVisible()
-    await findsNothing(page, 'cookies off')
-    await between.close()
+    await expectAccessible(page, 'cookies off')
+    await filter.close()
     await context.close()
   })
 }
 
-test('the live region tells at once what matters', async ({ serve, page }) => {
+test('the live region announces admission at once', async ({ serve, page }) => {
   const gate = await serve(queue())
-  const inside = await occupant(gate)
+  const active = await activeVisitor(gate)
   await page.goto(gate.at('shop.localhost', '/'))
   await expect(page.getByRole('status')).toBeEmpty()
   await expect(page.getByRole('status')).toHaveAttribute('aria-live', 'polite')
-  await inside.leave()
+  await active.leave()
   await expect(page.getByRole('status')).toHaveText('You’re in. It’s your turn. We’re taking you to Acme now.')
 })
 
-test('the live region tells of mere progress once a minute', async ({ serve, page }) => {
+test('the live region announces progress once a minute', async ({ serve, page }) => {
   const gate = await serve(queue())
-  await occupant(gate)
+  await activeVisitor(gate)
   const older = [new Visitor(gate), new Visitor(gate)]
   for (const visitor of older) await visitor.arrive()
   await page.goto(gate.at('shop.localhost', '/'))
@@ -131,7 +131,7 @@ test('the live region tells of mere progress once a minute', async ({ serve, pag
   await expect(page.getByRole('status')).toHaveText(/^Your position: 1\./)
 })
 
-test('who wants less motion gets none', async ({ serve, browser }) => {
+test('reduced motion disables animations', async ({ serve, browser }) => {
   const gate = await serve(queue({ quota: 0 }))
   const motions = () => document.getAnimations().length
   for (const [reducedMotion, least, most] of [['reduce', 0, 0], ['no-preference', 1, 99]] as const) {
@@ -145,7 +145,7 @@ test('who wants less motion gets none', async ({ serve, browser }) => {
   }
 })
 
-test('who wants less motion sees the bar jump, not slide', async ({ serve, browser }) => {
+test('reduced motion disables the progress transition', async ({ serve, browser }) => {
   const gate = await serve(queue({ quota: 0 }))
   const context = await browser.newContext({ reducedMotion: 'reduce' })
   const page = await context.newPage()
@@ -162,15 +162,15 @@ test('who wants less motion sees the bar jump, not slide', async ({ serve, brows
   await context.close()
 })
 
-/** Texts that stick out of the window or lie on one another. */
-function outOfPlace(): string[] {
+/** Texts that overflow the window or overlap. */
+function layoutProblems(): string[] {
   const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth
   const found = wide > 0 ? [`${wide} px wider than the window`] : []
   const shown = (el: Element) => el.checkVisibility({ visibilityProperty: true }) && !el.closest('.unseen')
   const texts = [...document.querySelectorAll('h1,h2,p:not(:has(*)),dt,dd,li,.button,code,.brand')].filter(shown)
   const boxes = texts.map((el) => ({ el, box: el.getBoundingClientRect() })).filter(({ box }) => box.width > 0)
   for (const { el, box } of boxes) {
-    if (box.left < -0.5 || box.right > innerWidth + 0.5) found.push(`sticks out: ${el.textContent}`)
+    if (box.left < -0.5 || box.right > innerWidth + 0.5) found.push(`overflows: ${el.textContent}`)
     for (const other of boxes) {
       if (el === other.el || el.contains(other.el) || other.el.contains(el)) continue
       const across = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left)
@@ -182,7 +182,7 @@ function outOfPlace(): string[] {
 }
 
 for (const dir of ['ltr', 'rtl']) {
-  test(`on 320 pixels, which is a small phone or a large zoom, nothing sticks out or overlaps: ${dir}`, async ({
+  test(`nothing overflows or overlaps at 320 pixels: ${dir}`, async ({
     serve,
     browser,
   }) => {
@@ -193,9 +193,9 @@ for (const dir of ['ltr', 'rtl']) {
       const page = await context.newPage()
       await page.goto(gate.at('shop.localhost', '/'))
       await page.evaluate((dir) => (document.documentElement.dir = dir), dir)
-      await standing(page, { wait_seconds: { p50: 2400, p90: 4700 }, waiting: 1_234_567, state: 'waiting' })
+      await showStatus(page, { wait_seconds: { p50: 2400, p90: 4700 }, waiting: 1_234_567, state: 'waiting' })
       await expect(part(page, 'wait-row')).toBeVisible()
-      expect(await page.evaluate(outOfPlace), locale).toEqual([])
+      expect(await page.evaluate(layoutProblems), locale).toEqual([])
       // Seven digits fit as well, and so does text of twice the size.
       await page.evaluate(() => {
         for (const el of document.querySelectorAll<HTMLElement>('[data-vestibule="position"]')) {
@@ -203,23 +203,23 @@ for (const dir of ['ltr', 'rtl']) {
           el.textContent = '1,234,567'
         }
       })
-      expect(await page.evaluate(outOfPlace), `${locale}, a million`).toEqual([])
+      expect(await page.evaluate(layoutProblems), `${locale}, a million`).toEqual([])
       await context.close()
     }
   })
 }
 
-test('with text of twice the size nothing sticks out or overlaps', async ({ serve, browser }) => {
+test('nothing overflows or overlaps at double text size', async ({ serve, browser }) => {
   const gate = await serve(queue({ quota: 0 }))
   const context = await browser.newContext({ viewport: { width: 640, height: 800 } })
   const page = await context.newPage()
   await page.goto(gate.at('shop.localhost', '/'))
   await page.evaluate(() => (document.documentElement.style.fontSize = '200%'))
-  expect(await page.evaluate(outOfPlace)).toEqual([])
+  expect(await page.evaluate(layoutProblems)).toEqual([])
   await context.close()
 })
 
-test('all of it works by keyboard, and the focus shows', async ({ serve, page }) => {
+test('the page works by keyboard with visible focus', async ({ serve, page }) => {
   const gate = await serve(queue({ quota: 0 }))
   await page.addInitScript(() => Reflect.deleteProperty(window, 'Notification'))
   await page.goto(gate.at('shop.localhost', '/'))

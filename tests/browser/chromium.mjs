@@ -1,4 +1,4 @@
-// Which browser the tests drive. Run by itself, it prints it, or fails if there is none: scripts/setup asks.
+// Path of the browser for the tests. As a program, it prints the path or fails; scripts/setup calls it.
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -9,16 +9,16 @@ const places = [
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
 ]
 
-/** The system's browser, or what CHROMIUM names; undefined means Playwright's own. */
+/** The browser of the variable CHROMIUM or of the system; undefined means Playwright's own. */
 export const systemBrowser = process.env.CHROMIUM || places.find((place) => existsSync(place))
 
-async function playwrightsOwn() {
+async function bundledBrowser() {
   const { chromium } = await import('@playwright/test')
   return chromium.executablePath()
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const browser = systemBrowser ?? (await playwrightsOwn())
+  const browser = systemBrowser ?? (await bundledBrowser())
   if (!existsSync(browser)) process.exit(1)
   console.log(browser)
 }

@@ -1,23 +1,23 @@
 import type { Page, Route } from '@playwright/test'
 
-import { arrivals, occupant, part, questions, queue, STATUS, Visitor } from './queue.ts'
+import { addVisitors, activeVisitor, part, pollTimes, queue, STATUS, Visitor } from './queue.ts'
 import { expect, test } from './server.ts'
 
-/** Answers the page's questions in place of the gate until `restore`. */
-async function interfere(page: Page, answer: Parameters<Route['fulfill']>[0]): Promise<() => Promise<void>> {
+/** Answers status requests instead of the gate until the returned function is called. */
+async function answerInstead(page: Page, answer: Parameters<Route['fulfill']>[0]): Promise<() => Promise<void>> {
   await page.route(STATUS, (route) => route.fulfill(answer))
   return () => page.unroute(STATUS)
 }
 
-const gaps = (times: number[]) => times.slice(1).map((time, index) => time - (times[index] ?? 0))
+const intervals = (times: number[]) => times.slice(1).map((time, index) => time - (times[index] ?? 0))
 
-test('offline the page says so, and goes on by itself at the same place', async ({ serve, page, context }) => {
-  // Its own next try would come as late as it may, two seconds after the one that failed.
+test('the page shows offline and resumes at its position', async ({ serve, page, context }) => {
+  // Without jitter, the next attempt would come two seconds after the failed one.
   await page.addInitScript('Math.random = () => 1')
   const gate = await serve(queue())
-  const inside = await occupant(gate)
+  const active = await activeVisitor(gate)
   await page.goto(gate.at('shop.localhost', '/'))
-  const [younger] = await arrivals(gate, 1)
+  const [younger] = await addVisitors(gate, 1)
 
   await context.setOffline(true)
   await expect(page.getByText('You’re offline.').first()).toBeVisible()
@@ -28,36 +28,36 @@ test('offline the page says so, and goes on by itself at the same place', async 
   await context.setOffline(false)
   await expect(part(page, 'offline')).toBeHidden({ timeout: 1500 })
   await expect(part(page, 'auto-update')).toHaveText('Updates automatically')
-  expect(await younger?.standing()).toMatchObject({ position: 2 })
-  await inside.leave()
+  expect(await younger?.status()).toMatchObject({ position: 2 })
+  await active.leave()
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
 })
 
-test('one who was cut off for longer than the presence lasts comes back to the same place', async ({
+test('an expired visitor returns to the same position', async ({
   serve,
   page,
   context,
 }) => {
   const gate = await serve(queue({ waiting_ttl: 3, claim_ttl: 3 }))
-  const inside = await occupant(gate)
+  const active = await activeVisitor(gate)
   await page.goto(gate.at('shop.localhost', '/'))
   await expect(part(page, 'position')).toHaveText('1')
   const younger = new Visitor(gate)
   await younger.arrive()
   await context.setOffline(true)
-  await expect.poll(async () => (await younger.standing()).position).toBe(1)
+  await expect.poll(async () => (await younger.status()).position).toBe(1)
   await context.setOffline(false)
-  await expect.poll(async () => (await younger.standing()).waiting).toBe(2)
+  await expect.poll(async () => (await younger.status()).waiting).toBe(2)
   await expect(part(page, 'position')).toHaveText('1')
-  await inside.leave()
+  await active.leave()
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
-  expect(await younger.standing()).toMatchObject({ state: 'waiting' })
+  expect(await younger.status()).toMatchObject({ state: 'waiting' })
 })
 
-test('a gate that is stopped and started again loses nobody, and the order stays', async ({ serve, browser }) => {
+test('a gate restart keeps visitors and their order', async ({ serve, browser }) => {
   test.slow()
   const gate = await serve(queue({ waiting_ttl: 6, claim_ttl: 6 }))
-  const inside = await occupant(gate)
+  const active = await activeVisitor(gate)
   const pages: Page[] = []
   for (const position of ['1', '2']) {
     const page = await (await browser.newContext()).newPage()
@@ -70,32 +70,31 @@ test('a gate that is stopped and started again loses nobody, and the order stays
   for (const page of pages) await expect(part(page, 'offline')).toBeVisible()
   await expect(part(first, 'position')).toHaveText('1')
 
-  // The store was in memory: all of it is gone but for the tickets. The first one to be shown says so, and from then on
-  // a newcomer gets ahead of nobody.
+  // The memory store is empty; only tickets are left. The first ticket starts recovery, so that newcomers overtake nobody.
   await gate.start()
-  expect(await inside.standing()).toMatchObject({ state: 'admitted' })
+  expect(await active.status()).toMatchObject({ state: 'admitted' })
   const newcomer = new Visitor(gate)
   expect(await newcomer.arrive()).toMatchObject({ state: 'waiting' })
   for (const page of pages) await expect(part(page, 'offline')).toBeHidden({ timeout: 20_000 })
-  await expect.poll(async () => (await newcomer.standing()).position, { timeout: 20_000 }).toBe(3)
+  await expect.poll(async () => (await newcomer.status()).position, { timeout: 20_000 }).toBe(3)
   await expect(part(first, 'position')).toHaveText('1')
   await expect(part(second, 'position')).toHaveText('2')
 
-  await inside.leave()
+  await active.leave()
   await expect(first.getByRole('heading', { name: 'The shop' })).toBeVisible({ timeout: 20_000 })
   await expect(part(second, 'position')).toHaveText('1')
-  expect(await newcomer.standing()).toMatchObject({ position: 2 })
+  expect(await newcomer.status()).toMatchObject({ position: 2 })
   for (const page of pages) await page.context().close()
 })
 
-test('a 429 that is not ours is retried, ever more seldom', async ({ serve, page }) => {
+test('a foreign 429 response is retried with backoff', async ({ serve, page }) => {
   const gate = await serve(queue())
-  await occupant(gate)
+  await activeVisitor(gate)
   await page.goto(gate.at('shop.localhost', '/'))
-  const restore = await interfere(page, { status: 429, contentType: 'text/html', body: '<h1>Slow down</h1>' })
-  const asked = questions(page)
+  const restore = await answerInstead(page, { status: 429, contentType: 'text/html', body: '<h1>Slow down</h1>' })
+  const asked = pollTimes(page)
   await expect.poll(() => asked.length, { timeout: 20_000 }).toBeGreaterThan(2)
-  const [first = 0, second = 0] = gaps(asked)
+  const [first = 0, second = 0] = intervals(asked)
   expect(first).toBeGreaterThan(900)
   expect(second).toBeGreaterThan(1900)
   await expect(part(page, 'offline')).toBeVisible()
@@ -104,20 +103,20 @@ test('a 429 that is not ours is retried, ever more seldom', async ({ serve, page
   await expect(part(page, 'offline')).toBeHidden({ timeout: 20_000 })
 })
 
-test('Retry-After is honoured, of our own answers and of others', async ({ serve, page }) => {
+test('Retry-After of any response is honored', async ({ serve, page }) => {
   const gate = await serve(queue())
-  await occupant(gate)
+  await activeVisitor(gate)
   await page.goto(gate.at('shop.localhost', '/'))
-  const restore = await interfere(page, { status: 429, headers: { 'Retry-After': '5' }, body: 'Later' })
-  const asked = questions(page)
+  const restore = await answerInstead(page, { status: 429, headers: { 'Retry-After': '5' }, body: 'Later' })
+  const asked = pollTimes(page)
   await expect.poll(() => asked.length, { timeout: 20_000 }).toBe(2)
-  expect(gaps(asked)[0]).toBeGreaterThan(4900)
+  expect(intervals(asked)[0]).toBeGreaterThan(4900)
   await restore()
 
   const body = { queue: 'acme-tour', state: 'unavailable', session: 'x', position: null, waiting: null, poll_after: 1 }
-  await interfere(page, { status: 200, headers: { 'Retry-After': '4' }, json: body })
+  await answerInstead(page, { status: 200, headers: { 'Retry-After': '4' }, json: body })
   await expect(page.getByRole('heading', { name: 'Reconnecting' })).toBeVisible({ timeout: 20_000 })
-  const again = questions(page)
+  const again = pollTimes(page)
   const answered = Date.now()
   await expect.poll(() => again.length, { timeout: 20_000 }).toBe(1)
   expect((again[0] ?? 0) - answered).toBeGreaterThan(3000)
@@ -126,21 +125,21 @@ test('Retry-After is honoured, of our own answers and of others', async ({ serve
 for (const [name, answer] of Object.entries({
   'an error page of a load balancer': { status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' },
   'an empty 503': { status: 503, body: '' },
-  'JSON of somebody else': { status: 500, json: { error: 'oops', state: 'broken' } },
-  'JSON that is no object': { status: 200, contentType: 'application/json', body: 'null' },
+  'JSON of another server': { status: 500, json: { error: 'oops', state: 'broken' } },
+  'JSON that is not an object': { status: 200, contentType: 'application/json', body: 'null' },
 })) {
-  test(`${name} in place of our answer leaves the page whole`, async ({ serve, page }) => {
+  test(`the page survives ${name}`, async ({ serve, page }) => {
     const gate = await serve(queue())
-    const inside = await occupant(gate)
+    const active = await activeVisitor(gate)
     const broken: Error[] = []
     page.on('pageerror', (error) => broken.push(error))
     await page.goto(gate.at('shop.localhost', '/'))
-    const restore = await interfere(page, answer)
+    const restore = await answerInstead(page, answer)
     await expect(part(page, 'offline')).toBeVisible()
     await expect(page.getByRole('heading', { name: 'You’re in line' })).toBeVisible()
     await expect(part(page, 'position')).toHaveText('1')
     await restore()
-    await inside.leave()
+    await active.leave()
     await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
     expect(broken).toEqual([])
   })

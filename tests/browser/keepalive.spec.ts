@@ -1,27 +1,27 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import type { Page } from '@playwright/test'
 
-import { arrivals, part, QUEUE, queue } from './queue.ts'
+import { addVisitors, part, QUEUE, queue } from './queue.ts'
 import { expect, test } from './server.ts'
 import type { Shop } from './shop.ts'
 
-/** Has every page of the shop embed the script. */
+/** Embeds the script in every page of the shop. */
 function embed(shop: Shop, attributes = '', base = ''): void {
   shop.body = () =>
     `<main><h1>The shop</h1></main>
     <script>
-      window.told = []
+      window.events = []
       for (const name of ['alive', 'expiring', 'lost'])
         document.addEventListener('vestibule:' + name, (event) => {
-          told.push(name)
+          events.push(name)
           if (window.ownBars) event.preventDefault()
         })
     </script>
     <script src="${base}/_vestibule/keepalive.js" data-queue="${QUEUE}" ${attributes} defer></script>`
 }
 
-/** The times at which the page's script kept the place. */
-function kept(page: Page): number[] {
+/** Times of the keepalive requests, in milliseconds. */
+function keepaliveTimes(page: Page): number[] {
   const times: number[] = []
   page.on('requestfinished', (request) => {
     if (request.url().includes('/_vestibule/keepalive?')) times.push(Date.now())
@@ -29,30 +29,30 @@ function kept(page: Page): number[] {
   return times
 }
 
-const told = (page: Page) => page.evaluate(() => (window as unknown as { told: string[] }).told)
-const stir = (page: Page) => page.mouse.move(Math.random() * 100, Math.random() * 100)
+const events = (page: Page) => page.evaluate(() => (window as unknown as { events: string[] }).events)
+const moveMouse = (page: Page) => page.mouse.move(Math.random() * 100, Math.random() * 100)
 /** Idle after 1.2 seconds. */
-const restless = 'data-idle="0.02"'
+const shortIdle = 'data-idle="0.02"'
 const warning = { name: /^Your session ends in 0:\d\d\.$/ }
 const ended = { name: 'Your session has ended.' }
 
-test('the place of one who is active is kept for longer than it lasts by itself', async ({ serve, shop, page }) => {
+test('keepalives extend an active session', async ({ serve, shop, page }) => {
   embed(shop)
   const gate = await serve(queue({ active_ttl: 5 }))
-  const times = kept(page)
+  const times = keepaliveTimes(page)
   await page.goto(gate.at('shop.localhost', '/'))
-  const [waiting] = await arrivals(gate, 1)
+  const [waiting] = await addVisitors(gate, 1)
   await expect.poll(() => (times.at(-1) ?? 0) - (times[0] ?? 0), { timeout: 15_000 }).toBeGreaterThan(5500)
-  expect(await waiting?.standing()).toMatchObject({ state: 'waiting', position: 1 })
-  expect(await told(page)).toContain('alive')
+  expect(await waiting?.status()).toMatchObject({ state: 'waiting', position: 1 })
+  expect(await events(page)).toContain('alive')
   await expect(page.getByRole('alertdialog')).toHaveCount(0)
 })
 
-test('it stops for one who is idle and begins again with the first sign of life', async ({ serve, shop, page }) => {
+test('keepalives pause while idle and resume on activity', async ({ serve, shop, page }) => {
   embed(shop)
   await page.clock.install()
   const gate = await serve(queue({ active_ttl: 3600 }))
-  const times = kept(page)
+  const times = keepaliveTimes(page)
   await page.goto(gate.at('shop.localhost', '/'))
   await expect.poll(() => times.length).toBe(1)
   await page.clock.runFor('05:00')
@@ -61,20 +61,20 @@ test('it stops for one who is idle and begins again with the first sign of life'
   const before = times.length
   await page.clock.runFor('10:00')
   expect(times.length).toBe(before)
-  await stir(page)
+  await moveMouse(page)
   await page.clock.runFor('00:02')
   await expect.poll(() => times.length).toBe(before + 1)
 })
 
-test('it warns one who is idle, who keeps the place with one key', async ({ serve, shop, page }) => {
-  embed(shop, restless)
+test('an idle visitor is warned and can stay by keyboard', async ({ serve, shop, page }) => {
+  embed(shop, shortIdle)
   const gate = await serve(queue({ active_ttl: 8, claim_ttl: 30 }))
-  const times = kept(page)
+  const times = keepaliveTimes(page)
   await page.goto(gate.at('shop.localhost', '/'))
-  const [waiting] = await arrivals(gate, 1)
+  const [waiting] = await addVisitors(gate, 1)
   await expect(page.getByRole('alertdialog', warning)).toBeVisible()
   await expect(page.getByRole('button', { name: 'Stay' })).toBeFocused()
-  expect(await told(page)).toContain('expiring')
+  expect(await events(page)).toContain('expiring')
   const { violations } = await new AxeBuilder({ page }).analyze()
   expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
 
@@ -82,13 +82,13 @@ test('it warns one who is idle, who keeps the place with one key', async ({ serv
   await page.keyboard.press('Enter')
   await expect(page.getByRole('alertdialog')).toHaveCount(0)
   await expect.poll(() => times.length).toBe(before + 1)
-  expect(await waiting?.standing()).toMatchObject({ state: 'waiting' })
+  expect(await waiting?.status()).toMatchObject({ state: 'waiting' })
 })
 
-test('"Stay" works with the mouse, and what lies beneath is not clicked', async ({ serve, shop, page }) => {
-  embed(shop, restless)
+test('"Stay" takes the click from the page below', async ({ serve, shop, page }) => {
+  embed(shop, shortIdle)
   const gate = await serve(queue({ active_ttl: 8 }))
-  const times = kept(page)
+  const times = keepaliveTimes(page)
   await page.goto(gate.at('shop.localhost', '/'))
   const box = await page.getByRole('button', { name: 'Stay' }).boundingBox()
   await page.evaluate(() => {
@@ -104,8 +104,8 @@ test('"Stay" works with the mouse, and what lies beneath is not clicked', async 
   await expect(page).toHaveTitle('The shop')
 })
 
-test('it counts down, leaves one who is typing alone, and announces itself', async ({ serve, shop, page }) => {
-  embed(shop, restless)
+test('the warning counts down without taking the focus', async ({ serve, shop, page }) => {
+  embed(shop, shortIdle)
   const gate = await serve(queue({ active_ttl: 20 }))
   await page.goto(gate.at('shop.localhost', '/'))
   await page.evaluate(() => {
@@ -123,8 +123,8 @@ test('it counts down, leaves one who is typing alone, and announces itself', asy
   await expect(page.locator('input')).toHaveValue('x')
 })
 
-test('it gives the focus back', async ({ serve, shop, page }) => {
-  embed(shop, restless)
+test('the focus returns after "Stay"', async ({ serve, shop, page }) => {
+  embed(shop, shortIdle)
   const gate = await serve(queue({ active_ttl: 20 }))
   await page.goto(gate.at('shop.localhost', '/'))
   await page.evaluate(() => {
@@ -140,42 +140,42 @@ test('it gives the focus back', async ({ serve, shop, page }) => {
   expect(page.url()).not.toContain('#here')
 })
 
-test('one who stays idle loses the place, is told so and led back to the line', async ({ serve, shop, page }) => {
-  embed(shop, restless)
+test('an expired session links back to the line', async ({ serve, shop, page }) => {
+  embed(shop, shortIdle)
   const gate = await serve(queue({ active_ttl: 4 }))
   await page.goto(gate.at('shop.localhost', '/a?b=1'))
-  const [waiting] = await arrivals(gate, 1)
-  await expect.poll(async () => (await waiting?.standing())?.state).toBe('admitted')
+  const [waiting] = await addVisitors(gate, 1)
+  await expect.poll(async () => (await waiting?.status())?.state).toBe('admitted')
   await expect(page.getByRole('alertdialog', ended)).toBeVisible()
-  expect((await told(page)).at(-1)).toBe('lost')
+  expect((await events(page)).at(-1)).toBe('lost')
   const { violations } = await new AxeBuilder({ page }).analyze()
   expect(violations).toEqual([])
-  await waiting?.standing()
+  await waiting?.status()
   await page.getByRole('link', { name: 'Rejoin the line' }).click()
   await expect(part(page, 'position')).toHaveText('1')
   expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1'))
 })
 
-test('one who left in another tab is told so in this one', async ({ serve, shop, context }) => {
+test('leaving in one tab is shown in the others', async ({ serve, shop, context }) => {
   embed(shop)
   const gate = await serve(queue({ active_ttl: 6 }))
   const page = await context.newPage()
   await page.goto(gate.at('shop.localhost', '/'))
-  await expect.poll(() => told(page)).toContain('alive')
+  await expect.poll(() => events(page)).toContain('alive')
   const other = await context.newPage()
   await other.goto(gate.at('shop.localhost', '/'))
   await other.evaluate(() => fetch('/_vestibule/leave?queue=acme-tour', { method: 'POST' }))
   await expect(page.getByRole('alertdialog', ended)).toBeVisible()
-  expect((await told(page)).at(-1)).toBe('lost')
+  expect((await events(page)).at(-1)).toBe('lost')
 })
 
-test('a site that draws its own notices keeps the built-in ones away', async ({ serve, shop, page }) => {
-  embed(shop, restless)
+test('preventDefault suppresses the built-in notices', async ({ serve, shop, page }) => {
+  embed(shop, shortIdle)
   const gate = await serve(queue({ active_ttl: 4 }))
   await page.addInitScript(() => Object.assign(window, { ownBars: true }))
   await page.goto(gate.at('shop.localhost', '/'))
-  await expect.poll(() => told(page)).toContain('expiring')
-  await expect.poll(() => told(page)).toContain('lost')
+  await expect.poll(() => events(page)).toContain('expiring')
+  await expect.poll(() => events(page)).toContain('lost')
   await expect(page.getByRole('alertdialog')).toHaveCount(0)
 })
 
@@ -184,46 +184,46 @@ for (const [lang, name] of Object.entries({
   cy: /^Bydd eich sesiwn yn dod i ben mewn 0:/,
   'fr-CH': /^Votre session se termine dans 0:/,
 })) {
-  test(`it warns in the language of the page: ${lang}`, async ({ serve, shop, page }) => {
-    embed(shop, `${restless} data-lang="${lang}"`)
+  test(`the warning uses the language of the page: ${lang}`, async ({ serve, shop, page }) => {
+    embed(shop, `${shortIdle} data-lang="${lang}"`)
     const gate = await serve(queue({ active_ttl: 8 }))
     await page.goto(gate.at('shop.localhost', '/'))
     await expect(page.getByRole('alertdialog', { name })).toBeVisible()
   })
 }
 
-test('it keeps the place from the site on its own host, where the gate redirects to', async ({ serve, shop, page }) => {
-  // One brand, two hosts: the line in front of the site, and the site itself.
+test('keepalives work from the site on another host', async ({ serve, shop, page }) => {
+  // One tenant with two hosts: the queue and the site.
   const origin = (shop: string) => shop.replace('127.0.0.1', 'www.acme.localhost')
   const gate = await serve(queue({ kind: 'redirect', hosts: ['queue.acme.localhost'], active_ttl: 5 }, { origin }))
-  embed(shop, restless, gate.at('queue.acme.localhost', ''))
-  const times = kept(page)
+  embed(shop, shortIdle, gate.at('queue.acme.localhost', ''))
+  const times = keepaliveTimes(page)
   const broken: string[] = []
   page.on('console', (message) => message.type() === 'error' && broken.push(message.text()))
   await page.goto(gate.at('queue.acme.localhost', '/a'))
   await expect(page).toHaveURL(/^http:\/\/www\.acme\.localhost:\d+\/a\?vestibule_pass=/)
   await expect
     .poll(async () => {
-      await stir(page)
+      await moveMouse(page)
       return (times.at(-1) ?? 0) - (times[0] ?? 0)
     }, { timeout: 15_000 })
     .toBeGreaterThan(5500)
-  expect(await told(page)).not.toContain('lost')
-  // Then they are idle until it is over.
+  expect(await events(page)).not.toContain('lost')
+  // Then the visitor is idle until the session expires.
   await expect(page.getByRole('alertdialog', ended)).toBeVisible()
   await page.getByRole('link', { name: 'Rejoin the line' }).click()
   await expect(page).toHaveURL(/^http:\/\/www\.acme\.localhost:\d+\/a\?/)
   expect(broken.filter((text) => !text.includes('favicon'))).toEqual([])
 })
 
-test('on a page that anybody may see, one without a place hears nothing of it', async ({ serve, shop, page }) => {
+test('bypassed pages show no notices without a session', async ({ serve, shop, page }) => {
   embed(shop)
   const gate = await serve(queue({ quota: 0, rules: [{ action: 'bypass', path: '/free' }, { action: 'queue', path: '/**' }] }))
-  const times = kept(page)
+  const times = keepaliveTimes(page)
   await page.goto(gate.at('shop.localhost', '/free'))
   await expect.poll(() => times.length).toBe(1)
-  await stir(page)
+  await moveMouse(page)
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
   await expect(page.getByRole('alertdialog')).toHaveCount(0)
-  expect(await told(page)).toEqual([])
+  expect(await events(page)).toEqual([])
 })

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 
-import { askNow, occupant, part, queue } from './queue.ts'
+import { pollNow, activeVisitor, part, queue } from './queue.ts'
 import { expect, test } from './server.ts'
 
-/** Expected waits and their words, which a test of the server's holds the server to as well. */
+/** Estimated waits and their texts; the server is tested with the same file. */
 const words = JSON.parse(
   readFileSync(new URL('../../crates/themes/tests/wait-words.json', import.meta.url), 'utf8'),
 ) as Record<string, [p50: number, p90: number, words: string][]>
@@ -19,9 +19,9 @@ const headings = {
 } as const
 
 for (const [locale, [lang, heading]] of Object.entries(headings)) {
-  test(`a browser that speaks ${locale} gets ${lang}, by the server and by the script`, async ({ serve, browser }) => {
+  test(`server and script use the language ${lang} for ${locale}`, async ({ serve, browser }) => {
     const gate = await serve(queue())
-    const inside = await occupant(gate)
+    const active = await activeVisitor(gate)
     const context = await browser.newContext({ locale })
     const page = await context.newPage()
     await page.goto(gate.at('shop.localhost', '/'))
@@ -29,12 +29,12 @@ for (const [locale, [lang, heading]] of Object.entries(headings)) {
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(heading)
     const drawn = await part(page, 'behind').innerText()
     const answer = page.waitForResponse(/\/_vestibule\/status/)
-    await askNow(page)
+    await pollNow(page)
     await answer
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(heading)
     await expect(part(page, 'behind')).toHaveText(drawn)
-    await inside.leave()
-    await askNow(page)
+    await active.leave()
+    await pollNow(page)
     await expect(part(page, 'enter')).toBeVisible()
     await expect(page.getByRole('heading', { level: 1 })).not.toHaveText(heading)
     await context.close()
@@ -42,22 +42,22 @@ for (const [locale, [lang, heading]] of Object.entries(headings)) {
 }
 
 for (const [lang, rows] of Object.entries(words)) {
-  test(`server and script say the same of the same wait: ${lang}`, async ({ serve, browser }) => {
+  test(`server and script format waits alike: ${lang}`, async ({ serve, browser }) => {
     const gate = await serve(queue())
-    await occupant(gate)
+    await activeVisitor(gate)
     const context = await browser.newContext({ locale: lang })
     const page = await context.newPage()
     await page.goto(gate.at('shop.localhost', '/'))
     await expect(page.locator('html')).toHaveAttribute('lang', lang)
     expect(rows.length).toBeGreaterThan(20)
-    // The page asks anew for every row.
+    // The page polls once for every row.
     const said = await page.evaluate(async (rows) => {
       const own = window.fetch
       const said: (string | null | undefined)[] = []
       for (const [p50, p90] of rows) {
         window.fetch = async (...given) => {
-          const standing = await (await own(...given)).json()
-          return Response.json({ ...standing, wait_seconds: { p50, p90 } })
+          const status = await (await own(...given)).json()
+          return Response.json({ ...status, wait_seconds: { p50, p90 } })
         }
         const wait = document.querySelector('[data-vestibule="wait"]')
         if (wait) wait.textContent = ''

@@ -6,16 +6,16 @@ import { queue } from './queue.ts'
 import { expect, test } from './server.ts'
 
 const svg = (size: string) => `<svg xmlns="http://www.w3.org/2000/svg" ${size}><rect width="100%" height="100%" fill="#7a1fa2"/></svg>`
-/** Logos as brands have them, and how large each is to be drawn: at most 56 pixels high and 256 wide. */
+/** Logos and their expected sizes: at most 56 pixels high and 256 wide. */
 const LOGOS = [
-  { name: 'a drawing with a shape and no size', content: svg('viewBox="0 0 200 50"'), width: 224, height: 56 },
-  { name: 'a drawing that is wider than there is room', content: svg('viewBox="0 0 1000 50"'), width: 256, height: 56 },
-  { name: 'a drawing with neither', content: svg(''), width: 256, height: 56 },
-  { name: 'a drawing of a size', content: svg('width="100" height="400" viewBox="0 0 100 400"'), width: 14, height: 56 },
+  { name: 'an SVG with a view box and no size', content: svg('viewBox="0 0 200 50"'), width: 224, height: 56 },
+  { name: 'an SVG that is too wide', content: svg('viewBox="0 0 1000 50"'), width: 256, height: 56 },
+  { name: 'an SVG with neither', content: svg(''), width: 256, height: 56 },
+  { name: 'an SVG with a size', content: svg('width="100" height="400" viewBox="0 0 100 400"'), width: 14, height: 56 },
 ]
 
 for (const { name, content, width, height } of LOGOS) {
-  test(`${name} is seen as a logo`, async ({ serve, page }) => {
+  test(`${name} is drawn as a logo`, async ({ serve, page }) => {
     const themes = await mkdtemp(join(tmpdir(), 'vestibule-logo-'))
     await mkdir(join(themes, 'acme'))
     await writeFile(join(themes, 'acme/logo.svg'), content)

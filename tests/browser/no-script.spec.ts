@@ -1,12 +1,12 @@
-import { arrivals, occupant, part, queue } from './queue.ts'
+import { addVisitors, activeVisitor, part, queue } from './queue.ts'
 import { expect, test } from './server.ts'
 
 test.use({ javaScriptEnabled: false })
 
-test('without JavaScript the page is whole, says what to do, reloads by itself and gets in', async ({ serve, page }) => {
+test('the page works without JavaScript until admission', async ({ serve, page }) => {
   const gate = await serve(queue({ name: 'World tour' }))
-  const inside = await occupant(gate)
-  const [older] = await arrivals(gate, 1)
+  const active = await activeVisitor(gate)
+  const [older] = await addVisitors(gate, 1)
   await page.goto(gate.at('shop.localhost', '/a?b=1'))
   await expect(page.getByRole('heading', { name: 'You’re in line' })).toBeVisible()
   await expect(page.getByText('World tour')).toBeVisible()
@@ -19,12 +19,12 @@ test('without JavaScript the page is whole, says what to do, reloads by itself a
 
   await older?.leave()
   await expect(part(page, 'position')).toHaveText('1', { timeout: 15_000 })
-  await inside.leave()
+  await active.leave()
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible({ timeout: 20_000 })
   expect(page.url()).toBe(gate.at('shop.localhost', '/a?b=1'))
 })
 
-test('without JavaScript a paused line goes on and a closed queue opens by itself', async ({ serve, page }) => {
+test('pause and closing end without JavaScript', async ({ serve, page }) => {
   const gate = await serve(queue({ mode: 'paused', waiting_ttl: 6 }))
   await page.goto(gate.at('shop.localhost', '/a'))
   await expect(page.getByRole('heading', { name: 'The line is paused' })).toBeVisible()

@@ -1,4 +1,4 @@
-// What all tests in a browser are run with: those of the queue page here, and those of the dashboard.
+// Configuration of all browser tests: of the queue page here, and of the dashboard.
 import { systemBrowser } from './chromium.mjs'
 
 export const base = {
@@ -23,9 +23,9 @@ export const use = {
   launchOptions: {
     executablePath: systemBrowser,
     args: [
-      // Containers have none.
+      // Containers have no sandbox.
       '--no-sandbox',
-      // The browser speaks to the tests' servers and to nobody else.
+      // The browser connects to the servers of the tests only.
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-quic',

@@ -1,14 +1,14 @@
 import { gzipSync } from 'node:zlib'
 
-import { occupant, part, queue } from './queue.ts'
+import { activeVisitor, part, queue } from './queue.ts'
 import { expect, test } from './server.ts'
 
-/** Most bytes of all that the page loads, compressed. */
+/** Maximum compressed size of everything that the page loads, in bytes. */
 const BUDGET = 20 * 1024
 
-test('the page keeps to its own policy, asks nobody else for anything, and is small', async ({ serve, page }) => {
+test('the page follows its policy and size budget', async ({ serve, page }) => {
   const gate = await serve(queue())
-  const inside = await occupant(gate)
+  const active = await activeVisitor(gate)
   const hosts = new Set<string>()
   const wrong: string[] = []
   page.on('request', (request) => request.url().startsWith('data:') || hosts.add(new URL(request.url()).host))
@@ -35,19 +35,19 @@ test('the page keeps to its own policy, asks nobody else for anything, and is sm
   expect(policy).not.toContain('unsafe')
   expect(await answer?.headerValue('cache-control')).toBe('no-store')
   expect(await answer?.headerValue('content-encoding')).toBe('gzip')
-  await inside.leave()
+  await active.leave()
   await expect(page.getByRole('heading', { name: 'The shop' })).toBeVisible()
   expect(wrong).toEqual([])
   expect([...hosts]).toEqual([new URL(gate.at('shop.localhost')).host])
 })
 
-test('what a site embeds is smaller still', async ({ serve }) => {
+test('the embedded script is smaller than 2 kB', async ({ serve }) => {
   const gate = await serve(queue())
   const script = await fetch(`http://${gate.address}/_vestibule/keepalive.js`)
   expect(gzipSync(await script.text()).length).toBeLessThan(2048)
 })
 
-test('a script that got into the page by somebody’s hand does not run', async ({ serve, page }) => {
+test('injected scripts do not run', async ({ serve, page }) => {
   const gate = await serve(queue({ quota: 0, name: '<script>document.title = 1</script>' }))
   await page.goto(gate.at('shop.localhost', '/?a=<script>alert(1)</script>'))
   await expect(part(page, 'position')).toHaveText('1')
@@ -61,11 +61,11 @@ test('a script that got into the page by somebody’s hand does not run', async 
   expect(ran).toBe(false)
 })
 
-test('the page can’t be put into a frame', async ({ serve, shop, page }) => {
+test('the page cannot be framed', async ({ serve, shop, page }) => {
   const gate = await serve(queue({ quota: 0 }))
   shop.body = () => `<iframe src="${gate.at('shop.localhost', '/')}"></iframe>`
   const refused = page.waitForEvent('console', (message) => message.text().includes('frame-ancestors'))
-  // Another origin of the same site. Pages of other sites don't even get the page.
+  // Another origin of the same site. Pages of other sites do not receive the queue page at all.
   await page.goto(shop.url.replace('127.0.0.1', 'shop.localhost'))
   await refused
   await expect(page.frameLocator('iframe').getByRole('heading')).toHaveCount(0)

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 
 import type { BrowserContextOptions } from '@playwright/test'
 
-import { askNow, part, queue } from './queue.ts'
+import { pollNow, part, queue } from './queue.ts'
 import { expect, test } from './server.ts'
 
 const folder = new URL('../../docs/images/', import.meta.url)
@@ -12,7 +12,7 @@ const waiting = { state: 'waiting', position: 1284, waiting: 5678, wait_seconds:
 const admitted = { ...waiting, state: 'admitted', position: null }
 const code = '0NPWV1-MDQB2X-KF3Y0T-5DWZQ'
 
-const pictures: Record<string, [look: BrowserContextOptions, standing: typeof waiting | typeof admitted]> = {
+const screenshots: Record<string, [look: BrowserContextOptions, status: typeof waiting | typeof admitted]> = {
   'queue-phone-light': [{ ...phone, colorScheme: 'light' }, waiting],
   'queue-phone-dark': [{ ...phone, colorScheme: 'dark' }, waiting],
   'queue-desktop-light': [{ ...desktop, colorScheme: 'light' }, waiting],
@@ -20,13 +20,13 @@ const pictures: Record<string, [look: BrowserContextOptions, standing: typeof wa
   'admitted-phone-light': [{ ...phone, colorScheme: 'light' }, admitted],
 }
 
-for (const [name, [look, standing]] of Object.entries(pictures)) {
+for (const [name, [look, status]] of Object.entries(screenshots)) {
   test(name, async ({ serve, browser }) => {
     const tenant = { name: 'Northern Lights', color: '#5b3fd6' }
     const gate = await serve(queue({ name: 'World Tour 2027', hosts: ['*'], quota: 0 }, { tenant }))
     const context = await browser.newContext({ ...look, locale: 'en-GB', reducedMotion: 'reduce' })
     const page = await context.newPage()
-    // The page as it was drawn for one who came at place 3,510; nobody goes in before the picture is taken.
+    // Rendered for a visitor at position 3,510. Navigation is blocked until the screenshot.
     let drawn = false
     await page.route('**/*', async (route) => {
       if (!route.request().isNavigationRequest()) return route.fallback()
@@ -37,12 +37,12 @@ for (const [name, [look, standing]] of Object.entries(pictures)) {
       return route.fulfill({ response, body })
     })
     await page.goto(`http://${gate.address}/`)
-    await page.evaluate((standing) => {
+    await page.evaluate((status) => {
       const own = window.fetch
-      window.fetch = async (...given) => Response.json({ ...(await (await own(...given)).json()), ...standing })
-    }, standing)
-    await askNow(page)
-    await expect(part(page, standing.position ? 'wait-row' : 'enter')).toBeVisible()
+      window.fetch = async (...given) => Response.json({ ...(await (await own(...given)).json()), ...status })
+    }, status)
+    await pollNow(page)
+    await expect(part(page, status.position ? 'wait-row' : 'enter')).toBeVisible()
     await page.evaluate((code) => {
       const shown = document.querySelector('.foot code')
       if (shown) shown.textContent = code

@@ -4,27 +4,27 @@ import type { Locator, Page } from '@playwright/test'
 
 import type { Settings, Vestibule } from './server.ts'
 
-/** The host that the tests' queue stands in front of. */
+/** Host of the test queue. */
 export const HOST = 'shop.localhost'
-/** Its id. */
+/** ID of the test queue. */
 export const QUEUE = 'acme-tour'
 
 type Value = string | number | boolean | Value[] | { [name: string]: Value }
 type Table = Record<string, Value>
 
-/** What else a test may want otherwise. */
-interface Wanted {
+/** Other options of a test. */
+interface Options {
   tenant?: Table
-  /** Address of the site for the handover, from the shop's; the shop itself if left out. */
+  /** Origin of the handover, derived from the shop's URL; the shop itself by default. */
   origin?: (shop: string) => string
 }
 
-/** Settings of the tests' one queue: it lets one in and keeps places for a minute, unless `fields` say otherwise. */
-export function queue(fields: Table = {}, { tenant = {}, origin = (shop) => shop }: Wanted = {}): Settings {
+/** Settings with one queue: quota 1 and the default times unless `fields` change them. */
+export function queue(fields: Table = {}, { tenant = {}, origin = (shop) => shop }: Options = {}): Settings {
   return (shop) => tables(fields, tenant, origin(shop))
 }
 
-/** Settings of several brands, each with a queue on a host of its own name: `yellow.localhost`. */
+/** Settings of several tenants, each with a queue on its own host: `yellow.localhost`. */
 export function brands(tenants: Record<string, Table>, fields: Table = {}): Settings {
   return (shop) =>
     Object.entries(tenants)
@@ -62,8 +62,8 @@ function toml(value: Value): string {
     .join(', ')} }`
 }
 
-/** A visitor's standing, as far as the tests read it. */
-export interface Standing {
+/** The part of the visitor status that the tests read. */
+export interface VisitorStatus {
   session: string | null
   state: string
   position: number | null
@@ -71,7 +71,7 @@ export interface Standing {
   active: number | null
 }
 
-/** A visitor without a browser: a cookie jar. */
+/** A visitor without a browser, with a cookie jar. */
 export class Visitor {
   readonly #cookies = new Map<string, string>()
 
@@ -80,23 +80,23 @@ export class Visitor {
     readonly host = HOST,
   ) {}
 
-  /** Opens a page, and shows that its cookie was kept: who does is believed to be a browser. */
-  async arrive(path = '/'): Promise<Standing> {
+  /** Opens a page and returns the ticket cookie, which confirms the session. */
+  async arrive(path = '/'): Promise<VisitorStatus> {
     await this.#send('GET', path)
-    return this.standing()
+    return this.status()
   }
 
-  /** Where they stand; a visit. */
-  async standing(): Promise<Standing> {
-    return JSON.parse(await this.#send('GET', `/_vestibule/status?queue=${QUEUE}`)) as Standing
+  /** The visitor status. Counts as a visit. */
+  async status(): Promise<VisitorStatus> {
+    return JSON.parse(await this.#send('GET', `/_vestibule/status?queue=${QUEUE}`)) as VisitorStatus
   }
 
-  /** Gives the place up for good. */
+  /** Ends the session. */
   async leave(): Promise<void> {
     await this.#send('POST', `/_vestibule/leave?queue=${QUEUE}`)
   }
 
-  /** Closes the queue page; the place is held. */
+  /** Closes the queue page. The ticket keeps the position. */
   async away(): Promise<void> {
     await this.#send('POST', `/_vestibule/away?queue=${QUEUE}`)
   }
@@ -108,38 +108,38 @@ export class Visitor {
       accept: 'text/html',
       cookie: [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; '),
     }
-    return new Promise((done, failed) => {
+    return new Promise((resolve, reject) => {
       const request = ask({ hostname, port, method, path, headers }, (response) => {
-        for (const cookie of response.headers['set-cookie'] ?? []) this.#keep(cookie)
+        for (const cookie of response.headers['set-cookie'] ?? []) this.#store(cookie)
         let body = ''
         response.setEncoding('utf8')
         response.on('data', (text) => (body += text))
-        response.on('end', () => done(body))
+        response.on('end', () => resolve(body))
       })
-      request.on('error', failed)
+      request.on('error', reject)
       request.end()
     })
   }
 
-  #keep(cookie: string): void {
+  #store(cookie: string): void {
     const [name = '', value = ''] = cookie.split(';')[0]?.split(/=(.*)/) ?? []
     if (value) this.#cookies.set(name, value)
     else this.#cookies.delete(name)
   }
 }
 
-/** Lets visitors arrive one after the other. */
-export async function arrivals(gate: Vestibule, count: number): Promise<Visitor[]> {
+/** Adds visitors one after the other. */
+export async function addVisitors(gate: Vestibule, count: number): Promise<Visitor[]> {
   const visitors = Array.from({ length: count }, () => new Visitor(gate))
   for (const visitor of visitors) await visitor.arrive()
   return visitors
 }
 
-/** The one visitor who is in the shop, so that whoever comes now must wait. */
-export async function occupant(gate: Vestibule): Promise<Visitor> {
+/** Admits one visitor, who takes the only slot, so that others must wait. */
+export async function activeVisitor(gate: Vestibule): Promise<Visitor> {
   const visitor = new Visitor(gate)
   const { state } = await visitor.arrive()
-  if (state !== 'admitted') throw new Error(`the shop was full already: ${state}`)
+  if (state !== 'admitted') throw new Error(`the slot was already taken: ${state}`)
   return visitor
 }
 
@@ -148,11 +148,11 @@ export function part(page: Page, name: string): Locator {
   return page.locator(`[data-vestibule~="${name}"]`)
 }
 
-/** What the queue page is asked by and with. */
+/** URLs of status requests. */
 export const STATUS = '**/_vestibule/status?*'
 
-/** Has the page read the gate's answers with these changes, from the next page on. */
-export async function answerWith(page: Page, change: Record<string, unknown>): Promise<void> {
+/** Changes the visitor status that the page receives, from the next navigation on. */
+export async function overrideStatus(page: Page, change: Record<string, unknown>): Promise<void> {
   await page.addInitScript((change) => {
     const fetch = window.fetch
     window.fetch = async (...given) => {
@@ -163,8 +163,8 @@ export async function answerWith(page: Page, change: Record<string, unknown>): P
   }, change)
 }
 
-/** The times, in milliseconds, at which the page asked from here on. */
-export function questions(page: Page): number[] {
+/** Times of status requests from now on, in milliseconds. */
+export function pollTimes(page: Page): number[] {
   const times: number[] = []
   page.on('request', (request) => {
     if (request.url().includes('/_vestibule/status')) times.push(Date.now())
@@ -172,7 +172,7 @@ export function questions(page: Page): number[] {
   return times
 }
 
-/** Has the page ask at once, as one does that comes back into view. */
-export async function askNow(page: Page): Promise<void> {
+/** Makes the page poll at once, like a page that is shown again. */
+export async function pollNow(page: Page): Promise<void> {
   await page.evaluate(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })))
 }

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { test as base } from './server.ts'
 import { end, freePort } from './server.ts'
 
-/** A Redis of the test's own, which can be taken away and given back, empty. */
+/** The test's own Redis, which can be stopped and restarted empty. */
 export interface Redis {
   /** `redis://127.0.0.1:<port>`. */
   url: string
@@ -12,9 +12,9 @@ export interface Redis {
   stop(): Promise<void>
 }
 
-/** Playwright's test with a Redis that ends with the test; skipped where none is installed. */
+/** Playwright's test with a Redis that stops after the test; skipped if redis-server is not installed. */
 export const test = base.extend<{ redis: Redis }>({
-  // Playwright finds out what a fixture depends on by the braces.
+  // Playwright reads the dependencies of a fixture from the destructured parameter.
   // eslint-disable-next-line no-empty-pattern
   redis: async ({}, use, testInfo) => {
     const port = await freePort()
@@ -27,7 +27,7 @@ export const test = base.extend<{ redis: Redis }>({
           stdio: 'ignore',
         })
         running.once('error', () => (missing = true))
-        while (!missing && !(await answers(port))) await new Promise((passed) => setTimeout(passed, 20))
+        while (!missing && !(await isListening(port))) await new Promise((resolve) => setTimeout(resolve, 20))
       },
       async stop() {
         if (running) await end(running)
@@ -43,7 +43,7 @@ export const test = base.extend<{ redis: Redis }>({
 
 export { expect } from './server.ts'
 
-function answers(port: number): Promise<boolean> {
+function isListening(port: number): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(port, '127.0.0.1')
     socket.once('connect', () => {

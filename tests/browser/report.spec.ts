@@ -16,7 +16,7 @@ for (const [name, quotas, sentence] of [
   ['a plan', '50', /^All checks passed\. Median wait \d+ (h|min)/],
   ['several plans', '50,100', null],
 ] as const) {
-  test(`the report of ${name} is readable for everybody`, async ({ browser }) => {
+  test(`the report of ${name} is accessible`, async ({ browser }) => {
     const folder = await mkdtemp(join(tmpdir(), 'report-'))
     const file = join(folder, 'report.html')
     try {

@@ -13,35 +13,35 @@ const { VESTIBULE_BIN, CARGO_TARGET_DIR } = process.env
 /** The program under test. */
 export const program = VESTIBULE_BIN ?? resolve(import.meta.dirname, '../..', CARGO_TARGET_DIR ?? 'target', 'debug/vestibule')
 
-/** Makes the text of a settings file (TOML) from the address of the shop, `http://127.0.0.1:<port>`. */
+/** Returns the text of a settings file (TOML) for the URL of the shop, `http://127.0.0.1:<port>`. */
 export type Settings = (shop: string) => string
 
-/** A running `vestibule serve`, with the memory store unless its arguments say otherwise. */
+/** A running `vestibule serve`, with the memory store by default. */
 export interface Vestibule {
-  /** The address of a path on a host: `at('shop.localhost', '/tickets')`. Browsers take *.localhost for loopback. */
+  /** The URL of a path on a host: `at('shop.localhost', '/tickets')`. Browsers resolve *.localhost to the loopback address. */
   at(host: string, path?: string): string
   /** `127.0.0.1:<port>`. */
   address: string
-  /** All that the program wrote so far. */
+  /** Output of the program so far. */
   log(): string
-  /** Writes other settings and has the program read them. */
+  /** Writes new settings and reloads them. */
   reload(settings: Settings): Promise<void>
-  /** Ends the program; the shop stays open. */
+  /** Stops the program; the shop keeps running. */
   stop(): Promise<void>
-  /** Starts it again, on the same port, with the same settings and state. */
+  /** Starts the program again with the same port, settings and state. */
   start(): Promise<void>
 }
 
 interface Fixtures {
   /** The site behind the gate. */
   shop: Shop
-  /** Starts the gate with these settings, and further arguments, and waits until it is healthy; once a test. */
+  /** Starts the gate with settings and arguments and waits until it is healthy. Once per test. */
   serve(settings: Settings, more?: string[]): Promise<Vestibule>
 }
 
-/** Playwright's test, with a shop and a gate in front of it; both end with the test. */
+/** Playwright's test with a shop and a gate in front of it; both stop after the test. */
 export const test = base.extend<Fixtures>({
-  // Playwright finds out what a fixture depends on by the braces.
+  // Playwright reads the dependencies of a fixture from the destructured parameter.
   // eslint-disable-next-line no-empty-pattern
   shop: async ({}, use) => {
     const shop = await openShop()
@@ -91,7 +91,7 @@ function prepare(folder: string, port: number, shop: string, more: string[]): Ve
       if (!existsSync(program)) throw new Error(`${program} is not built: cargo build --workspace --bins --tests`)
       running = spawn(program, [...serveArguments(file, address, join(folder, 'state')), ...more], {
         cwd: folder,
-        env: ownEnvironment(),
+        env: cleanEnvironment(),
         stdio: ['ignore', 'pipe', 'pipe'],
       })
       running.stdout?.on('data', (text) => (log += text))
@@ -105,37 +105,37 @@ function serveArguments(settings: string, address: string, state: string): strin
   return ['serve', '--settings', settings, '--listen', address, '--state', state]
 }
 
-/** The environment without anything of Vestibule's that the developer has set. */
-function ownEnvironment(): NodeJS.ProcessEnv {
+/** The environment without the developer's `VESTIBULE_*` variables. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VESTIBULE_')))
 }
 
 async function untilHealthy(running: ChildProcess, address: string, log: () => string): Promise<void> {
-  const patience = Date.now() + 15_000
-  while (Date.now() < patience) {
-    if (hasEnded(running)) throw new Error(`vestibule ended before it answered:\n${log()}`)
+  const deadline = Date.now() + 15_000
+  while (Date.now() < deadline) {
+    if (hasExited(running)) throw new Error(`vestibule exited before it was healthy:\n${log()}`)
     const answer = await fetch(`http://${address}/_vestibule/health`).catch(() => undefined)
     if (answer?.ok) return
-    await new Promise((passed) => setTimeout(passed, 50))
+    await new Promise((resolve) => setTimeout(resolve, 50))
   }
   throw new Error(`vestibule did not become healthy:\n${log()}`)
 }
 
-/** Ends a program, and waits until it has. */
+/** Stops a program and waits for its exit. */
 export async function end(running: ChildProcess): Promise<void> {
-  if (hasEnded(running)) return
+  if (hasExited(running)) return
   const ended = new Promise((done) => running.once('exit', done))
   running.kill('SIGTERM')
-  const patience = setTimeout(() => running.kill('SIGKILL'), 10_000)
+  const deadline = setTimeout(() => running.kill('SIGKILL'), 10_000)
   await ended
-  clearTimeout(patience)
+  clearTimeout(deadline)
 }
 
-function hasEnded(running: ChildProcess): boolean {
+function hasExited(running: ChildProcess): boolean {
   return running.exitCode !== null || running.signalCode !== null
 }
 
-/** A port of 127.0.0.1 that nobody listens on now. */
+/** A free port of 127.0.0.1. */
 export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))

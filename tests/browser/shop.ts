@@ -1,13 +1,13 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** The site behind the gate: every path is a page that says where it is. */
+/** The site behind the gate. Every path is a page that shows its path. */
 export interface Shop {
   /** `http://127.0.0.1:<port>`, the origin for the settings. */
   url: string
-  /** Method and path of every request so far: `GET /tickets`. */
+  /** Method and path of all requests so far: `GET /tickets`. */
   requests: string[]
-  /** Replaces the page's body, to embed a script for instance. */
+  /** The page's body; replace it to embed a script, for example. */
   body(path: string): string
   close(): Promise<void>
 }

@@ -7,7 +7,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vestibule_core::settings::{Document, parse_settings_document};
 use vestibule_core::{KeyList, PassSigner, Store, TicketSigner};
-use vestibule_gate::{Gate, GateParts, ProxyLimits};
+use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits};
 use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_themes::Themes;
 
@@ -87,7 +87,7 @@ impl GateUnderTest {
             passes: PassSigner::new(&Self::pass_keys()).unwrap(),
             store_timeout: STORE_TIMEOUT,
             trusted_proxies: options.trusted_proxies,
-            proxy: options.proxy,
+            proxy: Proxy::new(options.proxy).unwrap(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();

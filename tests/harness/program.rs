@@ -161,10 +161,10 @@ impl Launch {
     }
 }
 
-/// Keeps what the machine's environment says to Vestibule, and to AWS' libraries, from the program.
+/// Removes the machine's settings of Vestibule, of the AWS libraries and of certificate authorities.
 pub(crate) fn without_settings(command: &mut Command) {
-    let ours = |name: &str| name.starts_with("VESTIBULE_") || name.starts_with("AWS_");
-    for (name, _) in std::env::vars().filter(|(name, _)| ours(name)) {
+    let is_setting = |name: &str| ["VESTIBULE_", "AWS_", "SSL_CERT_"].iter().any(|prefix| name.starts_with(prefix));
+    for (name, _) in std::env::vars().filter(|(name, _)| is_setting(name)) {
         command.env_remove(name);
     }
 }

@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use vestibule_core::settings::parse_settings_document;
 use vestibule_core::{KeyList, PassSigner, TicketSigner};
-use vestibule_gate::{Gate, GateParts, ProxyLimits};
+use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits};
 use vestibule_lambda::{Function, Invocation};
 use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_tests::{Answer, GateUnderTest};
@@ -45,7 +45,7 @@ impl Doors {
             passes: PassSigner::new(&KeyList::of_bytes("pass-1", [9; 32])).unwrap(),
             store_timeout: STORE_TIMEOUT,
             trusted_proxies: 1,
-            proxy: ProxyLimits { read_timeout: Duration::from_secs(5), ..ProxyLimits::default() },
+            proxy: Proxy::new(ProxyLimits { read_timeout: Duration::from_secs(5), ..ProxyLimits::default() }).unwrap(),
         });
         let router: Router = vestibule_gate::router(gate);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

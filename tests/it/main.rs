@@ -53,7 +53,7 @@ mod store_failure;
 #[cfg(test)]
 mod template;
 #[cfg(test)]
-mod themes_publish;
+mod theme_versions;
 #[cfg(test)]
 mod themes_s3;
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod lifetime;
 mod logging;
 mod reload;
 mod start;
+mod tls;
 
 use std::path::PathBuf;
 

@@ -49,7 +49,7 @@ pub(crate) struct AuditEvent {
     pub(crate) queue: Option<QueueId>,
     /// Another affected object: a session, operator, token or theme.
     pub(crate) subject: Option<String>,
-    /// Revision of the queue settings after the change.
+    /// Revision of the queue settings, or of the theme, after the change.
     pub(crate) revision: Option<u64>,
     /// Changed fields with old and new values.
     pub(crate) changes: Vec<FieldChange>,
@@ -136,6 +136,12 @@ impl AuditEventBuilder {
 
     pub(crate) fn changes(mut self, changes: Vec<FieldChange>) -> Self {
         self.0.changes = changes.into_iter().map(cut).collect();
+        self
+    }
+
+    /// The revision of a theme after the change.
+    pub(crate) fn revision(mut self, revision: u64) -> Self {
+        self.0.revision = Some(revision);
         self
     }
 

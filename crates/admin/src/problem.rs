@@ -66,6 +66,8 @@ pub(crate) enum Problem {
     LimitReached(usize),
     ConcurrentChange,
     RevisionConflict(Box<RevisionConflict>),
+    /// The current revision of a theme.
+    ThemeRevisionConflict(u64),
     RevisionRequired,
     ConfirmationRequired(Box<Confirmation>),
     StreamingUnavailable,
@@ -118,7 +120,7 @@ pub(crate) struct ProblemDetails {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     errors: Vec<FieldProblem>,
-    /// The current settings, for the code `revision_conflict`.
+    /// The current settings of a queue, for the code `revision_conflict`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     conflict: Option<Box<RevisionConflict>>,
@@ -220,6 +222,9 @@ impl Problem {
             Self::LastSuperuser(name) => (StatusCode::CONFLICT, Code::LastSuperuser.with("name", name.as_str())),
             Self::LimitReached(most) => (StatusCode::CONFLICT, Code::LimitReached.with("most", *most)),
             Self::ConcurrentChange => (StatusCode::CONFLICT, Code::ConcurrentChange.into()),
+            Self::ThemeRevisionConflict(revision) => {
+                (StatusCode::PRECONDITION_FAILED, Code::RevisionConflict.with("revision", *revision))
+            }
             Self::RevisionConflict(found) => {
                 (StatusCode::PRECONDITION_FAILED, Code::RevisionConflict.with("revision", found.revision))
             }

@@ -15,13 +15,13 @@ use crate::{QueueId, SessionId, TenantId};
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// The store holds no such queue: it was never created, was removed, or the store lost it.
-    #[error("the store holds no queue \"{0}\"")]
+    #[error("unknown queue \"{0}\"")]
     UnknownQueue(QueueId),
     /// The store can't be reached or did not answer in time.
-    #[error("the store gave no answer: {0}")]
+    #[error("store unavailable: {0}")]
     Unavailable(String),
     /// The store returned an invalid answer.
-    #[error("the store's answer makes no sense: {0}")]
+    #[error("invalid response from the store: {0}")]
     Corrupt(String),
 }
 

@@ -1,77 +1,81 @@
 #![doc = include_str!("../README.md")]
 
-mod places;
 mod quantile;
 mod shown;
+mod slots;
 #[cfg(test)]
 mod tests;
 
 use vestibule_core::line::{Flow, LineRules, Observed, PACE_WINDOW};
 use vestibule_core::{Micros, WaitSeconds};
 
-use self::places::{Places, expected_pace};
 use self::quantile::{NORMAL_P90, f_quantile};
 pub use self::shown::WaitRange;
+use self::slots::{SlotModel, prior_admission_rate};
 
 /// Longest estimate, in seconds: one week. Longer waits are reported as unknown.
 const WAIT_MAX: f64 = 604_800.0;
 /// Mean delay, in seconds, until an admitted visitor notices the admission at the next poll.
-const NOTICED_AFTER: f64 = 1.0;
+const NOTICE_DELAY: f64 = 1.0;
 /// Share of the abandonment rate that is expected to continue. Impatient visitors leave first, so
 /// abandonment slows down.
-const GO_ON_LEAVING: f64 = 0.8;
-/// Prior for abandonment: seconds of waiting without an abandonment that are assumed before any
-/// data.
-const PATIENCE: f64 = 600.0;
+const ABANDONMENT_PERSISTENCE: f64 = 0.8;
+/// Prior of the abandonment rate: seconds of waiting without an abandonment, assumed before any data.
+const ABANDONMENT_PRIOR: f64 = 600.0;
 
-/// Weight of the expected admission rate while the line waits for slots, in equivalent admissions.
-const CERTAINTY: f64 = 4.0;
-/// Factor for the median: active visitors leave somewhat more evenly than a Poisson process.
-const LEAN: f64 = 0.96;
-/// Weight of the configured rate, in equivalent admissions, while `admissions_per_minute` is the
-/// limit.
-const RATE_BELIEF: f64 = 2.0;
+/// Shape of the Gamma prior of the admission rate while the line waits for slots, in equivalent
+/// admissions.
+const SLOT_PRIOR_SHAPE: f64 = 4.0;
+/// Correction of the median: departures of active visitors are slightly more regular than a Poisson
+/// process.
+const MEDIAN_CORRECTION: f64 = 0.96;
+/// Shape of the Gamma prior while `admissions_per_minute` is the limit, in equivalent admissions.
+const RATE_PRIOR_SHAPE: f64 = 2.0;
 /// Variance-to-mean ratio of the number of admissions while the rate is the limit; admissions are
 /// nearly periodic then.
 const RATE_DISPERSION: f64 = 0.006;
 /// Share of the visitor's own admission interval that has passed, at the median and at the
 /// 0.9-quantile.
-const RATE_PASSED: (f64, f64) = (0.5, 0.2);
+const RATE_INTERVAL_PASSED: (f64, f64) = (0.5, 0.2);
 
 const _: () = assert!(PACE_WINDOW == 300, "the constants of the estimate were found with this window");
 
 /// The predicted time for a number of admissions.
-struct Course {
+struct Forecast {
     /// Seconds at the median and at the 0.9-quantile, if the admission rate is as expected.
     seconds: (f64, f64),
-    /// Shape of the Gamma belief about the rate, in equivalent admissions.
+    /// Shape of the Gamma posterior of the admission rate, in equivalent admissions.
     shape: f64,
     /// Variance-to-mean ratio of the number of admissions in a given time; 1 is a Poisson process.
     dispersion: f64,
 }
 
-impl Course {
+impl Forecast {
     /// All slots are taken: the line waits for active sessions to end.
-    fn by_places(rules: &LineRules, rate: f64, seen: &Observed, admissions: f64, ahead: f64) -> Self {
-        let places = Places::of(rules, rate, seen, admissions);
-        let seconds = places.seconds_for(LEAN * ahead);
-        let shape = 1.0 / (1.0 / (CERTAINTY + admissions) + places.strays(ahead));
+    fn limited_by_slots(rules: &LineRules, rate: f64, seen: &Observed, admissions: f64, ahead: f64) -> Self {
+        let slots = SlotModel::of(rules, rate, seen, admissions);
+        let seconds = slots.median_seconds(MEDIAN_CORRECTION * ahead);
+        let shape = 1.0 / (1.0 / (SLOT_PRIOR_SHAPE + admissions) + slots.log_rate_variance(ahead));
         Self { seconds: (seconds, seconds), shape, dispersion: 1.0 }
     }
 
     /// Slots are free: the line moves at the configured admission rate.
-    fn by_rate(rules: &LineRules, rate: f64, seen: &Observed, admissions: f64, ahead: f64) -> Self {
-        let expected = expected_pace(rules).min(rate);
-        let shape = RATE_BELIEF + admissions;
-        let pace = (shape / (RATE_BELIEF / expected + seen.seconds)).min(rate);
+    fn limited_by_rate(rules: &LineRules, rate: f64, seen: &Observed, admissions: f64, ahead: f64) -> Self {
+        let expected = prior_admission_rate(rules).min(rate);
+        let shape = RATE_PRIOR_SHAPE + admissions;
+        let pace = (shape / (RATE_PRIOR_SHAPE / expected + seen.seconds)).min(rate);
         let seconds = |passed: f64| (ahead - passed) / pace;
-        Self { seconds: (seconds(RATE_PASSED.0), seconds(RATE_PASSED.1)), shape, dispersion: RATE_DISPERSION }
+        Self {
+            seconds: (seconds(RATE_INTERVAL_PASSED.0), seconds(RATE_INTERVAL_PASSED.1)),
+            shape,
+            dispersion: RATE_DISPERSION,
+        }
     }
 }
 
 /// The expected wait at `position` (from 1).
 ///
-/// Admissions are modeled as a process whose rate has a Gamma(a, b) belief. The prior is the
+/// Admissions are modeled as a process whose rate has a Gamma(a, b) distribution. The prior is the
 /// admission rate expected from quota, `active_ttl` and `admissions_per_minute`; observed
 /// admissions and the observed time update it. The time until k more admissions is then b times a
 /// beta prime variable with shapes k and a (a Gamma-Poisson mixture waits like a compound gamma
@@ -79,7 +83,7 @@ impl Course {
 /// <https://en.wikipedia.org/wiki/Beta_prime_distribution#Compound_gamma_distribution>), which is b
 /// k / a times an F variable with 2k and 2a degrees of freedom, both divided by the dispersion.
 /// `f_quantile` computes its quantiles. While the line waits for slots, b k / a is replaced by the
-/// time that follows from the observed holding times (`Places`), and a is capped by the variance of
+/// time that follows from the observed holding times (`SlotModel`), and a is capped by the variance of
 /// the admission rate.
 ///
 /// Abandonment also shortens the line: at an abandonment rate of h per waiting session, a line of
@@ -98,17 +102,18 @@ pub fn expected_wait(rules: &LineRules, flow: &Flow, now: Micros, position: u64)
     // A visitor who missed their turn returns to the head of the line and is admitted a second
     // time.
     let admissions = (seen.admissions + seen.departures.min(0.0)).max(0.0);
-    let by_rate = rate.is_finite() && flow.active < rules.quota;
-    let course = if by_rate { Course::by_rate } else { Course::by_places };
-    let course = course(rules, rate, &seen, admissions, ahead);
-    let leaving = GO_ON_LEAVING * seen.departures.max(0.0) / (flow.waiting as f64 * seen.seconds + PATIENCE);
+    let limited_by_rate = rate.is_finite() && flow.active < rules.quota;
+    let forecast = if limited_by_rate { Forecast::limited_by_rate } else { Forecast::limited_by_slots };
+    let forecast = forecast(rules, rate, &seen, admissions, ahead);
+    let leaving =
+        ABANDONMENT_PERSISTENCE * seen.departures.max(0.0) / (flow.waiting as f64 * seen.seconds + ABANDONMENT_PRIOR);
     let quantile = |z: f64, seconds: f64| {
-        let spread = f_quantile(z, 2.0 * ahead / course.dispersion, 2.0 * course.shape / course.dispersion);
-        let alone = (seconds * spread).max((ahead - RATE_PASSED.0) / rate);
+        let spread = f_quantile(z, 2.0 * ahead / forecast.dispersion, 2.0 * forecast.shape / forecast.dispersion);
+        let alone = (seconds * spread).max((ahead - RATE_INTERVAL_PASSED.0) / rate);
         let wait = if leaving > 0.0 { (leaving * alone).ln_1p() / leaving } else { alone };
-        (1000.0 * (wait + NOTICED_AFTER).clamp(0.0, WAIT_MAX)).round() as u64
+        (1000.0 * (wait + NOTICE_DELAY).clamp(0.0, WAIT_MAX)).round() as u64
     };
-    let (p50_ms, p90_ms) = (quantile(0.0, course.seconds.0), quantile(NORMAL_P90, course.seconds.1));
+    let (p50_ms, p90_ms) = (quantile(0.0, forecast.seconds.0), quantile(NORMAL_P90, forecast.seconds.1));
     Some(WaitRange { p50_ms, p90_ms: p90_ms.max(p50_ms) })
 }
 

@@ -3,13 +3,13 @@
 use vestibule_core::WaitSeconds;
 
 /// Time constant, in seconds, with which the displayed wait follows the current estimate.
-const FOLLOWS_WITHIN: f64 = 60.0;
+const SMOOTHING_SECONDS: f64 = 60.0;
 /// Upper bound of that time constant, as a share of the time for which the rate has been observed.
 /// Early estimates are little more than a guess and are replaced quickly.
-const FOLLOWS_WITHIN_SHARE: f64 = 0.5;
+const SMOOTHING_SHARE: f64 = 0.5;
 
 /// Waits below this many seconds are not smoothed.
-const SOON: f64 = 60.0;
+const UNSMOOTHED_BELOW: f64 = 60.0;
 
 /// An expected wait in milliseconds, finer than it is displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,11 +32,11 @@ impl WaitRange {
     #[must_use]
     pub fn after(self, before_ms: u64, passed: f64, known_for: f64) -> Self {
         let expected = before_ms as f64 - passed * 1000.0;
-        if expected.min(self.p50_ms as f64) < SOON * 1000.0 {
+        if expected.min(self.p50_ms as f64) < UNSMOOTHED_BELOW * 1000.0 {
             return self;
         }
         let within =
-            if known_for > 0.0 { FOLLOWS_WITHIN.min(FOLLOWS_WITHIN_SHARE * known_for) } else { FOLLOWS_WITHIN };
+            if known_for > 0.0 { SMOOTHING_SECONDS.min(SMOOTHING_SHARE * known_for) } else { SMOOTHING_SECONDS };
         let share = -(-passed / within).exp_m1();
         let p50 = expected + share * (self.p50_ms as f64 - expected);
         let p90 = self.p90_ms as f64 * p50 / self.p50_ms as f64;

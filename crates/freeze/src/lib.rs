@@ -19,6 +19,13 @@ impl FreezeAwareInstant {
         Self { monotonic: Instant::now(), wall: SystemTime::now() }
     }
 
+    /// The instant this much earlier, if both clocks can represent it.
+    #[must_use]
+    pub fn checked_sub(&self, duration: Duration) -> Option<Self> {
+        let monotonic = self.monotonic.checked_sub(duration)?;
+        Some(Self { monotonic, wall: self.wall.checked_sub(duration)? })
+    }
+
     /// The time since, by the clock that advanced more.
     #[must_use]
     pub fn elapsed(&self) -> Duration {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use vestibule_core::{KeyList, PassSigner, Store, TicketSigner};
-use vestibule_proxy::ProxyLimits;
+use vestibule_proxy::{Proxy, ProxyLimits, TlsError};
 use vestibule_runtime::{
     ConfigError, Directory, EnvError, StoreConfig, TRUSTED_PROXIES_MAX, number, open_store, parse_keys, required,
     variable,
@@ -57,6 +57,9 @@ pub enum GateConfigError {
     /// The keys are invalid.
     #[error("{0}: {1}")]
     Keys(&'static str, vestibule_core::KeyError),
+    /// No certificate authority can be trusted, so no origin could be verified.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
 }
 
 impl GateConfig {
@@ -96,7 +99,7 @@ impl GateConfig {
             passes: PassSigner::new(&self.pass_keys).map_err(|error| GateConfigError::Keys(PASS_KEYS, error))?,
             store_timeout: self.store.timeout,
             trusted_proxies: self.trusted_proxies,
-            proxy: self.proxy,
+            proxy: Proxy::new(self.proxy)?,
         }))
     }
 }

@@ -40,7 +40,7 @@ mod witness;
 pub use config::{GateConfig, GateConfigError};
 pub use request::PeerAddress;
 pub use state::{Gate, GateParts};
-pub use vestibule_proxy::ProxyLimits;
+pub use vestibule_proxy::{Proxy, ProxyLimits};
 
 use axum::Router;
 use axum::middleware::map_response;

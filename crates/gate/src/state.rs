@@ -7,7 +7,7 @@ use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 use vestibule_core::store::{OperationsStore, Store, VisitStore};
 use vestibule_core::{PassSigner, TicketSigner};
-use vestibule_proxy::{Proxy, ProxyLimits};
+use vestibule_proxy::Proxy;
 use vestibule_runtime::{Directory, StoreClock};
 use vestibule_themes::Themes;
 
@@ -36,8 +36,8 @@ pub struct GateParts {
     pub store_timeout: Duration,
     /// Number of trusted proxies in front of the gate; 0 to 16.
     pub trusted_proxies: usize,
-    /// Limits of the `proxy` handover.
-    pub proxy: ProxyLimits,
+    /// Forwards requests of admitted visitors for the `proxy` handover.
+    pub proxy: Proxy,
 }
 
 /// A gate; clones share its state.
@@ -74,7 +74,7 @@ impl Gate {
             passes: PassCache::new(parts.passes),
             store_timeout: parts.store_timeout,
             trusted_proxies: parts.trusted_proxies,
-            proxy: Proxy::new(parts.proxy),
+            proxy: parts.proxy,
             clock: StoreClock::default(),
             witnesses: Witnesses::new(),
             store_failures: LogRateLimiter::new(),

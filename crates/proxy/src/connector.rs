@@ -17,7 +17,7 @@ use hyper_util::{
     },
     rt::TokioIo,
 };
-use rustls::crypto::ring;
+use rustls::ClientConfig;
 use tokio::{net::TcpStream, time::timeout};
 use tower::Service;
 use vestibule_core::settings::Reach;
@@ -39,16 +39,12 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// Names the crypto provider: the process has no default if several providers are linked.
-    pub(super) fn new(limit: Duration, reach: Reach) -> Self {
+    pub(super) fn new(tls: ClientConfig, limit: Duration, reach: Reach) -> Self {
         let mut tcp = HttpConnector::new_with_resolver(Resolver { system: GaiResolver::new(), reach });
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_keepalive(Some(KEEPALIVE));
-        #[expect(clippy::expect_used, reason = "ring supports every TLS version that is requested")]
-        let tls = HttpsConnectorBuilder::new()
-            .with_provider_and_webpki_roots(ring::default_provider())
-            .expect("ring supports TLS");
+        let tls = HttpsConnectorBuilder::new().with_tls_config(tls);
         Self { https: tls.https_or_http().enable_http1().wrap_connector(tcp), limit, reach }
     }
 }

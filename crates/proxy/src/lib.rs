@@ -16,3 +16,4 @@ pub use error::ProxyError;
 pub use proxy::{Forwarded, Proxy, ProxyLimits};
 pub use response_body::error_of_truncated;
 pub use upgrade::{TunnelEnd, asks_for_upgrade};
+pub use vestibule_tls::TlsError;

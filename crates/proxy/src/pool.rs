@@ -1,15 +1,14 @@
 //! Idle connections to origins, kept for later requests.
 
-use std::{
-    sync::{Mutex, PoisonError},
-    time::SystemTime,
-};
+use std::sync::{Mutex, PoisonError};
 
 use hyper_util::{
     client::legacy::Client,
     rt::{TokioExecutor, TokioTimer},
 };
+use rustls::ClientConfig;
 use vestibule_core::settings::Reach;
+use vestibule_freeze::FreezeAwareInstant;
 
 use crate::connector::Connector;
 use crate::proxy::ProxyLimits;
@@ -26,8 +25,8 @@ pub(super) struct Pools {
 }
 
 impl Pools {
-    pub(super) fn new(limits: &ProxyLimits) -> Self {
-        let pool = |reach| Pool::new(limits.clone(), reach);
+    pub(super) fn new(tls: &ClientConfig, limits: &ProxyLimits) -> Self {
+        let pool = |reach| Pool::new(tls.clone(), limits.clone(), reach);
         Self { public: pool(Reach::Public), private: pool(Reach::Private), any: pool(Reach::Any) }
     }
 
@@ -44,30 +43,30 @@ impl Pools {
 /// A client whose idle connections are dropped in time, even if the process was frozen.
 ///
 /// The client uses the monotonic clock, which may stand still while a function is frozen. Meanwhile the network drops idle
-/// connections silently, and a request on one of them would run into its timeout. So the pool also compares the system
-/// time, and replaces the client if its connections were idle for too long.
+/// connections silently, and a request on one of them would run into its timeout. So the pool replaces the client if its
+/// connections were idle for too long by either clock.
 #[derive(Debug)]
 pub(super) struct Pool {
     limits: ProxyLimits,
     connector: Connector,
-    current: Mutex<(OriginClient, SystemTime)>,
+    current: Mutex<(OriginClient, FreezeAwareInstant)>,
 }
 
 impl Pool {
-    pub(super) fn new(limits: ProxyLimits, reach: Reach) -> Self {
-        let connector = Connector::new(limits.connect_timeout, reach);
-        Self { current: Mutex::new((client(&limits, connector.clone()), system_time())), connector, limits }
+    pub(super) fn new(tls: ClientConfig, limits: ProxyLimits, reach: Reach) -> Self {
+        let connector = Connector::new(tls, limits.connect_timeout, reach);
+        let current = (client(&limits, connector.clone()), FreezeAwareInstant::now());
+        Self { current: Mutex::new(current), connector, limits }
     }
 
     /// The client to send the next request with.
     pub(super) fn client(&self) -> OriginClient {
-        let now = system_time();
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let (current, used) = &mut *current;
-        if now.duration_since(*used).is_ok_and(|idle| idle > self.limits.idle_timeout) {
+        if used.elapsed() > self.limits.idle_timeout {
             *current = client(&self.limits, self.connector.clone());
         }
-        *used = now;
+        *used = FreezeAwareInstant::now();
         current.clone()
     }
 
@@ -77,14 +76,6 @@ impl Pool {
         let mut current = self.current.lock().unwrap();
         current.1 = current.1.checked_sub(time).unwrap();
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "only compared with itself, to detect a freeze; no decision about a visitor depends on it"
-)]
-fn system_time() -> SystemTime {
-    SystemTime::now()
 }
 
 fn client(limits: &ProxyLimits, connector: Connector) -> OriginClient {

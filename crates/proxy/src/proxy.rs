@@ -13,6 +13,8 @@ use tokio::time::timeout_at;
 use vestibule_core::settings::Reach;
 
 use crate::connector::ConnectTimeout;
+use vestibule_tls::TlsError;
+
 use crate::error::{Failure, ProxyError, causes};
 use crate::headers;
 use crate::pool::Pools;
@@ -78,9 +80,11 @@ pub struct Proxy {
 
 impl Proxy {
     /// A proxy with empty pools.
-    #[must_use]
-    pub fn new(limits: ProxyLimits) -> Self {
-        Self { pools: Arc::new(Pools::new(&limits)), limits }
+    ///
+    /// # Errors
+    /// No certificate authority can be trusted.
+    pub fn new(limits: ProxyLimits) -> Result<Self, TlsError> {
+        Ok(Self { pools: Arc::new(Pools::new(&vestibule_tls::client_config()?, &limits)), limits })
     }
 
     /// Forwards a request to `origin` (scheme and authority) and returns the response with a streaming body. An origin

@@ -1,5 +1,4 @@
-//! Which queue stands in front of a host: a copy of the settings in this process, so that no request needs a second
-//! round trip to find its queue.
+//! The queue cache: a copy of the settings in this process, so that a request finds its queue without a store call.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,19 +19,19 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
-/// Age at which the copy is compared with the store's index, beside the request that finds it old.
+/// Age at which the cache is compared with the store's index, in the background.
 const REFRESH_AFTER: Duration = Duration::from_secs(10);
-/// How often at most a host that is not known makes a request wait for a look into the index.
+/// Minimum interval of refreshes that requests for an unknown host wait for.
 const UNKNOWN_HOST_AFTER: Duration = Duration::from_secs(1);
-/// The same where the index was never read, so that no host is known: nothing can be served until it is.
+/// The same while the index has not been read, so that no host is known.
 const UNREAD_AFTER: Duration = Duration::from_millis(500);
 
-/// A queue as the gate holds it.
+/// A cached queue.
 #[derive(Debug)]
 pub struct Queue {
-    /// Its settings.
+    /// The settings.
     pub settings: Settings,
-    /// The brand.
+    /// The tenant, if the store has it.
     pub tenant: Option<Arc<Tenant>>,
     /// Name of the ticket cookie.
     pub cookie_name: String,
@@ -46,7 +45,7 @@ impl Queue {
     }
 }
 
-/// Host -> queues, kept up to date from the store's index.
+/// Finds queues by host, kept up to date from the store's index.
 pub struct Directory {
     store: Arc<dyn SettingsStore>,
     snapshot: ArcSwap<Snapshot>,
@@ -55,7 +54,7 @@ pub struct Directory {
     reloads: std::sync::Mutex<HashMap<QueueId, Arc<Reload>>>,
 }
 
-/// The reloads of a queue, one at a time.
+/// Reloads of one queue, one at a time.
 #[derive(Default)]
 struct Reload {
     under_way: tokio::sync::Mutex<()>,
@@ -63,7 +62,7 @@ struct Reload {
 }
 
 impl Directory {
-    /// A directory that holds these queues from the start (those of a settings file), and finds the others in the store.
+    /// A directory that starts with these queues, such as those of a settings file, and finds others in the store.
     #[must_use]
     pub fn new(store: Arc<dyn SettingsStore>, tenants: Vec<Tenant>, queues: Vec<Settings>) -> Self {
         let directory = Self {
@@ -82,8 +81,8 @@ impl Directory {
         self.snapshot.store(Arc::new(Snapshot::of(queues)));
     }
 
-    /// Whether it is known which queues there are: queues were given at the start, or the index was read with all that it
-    /// lists. Otherwise a host without a queue may have one that could not be loaded.
+    /// Whether all queues are known: the directory started with queues, or all queues of the index have been loaded. Otherwise a
+    /// host without a queue may have one that could not be loaded.
     #[must_use]
     pub fn index_loaded(&self) -> bool {
         self.read.load(Ordering::Relaxed)
@@ -95,14 +94,14 @@ impl Directory {
         self.snapshot.load().queues.get(id).cloned()
     }
 
-    /// All queues held.
+    /// All cached queues.
     #[must_use]
     pub fn queues(&self) -> Vec<Arc<Queue>> {
         self.snapshot.load().queues.values().cloned().collect()
     }
 
-    /// The queues in front of `host` (as `normalise_host` gives it), in the order in which they are asked: exact hosts,
-    /// then the nearest wildcard, then those of every host. Waits for a look into the store's index where none is known.
+    /// The queues of a normalized `host`, in the order in which they are matched: exact hosts, the nearest wildcard, then
+    /// queues for every host. Waits for a refresh if there is none.
     pub async fn of_host(self: &Arc<Self>, host: &str) -> Vec<Arc<Queue>> {
         let known = self.snapshot.load().of_host(host);
         let pause = match (known.is_empty(), self.index_loaded()) {
@@ -112,13 +111,13 @@ impl Directory {
         };
         match self.refresh_gate.try_begin(pause) {
             Some(refresh) => {
-                // In a task of its own, so that it is not in vain if this visitor goes away.
+                // In a separate task, so that it continues if this request is canceled.
                 let refreshing = tokio::spawn(self.clone().refresh_and_log(refresh));
                 if known.is_empty() {
                     let _ = refreshing.await;
                 }
             }
-            // What another request looks for may be what this one needs.
+            // A refresh in progress may find the queue.
             None if known.is_empty() => drop(self.refresh_gate.lock().await),
             None => {}
         }
@@ -201,7 +200,7 @@ impl Directory {
             if stored.eq_ignoring_revision(&settings) && stored.line.epoch >= settings.line.epoch {
                 return Ok(());
             }
-            // A reset since the file was written has begun a later epoch, which a change of the file must not undo.
+            // A reset since the file was written began a later epoch, which a change of the file must not undo.
             settings.line.epoch = settings.line.epoch.max(stored.line.epoch);
             settings.unknown_fields = stored.unknown_fields;
         }
@@ -211,11 +210,10 @@ impl Directory {
         Ok(())
     }
 
-    /// Loads one queue anew: an answer carried a revision that is not the one held. Calls that come while another one is
-    /// under way wait for it and take what is held then, so that a change under load is loaded once.
+    /// Reloads a queue whose revision in the store differs from the cached one. Concurrent calls share one reload.
     ///
     /// # Errors
-    /// The store's.
+    /// Returns the store's error.
     pub async fn reload(&self, id: &QueueId) -> Result<Option<Arc<Queue>>, StoreError> {
         let reload = self.reloads.lock().unwrap_or_else(PoisonError::into_inner).entry(id.clone()).or_default().clone();
         let finished = reload.finished.load(Ordering::Relaxed);
@@ -240,10 +238,10 @@ impl Directory {
         Ok(Some(queue))
     }
 
-    /// Writes back a queue that the store lost, epoch included. `false` if the store says that it was removed.
+    /// Restores a queue that the store lost, with its epoch. Returns `false` if the queue was removed.
     ///
     /// # Errors
-    /// The store's.
+    /// Returns the store's error.
     pub async fn restore_lost_queue(&self, queue: &Queue) -> Result<bool, StoreError> {
         let id = &queue.settings.id;
         match self.store.put_settings(&queue.settings, PutMode::Restore).await? {

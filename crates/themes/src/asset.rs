@@ -1,4 +1,4 @@
-//! Files of a theme: which may be served, and as what.
+//! Files of a theme: which are served, with which content type.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 pub const ASSET_MAX: u64 = 2 * 1024 * 1024;
 /// Most bytes of an asset's path.
 const PATH_MAX: usize = 255;
-/// Hex digits of a content hash in a name from which on the name counts as never changing its content.
+/// Fewest hex digits that count as a content hash in a name.
 const HASH_DIGITS_MIN: usize = 8;
 
 /// A file as it is served.
@@ -19,9 +19,9 @@ pub struct Asset {
     pub bytes: Bytes,
     /// `Content-Type`.
     pub content_type: &'static str,
-    /// `ETag`, quotes included; made of the content.
+    /// `ETag` with quotes, from a hash of the content.
     pub etag: String,
-    /// The name carries a hash of the content (`logo.3f2a9c1b.svg`), so it may be cached for good.
+    /// The name contains a content hash (`logo.3f2a9c1b.svg`), so the file can be cached forever.
     pub immutable: bool,
 }
 
@@ -38,21 +38,21 @@ pub(crate) fn content_hash(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes)[..8])
 }
 
-/// All of it.
+/// The content's SHA-256, in hex.
 pub(crate) fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
-        // Writing to a String doesn't fail.
+        // Writing to a String does not fail.
         let _ = write!(hex, "{byte:02x}");
         hex
     })
 }
 
-/// Whether a decoded path names a file inside its folder by its letters alone: relative, no `.`, `..` or hidden part,
-/// nothing that some system reads as a separator, a drive or an end.
+/// Whether a decoded path stays inside its folder: relative, no `.`, `..` or hidden part, and no character that a system
+/// reads as a separator, a drive or an end.
 pub(crate) fn is_safe_path(path: &str) -> bool {
     let odd = |c: char| c.is_control() || matches!(c, '\\' | ':');
     path.len() <= PATH_MAX
@@ -60,7 +60,7 @@ pub(crate) fn is_safe_path(path: &str) -> bool {
         && path.split('/').all(|part| !part.is_empty() && !part.starts_with('.'))
 }
 
-/// The type that a name's ending stands for; `None` for what isn't served.
+/// The content type by file extension; `None` if such files are not served.
 pub(crate) fn content_type(path: &str) -> Option<&'static str> {
     let (_, ending) = path.rsplit_once('.')?;
     Some(match ending {

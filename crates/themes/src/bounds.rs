@@ -1,8 +1,8 @@
-//! What a template may do, so that a page has a bound in time and memory: the filters and tests that there are, what the
-//! syntax leaves out, and what one page may spend.
+//! Limits of templates in time and memory: the available filters and tests, the syntax that is not allowed, and the
+//! budget of a page.
 //!
-//! Steps alone are no bound, as one step may repeat a text a hundred million times. So nothing here makes a large text of
-//! a small one but writing it out, and what is written out is counted.
+//! Counting steps is not enough, because one step could repeat a text a hundred million times. So no operation makes a
+//! large text of a small one, and the text that is written out is counted.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -19,16 +19,16 @@ pub const FUEL: u64 = 5000;
 pub const RENDER_TIME_MAX: Duration = Duration::from_millis(100);
 /// Most bytes that a page's steps may copy of the template itself: steps by the longest piece between two tags.
 const WORK_MAX: u64 = 16 * 1024 * 1024;
-/// Most bytes of values that a page may write, parts that are captured and written again included.
+/// Most bytes of values that a page may write, including captured parts that are written again.
 const WRITTEN_MAX: usize = 2 * 1024 * 1024;
-/// Longest text that a filter takes.
+/// Longest input of a filter in bytes.
 const FILTERED_MAX: usize = 64 * 1024;
 
-/// What is wrong with a page that takes too long.
+/// The error of a page that takes too long.
 const TOO_SLOW: &str = "takes more than 100 ms of processor time";
 
 thread_local! {
-    /// When the page that this thread renders began, by the thread's processor time, and the bytes it wrote since.
+    /// Processor time at which this thread began its page, and the bytes written since.
     static SPENT: Cell<(Duration, usize)> = const { Cell::new((Duration::ZERO, 0)) };
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn check_time() -> Result<(), Error> {
     if processor_time().saturating_sub(begun) > RENDER_TIME_MAX { Err(refused(TOO_SLOW)) } else { Ok(()) }
 }
 
-/// Refuses a value that is too much to write, or no text and no number.
+/// Refuses values beyond the limit, and values that are neither text nor number.
 pub(crate) fn spend(value: &Value) -> Result<(), Error> {
     check_time()?;
     let bytes = match value.kind() {
@@ -59,7 +59,7 @@ pub(crate) fn spend(value: &Value) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether a page failed for the time it took.
+/// Whether a page failed because it took too long.
 pub(crate) fn was_slow(error: &Error) -> bool {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
@@ -71,7 +71,7 @@ pub(crate) fn was_slow(error: &Error) -> bool {
     false
 }
 
-/// The steps that pages of templates with pieces of at most this length may take.
+/// The steps that a page may take, by the longest piece of text between two tags.
 pub(crate) fn fuel(longest_piece: usize) -> u64 {
     FUEL.min(WORK_MAX / longest_piece.max(1) as u64)
 }
@@ -87,21 +87,21 @@ enum Open {
     List,
 }
 
-/// Refuses what would make a large text or list of a small one, before it is compiled: the compiler computes constants.
-/// What comes back is the longest piece of text between two tags.
+/// Refuses syntax that could make a large text or list of a small one. Runs before compilation, because the compiler
+/// computes constants. Returns the length of the longest piece of text between two tags.
 ///
 /// # Errors
-/// The line, and what is wrong there.
+/// The line and the error.
 pub(crate) fn check_syntax(source: &str, syntax: SyntaxConfig) -> Result<usize, (usize, &'static str)> {
     let mut check = Check::default();
-    // What can't be read is told by the compiler, which says it better.
+    // The compiler reports invalid tokens, with a better message.
     for (token, span) in tokenize(source, false, syntax).map_while(Result::ok) {
         check.token(&token).map_err(|message| (usize::from(span.start_line), message))?;
     }
     Ok(check.longest)
 }
 
-/// What the last token ended.
+/// What the last token completed.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Last {
     #[default]
@@ -111,7 +111,7 @@ enum Last {
     Number,
 }
 
-/// What is known of the tokens so far.
+/// The state after the tokens so far.
 #[derive(Default)]
 struct Check {
     longest: usize,
@@ -119,7 +119,7 @@ struct Check {
     last: Last,
     /// A `+` that is not behind a number.
     plus: bool,
-    /// Whether a comma may stand outside of brackets in this tag, as in `from .. import a, b`.
+    /// Whether a comma is allowed outside of brackets in this tag, as in `from .. import a, b`.
     names: bool,
     begins: bool,
 }
@@ -178,7 +178,7 @@ fn is_constant(token: &Token<'_>) -> bool {
     }
 }
 
-/// Adds the filters and tests. None of them makes more than a small multiple of what it takes.
+/// Adds the filters and tests. The output of each is at most a small multiple of its input.
 pub(crate) fn add_filters_and_tests(environment: &mut Environment<'static>) {
     for name in ["default", "d"] {
         environment.add_filter(name, filters::default);
@@ -221,7 +221,7 @@ fn refused(detail: impl Into<std::borrow::Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::InvalidOperation, detail)
 }
 
-/// The processor time of this thread: what others do with the machine doesn't count.
+/// The processor time of this thread, which does not depend on the load of the machine.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())

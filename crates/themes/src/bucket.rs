@@ -1,4 +1,4 @@
-//! Themes in an S3 bucket: `prefix/<theme>/`, followed by the path of the file.
+//! Theme storage in an S3 bucket, below `prefix/`.
 
 mod address;
 mod client;
@@ -10,28 +10,24 @@ use aws_sdk_s3::operation::list_objects_v2::ListObjectsV2Output;
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::EncodingType;
 use bytes::Bytes;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use percent_encoding::percent_decode_str;
 use tokio::sync::OnceCell;
 
 pub use self::address::BucketAddress;
 pub use self::client::S3Server;
-use self::client::{connect, failed, read_body};
+use self::client::{connect, failed, is_missing, read_body, status};
 use crate::ThemeError;
 use crate::asset::{content_type, is_safe_path};
-use crate::source::{ETag, FILES_MAX, FileSet, Listing, SourceError};
+use crate::storage::{ETag, FileSet, Listing, StorageError};
 
-/// Most pages of a listing. S3 puts a thousand keys into one; other servers may put less.
+/// Most pages of a listing. S3 puts a thousand keys into one; other servers may put fewer.
 const PAGES_MAX: usize = 10;
 
-/// The precondition of a write.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum If {
-    Always,
-    /// There is no object of that key.
-    None,
-    /// The object has this `ETag`.
-    Is(String),
-}
+/// The status of a conditional request whose condition is not met.
+const PRECONDITION_FAILED: u16 = 412;
+/// Concurrent removals of objects.
+const REMOVALS_AT_ONCE: usize = 8;
 
 /// A bucket of themes.
 pub(crate) struct Bucket {
@@ -46,70 +42,92 @@ impl Bucket {
         Self { address, server, client: OnceCell::new() }
     }
 
-    pub(crate) fn place(&self, theme: &str) -> PathBuf {
-        PathBuf::from(self.address.to_string()).join(theme)
+    pub(crate) fn place(&self, path: &str) -> PathBuf {
+        PathBuf::from(self.address.to_string()).join(path)
     }
 
-    /// All files of the theme that may be served or rendered.
-    pub(crate) async fn list(&self, theme: &str) -> Result<Option<Listing>, SourceError> {
-        let prefix = self.address.prefix_of(theme);
+    pub(crate) async fn list(&self, folder: &str, max: usize) -> Result<Listing, StorageError> {
+        let prefix = self.address.key_of(folder);
         let (mut files, mut next) = (FileSet::new(), None);
         for _ in 0..PAGES_MAX {
             let page = self.page(&prefix, next, None).await?;
             let path = |key: &str| Some(key.strip_prefix(&prefix).filter(|path| is_safe_path(path))?.to_owned());
             files.extend(page.objects.into_iter().filter_map(|(key, etag)| Some((path(&key)?, etag))));
             next = page.next;
-            if next.is_none() || files.len() > FILES_MAX {
+            if next.is_none() || files.len() > max {
                 break;
             }
         }
-        let cut_off = next.is_some() || files.len() > FILES_MAX;
-        Ok((!files.is_empty()).then_some(Listing { files, cut_off }))
+        Ok(Listing { cut_off: next.is_some() || files.len() > max, files })
+    }
+
+    pub(crate) async fn folders(&self, folder: &str) -> Result<Vec<String>, StorageError> {
+        let prefix = self.address.key_of(folder);
+        let pages = self.pages(&prefix, Some("/")).await?;
+        let name = |found: &String| Some(found.strip_prefix(&prefix)?.strip_suffix('/')?.to_owned());
+        Ok(pages.iter().flat_map(|page| &page.prefixes).filter_map(name).collect())
+    }
+
+    pub(crate) async fn read(
+        &self,
+        folder: &str,
+        path: &str,
+        etag: Option<&ETag>,
+        max: u64,
+    ) -> Result<Option<Bytes>, StorageError> {
+        let request = self.client().await?.get_object().bucket(self.address.bucket());
+        let request = request.key(self.address.key_of(folder) + path);
+        let request = request.set_if_match(etag.map(|etag| etag.value.to_string()));
+        // Boxed, because every request for a page or an asset carries this future.
+        let object = match Box::pin(request.send()).await {
+            Ok(object) => object,
+            Err(error) if status(&error) == Some(PRECONDITION_FAILED) => return Err(StorageError::Changed),
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => return Err(failed(&error)),
+        };
+        let content = Box::pin(read_body(object.body, max)).await?;
+        let file = || self.place(folder).join(path);
+        content.map(Some).ok_or_else(|| StorageError::Fault(ThemeError::TooLarge { file: file(), max }))
+    }
+
+    /// S3 grants a conditional write to one of several concurrent writers.
+    pub(crate) async fn create(&self, path: &str, content: Bytes) -> Result<bool, StorageError> {
+        let request = self.client().await?.put_object().bucket(self.address.bucket()).key(self.address.key_of(path));
+        let request = request.content_type(content_type(path).unwrap_or("text/html; charset=utf-8"));
+        let request = request.if_none_match("*").body(ByteStream::from(content));
+        match Box::pin(request.send()).await {
+            Ok(_) => Ok(true),
+            Err(error) if status(&error) == Some(PRECONDITION_FAILED) => Ok(false),
+            Err(error) => Err(failed(&error)),
+        }
+    }
+
+    pub(crate) async fn remove(&self, path: &str) -> Result<(), StorageError> {
+        self.remove_key(self.address.key_of(path)).await
+    }
+
+    pub(crate) async fn remove_all(&self, folder: &str) -> Result<(), StorageError> {
+        let pages = self.pages(&self.address.key_of(folder), None).await?;
+        let keys = pages.into_iter().flat_map(|page| page.objects).map(|(key, _)| key);
+        let removals: Vec<_> = keys.map(|key| self.remove_key(key)).collect();
+        stream::iter(removals).buffer_unordered(REMOVALS_AT_ONCE).try_collect().await
+    }
+
+    async fn remove_key(&self, key: String) -> Result<(), StorageError> {
+        let request = self.client().await?.delete_object().bucket(self.address.bucket()).key(key);
+        Box::pin(request.send()).await.map(drop).map_err(|error| failed(&error))
     }
 
     /// Asks for URL-encoded keys: some characters of a key are not allowed in XML and would break the whole response.
-    async fn page(&self, prefix: &str, from: Option<String>, delimiter: Option<&str>) -> Result<Page, SourceError> {
+    async fn page(&self, prefix: &str, from: Option<String>, delimiter: Option<&str>) -> Result<Page, StorageError> {
         let request = self.client().await?.list_objects_v2().bucket(self.address.bucket()).prefix(prefix);
         let request = request.encoding_type(EncodingType::Url).set_continuation_token(from);
         let request = request.set_delimiter(delimiter.map(str::to_owned));
         Ok(Page::of(&Box::pin(request.send()).await.map_err(|error| failed(&error))?))
     }
 
-    /// A file's content: that of the version `listed`, if one is given.
-    pub(crate) async fn read(
-        &self,
-        theme: &str,
-        path: &str,
-        listed: Option<&ETag>,
-        max: u64,
-    ) -> Result<Bytes, SourceError> {
-        let request = self.client().await?.get_object().bucket(self.address.bucket());
-        let request = request.key(self.address.prefix_of(theme) + path);
-        let request = request.set_if_match(listed.map(|etag| etag.value.to_string()));
-        // Boxed, because every request for a page or an asset carries this future.
-        let object = Box::pin(request.send()).await.map_err(|error| failed(&error))?;
-        let content = Box::pin(read_body(object.body, max)).await?;
-        content.ok_or_else(|| SourceError::Fault(ThemeError::TooLarge { file: self.place(theme).join(path), max }))
-    }
-
-    /// The keys of all objects below `prefix`, which is relative to the address; without the prefix.
-    pub(crate) async fn keys(&self, prefix: &str) -> Result<Vec<String>, SourceError> {
-        let prefix = self.address.key_of(prefix);
-        let pages = self.pages(&prefix, None).await?;
-        let keys = pages.iter().flat_map(|page| &page.objects).filter_map(|(key, _)| key.strip_prefix(&prefix));
-        Ok(keys.map(str::to_owned).collect())
-    }
-
-    /// The names of the folders in the folder `prefix`.
-    pub(crate) async fn folders(&self, prefix: &str) -> Result<Vec<String>, SourceError> {
-        let prefix = self.address.key_of(prefix);
-        let pages = self.pages(&prefix, Some("/")).await?;
-        let name = |found: &String| Some(found.strip_prefix(&prefix)?.strip_suffix('/')?.to_owned());
-        Ok(pages.iter().flat_map(|page| &page.prefixes).filter_map(name).collect())
-    }
-
     /// All pages of a listing.
-    async fn pages(&self, prefix: &str, delimiter: Option<&str>) -> Result<Vec<Page>, SourceError> {
+    async fn pages(&self, prefix: &str, delimiter: Option<&str>) -> Result<Vec<Page>, StorageError> {
         let (mut pages, mut next) = (Vec::new(), None);
         for _ in 0..PAGES_MAX {
             let mut page = self.page(prefix, next, delimiter).await?;
@@ -119,47 +137,10 @@ impl Bucket {
                 return Ok(pages);
             }
         }
-        Err(SourceError::Unavailable(format!("more than {PAGES_MAX} pages of objects begin with {prefix}")))
+        Err(StorageError::Unavailable(format!("more than {PAGES_MAX} pages of objects begin with {prefix}")))
     }
 
-    /// An object's content and `ETag`, if there is one.
-    pub(crate) async fn get(&self, path: &str, max: u64) -> Result<Option<(Bytes, String)>, SourceError> {
-        let request = self.client().await?.get_object().bucket(self.address.bucket()).key(self.address.key_of(path));
-        let object = match Box::pin(request.send()).await.map_err(|error| failed(&error)) {
-            Ok(object) => object,
-            Err(SourceError::Changed) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let tag = object.e_tag.unwrap_or_default();
-        let content = Box::pin(read_body(object.body, max)).await?;
-        let file = || PathBuf::from(self.address.to_string()).join(path);
-        content
-            .map(|content| Some((content, tag)))
-            .ok_or_else(|| SourceError::Fault(ThemeError::TooLarge { file: file(), max }))
-    }
-
-    /// Writes an object; [`SourceError::Changed`] if the precondition fails.
-    pub(crate) async fn put(&self, path: &str, content: Bytes, condition: &If) -> Result<(), SourceError> {
-        let request = self.client().await?.put_object().bucket(self.address.bucket()).key(self.address.key_of(path));
-        let request = request.content_type(content_type(path).unwrap_or("text/html; charset=utf-8"));
-        let request = match condition {
-            If::Always => request,
-            If::None => request.if_none_match("*"),
-            If::Is(tag) => request.if_match(tag),
-        };
-        Box::pin(request.body(ByteStream::from(content)).send()).await.map(drop).map_err(|error| failed(&error))
-    }
-
-    /// Removes an object, if there is one.
-    pub(crate) async fn delete(&self, path: &str) -> Result<(), SourceError> {
-        let request = self.client().await?.delete_object().bucket(self.address.bucket()).key(self.address.key_of(path));
-        match Box::pin(request.send()).await.map_err(|error| failed(&error)) {
-            Ok(_) | Err(SourceError::Changed) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
-    async fn client(&self) -> Result<&Client, SourceError> {
+    async fn client(&self) -> Result<&Client, StorageError> {
         self.client.get_or_try_init(async || Box::pin(connect(self.server.as_ref())).await).await
     }
 }

@@ -14,8 +14,8 @@ use crate::assets::{AssetKey, Assets, ThemeStorageUnavailable};
 use crate::cache_entry::{CacheEntry, CachedTheme, FIRST_LOAD_MAX, RefreshInProgress};
 use crate::compiled::CompiledTheme;
 use crate::freeze_safe;
-use crate::refresh::{PreviousResult, RefreshResult, refresh};
-use crate::source::{Source, SourceError};
+use crate::refresh::{Files, Pages, PreviousResult, RefreshResult, refresh};
+use crate::storage::{Storage, StorageError};
 use crate::throttle::Throttle;
 
 /// Most cached themes. The least recently used one is evicted.
@@ -25,9 +25,9 @@ const REFRESH_TIMEOUT: Duration = Duration::from_secs(15);
 /// The theme of queues without one.
 const DEFAULT_THEME: &str = "default";
 
-/// The cached themes of one source. Theme IDs come from the settings, never from visitors.
+/// The cached themes of one storage. Theme IDs come from the settings, never from visitors.
 pub(crate) struct ThemeCache {
-    source: Arc<Source>,
+    storage: Arc<Storage>,
     /// Time after which a theme is refreshed.
     recheck: Duration,
     entries: Mutex<HashMap<String, Arc<CacheEntry>>>,
@@ -36,14 +36,13 @@ pub(crate) struct ThemeCache {
 }
 
 impl ThemeCache {
-    pub(crate) fn new(source: Source, recheck: Duration) -> Self {
-        let source = Arc::new(source);
-        let assets = Arc::new(Assets::new(Arc::clone(&source)));
-        Self { source, recheck, entries: Mutex::default(), assets, warnings: Throttle::default() }
+    pub(crate) fn new(storage: Storage, recheck: Duration) -> Self {
+        let storage = Arc::new(storage);
+        let assets = Arc::new(Assets::new(Arc::clone(&storage)));
+        Self { storage, recheck, entries: Mutex::default(), assets, warnings: Throttle::default() }
     }
 
     /// Connects, and loads the default theme.
-    #[cfg(feature = "s3")]
     pub(crate) fn warm_up(self: &Arc<Self>) {
         self.begin(DEFAULT_THEME);
     }
@@ -59,7 +58,8 @@ impl ThemeCache {
         None
     }
 
-    /// A file of the theme; of the default theme if the theme has no valid pages.
+    /// A file of the theme; of the default theme if the theme has no valid pages. Files of versions that were live before
+    /// the last changes are found too.
     pub(crate) async fn asset(
         self: &Arc<Self>,
         theme: &ThemeId,
@@ -85,28 +85,35 @@ impl ThemeCache {
             return Ok(None);
         }
         let deadline = Instant::now() + FIRST_LOAD_MAX;
+        let mut earlier = None;
         for name in [theme.as_str(), DEFAULT_THEME] {
-            let CachedTheme { files, pages } = self.cached(name, deadline).await;
-            let files = files.ok_or(ThemeStorageUnavailable)?;
-            if let Some(etag) = self.source.etag(name, path, &files).await {
-                return Ok(Some(AssetKey { theme: name.to_owned(), path: path.to_owned(), etag }));
+            let CachedTheme { content, pages } = self.cached(name, deadline).await;
+            let content = content.ok_or(ThemeStorageUnavailable)?;
+            let key = |files: &Files| {
+                let etag = files.set.get(path)?.clone();
+                Some(AssetKey { folder: files.folder.clone(), path: path.to_owned(), etag })
+            };
+            if let Some(key) = key(&content.live) {
+                return Ok(Some(key));
             }
+            earlier = earlier.or_else(|| content.earlier.iter().find_map(key));
             if pages.is_some() {
                 break;
             }
         }
-        Ok(None)
+        // An open page may have been rendered before the last change.
+        Ok(earlier)
     }
 
     /// Reads a theme and validates it, without the cache.
     pub(crate) async fn check(&self, theme: &ThemeId) -> Result<(), ThemeError> {
-        let place = self.source.place(theme.as_str());
+        let place = self.storage.place(theme.as_str());
         let unreadable = |message: String| ThemeError::Read { file: place.clone(), message };
         match self.refresh_now(theme.as_str(), &PreviousResult::default()).await {
-            Ok(RefreshResult::Missing) => Err(ThemeError::Missing { theme: theme.clone() }),
-            Ok(RefreshResult::Invalid(_, _, faults)) => faults.into_iter().next().map_or(Ok(()), Err),
-            Ok(RefreshResult::Unchanged(_) | RefreshResult::Updated(..)) => Ok(()),
-            Err(SourceError::Fault(fault)) => Err(fault),
+            Ok(RefreshResult::Found(_, _, Pages::Missing)) => Err(ThemeError::Missing { theme: theme.clone() }),
+            Ok(RefreshResult::Found(_, _, Pages::Invalid(_, faults))) => faults.into_iter().next().map_or(Ok(()), Err),
+            Ok(_) => Ok(()),
+            Err(StorageError::Fault(fault)) => Err(fault),
             Err(error) => Err(unreadable(error.to_string())),
         }
     }
@@ -123,7 +130,7 @@ impl ThemeCache {
     /// Begins a refresh if one is due and none is in progress.
     fn begin(self: &Arc<Self>, name: &str) -> (Arc<CacheEntry>, Option<RefreshInProgress>) {
         let entry = self.entry(name);
-        let (in_progress, begun) = entry.begin(Instant::now(), self.recheck, self.source.is_near());
+        let (in_progress, begun) = entry.begin(Instant::now(), self.recheck, self.storage.is_near());
         if let Some(end) = begun {
             tokio::spawn(Arc::clone(self).refresh_in_background(name.to_owned(), Arc::clone(&entry), end));
         }
@@ -147,24 +154,27 @@ impl ThemeCache {
         match self.refresh_now(&name, &entry.previous()).await {
             Ok(found) => {
                 let faults = entry.take(found);
-                let stands_in =
-                    if entry.cached().pages.is_some() { "the last that worked" } else { "the default or built-in one" };
+                let shown = match entry.cached().pages {
+                    Some(_) => "the last valid version",
+                    None => "the default or built-in theme",
+                };
                 for fault in faults {
-                    tracing::warn!(%fault, stands_in, "a theme is broken; another stands in");
+                    tracing::warn!(%fault, shown, "a theme is invalid");
                 }
             }
             Err(error) => {
                 entry.retry_soon(Instant::now());
-                if let Some(held_back) = self.warnings.pass() {
-                    tracing::warn!(place = %self.source.place(&name).display(), %error, held_back, "a theme can't be read; what was last read of it stays");
+                if let Some(suppressed) = self.warnings.pass() {
+                    let place = self.storage.place(&name);
+                    tracing::warn!(place = %place.display(), %error, suppressed, "a theme cannot be read; the cached one stays");
                 }
             }
         }
     }
 
-    async fn refresh_now(&self, name: &str, previous: &PreviousResult) -> Result<RefreshResult, SourceError> {
-        let found = freeze_safe::timeout(REFRESH_TIMEOUT, refresh(&self.source, name, previous)).await;
-        found.unwrap_or_else(|| Err(SourceError::Unavailable("no answer in time".to_owned())))
+    async fn refresh_now(&self, name: &str, previous: &PreviousResult) -> Result<RefreshResult, StorageError> {
+        let found = freeze_safe::timeout(REFRESH_TIMEOUT, refresh(&self.storage, name, previous)).await;
+        found.unwrap_or_else(|| Err(StorageError::Unavailable("no answer in time".to_owned())))
     }
 }
 
@@ -176,7 +186,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_least_recently_used_theme_is_evicted() {
         let folder = tempfile::tempdir().unwrap();
-        let cache = Arc::new(ThemeCache::new(Source::Folder(Folder::new(folder.path())), Duration::ZERO));
+        let cache = Arc::new(ThemeCache::new(Storage::Folder(Folder::new(folder.path())), Duration::ZERO));
         for n in 0..THEMES_KEPT_MAX {
             tokio::time::advance(Duration::from_millis(1)).await;
             cache.begin(&format!("brand-{n}"));

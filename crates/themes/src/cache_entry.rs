@@ -8,8 +8,8 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::ThemeError;
 use crate::compiled::CompiledTheme;
-use crate::refresh::{PreviousResult, RefreshResult, Version};
-use crate::source::{FileSet, Listing};
+use crate::live::Pointer;
+use crate::refresh::{Files, Pages, PreviousResult, RefreshResult, TemplateSet, ThemeContent};
 
 /// How long the first request for a theme waits for it. Then it gets the built-in page, and the refresh continues.
 pub const FIRST_LOAD_MAX: Duration = Duration::from_secs(1);
@@ -23,8 +23,8 @@ pub(crate) struct CacheEntry(Mutex<State>);
 /// The cached state of a theme.
 #[derive(Clone, Default)]
 pub(crate) struct CachedTheme {
-    /// Its files as last listed: empty if the theme does not exist, `None` before the first refresh.
-    pub(crate) files: Option<Arc<FileSet>>,
+    /// Its files as last found; `None` before the first refresh.
+    pub(crate) content: Option<Arc<ThemeContent>>,
     /// Its last valid pages.
     pub(crate) pages: Option<Arc<CompiledTheme>>,
 }
@@ -32,8 +32,10 @@ pub(crate) struct CachedTheme {
 #[derive(Default)]
 struct State {
     cached: CachedTheme,
-    /// The version that was last found invalid.
-    refused: Option<Version>,
+    /// The record that the files belong to.
+    pointer: Option<Pointer>,
+    /// The templates that were last found invalid.
+    refused: Option<TemplateSet>,
     /// When the next refresh is due.
     next: Option<Instant>,
     in_progress: Option<RefreshInProgress>,
@@ -69,7 +71,11 @@ impl CacheEntry {
     /// The result that a refresh can reuse.
     pub(crate) fn previous(&self) -> PreviousResult {
         let state = self.state();
-        PreviousResult { pages: state.cached.pages.clone(), refused: state.refused.clone() }
+        PreviousResult {
+            pointer: state.pointer.clone(),
+            pages: state.cached.pages.clone(),
+            refused: state.refused.clone(),
+        }
     }
 
     /// When it was last used.
@@ -77,13 +83,13 @@ impl CacheEntry {
         self.state().used
     }
 
-    /// The refresh in progress, and its end signal if it begins now. Requests wait for every refresh of a `near` source,
-    /// otherwise for the first one only.
+    /// The refresh in progress, and its end signal if it begins now. Requests wait for every refresh of a folder, and for
+    /// the first one of a bucket.
     pub(crate) fn begin(
         &self,
         now: Instant,
         recheck: Duration,
-        near: bool,
+        is_near: bool,
     ) -> (Option<RefreshInProgress>, Option<watch::Sender<()>>) {
         let mut state = self.state();
         state.used = Some(now);
@@ -95,7 +101,7 @@ impl CacheEntry {
         }
         let (end, ended) = watch::channel(());
         let first = state.next.is_none();
-        let patience = if first || near { now + FIRST_LOAD_MAX } else { now };
+        let patience = if first || is_near { now + FIRST_LOAD_MAX } else { now };
         state.next = Some(now + recheck);
         state.in_progress = Some(RefreshInProgress { ended, patience });
         (state.in_progress.clone(), Some(end))
@@ -103,21 +109,20 @@ impl CacheEntry {
 
     /// Stores the result of a refresh. Returns its errors.
     pub(crate) fn take(&self, found: RefreshResult) -> Vec<ThemeError> {
+        let RefreshResult::Found(pointer, content, pages) = found else { return Vec::new() };
         let mut state = self.state();
-        match found {
-            RefreshResult::Missing => {
-                state.cached = CachedTheme { files: Some(Arc::default()), pages: None };
-                state.refused = None;
+        state.pointer = pointer;
+        match pages {
+            Pages::Missing => state.replace(content, None),
+            Pages::Unchanged => {
+                let pages = state.cached.pages.clone();
+                state.replace(content, pages);
             }
-            RefreshResult::Unchanged(listing) => state.list(listing),
-            RefreshResult::Updated(listing, pages) => {
-                state.list(listing);
-                state.cached.pages = Some(pages);
-                state.refused = None;
-            }
-            RefreshResult::Invalid(listing, version, faults) => {
-                state.list(listing);
-                state.refused = Some(version);
+            Pages::Valid(pages) => state.replace(content, Some(pages)),
+            Pages::Refused => state.keep_pages(content),
+            Pages::Invalid(templates, faults) => {
+                state.keep_pages(content);
+                state.refused = Some(templates);
                 return faults;
             }
         }
@@ -127,7 +132,7 @@ impl CacheEntry {
     /// Retries soon if nothing is cached.
     pub(crate) fn retry_soon(&self, now: Instant) {
         let mut state = self.state();
-        if state.cached.files.is_none() {
+        if state.cached.content.is_none() {
             state.next = state.next.map(|next| next.min(now + RETRY_AFTER));
         }
     }
@@ -139,12 +144,17 @@ impl CacheEntry {
 }
 
 impl State {
-    /// A truncated listing does not replace a complete one.
-    fn list(&mut self, listing: Listing) {
-        if !listing.cut_off {
-            self.cached.files = Some(Arc::new(listing.files));
-        } else if self.cached.files.is_none() {
-            self.cached.files = Some(Arc::default());
+    fn replace(&mut self, content: ThemeContent, pages: Option<Arc<CompiledTheme>>) {
+        self.cached = CachedTheme { content: Some(Arc::new(content)), pages };
+        self.refused = None;
+    }
+
+    /// Stores files with invalid pages. The files of a version, and some of too many files, do not replace those of the
+    /// pages that stay.
+    fn keep_pages(&mut self, content: ThemeContent) {
+        let Files { is_version, cut_off, .. } = content.live;
+        if self.cached.content.is_none() || !(is_version || cut_off) {
+            self.cached.content = Some(Arc::new(content));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A brand's one color, and the ones made from it that can be read on it and beside it.
+//! The brand color, and readable colors that are derived from it.
 //!
 //! Contrast as in WCAG 2.2, "relative luminance" and "contrast ratio".
 
@@ -7,9 +7,9 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-/// Contrast of text with what is behind it that WCAG 2.2 AA asks for.
+/// Contrast of text and background that WCAG 2.2 AA requires.
 const READABLE: f64 = 4.5;
-/// The same for the accent on dark pages, where more is kinder to the eye.
+/// Contrast of the accent on dark pages.
 const READABLE_ON_DARK: f64 = 6.0;
 const WHITE: Color = Color([255, 255, 255]);
 const BLACK: Color = Color([0, 0, 0]);
@@ -20,13 +20,13 @@ const DARK_CARD: Color = Color([27, 30, 37]);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Color([u8; 3]);
 
-/// What a color looks like.
+/// An invalid color.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("takes a color as #rrggbb")]
 pub struct ColorError;
 
 impl Default for Color {
-    /// The built-in theme's own: a calm blue.
+    /// The blue of the built-in theme.
     fn default() -> Self {
         Self([46, 91, 214])
     }
@@ -76,7 +76,7 @@ impl Color {
         Self([mix(r, other_r), mix(g, other_g), mix(b, other_b)])
     }
 
-    /// As much of the other in it as it takes to be read on all of `grounds`.
+    /// Mixes in the other color until it is readable on all of `grounds`.
     fn readable_on(self, grounds: &[Self], least: f64, other: Self) -> Self {
         let reads = |color: &Self| grounds.iter().all(|ground| color.contrast(*ground) >= least);
         (0..=100).step_by(4).map(|percent| self.mixed(other, percent)).find(reads).unwrap_or(other)
@@ -86,17 +86,17 @@ impl Color {
 /// The colors of a page, all as `#rrggbb`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Palette {
-    /// The brand's own.
+    /// The brand color.
     pub(crate) brand: String,
     /// Black or white, whichever is easier to read on it.
     pub(crate) on_brand: String,
-    /// The brand's, as dark as a light page needs it.
+    /// The brand color, dark enough for a light page.
     pub(crate) accent_light: String,
-    /// The brand's, as light as a dark page needs it.
+    /// The brand color, light enough for a dark page.
     pub(crate) accent_dark: String,
-    /// Behind the card, light.
+    /// Background of a light page.
     pub(crate) page_light: String,
-    /// Behind the card, dark.
+    /// Background of a dark page.
     pub(crate) page_dark: String,
     /// The glow at the top, light.
     pub(crate) glow_light: String,

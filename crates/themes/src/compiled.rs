@@ -1,4 +1,4 @@
-//! A compiled theme: its templates in one version.
+//! A compiled theme: the templates of one version.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::ThemeError;
 use crate::bounds;
 use crate::context::Context;
 use crate::freeze_safe;
-use crate::source::{ETag, FileSet};
+use crate::storage::{ETag, FileSet};
 use crate::templates;
 
 /// Most bytes of a template.
@@ -24,7 +24,7 @@ pub const TEMPLATES_MAX: usize = 32;
 
 /// How long a visitor waits for a theme's page; the built-in one is shown after that.
 pub const RENDER_WAIT_MAX: Duration = Duration::from_millis(500);
-/// How long a theme is not rendered after a page took too long.
+/// How long the built-in pages are used after a page took too long.
 pub const SLOW_PAUSE: Duration = Duration::from_mins(1);
 
 /// Pages of all themes that may be rendered at the same time.
@@ -48,10 +48,10 @@ fn renders_at_once() -> usize {
 }
 
 impl CompiledTheme {
-    /// Compiles the templates of a version, with a text for each that could be had.
+    /// Compiles the texts of these templates.
     ///
     /// # Errors
-    /// What is wrong with each that doesn't compile.
+    /// One error for each template that does not compile.
     pub(crate) fn compile(
         place: &Path,
         templates: FileSet,
@@ -85,29 +85,29 @@ impl CompiledTheme {
         })
     }
 
-    /// Its templates, as they were when it was compiled.
+    /// The templates that were compiled.
     pub(crate) fn templates(&self) -> &FileSet {
         &self.templates
     }
 
-    /// The text of a template, if it is of that version.
+    /// The text of a template, if it has this `ETag`.
     pub(crate) fn text(&self, name: &str, etag: &ETag) -> Option<String> {
         let template = self.environment.get_template(name).ok()?;
         (self.templates.get(name) == Some(etag)).then(|| template.source().to_owned())
     }
 
     /// The page, or `None` if the theme has no such template, it fails or it takes too long; the first failure is logged.
-    /// It is rendered where it holds up no request of others.
+    /// Rendering does not block other requests.
     pub(crate) async fn page(self: &Arc<Self>, name: &'static str, context: &Arc<Context>) -> Option<String> {
         self.environment.get_template(name).ok()?;
         if self.is_slow() {
             return None;
         }
         let permits = freeze_safe::timeout(RENDER_WAIT_MAX, self.permits()).await??;
-        let (theme, told) = (Arc::clone(self), Arc::clone(context));
+        let (theme, context) = (Arc::clone(self), Arc::clone(context));
         let render = move || {
             let _permits = permits;
-            templates::render(&theme.environment, name, &told)
+            templates::render(&theme.environment, name, &context)
         };
         match freeze_safe::timeout(RENDER_WAIT_MAX, tokio::task::spawn_blocking(render)).await {
             Some(Ok(Ok(page))) => Some(page),
@@ -122,7 +122,7 @@ impl CompiledTheme {
             None => {
                 self.pause();
                 let file = self.path(name);
-                tracing::warn!(file = %file.display(), "a theme's page takes too long; the built-in one stands in for a minute");
+                tracing::warn!(file = %file.display(), "a page of a theme takes too long; the built-in page is shown for a minute");
                 None
             }
         }
@@ -154,7 +154,7 @@ impl CompiledTheme {
         self.place.join(name)
     }
 
-    /// What is wrong with a template, by file and line.
+    /// An error of a template, by file and line.
     pub(crate) fn fault(&self, name: &str, error: &Error) -> ThemeError {
         template_error(&self.place, name, error)
     }
@@ -162,7 +162,7 @@ impl CompiledTheme {
     fn log_once(&self, name: &str, error: &Error) {
         let new = self.failed.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
         if new {
-            tracing::warn!(fault = %self.fault(name, error), "a theme's page failed; the built-in one stands in");
+            tracing::warn!(fault = %self.fault(name, error), "a page of a theme failed; the built-in page is shown");
         }
     }
 }

@@ -15,8 +15,8 @@ pub const THEMES_RECHECK: RangeInclusive<u64> = 1..=3600;
 pub struct ThemesConfig {
     /// `VESTIBULE_THEMES`, `--themes`: a folder or `s3://bucket/prefix`. `None` for the built-in theme only.
     pub address: Option<String>,
-    /// `VESTIBULE_THEMES_RECHECK`, 1 to 3600 seconds: how long a theme is used before it is checked again. By default 1 second for
-    /// a folder and 10 for a bucket.
+    /// `VESTIBULE_THEMES_RECHECK`, 1 to 3600 seconds: how long a theme is used before it is checked again. By default 1
+    /// second for a folder and 10 for a bucket.
     pub recheck: Option<Duration>,
 }
 

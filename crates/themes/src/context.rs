@@ -10,7 +10,7 @@ use crate::texts::{TextSet, Texts, fill, texts};
 use crate::view::{ErrorPage, PageView};
 use crate::{Color, Language, WaitText};
 
-/// Positions below this are told that they are next.
+/// Visitors below this position see that they are next.
 pub(crate) const NEXT_BELOW: u64 = 5;
 
 #[derive(Serialize)]
@@ -24,7 +24,7 @@ pub(crate) struct Brand {
     name: String,
 }
 
-/// All variables. What has no value is none, which shows as nothing.
+/// All variables. A variable without a value is none, which renders as nothing.
 #[derive(Serialize)]
 pub(crate) struct Context {
     lang: &'static str,
@@ -86,7 +86,7 @@ impl Context {
         }
     }
 
-    /// A page in place of the site, in the brand's colors.
+    /// The variables of an error page, in the brand's colors.
     pub(crate) fn error(page: ErrorPage, view: &PageView<'_>) -> Self {
         let plain = Self::plain(page, view.language, view.nonce);
         let named = [("brand", view.brand())];
@@ -120,7 +120,7 @@ impl Context {
         Self { title: text.heading.clone(), lead, refresh_seconds, ..bare }
     }
 
-    /// What every page about a queue shows of it.
+    /// The variables of every page of a queue.
     fn branded(view: &PageView<'_>, heading: &str) -> Self {
         let value = &texts(view.language).value;
         Self {
@@ -133,7 +133,7 @@ impl Context {
         }
     }
 
-    /// Heading and lead, for the page that is left when no template can be rendered.
+    /// Heading and lead, for the page without a template.
     pub(crate) fn heading_and_lead(&self) -> (&str, &str) {
         (&self.heading, &self.lead)
     }
@@ -172,7 +172,7 @@ impl Context {
     }
 }
 
-/// Heading and lead. The script chooses in the same way.
+/// Heading and lead, selected as in the page's script.
 fn heading_and_lead<'a>(texts: &'a Texts, visitor_status: &VisitorStatus) -> (&'a str, &'a str) {
     let heading = texts.heading.of(visitor_status.state);
     match (visitor_status.state, visitor_status.session, visitor_status.position) {
@@ -186,7 +186,7 @@ fn minutes(seconds: u64) -> u64 {
     (seconds / 60).max(1)
 }
 
-/// What a tab shows: the position while there is one, a mark when it is the visitor's turn.
+/// The title of the tab: with the position while there is one, with a mark after admission.
 fn title(view: &PageView<'_>, position: Option<&str>, heading: &str) -> String {
     let brand = view.brand();
     match (position, view.visitor_status.state) {

@@ -1,77 +1,77 @@
-//! What can be wrong with a theme, said so that its author finds it.
+//! Errors of themes, by file and line.
 
 use std::path::PathBuf;
 
 use vestibule_core::ThemeId;
 
-/// Why a theme can't be used as it is. Visitors see what worked before it, or the default or built-in pages. Where it
-/// stands in a bucket, a file's path is its address: `s3://bucket/prefix/theme/queue.html`.
+/// Why a theme is invalid. Visitors see the last valid version, or the default or built-in pages. The path of a file in a
+/// bucket is its address: `s3://bucket/prefix/theme/queue.html`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ThemeError {
     /// No theme of that name.
-    #[error("theme {theme} is not there")]
+    #[error("theme {theme} does not exist")]
     Missing {
-        /// The theme asked for.
+        /// The requested theme.
         theme: ThemeId,
     },
-    /// A file, folder or bucket can't be read.
+    /// A file, folder or bucket cannot be read.
     #[error("{}: {message}", file.display())]
     Read {
-        /// Where.
+        /// The path.
         file: PathBuf,
-        /// What the system said.
+        /// The cause.
         message: String,
     },
-    /// A template is larger than [`TEMPLATE_MAX`](crate::TEMPLATE_MAX).
-    #[error("{}: takes at most {max} bytes", file.display())]
+    /// A file or a theme is too large.
+    #[error("{}: must have at most {max} bytes", file.display())]
     TooLarge {
-        /// Which.
+        /// The file.
         file: PathBuf,
         /// The limit in bytes.
         max: u64,
     },
     /// More templates than [`TEMPLATES_MAX`](crate::TEMPLATES_MAX).
-    #[error("{}: takes at most {max} templates", folder.display())]
+    #[error("{}: must have at most {max} templates", folder.display())]
     TooMany {
         /// The theme's folder.
         folder: PathBuf,
         /// The limit.
         max: usize,
     },
-    /// More files than [`FILES_MAX`](crate::FILES_MAX) in a bucket.
-    #[error("{}: takes at most {max} files", place.display())]
+    /// More files than [`FILES_MAX`](crate::FILES_MAX).
+    #[error("{}: must have at most {max} files", place.display())]
     TooManyFiles {
-        /// Where the theme is.
+        /// The folder of the theme.
         place: PathBuf,
         /// The limit.
         max: usize,
     },
-    /// A draft without a file.
-    #[error("takes at least one file")]
+    /// A draft without files.
+    #[error("must have at least one file")]
     Empty,
-    /// A file of a draft that no gate would read.
+    /// A file that gates do not read.
     #[error(
-        "{}: takes templates (.html, in no folder) and assets (.css, .js, .svg, .png, .woff2 and the like), no name beginning with a dot",
+        "{}: is not a theme file: use templates (.html, in no folder) and assets (.css, .js, .svg, .png, .woff2 and the like), without names that begin with a dot",
         file.display()
     )]
     Kind {
-        /// Which.
+        /// The file.
         file: PathBuf,
     },
-    /// A template that doesn't compile, or fails when it is rendered.
+    /// A template that does not compile or cannot be rendered.
     #[error("{}:{line}: {message}", file.display())]
     Template {
-        /// Which.
+        /// The file.
         file: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong there.
+        /// The error.
         message: String,
     },
-    /// A queue page that leaves out `{{ script_tags }}`: it would never move.
-    #[error("{}: leaves out {{{{ script_tags }}}}, so the page would stand still", file.display())]
+    /// A queue page without `{{ script_tags }}`, which would never be updated.
+    #[error("{}: must contain {{{{ script_tags }}}}, without which the page is not updated", file.display())]
     NoScript {
-        /// Which.
+        /// The file.
         file: PathBuf,
     },
 }

@@ -1,4 +1,4 @@
-//! The languages of the built-in texts: which one a visitor gets, how it counts, how it writes numbers.
+//! The languages of the built-in texts: negotiation, plural categories and numbers.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,10 +7,10 @@ const ACCEPT_MAX: usize = 1024;
 /// Most language ranges that are read.
 const RANGES_MAX: usize = 32;
 
-/// A language the pages speak.
+/// A language of the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Language {
-    /// English: what anybody gets whose languages are all unknown.
+    /// English, the default.
     #[default]
     English,
     /// German.
@@ -25,7 +25,7 @@ pub enum Language {
     Welsh,
 }
 
-/// How a language counts: the plural categories of Unicode's CLDR.
+/// A plural category of Unicode's CLDR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Category {
@@ -38,10 +38,10 @@ pub(crate) enum Category {
 }
 
 impl Language {
-    /// All of them.
+    /// All languages.
     pub const ALL: [Self; 6] = [Self::English, Self::German, Self::French, Self::Spanish, Self::Dutch, Self::Welsh];
 
-    /// The code as `lang` attributes have it.
+    /// The language code, for `lang` attributes.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl Language {
         }
     }
 
-    /// The direction of its script, as `dir` attributes have it.
+    /// The direction of its script, for `dir` attributes.
     #[must_use]
     pub const fn direction(self) -> &'static str {
         "ltr"
@@ -65,7 +65,7 @@ impl Language {
         Self::ALL.into_iter().find(|language| primary.eq_ignore_ascii_case(language.code()))
     }
 
-    /// The plural categories that whole numbers take in this language.
+    /// The plural categories of whole numbers in this language.
     #[cfg(test)]
     pub(crate) const fn categories(self) -> &'static [Category] {
         use Category::{Few, Many, One, Other, Two, Zero};
@@ -89,7 +89,7 @@ impl Language {
         }
     }
 
-    /// A whole number as the language writes it, the same way as `Intl.NumberFormat` does in the page.
+    /// Formats a whole number for the language, as `Intl.NumberFormat` does in the page.
     pub(crate) fn number(self, n: u64) -> String {
         let (separator, grouped_from) = match self {
             Self::English | Self::Welsh => (',', 4),
@@ -112,8 +112,8 @@ impl Language {
     }
 }
 
-/// The language to answer in, by an `Accept-Language` header. The highest weight wins, then the first; anything that is
-/// no language range is passed over, so that no header fails.
+/// Selects the language by an `Accept-Language` header. The highest weight wins, then the first. Invalid language ranges
+/// are ignored.
 #[must_use]
 pub fn negotiate(accept_language: Option<&str>) -> Language {
     let header = accept_language.unwrap_or_default();
@@ -131,7 +131,7 @@ pub fn negotiate(accept_language: Option<&str>) -> Language {
     best.1
 }
 
-/// A range's tag and its weight in thousandths: 1000 if it says none, 0 if it makes no sense.
+/// The tag of a range and its weight in thousandths: 1000 without a weight, 0 for an invalid one.
 fn parse_range(range: &str) -> (&str, u32) {
     let mut parts = range.split(';').map(str::trim);
     let tag = parts.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The two scripts, and the block of data that the queue page's one reads.
+//! The two scripts, and the data block that the queue page's script reads.
 
 use std::sync::LazyLock;
 
@@ -18,13 +18,13 @@ static QUEUE_TAG: LazyLock<String> = LazyLock::new(|| {
     format!(r#"<script src="{BASE_PATH}/queue.js?v={version}" defer></script>"#)
 });
 
-/// The queue page's script, `/_vestibule/queue.js`. Pages name it with its hash, so it may be cached for good.
+/// The queue page's script, `/_vestibule/queue.js`. Its URL contains a content hash, so it can be cached forever.
 #[must_use]
 pub fn queue_script() -> &'static Asset {
     &QUEUE
 }
 
-/// The script that a site embeds, `/_vestibule/keepalive.js`. Its address never changes, so a cache must ask again.
+/// The script that a site embeds, `/_vestibule/keepalive.js`. Its URL never changes, so caches must revalidate it.
 #[must_use]
 pub fn keepalive_script() -> &'static Asset {
     &KEEPALIVE
@@ -40,15 +40,14 @@ fn script(source: &str) -> Asset {
     }
 }
 
-/// The source without indentation and without lines that are a comment. Neither the scripts nor the style sheet has a
-/// text over several lines, so nothing else changes.
+/// Removes indentation and comment lines. Scripts and style sheet have no multi-line strings, so nothing else changes.
 pub(crate) fn minify(source: &str) -> String {
     let lines = source.lines().map(str::trim);
     let kept = lines.filter(|line| !line.is_empty() && !line.starts_with("//") && !line.starts_with("/*"));
     kept.collect::<Vec<_>>().join("\n")
 }
 
-/// What the page's script is told.
+/// The data of the page's script.
 #[derive(Serialize)]
 struct Data<'a> {
     lang: &'static str,
@@ -63,7 +62,7 @@ struct Data<'a> {
     status_url: String,
     away_url: String,
     leave_url: String,
-    /// For how many seconds a tab that nobody looks at holds an admission.
+    /// Seconds for which a hidden tab holds an admission.
     hold_admission: u64,
     kept_seconds: Option<u64>,
     next_below: u64,
@@ -90,14 +89,14 @@ struct DataTexts<'a> {
     position_kept_until: &'a str,
 }
 
-/// The two tags that make a page live: its data, and the script.
+/// The data block and the script tag.
 pub(crate) fn tags(view: &PageView<'_>) -> String {
     let data = Data::of(view, &texts(view.language).texts);
     let json = serde_json::to_string(&data).unwrap_or_default();
     format!("<script type=\"application/json\" id=\"vestibule-data\">{}</script>\n{}", inert(&json), *QUEUE_TAG)
 }
 
-/// JSON that can't end the element it stands in, nor begin a comment.
+/// JSON that cannot end its element or begin a comment.
 fn inert(json: &str) -> String {
     json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }

@@ -25,7 +25,7 @@ const BUILT_IN: [(&str, &str); 4] = [
 
 static BUILT_IN_ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(built_in);
 
-/// An environment that knows the built-in templates, under `vestibule/`. They are compiled once for all themes.
+/// An environment with the built-in templates, below `vestibule/`. They are compiled once for all themes.
 pub(crate) fn environment() -> Environment<'static> {
     BUILT_IN_ENVIRONMENT.clone()
 }
@@ -49,15 +49,15 @@ fn built_in() -> Environment<'static> {
     environment
 }
 
-/// How templates are written.
+/// The syntax of templates.
 pub(crate) fn syntax() -> SyntaxConfig {
     SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().unwrap_or_default()
 }
 
-/// The page that a template makes, within the limits.
+/// Renders a template within the limits.
 ///
 /// # Errors
-/// The template is missing, fails, spends more than a page may or grows past [`PAGE_MAX`].
+/// The template is missing or fails, or the page exceeds a limit.
 pub(crate) fn render(environment: &Environment<'_>, name: &str, context: &Context) -> Result<String, Error> {
     let mut page = Page(Vec::with_capacity(16 * 1024));
     bounds::begin();
@@ -69,12 +69,12 @@ pub(crate) fn render(environment: &Environment<'_>, name: &str, context: &Contex
 /// A page of the built-in theme.
 pub(crate) fn render_built_in(name: &str, context: &Context) -> String {
     render(&BUILT_IN_ENVIRONMENT, &format!("vestibule/{name}"), context).unwrap_or_else(|error| {
-        tracing::error!(template = name, %error, "a built-in page can't be rendered");
+        tracing::error!(template = name, %error, "a built-in page cannot be rendered");
         fallback_page(context)
     })
 }
 
-/// Two sentences, for the case that can't happen.
+/// Heading and lead, in case a built-in template fails.
 fn fallback_page(context: &Context) -> String {
     let (heading, lead) = context.heading_and_lead();
     let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
@@ -91,7 +91,7 @@ struct Page(Vec<u8>);
 impl io::Write for Page {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.0.len() + bytes.len() > PAGE_MAX {
-            return Err(io::Error::other(format!("takes at most {PAGE_MAX} bytes of page")));
+            return Err(io::Error::other(format!("a page must have at most {PAGE_MAX} bytes")));
         }
         self.0.extend_from_slice(bytes);
         Ok(bytes.len())

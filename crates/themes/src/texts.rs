@@ -1,4 +1,4 @@
-//! The texts of the built-in pages, one file a language. A type of their own, so that no language lacks one.
+//! The texts of the built-in pages, one file per language. The type ensures that no language lacks a text.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use crate::Language;
 use crate::language::Category;
 use crate::wait::WaitText;
 
-/// One text for each state.
+/// One text per state.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StateTexts {
@@ -34,7 +34,7 @@ impl StateTexts {
     }
 }
 
-/// One text for each plural category, `{n}` being the number.
+/// One text per plural category; `{n}` is the number.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Plural(BTreeMap<Category, String>);
@@ -50,7 +50,7 @@ impl Plural {
     }
 }
 
-/// A wait in words; the names are those of [`WaitText`].
+/// The texts of an estimated wait, named as in [`WaitText`].
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WaitTemplates {
@@ -80,7 +80,7 @@ impl WaitTemplates {
     }
 }
 
-/// Why a visitor begins again.
+/// Why a visitor has to start again.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReasonTexts {
@@ -99,7 +99,7 @@ impl ReasonTexts {
     }
 }
 
-/// Heading and lead of a page, or of a state of one.
+/// Heading and lead of a page or a state.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PageText {
@@ -107,7 +107,7 @@ pub(crate) struct PageText {
     pub(crate) lead: String,
 }
 
-/// The plain pages.
+/// The error pages.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ErrorPageTexts {
@@ -157,7 +157,7 @@ pub(crate) struct Texts {
     pub(crate) error_page: ErrorPageTexts,
 }
 
-/// A language's texts, and the same as templates read them.
+/// The texts of a language, also as a template value.
 pub(crate) struct TextSet {
     pub(crate) texts: Texts,
     pub(crate) value: Value,
@@ -186,7 +186,7 @@ pub(crate) fn texts(language: Language) -> &'static TextSet {
     &SETS[language as usize]
 }
 
-/// The text with each `{name}` replaced by its value. One pass: a brand named `{n}` stays what it is.
+/// Replaces each `{name}` by its value, in one pass: values are not replaced again.
 pub(crate) fn fill(text: &str, values: &[(&str, &str)]) -> String {
     let mut filled = String::with_capacity(text.len() + 16);
     let mut rest = text;

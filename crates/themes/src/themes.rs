@@ -1,4 +1,4 @@
-//! The one door: picks a theme, renders it, and falls back to the built-in one.
+//! Selects a theme, renders it, and falls back to the built-in one.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,83 +10,73 @@ use crate::address::ThemesAddress;
 use crate::asset::Asset;
 use crate::assets::ThemeStorageUnavailable;
 #[cfg(feature = "s3")]
-use crate::bucket::{Bucket, BucketAddress, S3Server};
+use crate::bucket::{BucketAddress, S3Server};
 use crate::cache::ThemeCache;
 use crate::context::Context;
 use crate::error::ThemeError;
-use crate::folder::Folder;
 use crate::language::Language;
-use crate::source::Source;
+use crate::storage::Storage;
 use crate::templates::render_built_in;
 use crate::view::{ErrorPage, PageView};
 
-/// How long a folder's theme is taken to be as it was last seen, unless something else is said.
+/// Time after which a theme in a folder is refreshed, by default.
 pub const FOLDER_RECHECK: Duration = Duration::from_secs(1);
-/// The same of a bucket's.
+/// Time after which a theme in a bucket is refreshed, by default.
 pub const BUCKET_RECHECK: Duration = Duration::from_secs(10);
 
-/// The pages of all queues. Cheap to clone; clones share what they have read.
+/// The pages of all queues. Cheap to clone; clones share the cache.
 #[derive(Clone, Default)]
 pub struct Themes {
     cache: Option<Arc<ThemeCache>>,
 }
 
 impl Themes {
-    /// The built-in theme alone.
+    /// The built-in theme only.
     #[must_use]
     pub fn built_in() -> Self {
         Self::default()
     }
 
-    /// The themes at an address, and the built-in one behind them. Nothing fails if there is nothing: themes are read
-    /// when they are first wanted, and again when `recheck` has passed since ([`FOLDER_RECHECK`] or [`BUCKET_RECHECK`]
-    /// without it).
+    /// The themes at an address, with the built-in one as the fallback. A missing address is no error: a theme is read when
+    /// it is first requested, and refreshed after `recheck` ([`FOLDER_RECHECK`] or [`BUCKET_RECHECK`] by default).
     ///
-    /// A bucket is found by the usual AWS environment, and being connected to from this moment on.
+    /// The AWS environment configures access to a bucket, and connecting to it begins here.
     ///
     /// # Panics
-    /// A bucket outside a Tokio runtime.
+    /// For a bucket, outside a Tokio runtime.
     #[must_use]
     pub fn at(address: ThemesAddress, recheck: Option<Duration>) -> Self {
-        match address {
-            ThemesAddress::Folder(folder) => {
-                Self::of(Source::Folder(Folder::new(&folder)), recheck.unwrap_or(FOLDER_RECHECK))
-            }
-            #[cfg(feature = "s3")]
-            ThemesAddress::Bucket(address) => Self::bucket(address, None, recheck),
-        }
+        Self::of(Storage::at(address), recheck)
     }
 
-    /// The themes of a folder, each a sub-folder of its id, as [`Self::at`].
+    /// The themes of a folder, as [`Self::at`].
     #[must_use]
     pub fn folder(folder: impl Into<PathBuf>) -> Self {
         Self::at(ThemesAddress::Folder(folder.into()), None)
     }
 
-    /// The themes of a bucket, as [`Self::at`], on a server that the environment doesn't name.
+    /// The themes of a bucket on this server, as [`Self::at`].
     ///
     /// # Panics
     /// Outside a Tokio runtime.
     #[cfg(feature = "s3")]
     #[must_use]
     pub fn on_server(server: S3Server, address: BucketAddress, recheck: Option<Duration>) -> Self {
-        Self::bucket(address, Some(server), recheck)
+        Self::of(Storage::on_server(server, address), recheck)
     }
 
-    #[cfg(feature = "s3")]
-    fn bucket(address: BucketAddress, server: Option<S3Server>, recheck: Option<Duration>) -> Self {
-        let themes =
-            Self::of(Source::Bucket(Box::new(Bucket::new(address, server))), recheck.unwrap_or(BUCKET_RECHECK));
-        themes.cache.iter().for_each(ThemeCache::warm_up);
-        themes
+    fn of(storage: Storage, recheck: Option<Duration>) -> Self {
+        let is_near = storage.is_near();
+        let recheck = recheck.unwrap_or(if is_near { FOLDER_RECHECK } else { BUCKET_RECHECK });
+        let cache = Arc::new(ThemeCache::new(storage, recheck));
+        if !is_near {
+            cache.warm_up();
+        }
+        Self { cache: Some(cache) }
     }
 
-    fn of(source: Source, recheck: Duration) -> Self {
-        Self { cache: Some(Arc::new(ThemeCache::new(source, recheck))) }
-    }
-
-    /// The page of somebody who waits; of a closed queue, the closed page. Never fails: where the theme is missing or
-    /// has no pages that work, it is the place's `default`, or the built-in one. The first request for a theme waits for
+    /// The page of a waiting visitor; for a closed queue, the closed page. Never fails: if the theme is missing or has no
+    /// valid pages, it is the page of the theme `default`, or the built-in one. The first request for a theme waits for
     /// it, [`FIRST_LOAD_MAX`](crate::FIRST_LOAD_MAX) at most.
     pub async fn queue_page(&self, theme: Option<&ThemeId>, view: &PageView<'_>) -> String {
         if view.visitor_status.state == VisitorState::Closed {
@@ -102,28 +92,29 @@ impl Themes {
         self.page("closed.html", theme, &PageView { visitor_status: &visitor_status, ..*view }).await
     }
 
-    /// The page in place of a site that gives no answer to show. Never fails, as [`Self::queue_page`].
+    /// The page in place of a site that does not respond. Never fails, as [`Self::queue_page`].
     pub async fn error_page(&self, theme: Option<&ThemeId>, page: ErrorPage, view: &PageView<'_>) -> String {
         self.render("error.html", theme, Context::error(page, view)).await
     }
 
-    /// A page that says one thing, in the built-in style, where no queue is known. Without script.
+    /// An error page in the built-in style, where no queue is known. Without script.
     #[must_use]
     pub fn plain_page(page: ErrorPage, language: Language, nonce: &str) -> String {
         render_built_in("error.html", &Context::plain(page, language, nonce))
     }
 
-    /// A file of a theme by its decoded path. `None` for whatever isn't one: no such file, a way out of the theme, a
-    /// kind that isn't served, more than [`ASSET_MAX`](crate::ASSET_MAX) bytes.
+    /// A file of a theme by its decoded path. `None` if there is no such file, the path leads out of the theme, the kind
+    /// of file is not served, or it has more than [`ASSET_MAX`](crate::ASSET_MAX) bytes. A file that the live version
+    /// lacks is taken from the versions that were live before the last two changes, for pages that are still open.
     ///
     /// # Errors
-    /// The file isn't kept, and can't be read at the moment.
+    /// The file is not cached, and storage is unavailable.
     pub async fn asset(&self, theme: &ThemeId, path: &str) -> Result<Option<Asset>, ThemeStorageUnavailable> {
         let Some(cache) = &self.cache else { return Ok(None) };
         cache.asset(theme, path).await
     }
 
-    /// Whether a theme has this file to serve, as far as is known without reading it.
+    /// Whether [`Self::asset`] would find this file, as far as is known without reading it.
     pub async fn has_asset(&self, theme: &ThemeId, path: &str) -> bool {
         match &self.cache {
             Some(cache) => cache.has_asset(theme, path).await,
@@ -131,11 +122,11 @@ impl Themes {
         }
     }
 
-    /// Reads a theme and renders all its pages in all states and languages. A variable that doesn't exist is an error
-    /// here. What this refuses no visitor sees.
+    /// Reads a theme and renders all its pages in all states and languages, as is done before visitors see it. An
+    /// undefined variable is an error here.
     ///
     /// # Errors
-    /// The first thing that is wrong, by file and line.
+    /// The first error, by file and line.
     pub async fn check(&self, theme: &ThemeId) -> Result<(), ThemeError> {
         let Some(cache) = &self.cache else { return Err(ThemeError::Missing { theme: theme.clone() }) };
         cache.check(theme).await

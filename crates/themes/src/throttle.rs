@@ -20,8 +20,8 @@ impl Throttle {
             last.1 += 1;
             return None;
         }
-        let (_, held_back) = std::mem::replace(&mut *last, (Some(Instant::now()), 0));
-        Some(held_back)
+        let (_, suppressed) = std::mem::replace(&mut *last, (Some(Instant::now()), 0));
+        Some(suppressed)
     }
 }
 

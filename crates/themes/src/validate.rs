@@ -1,5 +1,7 @@
 //! Renders every page of a theme before a visitor sees it.
 
+use std::path::Path;
+
 use minijinja::Environment;
 use vestibule_core::{EndReason, QueueId, VisitorState, VisitorStatus, WaitSeconds};
 
@@ -7,18 +9,31 @@ use crate::ThemeError;
 use crate::compiled::CompiledTheme;
 use crate::context::Context;
 use crate::language::Language;
+use crate::storage::FileSet;
 use crate::templates;
 use crate::view::{ErrorPage, PageView};
 
 /// Most queues that a theme is validated for.
 const QUEUES_MAX: usize = 100;
 
-/// Renders all pages in all states and languages, and for these queues. An undefined variable is an error here; a
-/// visitor's page shows nothing instead.
+/// Compiles templates and renders every page of them.
+pub(crate) fn compile_and_validate(
+    place: &Path,
+    templates: FileSet,
+    texts: Vec<(String, String)>,
+    queues: &[QueueId],
+) -> Result<CompiledTheme, Vec<ThemeError>> {
+    let compiled = CompiledTheme::compile(place, templates, texts)?;
+    validate(&compiled, queues).map_err(|fault| vec![fault])?;
+    Ok(compiled)
+}
+
+/// Renders all pages in all states and languages, and for these queues. An undefined variable is an error here; on a
+/// visitor's page it renders as nothing.
 ///
 /// # Errors
 /// The first error.
-pub(crate) fn validate(compiled: &CompiledTheme, queues: &[QueueId]) -> Result<(), ThemeError> {
+fn validate(compiled: &CompiledTheme, queues: &[QueueId]) -> Result<(), ThemeError> {
     let environment = compiled.strict();
     let visitor_statuses = samples().unwrap_or_default();
     for language in Language::ALL {

@@ -1,92 +1,92 @@
-//! What a page is told.
+//! The values of a page.
 
 use vestibule_core::VisitorStatus;
 
 use crate::{Color, Language};
 
-/// Where the own endpoints live.
+/// Base path of the gate's own endpoints.
 pub(crate) const BASE_PATH: &str = "/_vestibule";
 
-/// One visitor's view of one queue. Every text in it is escaped where it is shown.
+/// One visitor's view of one queue. Templates escape all texts.
 #[derive(Debug, Clone, Copy)]
 pub struct PageView<'a> {
-    /// Where the visitor stands.
+    /// The status of the visitor.
     pub visitor_status: &'a VisitorStatus,
-    /// The queue's name as people know it: "Acme world tour".
+    /// The queue's display name: "Acme world tour".
     pub queue_name: &'a str,
-    /// The brand's name: "Acme". Empty: the queue's name stands in.
+    /// The brand's name: "Acme". If it is empty, the queue's name is shown.
     pub brand_name: &'a str,
-    /// The brand's color; the built-in one without it.
+    /// The brand color; by default that of the built-in theme.
     pub color: Option<Color>,
-    /// Address of the brand's logo, best a path of this host: other hosts are outside the page's policy.
+    /// URL of the brand's logo, preferably a path of this host: the page's policy does not allow other hosts.
     pub logo: Option<&'a str>,
-    /// The language to speak.
+    /// The language of the page.
     pub language: Language,
-    /// The nonce of this answer's `style-src`.
+    /// The nonce of the response's `style-src`.
     pub nonce: &'a str,
-    /// Where the theme's assets are, a `/` at its end: `/_vestibule/theme/acme-tour/`.
+    /// URL prefix of the theme's assets: `/_vestibule/theme/acme-tour/`.
     pub asset_base: &'a str,
-    /// Seconds after which a page without JavaScript loads itself again.
+    /// Seconds after which a page without JavaScript reloads.
     pub refresh_seconds: u64,
-    /// The queue's `hold_ttl` in seconds: how long an absent visitor's place is kept.
+    /// The queue's `hold_ttl` in seconds: how long an absent visitor's position is kept.
     pub hold_seconds: u64,
-    /// The queue's `claim_ttl` in seconds: a tab that nobody looks at holds an admission for half of it.
+    /// The queue's `claim_ttl` in seconds: a hidden tab holds an admission for half of it.
     pub claim_seconds: u64,
-    /// For how many more seconds the visitor's position, or the session of an admitted one, is kept; `None` if they have
-    /// neither, or it is not known.
+    /// Seconds for which the position or, after admission, the session is still kept; `None` without either, or if
+    /// unknown.
     pub kept_seconds: Option<u64>,
 }
 
 impl PageView<'_> {
-    /// The brand's name, or the best there is in its place.
+    /// The brand's name, else the queue's name, else its ID.
     pub(crate) fn brand(&self) -> &str {
         let names = [self.brand_name, self.queue_name, self.visitor_status.queue.as_str()];
         names.into_iter().find(|name| !name.is_empty()).unwrap_or_default()
     }
 
-    /// Where an admitted visitor goes. Empty, which as a link is the page's own address, unless it is one to follow.
+    /// URL for an admitted visitor. Empty, which links to the page itself, if it is not safe to follow.
     pub(crate) fn enter_url(&self) -> &str {
         self.visitor_status.enter_url.as_deref().and_then(followable).unwrap_or_default()
     }
 
-    /// The logo's address, if it is one to load.
+    /// URL of the logo, if it is safe to load.
     pub(crate) fn logo(&self) -> Option<&str> {
         self.logo.and_then(followable)
     }
 }
 
-/// An address of the web or a path of this host; never `javascript:` and its kin. Browsers take `\\` for `/`.
+/// Accepts web URLs and paths of this host, not `javascript:` and the like. Browsers read `\\` as `/`.
 fn followable(url: &str) -> Option<&str> {
     let path = url.starts_with('/') && !url.starts_with("//") && !url.starts_with("/\\");
     (path || url.starts_with("https://") || url.starts_with("http://")).then_some(url)
 }
 
-/// A page that says one thing, in place of the site.
+/// An error page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorPage {
-    /// The site can't be reached: goes with 502. Retries automatically.
+    /// The site is unreachable; status 502. Retries automatically.
     OriginDown,
-    /// The site didn't answer in time: goes with 504. Retries automatically.
+    /// The site did not respond in time; status 504. Retries automatically.
     OriginSlow,
-    /// No queue for this host: goes with 404.
+    /// No queue for this host; status 404.
     NoQueue,
-    /// The line can't be reached: goes with 503. Retries automatically.
+    /// The line is unavailable; status 503. Retries automatically.
     Unavailable,
-    /// The site's answer is more than can be passed on: goes with 502.
+    /// The site's response is too large; status 502.
     ResponseTooLarge {
-        /// The most that can be, in MiB.
+        /// The limit in MiB.
         limit_mib: u32,
     },
 }
 
 impl ErrorPage {
-    /// All of them.
+    /// All error pages.
     pub const ALL: [Self; 5] =
         [Self::OriginDown, Self::OriginSlow, Self::NoQueue, Self::Unavailable, Self::ResponseTooLarge { limit_mib: 1 }];
-    /// Seconds after which a page that retries loads itself again, with or without JavaScript.
+    /// Seconds after which a page that retries reloads, with or without JavaScript.
     pub const RETRY_SECONDS: u64 = 10;
 
-    /// Whether the page loads itself again.
+    /// Whether the page reloads automatically.
     #[must_use]
     pub const fn retries(self) -> bool {
         matches!(self, Self::OriginDown | Self::OriginSlow | Self::Unavailable)

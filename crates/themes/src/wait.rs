@@ -1,13 +1,12 @@
-//! A wait in words that stay true.
+//! The rounding of an estimated wait.
 
 use vestibule_core::WaitSeconds;
 
 const HOUR: u64 = 3600;
-/// Ranges that end later than this many minutes say hours, or only where they begin.
+/// Ranges that end after this many minutes are given in hours, or only by their beginning.
 const RANGE_MAX_MINUTES: u64 = 90;
 
-/// The expected wait, rounded outwards: what the words allow always holds the whole span from `p50` to `p90`. The page's
-/// script rounds in the same way.
+/// An estimated wait, rounded outwards, so that it always covers `p50` to `p90`. The page's script rounds in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitText {
     /// "less than a minute"
@@ -32,7 +31,7 @@ pub enum WaitText {
 }
 
 impl WaitText {
-    /// The words for an expected wait. A `p90` below `p50` counts as `p50`.
+    /// Rounds an estimated wait. A `p90` below `p50` counts as `p50`.
     #[must_use]
     pub const fn of(wait: WaitSeconds) -> Self {
         let p50 = wait.p50;
@@ -60,7 +59,7 @@ impl WaitText {
         }
     }
 
-    /// What the words allow, in seconds: from, and to if they name an end.
+    /// The covered range in seconds; its end if it has one.
     #[must_use]
     pub const fn bounds(self) -> (u64, Option<u64>) {
         match self {
@@ -75,7 +74,7 @@ impl WaitText {
     }
 }
 
-/// Short waits to the minute, longer ones to five, then ten: nobody believes "37 to 52 minutes".
+/// The rounding step: short waits are rounded to a minute, longer ones to five, then ten.
 const fn step_minutes(p90: u64) -> u64 {
     if p90 <= 600 {
         1

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 use std::env;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
@@ -26,7 +26,18 @@ pub enum TlsError {
 /// # Errors
 /// A variable is set and names no certificate that can be read.
 pub fn client_config() -> Result<ClientConfig, TlsError> {
-    client_config_with(trusted_authorities()?)
+    static TRUSTED: OnceLock<Arc<RootCertStore>> = OnceLock::new();
+    // Reading a system's list takes milliseconds, which count at a function's start.
+    let trusted = match TRUSTED.get() {
+        Some(trusted) => trusted.clone(),
+        None => TRUSTED
+            .get_or_init({
+                let trusted = Arc::new(trusted_authorities()?);
+                move || trusted
+            })
+            .clone(),
+    };
+    client_config_with(trusted)
 }
 
 /// TLS for a client that trusts these authorities only.

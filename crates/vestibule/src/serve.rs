@@ -14,7 +14,7 @@ use tracing::{debug, error, info, warn};
 use vestibule_admin::AdminParts;
 use vestibule_core::settings::{Document, HOST_GAP, parse_settings_document};
 use vestibule_core::{PassSigner, QueueId, Store, StoreError, SystemClock, TicketSigner};
-use vestibule_gate::{Gate, GateParts, ProxyLimits};
+use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits};
 use vestibule_metrics::RequestMetrics;
 use vestibule_records::RecordStore;
 use vestibule_records::history::record_samples;
@@ -163,11 +163,11 @@ fn gate(options: &ServeOptions, store: Arc<dyn Store>, directory: Arc<Directory>
         passes: PassSigner::new(&passes).context("--pass-keys")?,
         store_timeout: Duration::from_millis(options.store_timeout_ms),
         trusted_proxies: options.trusted_proxies,
-        proxy: ProxyLimits {
+        proxy: Proxy::new(ProxyLimits {
             connect_timeout: Duration::from_secs(options.connect_timeout),
             read_timeout: Duration::from_secs(options.read_timeout),
             ..ProxyLimits::default()
-        },
+        })?,
     }))
 }
 

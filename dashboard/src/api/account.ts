@@ -16,10 +16,10 @@ export const confirmPassword = (password: string) => body(client.POST('/api/v1/s
 /** Creates a secret for an authenticator app. */
 export const startTotpSetup = () => body(client.POST('/api/v1/sign-in/totp'))
 
-/** Turns two-factor authentication on with the first code of the app. */
+/** Turns on two-factor authentication with the first code. */
 export const confirmTotpSetup = (password: string, code: string) => body(client.PUT('/api/v1/sign-in/totp', { body: { password, code } }))
 
-/** Turns two-factor authentication off. */
+/** Turns off two-factor authentication. */
 export const removeOwnTotp = () => body(client.DELETE('/api/v1/sign-in/totp'))
 
 export const listSignInMethods = () => body(client.GET('/api/v1/sign-in/methods'))

@@ -20,36 +20,36 @@ const problem = async (request: Promise<unknown>) => {
   return error as Problem
 }
 
-test('parts of an address are escaped, and only what is asked for is in the query', async () => {
-  const asked = mockApi({ 'GET /api/v1/queues/a%2F..%2Fb/sessions?limit=50': { sessions: [] } })
+test('path parameters are escaped and empty queries omitted', async () => {
+  const requests = mockApi({ 'GET /api/v1/queues/a%2F..%2Fb/sessions?limit=50': { sessions: [] } })
   await body(client.GET('/api/v1/queues/{queue}/sessions', { params: { path: { queue: 'a/../b' }, query: { from: undefined, limit: 50 } } }))
-  expect(asked).toHaveLength(1)
+  expect(requests).toHaveLength(1)
   expect(auditExportUrl({ search: 'a b' }, 'csv')).toBe('/api/v1/audit/export?search=a%20b&format=csv')
 })
 
-test('a change says that it comes from a page of the dashboard, and a look does not', async () => {
-  const asked = mockApi({ 'GET /api/v1/tenants': { tenants: [] }, 'DELETE /api/v1/sign-in': 204 })
+test('only writes carry the dashboard’s request header', async () => {
+  const requests = mockApi({ 'GET /api/v1/tenants': { tenants: [] }, 'DELETE /api/v1/sign-in': 204 })
   await body(client.GET('/api/v1/tenants'))
   expect(await body(client.DELETE('/api/v1/sign-in'))).toBeUndefined()
-  expect(asked.map(({ headers }) => headers.get('x-vestibule-request'))).toEqual([null, '1'])
+  expect(requests.map(({ headers }) => headers.get('x-vestibule-request'))).toEqual([null, '1'])
 })
 
-test('a change carries the revision that it is meant for, and a confirmation its token', async () => {
-  const asked = mockApi({ 'PATCH /api/v1/queues/a': {}, 'DELETE /api/v1/queues/a': 204 })
+test('writes carry If-Match and the confirmation token', async () => {
+  const requests = mockApi({ 'PATCH /api/v1/queues/a': {}, 'DELETE /api/v1/queues/a': 204 })
   await body(client.PATCH('/api/v1/queues/{queue}', { params: { path: { queue: 'a' }, header: ifMatch(7) }, body: { name: 'A' } }))
   await body(client.DELETE('/api/v1/queues/{queue}', { params: { path: { queue: 'a' }, header: confirmation('token') } }))
-  expect(asked[0]?.headers.get('if-match')).toBe('"7"')
-  expect(asked[0]?.body).toEqual({ name: 'A' })
-  expect(asked[1]?.headers.get('x-vestibule-confirm')).toBe('token')
+  expect(requests[0]?.headers.get('if-match')).toBe('"7"')
+  expect(requests[0]?.body).toEqual({ name: 'A' })
+  expect(requests[1]?.headers.get('x-vestibule-confirm')).toBe('token')
 })
 
-test('what is no number never becomes null, which would mean no limit', async () => {
-  const asked = mockApi({ 'PATCH /api/v1/queues/a/controls': {} })
+test('NaN is never sent as null', async () => {
+  const requests = mockApi({ 'PATCH /api/v1/queues/a/controls': {} })
   await updateControls('a', { admissions_per_minute: NaN, max_session: null } as never)
-  expect(asked[0]?.body).toEqual({ admissions_per_minute: 'not a number', max_session: null })
+  expect(requests[0]?.body).toEqual({ admissions_per_minute: 'not a number', max_session: null })
 })
 
-test('a problemResponse tells its fields, and how long to wait', async () => {
+test('a problem has fields and a retry delay', async () => {
   const errors = [{ code: 'takes', field: 'rules[1].path[0]', detail: 'takes a path' }]
   mockApi({ 'POST /api/v1/tenants': problemResponse(422, 'validation_failed', { errors }) })
   const wrong = await problem(body(client.POST('/api/v1/tenants', { body: { id: 'a', name: 'A' } })))
@@ -61,7 +61,7 @@ test('a problemResponse tells its fields, and how long to wait', async () => {
   expect((await problem(body(client.POST('/api/v1/sign-in', { body: { name: 'a', password: 'b' } })))).retryAfter).toBe(30)
 })
 
-test('an ended sign-in is received, a wrong password is not taken for one', async () => {
+test('an expired sign-in is reported, a wrong password is not', async () => {
   observeRequests(received)
   mockApi({ 'GET /api/v1/tenants': problemResponse(401, 'credential_invalid'), 'POST /api/v1/sign-in': problemResponse(401, 'wrong_password') })
   await problem(body(client.POST('/api/v1/sign-in', { body: { name: 'a', password: 'b' } })))
@@ -70,7 +70,7 @@ test('an ended sign-in is received, a wrong password is not taken for one', asyn
   expect(received.expired).toHaveBeenCalledOnce()
 })
 
-test('a server that does not answer is lost, and so is a proxy with nobody behind it', async () => {
+test('network errors and proxy errors count as unreachable', async () => {
   observeRequests(received)
   mockApi({ 'GET /api/v1/tokens': new Response('<h1>Bad Gateway</h1>', { status: 502 }) })
   expect((await problem(body(client.GET('/api/v1/tenants')))).code).toBe('unreachable')
@@ -78,7 +78,7 @@ test('a server that does not answer is lost, and so is a proxy with nobody behin
   expect(received.failed).toHaveBeenCalledTimes(2)
 })
 
-test('a store that is away is an answer, not a lost server', async () => {
+test('an unavailable store counts as a response', async () => {
   observeRequests(received)
   mockApi({ 'GET /api/v1/tenants': problemResponse(503, 'store_unavailable') })
   await problem(body(client.GET('/api/v1/tenants')))
@@ -86,7 +86,7 @@ test('a store that is away is an answer, not a lost server', async () => {
   expect(received.answered).toHaveBeenCalledWith(expect.objectContaining({ code: 'store_unavailable' }))
 })
 
-test('a request that was called off is no failure', async () => {
+test('an aborted request is not a failure', async () => {
   observeRequests(received)
   const controller = new AbortController()
   controller.abort()

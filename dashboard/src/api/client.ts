@@ -10,9 +10,9 @@ const STREAM = '/api/v1/stats/stream'
 
 /** Observes all requests. */
 export interface Listener {
-  /** The server answered, with a problem or without. */
+  /** The server responded, with or without a problem. */
   answered(problem?: Problem): void
-  /** The server did not answer. */
+  /** The server did not respond. */
   failed(): void
   /** The sign-in is missing or has expired. */
   expired(): void
@@ -47,7 +47,7 @@ export const client = createClient<paths>({
   credentials: 'same-origin',
   cache: 'no-store',
   headers: { accept: 'application/json' },
-  // NaN would become null, which has a meaning of its own; the API rejects a text.
+  // NaN would become null, which is a valid value; the API rejects a text.
   bodySerializer: (body: unknown) => JSON.stringify(body, (_, value: unknown) => (Number.isNaN(value) ? 'not a number' : value)),
   fetch: (request) => {
     if (new URL(request.url).pathname === STREAM) return fetch(request)

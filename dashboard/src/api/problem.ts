@@ -5,7 +5,7 @@ export type FieldError = components['schemas']['FieldProblem']
 export type Conflict = components['schemas']['RevisionConflict']
 export type Confirmation = components['schemas']['Confirmation']
 
-/** A request that was not successful. */
+/** A failed request. */
 export class Problem extends Error {
   /** The code of the API, or `unreachable` or `unexpected`. */
   readonly code: string
@@ -13,13 +13,13 @@ export class Problem extends Error {
   readonly params?: FieldError['params']
   /** The invalid fields. */
   readonly errors: readonly FieldError[]
-  /** The current state, where someone else changed it. */
+  /** The current state after a revision conflict. */
   readonly conflict?: Conflict
   /** The consequences to confirm. */
   readonly confirmation?: Confirmation
 
   constructor(
-    /** Status of the response; 0 if there was none. */
+    /** Status of the response; 0 without a response. */
     readonly status: number,
     body?: ProblemBody,
     /** Seconds after which to try again. */
@@ -39,12 +39,12 @@ export class Problem extends Error {
     return this.code === CODES.notSignedIn || this.code === CODES.credentialInvalid
   }
 
-  /** Whether the change may have been applied nevertheless. */
+  /** Whether the change may or may not have been applied. */
   get isUncertain(): boolean {
     return this.status <= 0 || this.code === CODES.outcomeUnknown || this.code === 'unexpected'
   }
 
-  /** The error of a field, or of a part of it. */
+  /** The error of a field or of a part of it. */
   errorOf(field: string): FieldError | undefined {
     return this.errors.find((error) => error.field === field || error.field?.match(/^[^.[]+/)?.[0] === field)
   }
@@ -63,6 +63,7 @@ export const CODES = {
   alreadyExists: 'already_exists',
   streamingUnavailable: 'streaming_unavailable',
   tooManyStreams: 'too_many_streams',
+  revisionConflict: 'revision_conflict',
   themeInvalid: 'theme_invalid',
   themeStorageNotConfigured: 'theme_storage_not_configured',
 } as const
@@ -72,7 +73,7 @@ export function unreachable(): Problem {
   return new Problem(0)
 }
 
-/** Anything that was thrown, as a problem. */
+/** A caught value as a problem. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error
   console.error(error)

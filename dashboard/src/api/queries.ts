@@ -1,6 +1,6 @@
 import { QueryClient } from '@tanstack/vue-query'
 
-/** Cache of what was read from the API. Pages read again when they are opened; only polling reads by itself. */
+/** Cache of API responses. Pages refetch when they are opened; only polling refetches periodically. */
 export const queryClient = new QueryClient({
   defaultOptions: { queries: { retry: false, refetchOnWindowFocus: false, refetchOnReconnect: false, networkMode: 'always' } },
 })

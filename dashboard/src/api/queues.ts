@@ -27,7 +27,7 @@ export const cloneQueue = (queue: string, clone: QueueClone) =>
 export const updateQueue = (queue: string, revision: number, patch: QueuePatch) =>
   body(client.PATCH('/api/v1/queues/{queue}', { params: { path: { queue }, header: ifMatch(revision) }, body: patch })) as Promise<QueueSettings>
 
-/** What `updateQueue` would change. */
+/** The changes that `updateQueue` would make. */
 export const validateQueue = (queue: string, revision: number, patch: QueuePatch) =>
   body(
     client.PATCH('/api/v1/queues/{queue}', { params: { path: { queue }, header: ifMatch(revision), query: { validate: true } }, body: patch }),
@@ -42,7 +42,7 @@ export const updateControls = (queue: string, controls: Controls) =>
 /** Admits the waiting visitors and nobody new, then closes the queue. */
 export const drainQueue = (queue: string) => body(client.POST('/api/v1/queues/{queue}/drain', { params: { path: { queue } } }))
 
-/** Admits the next visitors. A request that is repeated with the same key has no further effect. */
+/** Admits the next visitors. A repeated request with the same key has no further effect. */
 export const releaseVisitors = (queue: string, count: number, idempotencyKey: string, token?: string) =>
   body(
     client.POST('/api/v1/queues/{queue}/release', {

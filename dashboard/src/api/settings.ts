@@ -4,7 +4,7 @@ import type { ImportResult, SettingsDraft } from './types'
 /** The URL of all visible settings as one document. */
 export const settingsUrl = (format: 'json' | 'toml') => apiUrl('/api/v1/settings', { query: { format } })
 
-/** What importing a document would change. */
+/** The changes that importing a document would make. */
 export const planImport = (document: SettingsDraft, remove: boolean): Promise<ImportResult> =>
   body(client.POST('/api/v1/settings', { params: { query: { validate: true, ...(remove && { remove }) } }, body: document }))
 

@@ -20,8 +20,8 @@ export const historyCsvUrl = (queue: string, step: Step, from: number) =>
   apiUrl('/api/v1/queues/{queue}/history', { path: { queue }, query: { step, from, format: 'csv' } })
 
 /**
- * Passes on the stats of all queues every two seconds until the stream ends. `fetch` instead of `EventSource`, which hides
- * why a stream was refused.
+ * Follows the stream of stats, with an update every two seconds, until it ends. Uses `fetch`, because `EventSource` hides why a
+ * stream was refused.
  */
 export async function streamStats(signal: AbortSignal, onStats: (queues: QueueStats[]) => void): Promise<void> {
   const stream = (await body(client.GET('/api/v1/stats/stream', { parseAs: 'stream', signal }))) as unknown as ReadableStream<Uint8Array<ArrayBuffer>>

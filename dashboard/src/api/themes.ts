@@ -1,4 +1,4 @@
-import { apiUrl, body, client, confirmation } from './client'
+import { apiUrl, body, client, confirmation, ifMatch } from './client'
 import type { ThemeDraft, ThemeVersionView } from './types'
 
 /** A file of a theme in an upload. */
@@ -9,7 +9,7 @@ export interface ThemeFile {
 
 export const listThemes = () => body(client.GET('/api/v1/themes'))
 
-/** The versions of a theme, newest first. */
+/** The revision of a theme, and its versions, newest first. */
 export const listVersions = (theme: string) => body(client.GET('/api/v1/themes/{theme}/versions', { params: { path: { theme } } }))
 
 /** A version as a ZIP archive. */
@@ -31,10 +31,12 @@ export const validateTheme = (theme: string, files: ThemeFile[]) =>
 export const createVersion = (theme: string, files: ThemeFile[]) =>
   body(client.POST('/api/v1/themes/{theme}/versions', { params: { path: { theme } }, body: { files } })) as Promise<ThemeVersionView>
 
-export const activateVersion = (theme: string, version: string) =>
-  body(client.POST('/api/v1/themes/{theme}/versions/{version}/activate', { params: { path: { theme, version } } }))
+/** Makes a version live, if the theme still has this revision. */
+export const activateVersion = (theme: string, version: string, revision: number) =>
+  body(client.POST('/api/v1/themes/{theme}/versions/{version}/activate', { params: { path: { theme, version }, header: ifMatch(revision) } }))
 
-export const deactivateTheme = (theme: string) => body(client.POST('/api/v1/themes/{theme}/deactivate', { params: { path: { theme } } }))
+export const deactivateTheme = (theme: string, revision: number) =>
+  body(client.POST('/api/v1/themes/{theme}/deactivate', { params: { path: { theme }, header: ifMatch(revision) } }))
 
 /** Removes a theme with all its versions. */
 export const removeTheme = (theme: string, token?: string) =>

@@ -1,4 +1,4 @@
-// What the API takes and answers, by its own names.
+// Types of the API by their schema names.
 import type { components } from './schema'
 
 type Schemas = components['schemas']
@@ -32,6 +32,7 @@ export type TenantPatch = Schemas['TenantPatch']
 export type TenantView = Schemas['TenantView']
 export type ThemeDraftPreview = Schemas['ThemeDraftPreview']
 export type PreviewState = NonNullable<ThemeDraft['states']>[number]
+export type ThemeVersions = Schemas['ThemeVersions']
 export type ThemeVersionView = Schemas['ThemeVersionView']
 export type ThemeView = Schemas['ThemeView']
 export type ThemeList = Schemas['ThemeList']
@@ -43,7 +44,7 @@ export type UrlTestResult = Schemas['UrlTestResult']
 export type UrlTest = Schemas['UrlTest']
 export type Validated = Schemas['Validated']
 
-/** Whether and whom a queue admits. */
+/** The mode of a queue. */
 export type Mode = QueueSettings['mode']
 /** A rule of a queue. */
 export type Rule = QueueSettings['rules'][number]

@@ -6,7 +6,7 @@ import BaseNumberField from './BaseNumberField.vue'
 import BaseSelect from './BaseSelect.vue'
 import BaseTextField from './BaseTextField.vue'
 
-test('a field is named by its label, and described by what is wrong and by its hint', () => {
+test('a field has its label, error and hint', () => {
   const field = mount(BaseTextField, { props: { label: 'Name', hint: 'Visitors see this name.', error: 'takes a text', modelValue: '' } })
   const input = field.find('input')
   expect(field.find('label').attributes('for')).toBe(input.attributes('id'))
@@ -15,13 +15,13 @@ test('a field is named by its label, and described by what is wrong and by its h
   expect(input.attributes('aria-invalid')).toBe('true')
 })
 
-test('an empty number is none, and what is no number is not taken for one', async () => {
+test('an empty number is null and invalid text is NaN', async () => {
   const field = mount(BaseNumberField, { props: { label: 'Quota', modelValue: 5 } })
   for (const typed of ['700', '', ' 12 ', 'many', '1.5', '-3', '1e3', '0']) await field.find('input').setValue(typed)
   expect(field.emitted('update:modelValue')!.map(([value]) => value)).toEqual([700, null, 12, NaN, 0])
 })
 
-test('a number that is set from outside shows, and what is being typed stays as it was typed', async () => {
+test('a number set from outside replaces the text', async () => {
   const field = mount(BaseNumberField, { props: { label: 'Quota', modelValue: 5 } })
   await field.setProps({ modelValue: 70 })
   expect(field.find('input').element.value).toBe('70')
@@ -30,17 +30,17 @@ test('a number that is set from outside shows, and what is being typed stays as 
   expect(field.find('input').element.value).toBe('007')
 })
 
-test('a list is written one a line, and an empty line is none of it', async () => {
+test('a list has one entry per line without empty lines', async () => {
   const field = mount(BaseListField, { props: { label: 'Hosts', modelValue: ['a.example'] } })
   expect(field.find('textarea').element.value).toBe('a.example')
   await field.find('textarea').setValue(' a.example \n\nb.example\n')
   expect(field.emitted('update:modelValue')!.at(-1)).toEqual([['a.example', 'b.example']])
   await field.setProps({ modelValue: ['a.example', 'b.example'] })
-  // What is typed is not mountApp in order under the cursor.
+  // Text is not normalized while it is typed.
   expect(field.find('textarea').element.value).toBe(' a.example \n\nb.example\n')
 })
 
-test('a choice is given back as what it is, not as its text', async () => {
+test('a select emits typed values', async () => {
   const options = [{ value: null, label: 'All' }, { value: 15, label: 'A quarter' }]
   const field = mount(BaseSelect<number | null>, { props: { label: 'Span', options, modelValue: 15 } })
   expect(field.find('select').element.selectedIndex).toBe(1)

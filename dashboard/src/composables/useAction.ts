@@ -4,32 +4,32 @@ import { problemText } from '@/i18n/server-text'
 import { problemOf, type Problem } from '@/api/problem'
 import { useNotificationStore } from '@/stores/notifications'
 
-/** Something that an operator sets off, which takes a moment and may fail. */
+/** An asynchronous action of an operator. */
 export interface Action<A extends unknown[]> {
-  run(...given: A): Promise<boolean>
+  run(...args: A): Promise<boolean>
   isBusy: Ref<boolean>
-  /** Why it failed the last time. */
+  /** The problem of the last run. */
   problem: ShallowRef<Problem | undefined>
 }
 
 /**
- * Runs an action, one at a time. A failure is kept in `problem` for the form that shows it; with `isSaid` it is received as a
- * notice, for a button that has no place for it. Resolves to whether it was done.
+ * Wraps an action that runs once at a time. A failure is kept in `problem`; with `notifies`, it is also shown as a
+ * notification. `run` resolves to whether the action succeeded.
  */
-export function useAction<A extends unknown[]>(action: (...given: A) => Promise<unknown>, isSaid = false): Action<A> {
+export function useAction<A extends unknown[]>(action: (...args: A) => Promise<unknown>, notifies = false): Action<A> {
   const isBusy = ref(false)
   const problem = shallowRef<Problem>()
 
-  async function run(...given: A): Promise<boolean> {
+  async function run(...args: A): Promise<boolean> {
     if (isBusy.value) return false
     isBusy.value = true
     problem.value = undefined
     try {
-      await action(...given)
+      await action(...args)
       return true
     } catch (error) {
       problem.value = problemOf(error)
-      if (isSaid && !problem.value.isExpired) useNotificationStore().failed(problemText(problem.value))
+      if (notifies && !problem.value.isExpired) useNotificationStore().failed(problemText(problem.value))
       return false
     } finally {
       isBusy.value = false

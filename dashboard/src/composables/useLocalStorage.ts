@@ -1,27 +1,7 @@
-import { ref, watch, type Ref } from 'vue'
+import { useStorage, type RemovableRef } from '@vueuse/core'
 
-/** A choice that this browser keeps. Where it keeps nothing, the choice lasts as long as the page. */
-export function useLocalStorage<T extends string | null>(name: string, otherwise: T, isOne: (value: string) => boolean): Ref<T> {
-  const key = `vestibule.${name}`
-  const before = read(key)
-  const choice = ref(before !== null && isOne(before) ? before : otherwise) as Ref<T>
-  watch(choice, (value) => write(key, value))
-  return choice
-}
-
-function read(key: string): string | null {
-  try {
-    return localStorage.getItem(key)
-  } catch {
-    return null
-  }
-}
-
-function write(key: string, value: string | null): void {
-  try {
-    if (value === null) localStorage.removeItem(key)
-    else localStorage.setItem(key, value)
-  } catch {
-    // A browser that keeps nothing.
-  }
+/** A choice that is stored in this browser. Invalid stored values fall back to the default. */
+export function useLocalStorage<T extends string | null>(name: string, fallback: T, isValid: (value: string) => boolean): RemovableRef<T> {
+  const read = (value: string) => (isValid(value) ? (value as T) : fallback)
+  return useStorage<T>(`vestibule.${name}`, fallback, undefined, { writeDefaults: false, serializer: { read, write: String } })
 }

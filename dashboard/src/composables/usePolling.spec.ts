@@ -25,7 +25,7 @@ function hide(isHidden: boolean): void {
   document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))
 }
 
-test('asks at once, and again after each answer', async () => {
+test('polls at once and after each response', async () => {
   const task = vi.fn(() => Promise.resolve())
   scope.run(() => usePolling(['test'], task, 1000))
   expect(task).toHaveBeenCalledTimes(1)
@@ -33,7 +33,7 @@ test('asks at once, and again after each answer', async () => {
   expect(task).toHaveBeenCalledTimes(4)
 })
 
-test('stops in a hidden tab, and asks at once when it comes back', async () => {
+test('pauses in a hidden tab and resumes at once', async () => {
   const task = vi.fn((signal: AbortSignal) => new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve())))
   scope.run(() => usePolling(['test'], task, 1000))
   hide(true)
@@ -45,7 +45,7 @@ test('stops in a hidden tab, and asks at once when it comes back', async () => {
   expect(task).toHaveBeenCalledTimes(2)
 })
 
-test('asks nothing for a page that was opened in the background', async () => {
+test('does not poll in a background tab', async () => {
   hide(true)
   const task = vi.fn(() => Promise.resolve())
   scope.run(() => usePolling(['test'], task, 1000))
@@ -53,7 +53,7 @@ test('asks nothing for a page that was opened in the background', async () => {
   expect(task).not.toHaveBeenCalled()
 })
 
-test('waits longer after each failure, up to a limit, and is as quick as before once it works', async () => {
+test('backs off after failures and recovers', async () => {
   let isBroken = true
   const times: number[] = []
   const task = vi.fn(() => {
@@ -70,7 +70,7 @@ test('waits longer after each failure, up to a limit, and is as quick as before 
   expect(task.mock.calls.length - before).toBe(3)
 })
 
-test('ends with the page', async () => {
+test('stops on unmount', async () => {
   const task = vi.fn(() => Promise.resolve())
   scope.run(() => usePolling(['test'], task, 1000))
   scope.stop()

@@ -1,12 +1,13 @@
-import { onScopeDispose, type MaybeRefOrGetter } from 'vue'
+import type { MaybeRefOrGetter } from 'vue'
 import { useQuery } from '@tanstack/vue-query'
+import { useEventListener } from '@vueuse/core'
 
 import { queryClient } from '@/api/queries'
 
 /** Longest delay after failures, in milliseconds. */
 const DELAY_MAX = 15_000
 
-/** A task that is repeated. */
+/** A repeated task. */
 export interface Polling {
   /** Runs the task now. */
   refresh(): void
@@ -35,8 +36,6 @@ export function usePolling(key: MaybeRefOrGetter<readonly unknown[]>, task: (sig
     queryClient,
   )
 
-  const abortHidden = () => document.hidden && void queryClient.cancelQueries({ queryKey: ['polling'] })
-  document.addEventListener('visibilitychange', abortHidden)
-  onScopeDispose(() => document.removeEventListener('visibilitychange', abortHidden))
+  useEventListener(document, 'visibilitychange', () => document.hidden && void queryClient.cancelQueries({ queryKey: ['polling'] }))
   return { refresh: () => void refetch() }
 }

@@ -13,12 +13,12 @@ export const roleOptions = computed(() =>
   tokenRoleOptions.value.map((role) => (role.value === 'operator' ? { ...role, note: `${role.note} ${t('roles.tokens')}` } : role)),
 )
 
-/** A role and its tenants, as chosen in a form. */
+/** The role and tenants of a form. */
 export interface Scope {
   role: Ref<Role>
   /** The selected tenants. */
   selected: Ref<string[]>
-  /** The tenants to choose from. */
+  /** The selectable tenants. */
   options: ComputedRef<{ value: string; label: string; note: string }[]>
   /** The selection as the API expects it: a superuser has no list of tenants. */
   value: ComputedRef<{ role: Role; tenants: string[] }>

@@ -1,16 +1,16 @@
 import { computed, ref, type ComputedRef, type Ref } from 'vue'
 
-/** From so many things on it is worth a search. */
+/** Number of items from which a search is offered. */
 const WORTH_FROM = 10
 
-/** A list that can be narrowed down. */
+/** A searchable list. */
 export interface Search<T> {
   text: Ref<string>
   found: ComputedRef<T[]>
   isWorth: ComputedRef<boolean>
 }
 
-/** Finds the items in which every word stands that was typed. */
+/** Finds the items that contain every typed word. */
 export function useSearch<T>(items: () => readonly T[], written: (item: T) => string): Search<T> {
   const text = ref('')
   const words = computed(() => text.value.toLowerCase().split(/\s+/).filter(Boolean))

@@ -12,14 +12,14 @@ function list() {
 
 const pointer = { pointerType: 'mouse' } as PointerEvent
 
-test('the order is that which is given while nobody points at the list', async () => {
+test('items follow the given order without hover or focus', async () => {
   const { given, items } = list()
   given.value = ['c', 'b', 'a']
   await nextTick()
   expect(items.value).toEqual(['c', 'b', 'a'])
 })
 
-test('nothing moves under the pointer, and who is new comes last', async () => {
+test('items keep their order on hover and new ones come last', async () => {
   const { given, items, on } = list()
   on.pointerenter!(pointer)
   for (const order of [['c', 'b', 'a'], ['d', 'c', 'a'], ['b', 'd', 'c', 'a']]) {
@@ -31,7 +31,7 @@ test('nothing moves under the pointer, and who is new comes last', async () => {
   expect(items.value).toEqual(['b', 'd', 'c', 'a'])
 })
 
-test('nothing moves while the focus is in the list, whatever the pointer does', async () => {
+test('items keep their order while the list has focus', async () => {
   const { given, items, on } = list()
   const place = document.createElement('div')
   place.append(document.createElement('a'))

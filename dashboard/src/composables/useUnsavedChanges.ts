@@ -1,29 +1,21 @@
-import { onScopeDispose } from 'vue'
+import { useEventListener } from '@vueuse/core'
 import { onBeforeRouteLeave, onBeforeRouteUpdate } from 'vue-router'
 
-import { t } from '@/i18n'
 import { useConfirmationStore } from '@/stores/confirmation'
 import { usePrincipalStore } from '@/stores/principal'
 
-import type { ThemeDraft } from '@/views/themes/draft'
-
-/** Asks before changes are left behind. */
-export function useUnsavedChanges(work: ThemeDraft): void {
+/** Asks for confirmation before a page with unsaved changes is left. */
+export function useUnsavedChanges(isChanged: () => boolean, texts: () => { title: string; body: string; action: string }): void {
   const confirmation = useConfirmationStore()
   const principal = usePrincipalStore()
 
   function mayLeave(): boolean | Promise<boolean> {
-    // Whose sign-in ended has nobody to answer to.
-    if (!work.isChanged.value || !principal.account) return true
-    return confirmation.ask({ title: t('themes.unsavedTitle'), body: t('themes.unsavedBody'), action: t('themes.leave'), isDangerous: true })
-  }
-
-  function unload(event: BeforeUnloadEvent): void {
-    if (work.isChanged.value) event.preventDefault()
+    // After the sign-in has expired, the operator cannot be asked.
+    if (!isChanged() || !principal.account) return true
+    return confirmation.ask({ ...texts(), isDangerous: true })
   }
 
   onBeforeRouteLeave(mayLeave)
   onBeforeRouteUpdate(mayLeave)
-  addEventListener('beforeunload', unload)
-  onScopeDispose(() => removeEventListener('beforeunload', unload))
+  useEventListener('beforeunload', (event) => isChanged() && event.preventDefault())
 }

@@ -4,7 +4,7 @@ export function hostFrom(text: string): string {
   return host.toLowerCase()
 }
 
-/** Scheme, host and port of a pasted address; a name with a dot in it and no scheme is taken for https. */
+/** Scheme, host and port of a pasted URL. A host without a scheme gets https. */
 export function originFrom(text: string): string {
   const typed = text.trim()
   const address = /^[\w-]+(\.[\w-]+)+(:\d+)?([/?#]|$)/.test(typed) ? `https://${typed}` : typed

@@ -4,13 +4,13 @@ import { stats } from '@/testing/fixtures'
 
 import { byAlert, alertFor } from './alerts'
 
-test('a queue that runs well needs nobody', () => {
+test('a healthy queue has no alert', () => {
   expect(alertFor(stats())).toBeUndefined()
   expect(alertFor(stats({ mode: 'closed' }))).toBeUndefined()
   expect(alertFor(stats({ mode: 'bypass', active: 500, quota: 100 }))).toBeUndefined()
 })
 
-test('each need is received by its numbers', () => {
+test('alerts follow from the stats', () => {
   expect(alertFor(stats({ recovering: true }))).toBe('recovering')
   expect(alertFor(stats({ waiting: 5, admitted_per_minute: 0 }))).toBe('stalled')
   expect(alertFor(stats({ waiting: 5, admitted_per_minute: 0, mode: 'draining' }))).toBe('stalled')
@@ -22,14 +22,14 @@ test('each need is received by its numbers', () => {
   expect(alertFor(stats({ waiting: 5, active: 100 }))).toBe('full')
 })
 
-test('a rate that is not known yet is no line that stands still', () => {
+test('an unknown rate is not a stalled line', () => {
   expect(alertFor(stats({ waiting: 5, admitted_per_minute: null }))).toBeUndefined()
   const young = { waiting: 5, admitted_per_minute: 0 }
   expect(alertFor(stats({ ...young, oldest_wait_seconds: 119 })), 'it has just begun').toBeUndefined()
   expect(alertFor(stats({ ...young, oldest_wait_seconds: 120 }))).toBe('stalled')
 })
 
-test('the most urgent comes first, then the longest line', () => {
+test('queues are sorted by alert, then by waiting visitors', () => {
   const queues = [
     stats({ queue: 'calm' }),
     stats({ queue: 'short', waiting: 5, active: 100 }),

@@ -4,10 +4,10 @@ import { admits } from './modes'
 
 /** Waits longer than this raise an alert, in seconds. */
 export const LONG_WAIT = 30 * 60
-/** Time in seconds for which someone must have waited before a line without admissions counts as stalled. */
+/** Wait in seconds after which a line without admissions counts as stalled. */
 const STALLED_AFTER = 2 * 60
 
-/** Why a queue needs attention, the most urgent first. */
+/** Alerts, the most urgent first. */
 export const ALERTS = ['recovering', 'stalled', 'no_quota', 'over_quota', 'paused', 'long_wait', 'full'] as const
 export type Alert = (typeof ALERTS)[number]
 

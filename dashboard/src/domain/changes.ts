@@ -1,24 +1,24 @@
 import type { FieldChange } from '@/api/types'
 
-/** How deep objects are taken apart. */
+/** Maximum depth of nested changes. */
 const DEPTH_MAX = 4
 
 /**
- * Changes of fields that hold objects or lists, as changes of what differs within them: `handover` as `handover.kind`, a list
- * of objects as `rules[2].path`. Lists of plain values stay whole; see [`listDifference`].
+ * Reduces changes of objects and lists of objects to their changed members: `handover.kind`, `rules[2].path` (from 1). Lists of
+ * plain values stay whole; see [`listDifference`].
  */
 export function flattenChanges(changes: readonly FieldChange[]): FieldChange[] {
   return changes.flatMap((change) => within(change, 0))
 }
 
-/** What a list of plain values lost and gained. */
-export function listDifference({ from, to }: FieldChange): { lost: string[]; gained: string[] } | undefined {
+/** Removed and added values of a plain list. */
+export function listDifference({ from, to }: FieldChange): { removed: string[]; added: string[] } | undefined {
   if (!isPlainList(from) || !isPlainList(to)) return undefined
   const [before, after] = [(from ?? []).map(String), (to ?? []).map(String)]
-  const lost = before.filter((item) => !after.includes(item))
-  const gained = after.filter((item) => !before.includes(item))
-  // The isEqual in another order is received as a whole.
-  return lost.length + gained.length > 0 ? { lost, gained } : undefined
+  const removed = before.filter((item) => !after.includes(item))
+  const added = after.filter((item) => !before.includes(item))
+  // A list that was only reordered is shown as a whole.
+  return removed.length + added.length > 0 ? { removed, added } : undefined
 }
 
 function within(change: FieldChange, depth: number): FieldChange[] {
@@ -34,7 +34,7 @@ function within(change: FieldChange, depth: number): FieldChange[] {
   return inner.length > 0 ? inner.flatMap((it) => within(it, depth + 1)) : [change]
 }
 
-/** What an object or a list of objects is made of. */
+/** Members of an object or entries of a list of objects. */
 function parts(value: unknown): Record<string, unknown> | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   if (Array.isArray(value) && isPlainList(value)) return undefined

@@ -4,21 +4,21 @@ import { conflicts } from './conflict'
 
 const base = { name: 'a', quota: 1, hosts: ['x'], rate: null as number | null, revision: 7 }
 
-test('a setting that both changed is contested', () => {
+test('a setting changed by both is contested', () => {
   const found = conflicts(base, { ...base, quota: 2 }, { ...base, quota: 3, revision: 8 })
   expect(found).toEqual([{ field: 'quota', before: 1, theirs: 3, yours: 2 }])
 })
 
-test('a setting that only somebody else changed is told', () => {
+test('a setting changed only by others is listed', () => {
   const found = conflicts(base, { ...base, name: 'b' }, { ...base, rate: 60, revision: 8 })
   expect(found).toEqual([{ field: 'rate', before: null, theirs: 60 }])
 })
 
-test('a setting that both changed alike is not contested', () => {
+test('identical changes are not contested', () => {
   const found = conflicts(base, { ...base, hosts: ['y'] }, { ...base, hosts: ['y'], revision: 8 })
   expect(found).toEqual([{ field: 'hosts', before: ['x'], theirs: ['y'] }])
 })
 
-test('a setting that only the operator changed is no conflict', () => {
+test('a setting changed only by the operator is no conflict', () => {
   expect(conflicts(base, { ...base, name: 'b' }, { ...base, revision: 9 })).toEqual([])
 })

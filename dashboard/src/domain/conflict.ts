@@ -1,20 +1,20 @@
 import { isEqual } from './json'
 
-/** A setting that somebody else changed while this operator was at it. */
+/** A setting that was changed by someone else during editing. */
 export interface ConflictingField {
   field: string
-  /** What it was when the operator began. */
+  /** The value when editing started. */
   before: unknown
-  /** What it is now. */
+  /** The current value. */
   theirs: unknown
-  /** What the operator wants; absent where they did not change it, or want the isEqual. */
+  /** The operator's value; absent if unchanged or equal to the current one. */
   yours?: unknown
 }
 
-/** The revision counts the changes; it is none. */
+/** The revision is not a setting. */
 const NO_SETTING = 'revision'
 
-/** Compares what the operator began with, what they made of it, and what is there now. */
+/** Compares the base, the operator's draft and the current settings. */
 export function conflicts<T extends object>(base: T, mine: T, theirs: T): ConflictingField[] {
   const fields = (Object.keys({ ...base, ...theirs }) as (keyof T & string)[]).filter((field) => field !== NO_SETTING)
   return fields

@@ -1,7 +1,7 @@
-/** Longest id that the API takes. */
+/** Maximum length of an ID. */
 const ID_MAX = 63
 
-/** An id for something of this name: small letters, digits and hyphens. */
+/** An ID for a name: lowercase letters, digits and hyphens. */
 export function idFrom(name: string): string {
   const plain = name.toLowerCase().replaceAll('ß', 'ss').replaceAll(/[äöü]/g, (letter) => ({ ä: 'ae', ö: 'oe', ü: 'ue' })[letter] ?? letter)
   const letters = plain.normalize('NFD').replaceAll(/\p{Mark}/gu, '')

@@ -1,4 +1,4 @@
-/** Whether two JSON values are the isEqual, whatever the order of their members; a member without a value is none. */
+/** Whether two JSON values are equal. The order of members is ignored; `null` equals a missing member. */
 export function isEqual(one: unknown, other: unknown): boolean {
   if (one === other) return true
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return (one ?? null) === (other ?? null)
@@ -7,7 +7,7 @@ export function isEqual(one: unknown, other: unknown): boolean {
   return [...new Set([...Object.keys(first), ...Object.keys(second)])].every((name) => isEqual(first[name], second[name]))
 }
 
-/** A deepCopy of a JSON value. Not by way of its text, in which a number that is none would be `null`, which means something. */
+/** A deep copy of a JSON value that keeps NaN, unlike `JSON.stringify`. */
 export function deepCopy<T>(value: T): T {
   if (Array.isArray(value)) return value.map(deepCopy) as T
   if (typeof value !== 'object' || value === null) return value

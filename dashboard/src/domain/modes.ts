@@ -1,6 +1,6 @@
 import type { Mode } from '@/api/types'
 
-/** The modes in the order in which they are offered. */
+/** The modes in display order. */
 export const MODES = ['open', 'paused', 'draining', 'closed', 'bypass'] as const satisfies readonly Mode[]
 
 /** Whether a queue in this mode admits visitors by its rules. */

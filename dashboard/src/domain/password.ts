@@ -1,12 +1,12 @@
-/** Without letters and digits that are easily taken for each other. */
+/** Without similar letters and digits. */
 const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789'
 const GROUPS = 5
 const GROUP = 4
 
-/** A password that nobody guesses and that can be read out: 100 random bits in groups of four. */
+/** A readable random password: 100 bits in groups of four characters. */
 export function suggestPassword(): string {
   const random = crypto.getRandomValues(new Uint8Array(GROUPS * GROUP))
-  // 32 letters: every byte falls on each of them equally often.
+  // 256 is a multiple of 32, so all letters are equally likely.
   const text = [...random].map((byte) => LETTERS[byte % LETTERS.length]).join('')
   return (text.match(new RegExp(`.{${GROUP}}`, 'g')) ?? []).join('-')
 }

@@ -2,18 +2,18 @@ import { expect, test } from 'vitest'
 
 import { RECENT_MINUTES } from '@/stores/stats'
 
-import { minutely } from './recent'
+import { waitingByMinute } from './recent'
 
-// The API is asked for half an hour, so the minute in which it began is not received.
-test('a line that was there all the time has no gap, at whatever second one looks', () => {
+// The API returns half an hour, without the minute in which it started.
+test('a continuous line has no gap at any second', () => {
   for (const now of [36_000, 36_001, 36_059]) {
     const received = Array.from({ length: RECENT_MINUTES * 2 }, (_, index) => [index * 60 + 36_000 - RECENT_MINUTES * 90, 7] as const)
     const points = received.filter(([at]) => at > now - RECENT_MINUTES * 60 && at < now)
-    expect(minutely(points, now)).toEqual(Array.from({ length: RECENT_MINUTES - 1 }, () => 7))
+    expect(waitingByMinute(points, now)).toEqual(Array.from({ length: RECENT_MINUTES - 1 }, () => 7))
   }
 })
 
-test('a minute that is not received had nobody in it', () => {
-  expect(minutely([[35_940, 3]], 36_000).slice(-2)).toEqual([0, 3])
-  expect(minutely([], 36_000)).toHaveLength(RECENT_MINUTES - 1)
+test('missing minutes count as zero', () => {
+  expect(waitingByMinute([[35_940, 3]], 36_000).slice(-2)).toEqual([0, 3])
+  expect(waitingByMinute([], 36_000)).toHaveLength(RECENT_MINUTES - 1)
 })

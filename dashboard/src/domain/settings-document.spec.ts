@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { DocumentError, readDocument } from './settings-document'
 
-/** As `GET /api/v1/settings?format=toml` writes it. */
+/** A document of `GET /api/v1/settings?format=toml`. */
 const EXPORTED = `[[tenants]]
 id = "acme"
 name = "Acme \\"1\\""
@@ -18,7 +18,7 @@ action = "bypass"
 path = ["/static/**"]
 `
 
-test('an exported TOML document is read as the isEqual document in JSON', async () => {
+test('TOML and JSON exports are read alike', async () => {
   const document = {
     tenants: [{ id: 'acme', name: 'Acme "1"' }],
     queues: [
@@ -35,7 +35,7 @@ test('an exported TOML document is read as the isEqual document in JSON', async 
   expect(await readDocument(`\uFEFF ${JSON.stringify(document, null, 2)}`)).toEqual(document)
 })
 
-test('a document that can’t be read says which format and where', async () => {
+test('a parse error has format and line', async () => {
   await expect(readDocument('{ "queues": [')).rejects.toEqual(new DocumentError('json'))
   await expect(readDocument('[[queues]]\nid = "a"\nquota = many\n')).rejects.toMatchObject({ format: 'toml', line: 3 })
 })

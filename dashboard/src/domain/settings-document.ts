@@ -4,7 +4,7 @@ import type { SettingsDraft } from '@/api/types'
 export class DocumentError extends Error {
   constructor(
     readonly format: 'json' | 'toml',
-    /** Line of the error, from 1, where it is known. */
+    /** Line of the error, from 1, if known. */
     readonly line?: number,
   ) {
     super(`not a ${format} document`)
@@ -13,11 +13,11 @@ export class DocumentError extends Error {
 }
 
 /**
- * Reads a settings document in JSON or TOML. The first character tells them apart: a JSON document begins with a brace, which
- * no TOML document does. The TOML parser is loaded only for TOML. Throws a [`DocumentError`].
+ * Reads a settings document in JSON or TOML. A JSON document starts with a brace, a TOML document never does. The TOML parser is
+ * loaded on demand. Throws a [`DocumentError`].
  */
 export async function readDocument(text: string): Promise<SettingsDraft> {
-  // Editors on Windows put a byte order mark in front.
+  // Editors on Windows add a byte order mark.
   const plain = text.replace(/^\uFEFF/, '')
   if (plain.trimStart().startsWith('{')) {
     try {

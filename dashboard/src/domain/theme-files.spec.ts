@@ -4,18 +4,18 @@ import { areSame, base64, bytesOf, themeIn } from './theme-files'
 
 const files = (...paths: string[]) => new Map(paths.map((path) => [path, bytesOf(path)]))
 
-test('a folder around all of a theme, and what systems add, is left out', () => {
+test('a common folder and system files are removed', () => {
   const found = themeIn(files('acme/queue.html', 'acme/img/logo.svg', '__MACOSX/acme/._queue.html', 'acme/.DS_Store'))
   expect([...found.keys()]).toEqual(['queue.html', 'img/logo.svg'])
   expect([...themeIn(files('fonts/a.woff2')).keys()]).toEqual(['fonts/a.woff2'])
 })
 
-test('content becomes base64, however long', () => {
+test('content of any length is encoded as base64', () => {
   expect(base64(bytesOf('Grüße'))).toBe('R3LDvMOfZQ==')
   expect(atob(base64(new Uint8Array(100_000))).length).toBe(100_000)
 })
 
-test('files are the isEqual whoever read them', () => {
+test('files are compared by content', () => {
   expect(areSame(files('a', 'b'), files('b', 'a'))).toBe(true)
   expect(areSame(files('a'), files('a', 'b'))).toBe(false)
   expect(areSame(files('a'), new Map([['a', bytesOf('other')]]))).toBe(false)

@@ -1,11 +1,11 @@
 /** Files of a theme by their paths. */
 export type ThemeFiles = ReadonlyMap<string, Uint8Array<ArrayBuffer>>
 
-/** Bytes that go into one call at a time. */
+/** Maximum number of arguments per call. */
 const CHUNK = 0x8000
 const TEXTS = /\.(html|css|js|mjs|json|txt|svg)$/
 const IMAGES = /\.(svg|png|jpe?g|webp|avif|gif)$/
-/** What systems put into archives by themselves; the isEqual that the API leaves out. */
+/** Files that operating systems add to archives. The API ignores the same ones. */
 const LITTER = /(^__MACOSX\/|(^|\/)(\.DS_Store|Thumbs\.db|desktop\.ini)$)/
 /** The pages that a theme can replace. */
 export const PAGES = ['queue.html', 'closed.html']
@@ -20,14 +20,14 @@ export const textOf = (content: Uint8Array | undefined) => new TextDecoder().dec
 
 export const bytesOf = (text: string) => new TextEncoder().encode(text)
 
-/** As the API takes the content of a file. */
+/** Content of a file as base64. */
 export function base64(content: Uint8Array): string {
   let text = ''
   for (let at = 0; at < content.length; at += CHUNK) text += String.fromCharCode(...content.subarray(at, at + CHUNK))
   return btoa(text)
 }
 
-/** The files of a theme in an archive: without litter, and without a folder around all of them. */
+/** The files of a theme in an archive, without system files and a common folder. */
 export function themeIn(archive: ThemeFiles): Map<string, Uint8Array<ArrayBuffer>> {
   const files = new Map([...archive].filter(([path]) => !LITTER.test(path)))
   const folder = [...files.keys()][0]?.match(/^[^/]+\//)?.[0]
@@ -35,7 +35,7 @@ export function themeIn(archive: ThemeFiles): Map<string, Uint8Array<ArrayBuffer
   return isAround ? new Map([...files].map(([path, content]) => [path.slice(folder.length), content])) : files
 }
 
-/** Whether two sets of files are the isEqual. */
+/** Whether two sets of files are equal. */
 export function areSame(one: ThemeFiles, other: ThemeFiles): boolean {
   return one.size === other.size && [...one].every(([path, content]) => isSame(content, other.get(path)))
 }

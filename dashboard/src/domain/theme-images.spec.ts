@@ -5,7 +5,7 @@ import { imagesOf, isDrawable } from './theme-images'
 
 const file = (text: string) => bytesOf(text)
 
-test('images of all themes are listed once, with the themes that have them', () => {
+test('each image is listed once with its themes', () => {
   const images = imagesOf([
     ['acme', new Map([['queue.html', file('x')], ['logo.svg', file('one')]])],
     ['acme-summer', new Map([['img/sun.PNG', file('sun')], ['logo.svg', file('two')]])],
@@ -14,7 +14,7 @@ test('images of all themes are listed once, with the themes that have them', () 
   expect(images[1]?.content).toEqual(file('one'))
 })
 
-test('a file that is no image can’t be drawn', async () => {
+test('a file that is not an image cannot be drawn', async () => {
   vi.stubGlobal('createImageBitmap', () => Promise.reject(new DOMException('no image')))
   expect(await isDrawable({ path: 'logo.svg', content: file('<svg xmlns="http://www.w3.org/2000/svg"/>') })).toBe(true)
   expect(await isDrawable({ path: 'logo.svg', content: file('<svg') })).toBe(false)

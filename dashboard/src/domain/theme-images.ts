@@ -1,14 +1,13 @@
 import { isImage, textOf, type ThemeFiles } from './theme-files'
 
-/** An image file of some themes. */
+/** An image file and the themes that have it. */
 export interface ThemeImage {
   path: string
-  /** The themes that have it. */
   themes: string[]
   content: Uint8Array<ArrayBuffer>
 }
 
-/** The image files of themes by their paths. Of files with the isEqual path the first theme's is shown. */
+/** The image files of themes. For equal paths, the content of the first theme is used. */
 export function imagesOf(themes: readonly (readonly [theme: string, files: ThemeFiles])[]): ThemeImage[] {
   const images = new Map<string, ThemeImage>()
   for (const [theme, files] of themes) {
@@ -21,7 +20,7 @@ export function imagesOf(themes: readonly (readonly [theme: string, files: Theme
   return [...images.values()].toSorted((one, other) => one.path.localeCompare(other.path))
 }
 
-/** Whether a browser can draw an image. */
+/** Whether the browser can render an image. */
 export async function isDrawable({ path, content }: Pick<ThemeImage, 'path' | 'content'>): Promise<boolean> {
   if (path.toLowerCase().endsWith('.svg')) {
     const root = new DOMParser().parseFromString(textOf(content), 'image/svg+xml').documentElement

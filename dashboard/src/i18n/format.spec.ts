@@ -5,24 +5,24 @@ import { browserLanguages, locale, zone } from './i18n'
 
 const plain = (text: string) => text.replaceAll('\u00a0', ' ')
 
-test('numbers are written as in the language', () => {
+test('numbers follow the language', () => {
   expect([count(1204), rate(7.46), rate(1204.6), percent(0.421)]).toEqual(['1,204', '7.5', '1,205', '42%'])
   locale.value = 'de'
   expect([count(1204), rate(7.46), plain(percent(0.421))]).toEqual(['1.204', '7,5', '42 %'])
 })
 
-test('what is not known is no zero', () => {
+test('unknown values are a dash', () => {
   expect([count(null), rate(undefined), duration(null), time(null)]).toEqual([NONE, NONE, NONE, NONE])
 })
 
-test('times of waiting are received in two units at most', () => {
+test('durations have at most two units', () => {
   expect([0, 59, 60, 337, 3599.9, 7199, 90_000, 172_800].map((seconds) => plain(duration(seconds)))).toEqual([
     '0 s', '59 s', '1 min', '5 min 37 s', '1 h', '1 h 59 min', '1 d 1 h', '2 d',
   ])
   expect([30, 90, 3599, 4000].map((seconds) => plain(wait(seconds)))).toEqual(['30 s', '2 min', '60 min', '1 h 7 min'])
 })
 
-test('times are those of the viewer', () => {
+test('times are in the viewer’s time zone', () => {
   const at = Date.UTC(2026, 10, 3, 19, 0, 5) / 1000
   expect([time(at), dateTime(at)]).toEqual(['19:00:05', '3 Nov, 19:00'])
   expect([mark(at, 300), mark(at, 86_400)]).toEqual(['19:00', '3 Nov'])
@@ -30,7 +30,7 @@ test('times are those of the viewer', () => {
   expect(time(at)).toBe('14:00:05')
 })
 
-test('how long ago something was is received in one unit', () => {
+test('relative times have one unit', () => {
   const received = () => [0, 59, 60, 3599, 3600, 86_400, 172_800].map((seconds) => ago(1_000_000 - seconds, 1_000_000))
   expect(received()).toEqual(['this minute', 'this minute', '1 minute ago', '59 minutes ago', '1 hour ago', 'yesterday', '2 days ago'])
   locale.value = 'de'
@@ -39,7 +39,7 @@ test('how long ago something was is received in one unit', () => {
   expect(ago(null, 0)).toBe(NONE)
 })
 
-test('dates are written as in the region of the browser', () => {
+test('dates follow the browser’s region', () => {
   const at = Date.UTC(2026, 10, 3, 19) / 1000
   expect(dateTime(at)).toBe('3 Nov, 19:00')
   browserLanguages.value = ['fr-FR', 'en-US']

@@ -33,7 +33,7 @@ const SIGNS = { second: 's', minute: 'min', hour: 'h', byte: 'B', kilobyte: 'kB'
 /** A whole number: `1,204`. */
 export const count = (value: Number) => (isNone(value) ? NONE : numbers.value.format(value))
 
-/** A rate, with one digit behind the point while it is small: `7.5`. */
+/** A rate, with one decimal below 10: `7.5`. */
 export const rate = (value: Number) => (isNone(value) ? NONE : (value < 10 ? rates : numbers).value.format(value))
 
 /** A share: `0.42` is `42%`. */
@@ -55,7 +55,7 @@ export function duration(seconds: Number): string {
   return whole < DAY ? units(whole, HOUR, 'hour', 'minute') : units(whole, DAY, 'day', 'hour')
 }
 
-/** A wait, as coarse as one would say it: `12 min`. */
+/** A rounded wait: `12 min`. */
 export function wait(seconds: Number): string {
   if (isNone(seconds)) return NONE
   if (seconds < MINUTE) return unit(Math.round(seconds), 'second')
@@ -71,7 +71,7 @@ export const dateTime = (at: Number) => (isNone(at) ? NONE : short.value.format(
 /** The day: `3 Nov 2026`. */
 export const day = (at: Number) => (isNone(at) ? NONE : days.value.format(at * 1000))
 
-/** A mark of a time axis whose marks are so many seconds apart: `19:00`, or `3 Nov`. */
+/** A label of a time axis: `19:00`, or `3 Nov` if labels are a day or more apart. */
 export const mark = (at: number, apart: number) => (apart >= DAY ? monthDays : hours).value.format(at * 1000)
 
 /** How long ago a time was, in its largest unit: `3 minutes ago`. */
@@ -82,7 +82,7 @@ export function ago(at: Number, now: number): string {
   return seconds < DAY ? past.value.format(-Math.floor(seconds / HOUR), 'hour') : past.value.format(-Math.floor(seconds / DAY), 'day')
 }
 
-/** All of a time, with its zone. */
+/** Full date and time with the zone. */
 export const wholeTime = (at: Number) => (isNone(at) ? NONE : full.value.format(at * 1000))
 
 function date(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
@@ -95,7 +95,7 @@ function units(seconds: number, size: number, large: Unit, small: Unit): string 
   return rest === 0 ? first : `${first} ${unit(rest, small)}`
 }
 
-/** With the signs of the units, which are short in every language and do not bend with the number. */
+/** A value with its unit symbol, which needs no plural. */
 function unit(value: number, name: Unit): string {
   return `${rates.value.format(value)}\u00a0${name === 'day' ? t('units.day') : SIGNS[name]}`
 }

@@ -5,7 +5,7 @@ import { useLocalStorage } from '@/composables/useLocalStorage'
 
 import en from './locales/en.json'
 
-/** The languages of the dashboard by their own names. Each has a catalog in `locales/`. */
+/** Languages of the dashboard by their native names. Each has a catalog in `locales/`. */
 export const LOCALES = { en: 'English', de: 'Deutsch' } as const
 export type Locale = keyof typeof LOCALES
 
@@ -33,7 +33,7 @@ export async function setLocale(to: Locale): Promise<void> {
   if (chosen.value === to) locale.value = to
 }
 
-/** Loads the preferred language before the first page is shown; English stands in if that fails. */
+/** Loads the preferred language before the first page; English is the fallback. */
 export async function loadLocale(): Promise<void> {
   await setLocale(chosen.value).catch(() => undefined)
 }
@@ -47,6 +47,6 @@ export const browserLanguages = ref<readonly string[]>(navigator.languages)
 export const zone = ref(Intl.DateTimeFormat().resolvedOptions().timeZone)
 
 function preferred(): Locale {
-  const wanted = navigator.languages.map((language) => language.split('-')[0] ?? '')
-  return (wanted.find((language) => language in LOCALES) ?? 'en') as Locale
+  const languages = navigator.languages.map((language) => language.split('-')[0] ?? '')
+  return (languages.find((language) => language in LOCALES) ?? 'en') as Locale
 }

@@ -6,7 +6,7 @@ export const modeName = (mode: string) => translated(`modes.${mode}.name`, mode)
 /** Name of a role. */
 export const roleName = (role: string) => translated(`roles.names.${role}`, role)
 
-/** Name of a queue's setting, in forms, differences and conflicts. */
+/** Name of a queue's setting. */
 export const fieldName = (field: string) => translated(`fields.${field}.label`, field)
 
 /** Label and hint of a setting's control. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { locale } from '.'
-import { serverSentence, serverText, type ServerMessage } from './server-text'
+import { fieldPath, serverSentence, serverText, type ServerMessage } from './server-text'
 
 test('messages of the server are translated by code', () => {
   const what: ServerMessage = { code: 'whole_number', params: { least: 0, most: 10_000_000 } }
@@ -15,4 +15,12 @@ test('unknown codes are shown in the English of the server', () => {
   locale.value = 'de'
   expect(serverText({ code: 'brand_new' }, 'is brand new')).toBe('is brand new')
   expect(serverText({ code: 'invalid', params: { what: { code: 'brand_new' } } }, 'must be something new')).toBe('must be something new')
+})
+
+test.each(['en', 'de'] as const)('rules and list entries are counted from one (%s)', (name) => {
+  locale.value = name
+  for (const code of ['rule_queued', 'rule_bypassed', 'rule_repeated']) {
+    expect(serverText({ code, params: { rule: 0, queue: 'acme-tour', host: '*' } }, '')).toMatch(/(rule|Regel) 1 /i)
+  }
+  expect(fieldPath('queues[0].rules[1].path[9]')).toBe('queues[1].rules[2].path[10]')
 })

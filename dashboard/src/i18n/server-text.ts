@@ -9,7 +9,7 @@ export interface ServerMessage {
   params?: Record<string, number | string | ServerMessage>
 }
 
-/** A message in the operator's language, or in the server's English where the catalog does not have it. */
+/** A message in the operator's language, or the server's English if the catalog lacks it. */
 export function serverText(message: ServerMessage | undefined, english: string): string {
   return (message && translate(message)) ?? english
 }
@@ -20,16 +20,21 @@ export function serverSentence(message: ServerMessage | undefined, english: stri
   return `${text.charAt(0).toLocaleUpperCase(locale.value)}${text.slice(1)}${/[.!?…]$/.test(text) ? '' : '.'}`
 }
 
-/** What went wrong. */
+/** Text of a problem. */
 export function problemText(problem: Problem): string {
   if (problem.code === 'unreachable') return t('problems.unreachable')
   return problem.message ? serverSentence(problem, problem.message) : t('problems.unexpected')
 }
 
-/** What is wrong with a field, or with a part of it. */
+/** The error of a field or of a part of it. */
 export function fieldError(problem: Problem | undefined, field: string): string | undefined {
   const found = problem?.errorOf(field)
   return found && serverSentence(found, found.detail)
+}
+
+/** The path of a field with list entries counted from 1, not from 0 as in the API. */
+export function fieldPath(field: string): string {
+  return field.replace(/\[(\d+)\]/g, (_, index: string) => `[${Number(index) + 1}]`)
 }
 
 function translate({ code, params = {} }: ServerMessage): string | undefined {
@@ -43,6 +48,6 @@ function format(name: string, value: number | string | ServerMessage): string | 
   if (typeof value === 'object') return translate(value)
   if (typeof value === 'string') return value
   if (name === 'seconds') return duration(value)
-  // The API counts rules from 0, the pages count them from 1.
+  // The API counts rules from 0, the dashboard from 1.
   return count(name === 'rule' ? value + 1 : value)
 }

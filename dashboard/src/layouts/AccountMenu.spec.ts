@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 
 import { locale } from '@/i18n'
 import { usePreferencesStore } from '@/stores/preferences'
-import { found, mountApp, signInAs } from '@/testing/mount'
+import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { mockApi } from '@/testing/api'
 import { usePrincipalStore } from '@/stores/principal'
 
@@ -14,39 +14,39 @@ enableAutoUnmount(afterEach)
 async function open(role: 'viewer' | 'operator' = 'operator'): Promise<void> {
   signInAs(role)
   mountApp(AccountMenu)
-  found('button').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }))
+  getElement('button').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }))
   await flushPromises()
 }
 
 async function select(role: string, text: string): Promise<void> {
-  found(`[role=${role}]`, text).click()
+  getElement(`[role=${role}]`, text).click()
   await flushPromises()
 }
 
-test('one button names the operator and the role, and opens the menu beside it', async () => {
+test('the button shows operator and role and opens the menu', async () => {
   await open()
   expect(document.querySelectorAll('.account button')).toHaveLength(1)
-  expect(found('button').textContent).toMatch(/Account:.*otto.*Operator/)
-  // Not teleported: it stays in the landmark of the shell's header.
-  expect(found('.account').contains(found('[role=menu]'))).toBe(true)
-  expect(found<HTMLAnchorElement>('[role=menuitem]', 'API tokens').getAttribute('href')).toBe('/tokens')
+  expect(getElement('button').textContent).toMatch(/Account:.*otto.*Operator/)
+  // The menu is not teleported, so it stays in the landmark of the header.
+  expect(getElement('.account').contains(getElement('[role=menu]'))).toBe(true)
+  expect(getElement<HTMLAnchorElement>('[role=menuitem]', 'API tokens').getAttribute('href')).toBe('/tokens')
 })
 
-test('language and appearance are chosen in the menu, which stays open', async () => {
+test('choosing language or appearance keeps the menu open', async () => {
   await open()
   await select('menuitemradio', 'Dark')
   expect(usePreferencesStore().scheme).toBe('dark')
   await select('menuitemradio', 'Deutsch')
   expect(locale.value).toBe('de')
-  expect(found('[role=menuitemradio]', 'Deutsch').getAttribute('aria-checked')).toBe('true')
+  expect(getElement('[role=menuitemradio]', 'Deutsch').getAttribute('aria-checked')).toBe('true')
 })
 
-test('a viewer is not offered API tokens', async () => {
+test('viewers see no API tokens link', async () => {
   await open('viewer')
-  expect(found('[role=menu]').textContent).not.toContain('API tokens')
+  expect(getElement('[role=menu]').textContent).not.toContain('API tokens')
 })
 
-test('signing out ends the session', async () => {
+test('the menu signs the operator out', async () => {
   mockApi({ 'DELETE /api/v1/sign-in': 204 })
   await open()
   await select('menuitem', 'Sign out')

@@ -6,19 +6,19 @@ import { problemResponse, mockApi } from '@/testing/api'
 
 const account = (role: string) => ({ operator: 'otto', role, tenants: role === 'superuser' ? null : ['acme'] })
 
-test('who has not signed in does so first, and then is where they wanted to go', async () => {
+test('sign-in redirects back to the requested page', async () => {
   mockApi({ 'GET /api/v1/sign-in': problemResponse(401, 'not_signed_in') })
   await router.push('/queues/acme-tour/settings?x=1')
   expect(router.currentRoute.value).toMatchObject({ name: 'sign-in', query: { next: '/queues/acme-tour/settings?x=1' } })
   expect(back(router.currentRoute.value)).toBe('/queues/acme-tour/settings?x=1')
 })
 
-test('nobody is led to another site', () => {
+test('redirects to other sites are rejected', () => {
   const next = (next: string) => back({ query: { next } })
   expect(['https://evil.example', '//evil.example', '/\\evil.example', 'queues', ''].map(next)).toEqual(['/', '/', '/', '/', '/'])
 })
 
-test('a page that takes a role is not there for others', async () => {
+test('pages that need a role are not found without it', async () => {
   const principal = usePrincipalStore()
   principal.account = account('viewer') as never
   await router.push('/queues/new')
@@ -28,7 +28,7 @@ test('a page that takes a role is not there for others', async () => {
   expect(router.currentRoute.value.name).toBe('new-queue')
 })
 
-test('an operator who must set up two-factor authentication sees nothing else', async () => {
+test('required two-factor setup blocks other pages', async () => {
   const principal = usePrincipalStore()
   principal.account = { ...account('superuser'), totp: 'required' } as never
   await router.push('/queues/new?x=1')

@@ -1,21 +1,13 @@
 import { nextTick } from 'vue'
 import { createRouter, createWebHistory, type RouteLocationNormalized } from 'vue-router'
 
-import { t } from '@/i18n'
 import { usePrincipalStore } from '@/stores/principal'
-import { views } from '@/views/view'
+
+import { routes } from './routes'
 
 export const router = createRouter({
   history: createWebHistory(),
-  routes: [
-    ...views.flatMap(({ routes }) => routes),
-    {
-      path: '/:rest(.*)*',
-      name: 'not-found',
-      component: () => import('@/layouts/NotFoundPage.vue'),
-      meta: { title: () => t('layout.notFound') },
-    },
-  ],
+  routes,
   scrollBehavior: (to, from, before) => before ?? (to.path === from.path ? false : { top: 0 }),
 })
 
@@ -24,7 +16,7 @@ router.beforeEach(async (to) => {
   try {
     await principal.load()
   } catch {
-    // The server can't be reached: the page stands, and says so by itself.
+    // The server is unreachable: the page is shown and reports it.
   }
   if (to.meta.isPublic) return principal.account && to.name === 'sign-in' ? back(to) : true
   if (principal.account === null) return { name: 'sign-in', query: { next: to.fullPath } }
@@ -35,21 +27,21 @@ router.beforeEach(async (to) => {
 router.afterEach(async (to, from, failure) => {
   if (failure) return
   document.title = `${to.meta.title()} · Vestibule`
-  // Whoever follows a link by keyboard or screen reader goes on from the top of the new page.
+  // Keyboard and screen reader users continue at the heading of the new page.
   if (from.name && to.path !== from.path) {
     await nextTick()
     document.querySelector<HTMLElement>('h1')?.focus()
   }
 })
 
-// A page that can't be fetched though the server is there belongs to a version that was replaced: the new one is loaded.
+// If the server is reachable, a missing page belongs to a replaced version: the new one is loaded.
 router.onError(async (_, to, from) => {
   if (from.matched.length === 0) return
-  const isThere = await usePrincipalStore().refresh().then(() => true, () => false)
-  if (isThere) location.assign(to.fullPath)
+  const isReachable = await usePrincipalStore().refresh().then(() => true, () => false)
+  if (isReachable) location.assign(to.fullPath)
 })
 
-/** Where an operator was before they had to sign in. Only a path of this site: whoever made the link chose the rest. */
+/** The page before the sign-in. Only paths of this site are allowed, because links can be forged. */
 export function back({ query }: Pick<RouteLocationNormalized, 'query'>): string {
   const next = typeof query.next === 'string' ? query.next : '/'
   return /^\/(?![/\\])/.test(next) ? next : '/'

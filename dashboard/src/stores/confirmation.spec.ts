@@ -12,7 +12,7 @@ const wanted = (token: string, effect: string) => {
   return new Problem(428, { ...PROBLEM, code: 'confirmation_required', detail: '', confirmation: { token, consequence: effect, message: phrase, expires_in: 120 } })
 }
 
-test('the call is made again with the token once the operator said yes', async () => {
+test('a confirmed call is repeated with the token', async () => {
   const store = useConfirmationStore()
   const call = vi.fn((token?: string) => (token === 't1' ? Promise.resolve(5) : Promise.reject(wanted('t1', 'Five will go'))))
   const done = store.confirmed(call, question)
@@ -22,7 +22,7 @@ test('the call is made again with the token once the operator said yes', async (
   expect(store.pending).toBeUndefined()
 })
 
-test('nothing is done where the operator said no', async () => {
+test('a declined call is not repeated', async () => {
   const store = useConfirmationStore()
   const call = vi.fn(() => Promise.reject(wanted('t1', 'Five will go')))
   const done = store.confirmed(call, question)
@@ -32,7 +32,7 @@ test('nothing is done where the operator said no', async () => {
   expect(call).toHaveBeenCalledTimes(1)
 })
 
-test('what changed in between is asked anew', async () => {
+test('changed consequences are confirmed again', async () => {
   const store = useConfirmationStore()
   const effects = ['Five will go', 'Nine will go']
   const call = vi.fn(() => {
@@ -48,6 +48,6 @@ test('what changed in between is asked anew', async () => {
   expect(call.mock.calls).toEqual([[undefined], ['Five will go'], ['Nine will go']])
 })
 
-test('a problemResponse that is none of these is passed on', async () => {
+test('problems without a confirmation are thrown', async () => {
   await expect(useConfirmationStore().confirmed(() => Promise.reject(new Problem(403)), question)).rejects.toMatchObject({ status: 403 })
 })

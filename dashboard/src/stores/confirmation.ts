@@ -4,17 +4,17 @@ import { defineStore } from 'pinia'
 import { serverSentence } from '@/i18n/server-text'
 import { Problem } from '@/api/problem'
 
-/** What is asked before something is done that can't be undone. */
+/** A question to confirm before an action. */
 export interface Question {
   title: string
-  /** What will happen, in the dashboard's words. */
+  /** The consequences in the words of the dashboard. */
   body?: string
-  /** What will happen, as the server says it. */
+  /** The consequences in the words of the server. */
   effect?: string
-  /** What the button says that does it. */
+  /** Text of the confirming button. */
   action: string
   isDangerous?: boolean
-  /** What must be typed first. */
+  /** Text that the operator must type to confirm. */
   typed?: string
 }
 
@@ -22,11 +22,11 @@ interface Pending extends Question {
   answer(yes: boolean): void
 }
 
-/** The one question that is open. */
+/** The open question. There is at most one. */
 export const useConfirmationStore = defineStore('confirmation', () => {
   const pending = shallowRef<Pending>()
 
-  /** Asks, and returns whether the answer was yes. */
+  /** Asks a question. Resolves to whether it was confirmed. */
   function ask(question: Question): Promise<boolean> {
     pending.value?.answer(false)
     return new Promise((resolve) => {
@@ -41,8 +41,8 @@ export const useConfirmationStore = defineStore('confirmation', () => {
   }
 
   /**
-   * Does something that the API wants confirmed: what it says will happen is shown, and the call made again with its token.
-   * If things changed in between, it is shown anew. Returns `undefined` if the operator thought better of it.
+   * Runs a call that the API requires to be confirmed: asks with the server's consequences and repeats the call with the token,
+   * again if the consequences changed meanwhile. Resolves to `undefined` if the operator declines.
    */
   async function confirmed<T>(call: (token?: string) => Promise<T>, question: Question): Promise<{ answer: T } | undefined> {
     let token: string | undefined
@@ -51,9 +51,9 @@ export const useConfirmationStore = defineStore('confirmation', () => {
         return { answer: await call(token) }
       } catch (error) {
         if (!(error instanceof Problem) || !error.confirmation) throw error
-        const { consequence, message, token: given } = error.confirmation
+        const { consequence, message, token: newToken } = error.confirmation
         if (!(await ask({ ...question, effect: serverSentence(message, consequence) }))) return undefined
-        token = given
+        token = newToken
       }
     }
   }

@@ -3,11 +3,11 @@ import { defineStore } from 'pinia'
 
 import { CODES, type Problem } from '@/api/problem'
 
-/** Whether the server is there, and whether its store is. */
+/** Availability of the server and its store. */
 export const useConnectionStore = defineStore('connection', () => {
-  /** Requests get no answer. */
+  /** Requests get no response. */
   const isOffline = ref(false)
-  /** The server answers, but its store gives it none. */
+  /** The server responds, but its store is unavailable. */
   const isStoreUnavailable = ref(false)
 
   function answered(problem?: Problem): void {

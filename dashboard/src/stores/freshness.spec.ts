@@ -12,7 +12,7 @@ const PROBLEM = { type: 'about:blank', title: '', status: 400 }
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('numbers are stale while the store or the server does not respond', () => {
+test('stats are stale while the store or server is unavailable', () => {
   const [freshness, connection] = [useFreshnessStore(), useConnectionStore()]
   useStatsStore().setQueue(stats())
   expect(freshness.isStale).toBe(false)
@@ -24,7 +24,7 @@ test('numbers are stale while the store or the server does not respond', () => {
   expect(freshness.isStale).toBe(true)
 })
 
-test('numbers are stale when none have come for a while', () => {
+test('stats are stale after 15 seconds without an update', () => {
   const [freshness, statsStore] = [useFreshnessStore(), useStatsStore()]
   statsStore.setQueue(stats())
   vi.advanceTimersByTime(15_000)

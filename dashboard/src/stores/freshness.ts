@@ -1,21 +1,20 @@
-import { computed, onScopeDispose, ref } from 'vue'
+import { computed } from 'vue'
+import { useTimestamp } from '@vueuse/core'
 import { defineStore } from 'pinia'
 
 import { useConnectionStore } from './connection'
 import { useStatsStore } from './stats'
 
-/** Milliseconds without new stats after which those on the page are old. They come every two or three seconds. */
-const SILENCE = 15_000
+/** Milliseconds without an update after which stats are stale. Updates arrive every two or three seconds. */
+const STALE_AFTER = 15_000
 
-/** Whether the stats on the page are those of this moment. While they are not, nothing is to be decided by them. */
+/** Whether the stats on the page are current. Controls are disabled while they are not. */
 export const useFreshnessStore = defineStore('freshness', () => {
   const connection = useConnectionStore()
   const statsStore = useStatsStore()
-  const now = ref(Date.now())
-  const timer = setInterval(() => (now.value = Date.now()), 1_000)
-  onScopeDispose(() => clearInterval(timer))
+  const now = useTimestamp({ interval: 1_000 })
 
-  const isSilent = computed(() => statsStore.receivedAt > 0 && now.value - statsStore.receivedAt > SILENCE)
+  const isSilent = computed(() => statsStore.receivedAt > 0 && now.value - statsStore.receivedAt > STALE_AFTER)
   const isStale = computed(() => connection.isOffline || connection.isStoreUnavailable || isSilent.value)
 
   return { isStale, isSilent }

@@ -1,31 +1,31 @@
 import { ref } from 'vue'
 import { defineStore } from 'pinia'
 
-/** How long a notice stays, in milliseconds. */
-const LASTS = 6_000
-/** Most that are shown at once. */
-const MOST = 4
+/** Time in milliseconds after which a success message disappears. */
+const DISMISS_AFTER = 6_000
+/** Maximum number of messages. */
+const MAX_SHOWN = 4
 
-export interface Notice {
+export interface Notification {
   id: number
   kind: 'done' | 'failed'
   text: string
 }
 
-/** What was done, said for a moment; what failed stays until it is dismissed. */
-export const useNotificationStore = defineStore('notices', () => {
-  const notices = ref<Notice[]>([])
+/** Messages about finished actions. Errors stay until they are dismissed. */
+export const useNotificationStore = defineStore('notifications', () => {
+  const notifications = ref<Notification[]>([])
   let last = 0
 
-  function add(kind: Notice['kind'], text: string): void {
+  function add(kind: Notification['kind'], text: string): void {
     const id = ++last
-    notices.value = [...notices.value, { id, kind, text }].slice(-MOST)
-    if (kind === 'done') setTimeout(() => dismiss(id), LASTS)
+    notifications.value = [...notifications.value, { id, kind, text }].slice(-MAX_SHOWN)
+    if (kind === 'done') setTimeout(() => dismiss(id), DISMISS_AFTER)
   }
 
   function dismiss(id: number): void {
-    notices.value = notices.value.filter((notice) => notice.id !== id)
+    notifications.value = notifications.value.filter((notification) => notification.id !== id)
   }
 
-  return { notices, done: (text: string) => add('done', text), failed: (text: string) => add('failed', text), dismiss }
+  return { notifications, done: (text: string) => add('done', text), failed: (text: string) => add('failed', text), dismiss }
 })

@@ -6,7 +6,7 @@ import { usePrincipalStore } from './principal'
 
 const otto = { operator: 'otto', role: 'operator', tenants: ['acme'], token: null, ends_at: 1_790_000_000 }
 
-test('an operator changes what is their tenants’, a viewer nothing, a superuser all', async () => {
+test('roles and tenants decide what can be edited', async () => {
   const may = async (account: object) => {
     mockApi({ 'GET /api/v1/sign-in': account })
     const principal = usePrincipalStore()
@@ -18,7 +18,7 @@ test('an operator changes what is their tenants’, a viewer nothing, a superuse
   expect(await may({ ...otto, role: 'superuser', tenants: null })).toEqual([true, true, true, true])
 })
 
-test('without a sign-in there is no principal and no expiry notice', async () => {
+test('without a sign-in there is no principal or notice', async () => {
   for (const nobody of [() => Response.json(null), () => problemResponse(401, 'credential_invalid')]) {
     mockApi({ 'GET /api/v1/sign-in': nobody })
     const principal = usePrincipalStore()
@@ -28,7 +28,7 @@ test('without a sign-in there is no principal and no expiry notice', async () =>
   }
 })
 
-test('a sign-in that has ended is found out', async () => {
+test('refresh detects an expired sign-in', async () => {
   let account: object | null = otto
   mockApi({ 'GET /api/v1/sign-in': () => Response.json(account) })
   const principal = usePrincipalStore()
@@ -38,14 +38,14 @@ test('a sign-in that has ended is found out', async () => {
   expect([principal.account, principal.signInExpired]).toEqual([null, true])
 })
 
-test('a server that can’t be reached does not sign anybody out', async () => {
+test('an unreachable server does not sign the operator out', async () => {
   mockApi({})
   const principal = usePrincipalStore()
   await expect(principal.load()).rejects.toMatchObject({ code: 'unreachable' })
   expect(principal.account).toBeUndefined()
 })
 
-test('a sign-in that ends by itself is received apart from signing out', async () => {
+test('an expired sign-in differs from signing out', async () => {
   mockApi({ 'GET /api/v1/sign-in': otto, 'DELETE /api/v1/sign-in': 204 })
   const principal = usePrincipalStore()
   await principal.load()
@@ -56,7 +56,7 @@ test('a sign-in that ends by itself is received apart from signing out', async (
   expect([principal.account, principal.signInExpired]).toEqual([null, false])
 })
 
-test('who signs out is signed out here even if the server is gone', async () => {
+test('sign-out clears the principal even if the request fails', async () => {
   mockApi({ 'GET /api/v1/sign-in': otto })
   const principal = usePrincipalStore()
   await principal.load()

@@ -7,29 +7,29 @@ import type { Principal, Role } from '@/api/types'
 
 const RANK: Record<Role, number> = { viewer: 0, operator: 1, superuser: 2 }
 
-/** Who is signed in, and what they may. */
-export const usePrincipalStore = defineStore('session', () => {
-  /** `undefined` while that is not known, `null` for nobody. */
+/** The signed-in operator and their permissions. */
+export const usePrincipalStore = defineStore('principal', () => {
+  /** `undefined` while it is loading, `null` if nobody is signed in. */
   const account = ref<Principal | null>()
-  /** Whether the sign-in ended by itself, so that the page for the next one says so. */
+  /** Whether the sign-in expired, which the sign-in page explains. */
   const signInExpired = ref(false)
 
   const isSuperuser = computed(() => hasRole('superuser'))
   const isOperator = computed(() => hasRole('operator'))
-  /** Whether they can do nothing before they have set up two-factor authentication. */
+  /** Whether two-factor authentication must be set up before anything else. */
   const mustSetUpTotp = computed(() => account.value?.totp === 'required')
 
   function hasRole(role: Role): boolean {
     return account.value ? RANK[account.value.role] >= RANK[role] : false
   }
 
-  /** Whether they may change what is this tenant's. */
+  /** Whether the operator may change things of this tenant. */
   function canEdit(tenant: string): boolean {
     const tenants = account.value?.tenants
     return isOperator.value && (!tenants || tenants.includes(tenant))
   }
 
-  /** Asks who is signed in, unless that is known. */
+  /** Loads the signed-in operator unless it is known. */
   async function load(): Promise<void> {
     if (account.value !== undefined) return
     try {
@@ -38,12 +38,12 @@ export const usePrincipalStore = defineStore('session', () => {
       const problem = problemOf(error)
       if (!problem.isExpired) throw problem
       account.value = null
-      // Nobody had been signed in on this page, so nothing signInExpired.
+      // Nobody was signed in on this page, so no sign-in expired.
       signInExpired.value = false
     }
   }
 
-  /** Asks anew: a role may have changed, or somebody else have signed in on another page. */
+  /** Reloads the operator: the role may have changed, or another operator signed in in another tab. */
   async function refresh(): Promise<void> {
     const now = await service.getPrincipal()
     if (now) account.value = now
@@ -52,7 +52,7 @@ export const usePrincipalStore = defineStore('session', () => {
 
   async function signIn(name: string, password: string, code?: string): Promise<void> {
     await service.signIn(name, password, code)
-    // The answer to a sign-in does not say when it ends.
+    // The response to a sign-in does not include its expiry.
     await refresh()
     signInExpired.value = false
   }
@@ -66,7 +66,7 @@ export const usePrincipalStore = defineStore('session', () => {
     }
   }
 
-  /** The sign-in is good no more. */
+  /** Handles an expired sign-in. */
   function expired(): void {
     if (account.value) signInExpired.value = true
     account.value = null

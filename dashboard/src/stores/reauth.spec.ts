@@ -8,7 +8,7 @@ const PROBLEM = { type: 'about:blank', title: '', status: 400 }
 
 const wanted = () => new Problem(403, { ...PROBLEM, code: 'password_required', detail: '' })
 
-test('the call is made again once the password was given', async () => {
+test('the call is retried after the password was entered', async () => {
   const store = useReauthStore()
   const call = vi.fn<() => Promise<number>>().mockRejectedValueOnce(wanted()).mockResolvedValueOnce(5)
   const done = store.withPassword(call)
@@ -18,7 +18,7 @@ test('the call is made again once the password was given', async () => {
   expect(store.pending).toBeUndefined()
 })
 
-test('nothing is done where no password was given', async () => {
+test('the call is not retried without a password', async () => {
   const store = useReauthStore()
   const call = vi.fn(() => Promise.reject(wanted()))
   const done = store.withPassword(call)
@@ -28,6 +28,6 @@ test('nothing is done where no password was given', async () => {
   expect(call).toHaveBeenCalledTimes(1)
 })
 
-test('another problemResponse is passed on', async () => {
+test('other problems are thrown', async () => {
   await expect(useReauthStore().withPassword(() => Promise.reject(new Problem(403)))).rejects.toMatchObject({ status: 403 })
 })

@@ -3,22 +3,22 @@ import { defineStore } from 'pinia'
 
 import { CODES, Problem } from '@/api/problem'
 
-/** Asks for the operator's password again, where the API wants it: before operators are managed or two-factor authentication is turned off. */
-export const useReauthStore = defineStore('proof', () => {
-  /** Answers whether the password was given; `undefined` while nobody is asked. */
-  const pending = shallowRef<(given: boolean) => void>()
+/** Asks for the operator's password again where the API requires it. */
+export const useReauthStore = defineStore('reauth', () => {
+  /** Closes the open dialog with whether the password was entered; `undefined` if there is none. */
+  const pending = shallowRef<(isConfirmed: boolean) => void>()
 
   function ask(): Promise<boolean> {
     pending.value?.(false)
     return new Promise((resolve) => {
-      pending.value = (given) => {
+      pending.value = (isConfirmed) => {
         pending.value = undefined
-        resolve(given)
+        resolve(isConfirmed)
       }
     })
   }
 
-  /** Does something, and does it again once the operator has given the password, if it takes that. */
+  /** Runs a call, and again after the password was entered if the API requires it. */
   async function withPassword<T>(call: () => Promise<T>): Promise<T> {
     try {
       return await call()

@@ -8,7 +8,7 @@ import { useStatsStore } from './stats'
 const signal = new AbortController().signal
 const event = (...queues: object[]) => `event: stats\ndata: ${JSON.stringify({ queues })}\n\n`
 
-test('what streams is taken as it comes', async () => {
+test('streamed stats are stored as they arrive', async () => {
   mockApi({ 'GET /api/v1/stats/stream': () => new Response(event(stats({ waiting: 1 })) + event(stats({ waiting: 2, at: 1_790_000_002 }))) })
   const statsStore = useStatsStore()
   await statsStore.follow(signal)
@@ -16,27 +16,27 @@ test('what streams is taken as it comes', async () => {
   expect(statsStore.at).toBe(1_790_000_002)
 })
 
-test('where nothing streams the statsStore are asked for, and no stream is tried again', async () => {
-  const asked = mockApi({
+test('stats are polled where streaming is unavailable', async () => {
+  const requests = mockApi({
     'GET /api/v1/stats/stream': () => problemResponse(404, 'streaming_unavailable'),
     'GET /api/v1/stats': { queues: [{ ...stats(), recent: [] }] },
   })
   const statsStore = useStatsStore()
   await statsStore.follow(signal)
   await statsStore.follow(signal)
-  expect(asked.map(({ line }) => line)).toEqual(['GET /api/v1/stats/stream', 'GET /api/v1/stats?recent=0', 'GET /api/v1/stats?recent=0'])
+  expect(requests.map(({ line }) => line)).toEqual(['GET /api/v1/stats/stream', 'GET /api/v1/stats?recent=0', 'GET /api/v1/stats?recent=0'])
   expect(statsStore.queues).toHaveLength(1)
 })
 
-test('where too many follow, the stream is tried again the next time', async () => {
-  const asked = mockApi({ 'GET /api/v1/stats/stream': () => problemResponse(503, 'too_many_streams'), 'GET /api/v1/stats': { queues: [] } })
+test('the stream is retried after too many streams', async () => {
+  const requests = mockApi({ 'GET /api/v1/stats/stream': () => problemResponse(503, 'too_many_streams'), 'GET /api/v1/stats': { queues: [] } })
   const statsStore = useStatsStore()
   await statsStore.follow(signal)
   await statsStore.follow(signal)
-  expect(asked.filter(({ line }) => line === 'GET /api/v1/stats/stream')).toHaveLength(2)
+  expect(requests.filter(({ line }) => line === 'GET /api/v1/stats/stream')).toHaveLength(2)
 })
 
-test('a queue whose statsStore are the same stays the same object', async () => {
+test('unchanged stats keep their object identity', async () => {
   const received = [event(stats(), stats({ queue: 'other' })), event(stats({ at: 1_790_000_002 }), stats({ queue: 'other', waiting: 3 }))]
   mockApi({ 'GET /api/v1/stats/stream': () => new Response(received.shift()) })
   const statsStore = useStatsStore()
@@ -47,8 +47,8 @@ test('a queue whose statsStore are the same stays the same object', async () => 
   expect(statsStore.queues[1]).not.toBe(other)
 })
 
-test('an ended sign-in is no reason to ask another way', async () => {
-  const asked = mockApi({ 'GET /api/v1/stats/stream': () => problemResponse(401, 'credential_invalid') })
+test('an expired sign-in does not fall back to polling', async () => {
+  const requests = mockApi({ 'GET /api/v1/stats/stream': () => problemResponse(401, 'credential_invalid') })
   await expect(useStatsStore().follow(signal)).rejects.toMatchObject({ code: 'credential_invalid' })
-  expect(asked).toHaveLength(1)
+  expect(requests).toHaveLength(1)
 })

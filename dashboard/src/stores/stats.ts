@@ -5,26 +5,26 @@ import { streamStats, listQueueStats } from '@/api/stats'
 import { CODES, Problem } from '@/api/problem'
 import type { QueueStatsEntry, QueueStats } from '@/api/types'
 
-/** Minutes that sparklines show. */
+/** Minutes that sparklines cover. */
 export const RECENT_MINUTES = 30
 
-/** A time, and how many waited then. */
-export type Waited = readonly [at: number, waiting: number]
+/** A time and the number of waiting visitors. */
+export type WaitingCount = readonly [at: number, waiting: number]
 
-/** The numbers of all queues, as they come. */
-export const useStatsStore = defineStore('numbers', () => {
+/** Live stats of all queues. */
+export const useStatsStore = defineStore('stats', () => {
   const queues = shallowRef<QueueStats[]>([])
-  const recent = shallowRef<ReadonlyMap<string, Waited[]>>(new Map())
-  /** When the numbers were true, by the store's clock. */
+  const recent = shallowRef<ReadonlyMap<string, WaitingCount[]>>(new Map())
+  /** Time of the stats by the store's clock. */
   const at = ref(0)
-  /** When numbers came last, by the browser's clock in milliseconds; 0 before the first. */
+  /** Time of the last update by the browser's clock in milliseconds; 0 before the first one. */
   const receivedAt = ref(0)
   const isLoaded = ref(false)
   const byId = computed(() => new Map(queues.value.map((stats) => [stats.queue, stats])))
   let canStream = true
 
-  /** Takes new numbers. A queue whose numbers are the same stays the same object, so that its row is not drawn again. */
-  function take(received: QueueStats[]): void {
+  /** Stores new stats. Unchanged queues keep their objects, so that their rows are not rendered again. */
+  function store(received: QueueStats[]): void {
     const before = byId.value
     queues.value = received.map((stats) => {
       const known = before.get(stats.queue)
@@ -35,29 +35,29 @@ export const useStatsStore = defineStore('numbers', () => {
     isLoaded.value = true
   }
 
-  /** Looks back: asks for the numbers with those of the last minutes. */
+  /** Loads the stats with the history of the last minutes. */
   async function loadRecent(signal: AbortSignal): Promise<void> {
     const overview = await listQueueStats(RECENT_MINUTES, signal)
-    recent.value = new Map(overview.queues.map((queue) => [queue.queue, queue.recent as unknown as Waited[]]))
-    take(overview.queues.map(withoutRecent))
+    recent.value = new Map(overview.queues.map((queue) => [queue.queue, queue.recent as unknown as WaitingCount[]]))
+    store(overview.queues.map(withoutRecent))
   }
 
-  /** Follows the numbers until the stream ends, or asks for them once where there is none. */
+  /** Follows the stream of stats until it ends, or loads them once where streaming is unavailable. */
   async function follow(signal: AbortSignal): Promise<void> {
     if (canStream) {
       try {
-        return await streamStats(signal, take)
+        return await streamStats(signal, store)
       } catch (error) {
         if (!(error instanceof Problem) || (error.code !== CODES.streamingUnavailable && error.code !== CODES.tooManyStreams)) throw error
         canStream = error.code === CODES.tooManyStreams
       }
     }
-    take((await listQueueStats(0, signal)).queues.map(withoutRecent))
+    store((await listQueueStats(0, signal)).queues.map(withoutRecent))
   }
 
-  /** Takes the numbers of one queue that were asked for after it was changed. */
+  /** Stores the stats of one queue. */
   function setQueue(stats: QueueStats): void {
-    take(byId.value.has(stats.queue) ? queues.value.map((it) => (it.queue === stats.queue ? stats : it)) : [...queues.value, stats])
+    store(byId.value.has(stats.queue) ? queues.value.map((it) => (it.queue === stats.queue ? stats : it)) : [...queues.value, stats])
   }
 
   function forget(queue: string): void {
@@ -81,6 +81,6 @@ function withoutRecent(queue: QueueStatsEntry): QueueStats {
 }
 
 function isSame(one: QueueStats, other: QueueStats): boolean {
-  const received = (stats: QueueStats) => JSON.stringify({ ...stats, at: 0 })
-  return received(one) === received(other)
+  const comparable = (stats: QueueStats) => JSON.stringify({ ...stats, at: 0 })
+  return comparable(one) === comparable(other)
 }

@@ -4,7 +4,7 @@ import { defineStore } from 'pinia'
 import { listTenants } from '@/api/tenants'
 import type { TenantView } from '@/api/types'
 
-/** The tenants that the operator may see. */
+/** The tenants that are visible to the operator. */
 export const useTenantsStore = defineStore('tenants', () => {
   const tenants = ref<TenantView[]>([])
   const isLoaded = ref(false)

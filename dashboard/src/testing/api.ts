@@ -30,7 +30,7 @@ export function mockApi(answers: Answers): ApiRequest[] {
   return requests
 }
 
-/** The response of a request that was refused. */
+/** A response with problem details. */
 export function problemResponse(status: number, code: string, more: object = {}): Response {
   return Response.json({ type: 'about:blank', title: '', status, code, detail: code, ...more }, { status })
 }

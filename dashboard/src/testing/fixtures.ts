@@ -1,6 +1,6 @@
 import type { QueueSettings, QueueStats } from '@/api/types'
 
-/** The numbers of a queue that runs well, with some of them otherwise. */
+/** The stats of a healthy queue with changes. */
 export function stats(changes: Partial<QueueStats> = {}): QueueStats {
   return {
     queue: 'acme-tour',
@@ -22,7 +22,7 @@ export function stats(changes: Partial<QueueStats> = {}): QueueStats {
   }
 }
 
-/** The settings of a queue, with some of them otherwise. */
+/** The settings of a queue with changes. */
 export function settings(changes: Partial<QueueSettings> = {}): QueueSettings {
   return {
     id: 'acme-tour',

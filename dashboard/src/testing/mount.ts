@@ -4,24 +4,24 @@ import { createMemoryHistory, createRouter, matchedRouteKey, type RouteRecordRaw
 
 import type { Principal } from '@/api/types'
 import { usePrincipalStore } from '@/stores/principal'
-import { views } from '@/views/view'
+import { routes as pages } from '@/router/routes'
 
-/** Signs somebody in, without asking anybody. */
+/** Sets the signed-in operator without a request. */
 export function signInAs(role: Principal['role'] = 'operator', tenants: string[] | null = ['acme']): void {
   usePrincipalStore().account = { operator: 'otto', role, tenants, token: null, ends_at: null, totp: 'off' }
 }
 
-/** A page of the router, as far as one that asks before it is left needs it. */
+/** A route record for components with navigation guards. */
 const record = { value: { leaveGuards: new Set(), updateGuards: new Set() } }
 
-/** A route of the dashboard without its page, which would be loaded when a test has long ended. */
+/** A route without its lazy component, which could load after the test. */
 function bare({ path, name, children }: RouteRecordRaw): RouteRecordRaw {
   return { path, name, component: { render: () => null }, children: children?.map(bare) } as RouteRecordRaw
 }
 
-const routes = views.flatMap((view) => view.routes.map(bare))
+const routes = pages.map(bare)
 
-/** Puts a component on the page, with the addresses of the dashboard. What it teleports is in the document. */
+/** Mounts a component in the document with the routes of the dashboard. */
 export function mountApp(component: Component, props: Record<string, unknown> = {}, around?: () => void) {
   const wrapper = defineComponent({
     setup() {
@@ -33,8 +33,8 @@ export function mountApp(component: Component, props: Record<string, unknown> = 
   return mount(wrapper, { global: { plugins: [router], provide: { [matchedRouteKey as symbol]: record } }, attachTo: document.body })
 }
 
-/** The first element of the document that fits, wherever it was teleported to. */
-export function found<E extends Element = HTMLElement>(selector: string, text = ''): E {
+/** The first matching element of the document, including teleported ones. */
+export function getElement<E extends Element = HTMLElement>(selector: string, text = ''): E {
   const all = [...document.querySelectorAll<E>(selector)]
   const element = all.find((it) => (it.textContent ?? '').includes(text))
   if (!element) throw new Error(`there is no ${selector} with "${text}" in: ${document.body.innerHTML}`)

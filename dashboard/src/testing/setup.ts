@@ -8,14 +8,14 @@ import { i18n, locale, zone } from '@/i18n'
 import { browserLanguages } from '@/i18n/i18n'
 import de from '@/i18n/locales/de.json'
 
-// jsdom has neither media queries nor scrolling.
+// jsdom implements neither media queries nor scrolling.
 vi.stubGlobal('matchMedia', (media: string) => ({ media, matches: false, addEventListener: vi.fn(), removeEventListener: vi.fn() }))
 vi.stubGlobal('scrollTo', vi.fn())
 
 i18n.global.setLocaleMessage('de', de)
 config.global.plugins = [i18n, [VueQueryPlugin, { queryClient }]]
 
-// The same language and time zone on every machine, and fresh stores.
+// Fixed language and time zone, and fresh stores.
 beforeEach(() => {
   locale.value = 'en'
   zone.value = 'UTC'

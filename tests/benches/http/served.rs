@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use vestibule_core::line::Visit;
 use vestibule_core::settings::Settings;
 use vestibule_core::{KeyList, PassSigner, PutMode, SessionId, Store, SystemClock, TicketSigner};
-use vestibule_gate::{Gate, GateParts, ProxyLimits};
+use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits};
 use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_store_memory::MemoryStore;
 use vestibule_store_redis::{RedisOptions, RedisStore};
@@ -75,6 +75,6 @@ async fn gate(address: &str, waiting: usize) -> Router {
         passes: PassSigner::new(&keys()).unwrap(),
         store_timeout: STORE_TIMEOUT,
         trusted_proxies: 0,
-        proxy: ProxyLimits::default(),
+        proxy: Proxy::new(ProxyLimits::default()).unwrap(),
     }))
 }

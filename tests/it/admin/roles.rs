@@ -230,7 +230,7 @@ async fn role_matrix_covers_every_operation() {
     let spare = spare["token"]["id"].as_str().unwrap();
     let version = root.create("/themes/acme/versions", theme()).await;
     let version = version["id"].as_str().unwrap();
-    root.send(Method::POST, &format!("/themes/acme/versions/{version}/activate"), &[], None).await;
+    root.send(Method::POST, &format!("/themes/acme/versions/{version}/activate"), &[("if-match", "*")], None).await;
     let variables = [
         ("queue", "tour"),
         ("tenant", "acme"),

@@ -1,9 +1,9 @@
-//! Themes that are taken down or removed, and themes that were there before anybody used the backoffice.
+//! Themes that are deactivated or removed, and themes that were copied by hand.
 
 use std::io::{Cursor, Read as _};
 
 use http::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 use vestibule_core::PutMode;
 use vestibule_core::settings::Settings;
 use zip::ZipArchive;
@@ -18,8 +18,9 @@ in_each_workshop! {
     theme_of_another_tenant_is_not_accessible,
     logo_must_be_in_an_active_theme,
     every_theme_change_is_audited,
-    copied_files_become_a_version,
-    deactivating_copied_files_keeps_a_version,
+    stale_revision_changes_nothing,
+    copied_files_are_live_until_the_first_activation,
+    deactivated_copied_files_are_not_shown,
 }
 
 async fn deactivated_theme_can_be_activated_again(mut workshop: Workshop) {
@@ -70,10 +71,8 @@ async fn theme_in_use_cannot_be_removed(mut workshop: Workshop) {
     assert!(workshop.shown().await.contains("<main class=\"card\">"), "the built-in page");
     assert_eq!((workshop.listed().await, workshop.versions().await), (vec![], vec![]));
     assert_eq!(workshop.deeds().await[0], "theme.remove");
-    for method in [Method::DELETE, Method::POST] {
-        let path = if method == Method::POST { format!("{THEME}/deactivate") } else { THEME.to_owned() };
-        assert_eq!(workshop.zoe.send(method, &path, &[], None).await.status, 404, "it is gone");
-    }
+    assert_eq!(workshop.zoe.send(Method::DELETE, THEME, &[], None).await.status, 404, "it is gone");
+    assert_eq!(workshop.unpublish().await.status, 404, "it is gone");
     assert_eq!(workshop.listed().await, [], "asking for what is not there makes nothing");
 
     workshop.published("Anew").await;
@@ -133,10 +132,32 @@ async fn every_theme_change_is_audited(mut workshop: Workshop) {
     for entry in entries {
         assert_eq!((&entry["operator"], &entry["subject"]), (&json!("zoe"), &json!("acme-summer")), "{entry}");
     }
-    assert_eq!(entries[0]["changes"], json!([{ "field": "versions", "from": null, "to": 2 }]));
+    assert_eq!(entries[0]["changes"], json!([{ "field": "versions", "from": null, "to": 1 }]));
 }
 
-async fn copied_files_become_a_version(mut workshop: Workshop) {
+async fn stale_revision_changes_nothing(mut workshop: Workshop) {
+    let first = workshop.published("First").await;
+    let second = workshop.published("Second").await;
+    let path = format!("{THEME}/versions/{first}/activate");
+    for path in [path.as_str(), &format!("{THEME}/deactivate")] {
+        let missing = workshop.zoe.send(Method::POST, path, &[], None).await;
+        assert_eq!((missing.status.as_u16(), missing.code()), (428, "revision_required".to_owned()), "{path}");
+        let stale = workshop.zoe.send(Method::POST, path, &[("if-match", "\"1\"")], None).await;
+        assert_eq!((stale.status.as_u16(), stale.code()), (412, "revision_conflict".to_owned()), "{path}");
+        assert_eq!(stale.json()["params"], json!({ "revision": 2 }), "{path}");
+        assert_eq!(workshop.zoe.send(Method::POST, path, &[("if-match", "x")], None).await.status, 422, "{path}");
+    }
+    assert!(workshop.shown().await.contains("<h1>Second</h1>"));
+    let versions = workshop.zoe.get(&format!("{THEME}/versions")).await;
+    assert_eq!((versions.header("etag"), &versions.json()["revision"]), (Some("\"2\""), &json!(2)));
+    let back = workshop.zoe.send(Method::POST, &path, &[("if-match", "\"2\"")], None).await;
+    assert_eq!((back.status.as_u16(), back.header("etag")), (200, Some("\"3\"")), "{}", back.text());
+    let event = workshop.zoe.get("/audit?action=theme.activate").await.json()["events"][0].clone();
+    let change = json!([{ "field": "live", "from": second, "to": first }]);
+    assert_eq!((&event["revision"], &event["changes"]), (&json!(3), &change));
+}
+
+async fn copied_files_are_live_until_the_first_activation(mut workshop: Workshop) {
     by_hand(&workshop).await;
     assert_eq!(workshop.listed().await, [("acme-summer".to_owned(), json!(true))]);
     assert_eq!(workshop.versions().await, []);
@@ -148,24 +169,20 @@ async fn copied_files_become_a_version(mut workshop: Workshop) {
     assert_eq!((text, found.len()), (page("By hand"), 2));
 
     workshop.zoe.create(&format!("{THEME}/versions"), upload(&[("queue.html", &page("Saved"))])).await;
-    assert!(workshop.shown().await.contains("By hand"), "visitors see it until another one is published");
-    assert_eq!(workshop.versions().await, [(json!("zoe"), json!(false)), (Value::Null, json!(true))]);
+    assert!(workshop.shown().await.contains("By hand"), "visitors see it until a version is activated");
+    assert_eq!(workshop.versions().await, [(json!("zoe"), json!(false))]);
     let versions = workshop.zoe.get(&format!("{THEME}/versions")).await.json();
-    let id = |index: usize| versions["versions"][index]["id"].as_str().unwrap().to_owned();
-    assert_eq!(workshop.publish(&id(0)).await.status, 200);
+    assert_eq!(versions["revision"], 0);
+    assert_eq!(workshop.publish(versions["versions"][0]["id"].as_str().unwrap()).await.status, 200);
     assert!(workshop.shown().await.contains("Saved"));
-    assert_eq!(workshop.publish(&id(1)).await.status, 200);
-    assert!(workshop.shown().await.contains("By hand"), "it can be had again");
 }
 
-async fn deactivating_copied_files_keeps_a_version(mut workshop: Workshop) {
+async fn deactivated_copied_files_are_not_shown(mut workshop: Workshop) {
     by_hand(&workshop).await;
     assert_eq!(workshop.unpublish().await.status, 204);
     assert!(workshop.shown().await.contains("<main class=\"card\">"), "the built-in page");
-    assert_eq!(workshop.versions().await, [(Value::Null, json!(false))]);
-    let versions = workshop.zoe.get(&format!("{THEME}/versions")).await.json();
-    assert_eq!(workshop.publish(versions["versions"][0]["id"].as_str().unwrap()).await.status, 200);
-    assert!(workshop.shown().await.contains("By hand"));
+    assert_eq!(workshop.listed().await, [("acme-summer".to_owned(), json!(false))]);
+    assert_eq!(workshop.versions().await, []);
 }
 
 async fn by_hand(workshop: &Workshop) {

@@ -41,9 +41,15 @@ impl Studio {
         Self { office, zoe, folder }
     }
 
-    fn shown(&self) -> String {
-        std::fs::read_to_string(self.folder.path().join("acme-summer/queue.html")).unwrap_or_default()
+    async fn shown(&self) -> String {
+        live_page(&ThemeVersions::at(ThemesAddress::Folder(self.folder.path().to_owned()))).await
     }
+}
+
+/// The live page of the theme.
+async fn live_page(versions: &ThemeVersions) -> String {
+    let live = versions.live(&"acme-summer".parse().unwrap()).await.unwrap().unwrap_or_default();
+    live.get("queue.html").map_or_else(String::new, |page| String::from_utf8(page.to_vec()).unwrap())
 }
 
 /// A page that says a text.
@@ -63,7 +69,7 @@ async fn uploaded(desk: &mut Desk, text: &str) -> String {
 }
 
 async fn publish(desk: &mut Desk, version: &str) -> Answer {
-    desk.send(http::Method::POST, &format!("{VERSIONS}/{version}/activate"), &[], None).await
+    desk.send(http::Method::POST, &format!("{VERSIONS}/{version}/activate"), &[("if-match", "*")], None).await
 }
 
 async fn send_zip(desk: &mut Desk, path: &str, bytes: Vec<u8>) -> Answer {
@@ -112,7 +118,7 @@ async fn version_is_previewed_activated_and_rolled_back(mut studio: Studio, show
 
 #[tokio::test]
 async fn version_lifecycle_in_a_folder() {
-    version_is_previewed_activated_and_rolled_back(Studio::open().await, async |studio| studio.shown()).await;
+    version_is_previewed_activated_and_rolled_back(Studio::open().await, async |studio| studio.shown().await).await;
 }
 
 #[tokio::test]
@@ -123,11 +129,7 @@ async fn version_lifecycle_in_a_bucket() {
     let office = Office::memory_with_themes(ThemeVersions::on_server(s3.server(), address.clone())).await;
     let studio = Studio::of(office, tempfile::tempdir().unwrap()).await;
     let reader = ThemeVersions::on_server(s3.server(), address);
-    version_is_previewed_activated_and_rolled_back(studio, async |_| {
-        let live = reader.live(&"acme-summer".parse().unwrap()).await.unwrap().unwrap_or_default();
-        live.get("queue.html").map_or_else(String::new, |page| String::from_utf8(page.to_vec()).unwrap())
-    })
-    .await;
+    version_is_previewed_activated_and_rolled_back(studio, async |_| live_page(&reader).await).await;
 }
 
 #[tokio::test]
@@ -141,7 +143,7 @@ async fn uploaded_archive_can_be_downloaded() {
     ];
     let checked = send_zip(&mut studio.zoe, &format!("{VERSIONS}?validate=true"), archive(&files)).await;
     assert_eq!((checked.status.as_u16(), checked.json()["files"].clone()), (200, json!(2)), "{}", checked.text());
-    assert_eq!(studio.zoe.get(VERSIONS).await.json(), json!({ "versions": [] }), "nothing is kept");
+    assert_eq!(studio.zoe.get(VERSIONS).await.json(), json!({ "revision": 0, "versions": [] }), "nothing is stored");
     let version = send_zip(&mut studio.zoe, VERSIONS, archive(&files)).await.json();
     let id = version["id"].as_str().unwrap_or_else(|| panic!("{version}"));
     let down = studio.zoe.get(&format!("{VERSIONS}/{id}/download")).await;
@@ -184,7 +186,7 @@ async fn invalid_theme_is_rejected_with_file_and_line() {
     let tar = Request::post(format!("/api/v1{VERSIONS}")).header("content-type", "application/x-tar");
     let refused = studio.zoe.visitor().request(tar, "x").await;
     assert_eq!((refused.status.as_u16(), refused.code()), (415, "wrong_content_type".to_owned()));
-    assert!(studio.shown().contains("First"), "visitors see what worked");
+    assert!(studio.shown().await.contains("First"), "visitors see what worked");
     assert_eq!(studio.zoe.get(VERSIONS).await.json()["versions"].as_array().unwrap().len(), 1);
 }
 

@@ -1,4 +1,4 @@
-//! An office that makes themes: over memory and a folder, or over Redis and a bucket.
+//! A backoffice with themes: over memory and a folder, or over Redis and a bucket.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use vestibule_tests::{Answer, Desk};
 use super::office::Office;
 use super::themes::{page, upload};
 use crate::scene::{view, visitor_status};
-use crate::themes_publish::Place;
+use crate::theme_versions::Place;
 
 /// The address of the theme that the tests are about.
 pub(super) const THEME: &str = "/themes/acme-summer";
@@ -22,12 +22,12 @@ pub(super) struct Workshop {
 impl Workshop {
     pub(super) async fn folder() -> Self {
         let place = Place::folder();
-        Self::of(Office::memory_with_themes(place.publisher()).await, place).await
+        Self::of(Office::memory_with_themes(place.versions()).await, place).await
     }
 
     pub(super) async fn bucket() -> Self {
         let place = Place::bucket().await;
-        Self::of(Office::redis_with_themes(place.publisher()).await, place).await
+        Self::of(Office::redis_with_themes(place.versions()).await, place).await
     }
 
     async fn of(office: Office, place: Place) -> Self {
@@ -38,7 +38,7 @@ impl Workshop {
         Self { office, place, zoe }
     }
 
-    /// Uploads a page that says this, and publishes it. Returns the version.
+    /// Uploads a page that says this, and activates it. Returns the version.
     pub(super) async fn published(&mut self, text: &str) -> String {
         let version = self.zoe.create(&format!("{THEME}/versions"), upload(&[("queue.html", &page(text))])).await;
         let version = version["id"].as_str().unwrap().to_owned();
@@ -48,11 +48,12 @@ impl Workshop {
     }
 
     pub(super) async fn publish(&mut self, version: &str) -> Answer {
-        self.zoe.send(Method::POST, &format!("{THEME}/versions/{version}/activate"), &[], None).await
+        let headers = [("if-match", "*")];
+        self.zoe.send(Method::POST, &format!("{THEME}/versions/{version}/activate"), &headers, None).await
     }
 
     pub(super) async fn unpublish(&mut self) -> Answer {
-        self.zoe.send(Method::POST, &format!("{THEME}/deactivate"), &[], None).await
+        self.zoe.send(Method::POST, &format!("{THEME}/deactivate"), &[("if-match", "*")], None).await
     }
 
     /// The versions, newest first: who made each, and whether it is live.

@@ -24,11 +24,12 @@ const LAMBDA_S_OWN: [&str; 9] = [
 /// The action that it takes to use a bucket like that; `None` if nothing is asked of S3.
 fn action(used: &str) -> Option<&'static str> {
     match used {
-        "list" | "keys" | "folders" => Some("s3:ListBucket"),
-        "read" | "get" => Some("s3:GetObject"),
-        "put" => Some("s3:PutObject"),
-        "delete" => Some("s3:DeleteObject"),
-        "place" => None,
+        "list" | "folders" => Some("s3:ListBucket"),
+        "read" => Some("s3:GetObject"),
+        "create" => Some("s3:PutObject"),
+        // The folder is listed as well, which `list` needs too.
+        "remove" | "remove_all" => Some("s3:DeleteObject"),
+        "place" | "is_near" => None,
         other => panic!("say here which action {other} needs, and give it to the role"),
     }
 }
@@ -83,7 +84,8 @@ fn a_function_writes_its_own_log_and_reads_its_own_themes() {
             let expected = match actions.first().unwrap().as_str() {
                 "logs:CreateLogStream" => format!("{log}.arn"),
                 "s3:ListBucket" => "themebucket.arn".to_owned(),
-                "s3:GetObject" | "s3:PutObject" | "s3:DeleteObject" => "themebucket.arn/brands/live/*".to_owned(),
+                "s3:PutObject" => "themebucket.arn/brands/live/.versions/*".to_owned(),
+                "s3:GetObject" | "s3:DeleteObject" => "themebucket.arn/brands/live/*".to_owned(),
                 "kms:Decrypt" => "variableskey.arn".to_owned(),
                 _ => "*".to_owned(),
             };

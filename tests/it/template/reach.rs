@@ -35,23 +35,23 @@ pub(crate) fn variables(function: &str) -> BTreeSet<String> {
     literals.filter(name).map(str::to_owned).collect()
 }
 
-/// What a function does with the bucket of themes: the methods of the one type that speaks to S3, which gates ask by a
-/// `Source` and the backoffice through a `VersionStore`.
+/// What a function does with the bucket of themes: the methods of `Storage` that gates and the backoffice call.
 pub(crate) fn uses_of_s3(function: &str) -> BTreeSet<String> {
     let program = program(function);
     let mut uses = BTreeSet::new();
     if program.contains("Themes::at") {
-        uses.extend(methods(&text_of("crates/themes/src/source.rs")));
+        uses.extend(["cache", "assets", "refresh", "live", "version"].into_iter().flat_map(uses_in));
     }
     if program.contains("ThemeVersions::at") {
-        uses.extend(methods(&code_of(&file("crates/themes/src/versions"))));
+        uses.extend(["versions", "live", "version"].into_iter().flat_map(uses_in));
     }
     uses
 }
 
-/// What `bucket` is asked for in some code.
-fn methods(code: &str) -> BTreeSet<String> {
-    let calls = code.split("bucket.").skip(1);
+/// The methods of `storage` that a module calls.
+fn uses_in(module: &str) -> BTreeSet<String> {
+    let code = text_of(&format!("crates/themes/src/{module}.rs"));
+    let calls = code.split("storage.").skip(1);
     let name = |call: &str| call.split_once('(').map(|(name, _)| name.to_owned());
     let is_name = |name: &String| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
     calls.filter_map(name).filter(is_name).collect()

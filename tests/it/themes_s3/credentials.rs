@@ -21,13 +21,14 @@ async fn requests_are_signed() {
     for path in ["img/logo.svg", "a b+c.css", "café~(1).css"] {
         assert!(asset(&themes, "acme", path).await.is_some(), "{path}");
     }
-    let publisher = ThemeVersions::on_server(server, address(&s3.themes("themes")));
+    let versions = ThemeVersions::on_server(server, address(&s3.themes("themes")));
     let files = ThemeFiles::from([("queue.html".to_owned(), saying("published").into())]);
     let draft = Draft::check(files.clone()).await.ok().unwrap();
     for at in 1..3 {
-        publisher.publish(&theme("acme"), &draft, "anna", Micros(at)).await.unwrap();
+        let created = versions.create(&theme("acme"), &draft, "anna", Micros(at)).await.unwrap();
+        versions.activate(&theme("acme"), &created.id, Some(at - 1), "anna", Micros(at)).await.unwrap();
     }
-    assert_eq!(publisher.live(&theme("acme")).await.unwrap(), Some(files));
+    assert_eq!(versions.live(&theme("acme")).await.unwrap(), Some(files));
 }
 
 #[tokio::test]

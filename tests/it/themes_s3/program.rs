@@ -100,8 +100,8 @@ async fn broken_upload_is_logged_once_with_file_and_line() {
     .await;
     served.program.terminate().await;
     let log = served.program.log();
-    assert_eq!(log.matches("a theme is broken").count(), 1, "{log}");
-    assert!(log.contains("the last that worked"), "{log}");
+    assert_eq!(log.matches("a theme is invalid").count(), 1, "{log}");
+    assert!(log.contains("the last valid version"), "{log}");
 }
 
 #[tokio::test]
@@ -119,7 +119,7 @@ async fn s3_outage_is_logged_once() {
     .await;
     served.program.terminate().await;
     let log = served.program.log();
-    assert_eq!(log.matches("a theme can't be read").count(), 1, "{log}");
+    assert_eq!(log.matches("a theme cannot be read").count(), 1, "{log}");
 }
 
 #[tokio::test]
@@ -198,7 +198,7 @@ async fn invalid_theme_addresses_are_refused() {
         ("s3://", "--themes: s3:// has an invalid bucket name"),
         ("s3://A_bucket/x", "--themes: s3://A_bucket/x has an invalid bucket name"),
         ("s3://bucket//x", "has an invalid prefix: no part may be empty"),
-        ("https://bucket.s3.amazonaws.com", "takes a folder of themes or s3://bucket/prefix"),
+        ("https://bucket.s3.amazonaws.com", "must be a folder of themes or s3://bucket/prefix"),
         ("no/such/folder", "--themes: no/such/folder is not a folder"),
     ] {
         let mut program =
@@ -234,7 +234,7 @@ async fn check_reads_the_bucket() {
     };
     let themes = s3.themes("themes");
     let (good, said) = check(&themes).await;
-    assert!(!good && said.contains("theme acme is not there"), "{said}");
+    assert!(!good && said.contains("theme acme does not exist"), "{said}");
     s3.put(PAGE, saying("first")).await;
     let (good, said) = check(&themes).await;
     assert!(good && !said.contains("error"), "{said}");

@@ -1,4 +1,4 @@
-//! Files that somebody is still at work on: drawn as visitors would see them, and kept nowhere.
+//! Preview of a draft: its pages as visitors would see them. Nothing is stored.
 
 use std::collections::HashSet;
 
@@ -20,8 +20,7 @@ use crate::themes::sample::Sample;
 pub(crate) const DRAFT_MAX: usize = 1024 * 1024;
 /// Drafts that one process renders at the same time; others wait. Each takes a core.
 const RENDERS_MAX: usize = 2;
-/// What the addresses of the theme's files begin with in the pages. There is no such host: whoever shows a page has the
-/// files, and puts them there.
+/// URL prefix of the theme's files in the pages. There is no such host: the client has the files and inserts them.
 const ASSET_BASE: &str = "https://theme.invalid/";
 
 fields! {
@@ -36,7 +35,7 @@ fields! {
 
 describe!(request DraftTemplate);
 
-/// What is to be drawn.
+/// A preview request.
 pub(crate) struct DraftPreview {
     pub(crate) templates: Vec<DraftTemplate>,
     /// Paths of the theme's other files.
@@ -66,7 +65,7 @@ struct PreviewPage {
     html: String,
 }
 
-/// Keeps the drawing of sketches from taking all cores.
+/// Limits concurrent renders.
 pub(crate) struct RenderLimiter(Semaphore);
 
 impl Default for RenderLimiter {
@@ -75,20 +74,20 @@ impl Default for RenderLimiter {
     }
 }
 
-/// Draws a sketch, if all of it works in every state and language.
+/// Renders a draft that is valid in every state and language.
 pub(crate) async fn render_preview(
     admin: &Admin,
     theme: &OwnedTheme,
-    sketch: DraftPreview,
+    request: DraftPreview,
 ) -> Result<ThemeDraftPreview, Problem> {
-    let DraftPreview { templates, assets, states, language } = sketch;
-    // Nobody ever closes it, so there always is a turn.
-    let _turn = admin.render_limiter.0.acquire().await;
+    let DraftPreview { templates, assets, states, language } = request;
+    // The semaphore is never closed.
+    let _permit = admin.render_limiter.0.acquire().await;
     let files: ThemeFiles = templates.into_iter().map(|template| (template.path, template.text.into())).collect();
     let draft = if files.is_empty() {
         None
     } else {
-        Some(Draft::check(files).await.map_err(|faults| Problem::broken_theme(&faults))?)
+        Some(Draft::check(files).await.map_err(|faults| Problem::theme_invalid(&faults))?)
     };
     let has = |logo: &str| assets.contains(logo);
     let sample = Sample::of(admin, theme, ASSET_BASE.to_owned(), random_hex::<16>(), has).await?;

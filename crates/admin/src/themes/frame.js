@@ -1,16 +1,16 @@
-// Draws the pages that the dashboard hands over, each over the one before it: what is the same stays as it is, so nothing
-// flickers, no picture is loaded anew, and the place that was scrolled to is kept. Nothing that is in a page runs.
+// Shows the pages that the dashboard sends. Each replaces only what differs from the previous one, so nothing flickers, no
+// image is loaded again, and the scroll position is kept. Nothing in a page runs.
 (() => {
   const TYPES = { svg: 'image/svg+xml', css: 'text/css' }
   const { nonce } = document.querySelector('style')
   const parser = new DOMParser()
-  /** Files by their paths: their content, and the address at which they are for this document alone. */
+  /** Files by path: their content and their blob URL. */
   const files = new Map()
 
   addEventListener('message', ({ source, data }) => {
     if (source !== parent) return
     keep(data.files)
-    // The policy of this document has a nonce of its own.
+    // The policy of this document has another nonce.
     const page = parser.parseFromString(data.html.replaceAll(data.nonce, nonce), 'text/html')
     prepare(page, data.asset_base)
     morph(document.documentElement, page.documentElement)
@@ -37,7 +37,7 @@
     return URL.createObjectURL(new Blob([content], { type: TYPES[path.split('.').pop()] ?? '' }))
   }
 
-  /** A style sheet names other files as they lie beside it. */
+  /** Replaces relative URLs of other files in a style sheet. */
   function styles(path, text) {
     return text.replaceAll(/url\(\s*(["']?)([^"')]+)\1\s*\)/g, (all, _, name) => {
       const found = URL.canParse(name, `https://theme.invalid/${path}`) && new URL(name, `https://theme.invalid/${path}`)
@@ -54,7 +54,7 @@
     }
   }
 
-  /** Leaves out what would run, reload, reach others or only be there without scripts, and puts files in place of their names. */
+  /** Removes elements that would run, reload, load from elsewhere or be shown without scripts only, and inserts blob URLs. */
   function prepare(page, base) {
     for (const element of page.querySelectorAll('script, noscript, meta[http-equiv], base, link:not([rel=stylesheet])')) element.remove()
     const named = new RegExp(`${base.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)}([^\\s"'()<>?#]+)`, 'g')
@@ -67,7 +67,7 @@
     }
   }
 
-  /** Makes an element what another one is, with as few changes as it takes. */
+  /** Changes an element into another one, with as few changes as possible. */
   function morph(is, wanted) {
     if (is.nodeType !== wanted.nodeType || is.nodeName !== wanted.nodeName) {
       is.replaceWith(wanted)

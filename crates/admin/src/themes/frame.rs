@@ -1,5 +1,5 @@
-//! The page that draws previews in the dashboard: its own script puts there what the dashboard hands over, and keeps from
-//! running, loading or reaching anything whatever a theme's author wrote.
+//! The frame that shows previews in the dashboard. Its script inserts the pages that the dashboard sends, and nothing in
+//! them runs, loads or reaches anything.
 
 use std::sync::LazyLock;
 
@@ -15,8 +15,8 @@ use crate::secret::random_hex;
 pub(crate) const PREVIEW_FRAME: &str = "/preview-frame";
 const SCRIPT: &str = include_str!("frame.js");
 
-/// The page's own script alone is run, and known by its hash. What is drawn has no origin, so nothing of the backoffice is
-/// within its reach; it loads what the script made of the theme's files, and nothing from anywhere.
+/// Only the page's own script runs, by its hash. The page has no origin, so it cannot reach the backoffice. It loads only
+/// the files that the script provides.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = STANDARD.encode(Sha256::digest(SCRIPT));
     format!(
@@ -25,7 +25,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Answers the page. It is the same for everybody, but for the nonce of its styles.
+/// Returns the page. Only the nonce of its styles differs.
 pub(crate) async fn preview_frame() -> Response {
     let nonce = random_hex::<16>();
     let page = format!(

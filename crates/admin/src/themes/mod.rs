@@ -1,11 +1,11 @@
-//! Themes: whose they are, what is uploaded of them, and how they are looked at before they are live.
+//! Themes: their owners, uploads and previews.
 //!
-//! A theme belongs to the tenant whose id it has, or begins with: `acme` and `acme-summer` are acme's. Where several
-//! tenants' ids fit, the longest counts. So nothing more is to be kept, and whoever copies themes into the folder by hand
-//! says by the name alone whose they are. All others, `default` among them, are the superusers'.
+//! A theme belongs to the tenant whose ID it has, or begins with: `acme` and `acme-summer` belong to `acme`. If several
+//! tenants match, the longest ID decides. So the name alone says who owns a theme, also one that was copied by hand. All
+//! others, `default` among them, belong to superusers.
 //!
-//! A queue has a theme of its own tenant, or `default`; a superuser may also give it one of no tenant. So a theme can only
-//! be in use where its owner sees it.
+//! A queue uses a theme of its own tenant, or `default`; a superuser can also give it a shared theme. So a theme is only
+//! used where its owner sees it.
 
 mod draft_preview;
 mod frame;
@@ -13,9 +13,10 @@ mod preview;
 mod sample;
 mod upload;
 
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use vestibule_core::settings::{FieldError, Settings, Tenant};
 use vestibule_core::{TenantId, ThemeId};
-use vestibule_themes::{KnownTheme, ThemeError, ThemeVersions, VersionError};
+use vestibule_themes::{ThemeError, ThemeVersions, VersionError};
 
 use crate::access::{Principal, Role};
 use crate::body::wrong;
@@ -30,10 +31,12 @@ pub(crate) use frame::{PREVIEW_FRAME, preview_frame};
 pub(crate) use preview::{PREVIEW_FILES, PreviewCache, preview_file, preview_page};
 pub(crate) use upload::{ThemeUpload, Unpacking, Upload, ZipArchive};
 
-/// The theme of queues that name none.
+/// The theme of queues without one.
 const DEFAULT_THEME: &str = "default";
+/// Concurrent requests for the state of themes.
+const THEMES_AT_ONCE: usize = 16;
 
-/// A theme, and whose it is.
+/// A theme and its owner.
 pub(crate) struct OwnedTheme {
     pub(crate) id: ThemeId,
     pub(crate) tenant: Option<Tenant>,
@@ -54,7 +57,7 @@ impl OwnedTheme {
     }
 }
 
-/// The tenant whose theme it is by its name.
+/// The tenant that owns a theme of this name.
 fn owner<'a>(theme: &ThemeId, tenants: &'a [Tenant]) -> Option<&'a Tenant> {
     let has = |tenant: &&Tenant| {
         let rest = theme.as_str().strip_prefix(tenant.id.as_str());
@@ -63,33 +66,34 @@ fn owner<'a>(theme: &ThemeId, tenants: &'a [Tenant]) -> Option<&'a Tenant> {
     tenants.iter().filter(has).max_by_key(|tenant| tenant.id.as_str().len())
 }
 
-/// Whether queues of a tenant may have a theme.
-fn may_have(tenant: &TenantId, theme: &ThemeId, tenants: &[Tenant], by_superuser: bool) -> bool {
+/// Whether queues of a tenant may use a theme.
+fn may_use(tenant: &TenantId, theme: &ThemeId, tenants: &[Tenant], by_superuser: bool) -> bool {
     match owner(theme, tenants) {
         Some(owner) => owner.id == *tenant,
         None => by_superuser || theme.as_str() == DEFAULT_THEME,
     }
 }
 
-/// What is wrong with a queue's theme, if another tenant owns it.
+/// The error of a queue whose theme it may not use.
 pub(crate) fn theme_refusal(queue: &Settings, tenants: &[Tenant], by_superuser: bool) -> Option<FieldError> {
-    let theme = queue.theme.as_ref().filter(|theme| !may_have(&queue.tenant, theme, tenants, by_superuser))?;
+    let theme = queue.theme.as_ref().filter(|theme| !may_use(&queue.tenant, theme, tenants, by_superuser))?;
     let fault = Code::ForeignTheme.with("theme", theme.as_str()).with("tenant", queue.tenant.as_str());
     Some(FieldError::new("theme", fault))
 }
 
-/// Refuses a logo that is in no live theme which queues of the tenant may have. Where none is live yet, or themes are not
-/// kept here, nobody can say; pages show the name until they find the file.
+/// Refuses a logo that is in no live theme of the tenant. Without a live theme or theme storage, any logo is accepted:
+/// pages show the name until the file exists.
 pub(crate) async fn refuse_missing_logo(admin: &Admin, tenant: &Tenant) -> Result<(), Problem> {
-    let (Some(publisher), Some(logo)) = (&admin.themes, &tenant.logo) else { return Ok(()) };
+    let (Some(versions), Some(logo)) = (&admin.themes, &tenant.logo) else { return Ok(()) };
     let mut tenants = admin.store.tenants().await?;
     tenants.push(tenant.clone());
     let mut live: Vec<ThemeId> = Vec::new();
-    for KnownTheme { id, .. } in publisher.themes().await?.into_iter().filter(|theme| theme.live) {
-        if may_have(&tenant.id, &id, &tenants, true) {
-            if publisher.live_paths(&id).await?.contains(logo) {
-                return Ok(());
-            }
+    for id in versions.themes().await?.into_iter().filter(|id| may_use(&tenant.id, id, &tenants, true)) {
+        let paths = versions.live_paths(&id).await?;
+        if paths.contains(logo) {
+            return Ok(());
+        }
+        if !paths.is_empty() {
             live.push(id);
         }
     }
@@ -100,36 +104,39 @@ pub(crate) async fn refuse_missing_logo(admin: &Admin, tenant: &Tenant) -> Resul
     Err(wrong("logo", Code::LogoNotFound.with("file", logo.as_str()).with("themes", live.join(", "))))
 }
 
-/// The themes that there are and that the principal may see, and whether each is live.
+/// The themes that the principal can see, and whether each is live.
 pub(crate) async fn all_visible(admin: &Admin, principal: &Principal) -> Result<Vec<(OwnedTheme, bool)>, Problem> {
-    let tenants = admin.store.tenants().await?;
-    let there = publisher(admin)?.themes().await?;
-    let owned = there.into_iter().map(|KnownTheme { id, live }| (OwnedTheme::of(id, &tenants), live));
-    Ok(owned.filter(|(theme, _)| theme.is_seen_by(principal)).collect())
+    let (versions, tenants) = (theme_versions(admin)?, admin.store.tenants().await?);
+    let owned = versions.themes().await?.into_iter().map(|id| OwnedTheme::of(id, &tenants));
+    let visible = owned.filter(|theme| theme.is_seen_by(principal)).map(async |theme| {
+        let is_live = versions.is_live(&theme.id).await?;
+        Ok((theme, is_live))
+    });
+    stream::iter(visible).buffered(THEMES_AT_ONCE).try_collect().await
 }
 
-/// What is known of a theme that must be there.
-pub(crate) async fn find_existing(admin: &Admin, theme: &OwnedTheme) -> Result<KnownTheme, Problem> {
-    let all = publisher(admin)?.themes().await?;
-    all.into_iter().find(|known| known.id == theme.id).ok_or(Problem::NotFound(Code::ATheme))
+/// Refuses a theme that does not exist.
+pub(crate) async fn must_exist(admin: &Admin, theme: &OwnedTheme) -> Result<(), Problem> {
+    let exists = theme_versions(admin)?.themes().await?.contains(&theme.id);
+    if exists { Ok(()) } else { Err(Problem::NotFound(Code::ATheme)) }
 }
 
-/// A theme of this name that the principal may see, whether there is one yet or not.
+/// A theme of this name that the principal can see, whether it exists or not.
 pub(crate) async fn find_visible(admin: &Admin, principal: &Principal, id: &str) -> Result<OwnedTheme, Problem> {
     let unknown = || Problem::NotFound(Code::ATheme);
     let theme = OwnedTheme::of(id.parse().map_err(|_| unknown())?, &admin.store.tenants().await?);
     Some(theme).filter(|theme| theme.is_seen_by(principal)).ok_or_else(unknown)
 }
 
-/// A theme of this name that the principal may change.
+/// A theme of this name that the principal can change, whether it exists or not.
 pub(crate) async fn find_editable(admin: &Admin, principal: &Principal, id: &str) -> Result<OwnedTheme, Problem> {
     let theme = find_visible(admin, principal, id).await?;
     principal.at_least(Role::Operator)?;
     Ok(theme)
 }
 
-/// Where themes are kept.
-pub(crate) fn publisher(admin: &Admin) -> Result<&ThemeVersions, Problem> {
+/// The versions of themes.
+pub(crate) fn theme_versions(admin: &Admin) -> Result<&ThemeVersions, Problem> {
     admin.themes.as_ref().ok_or(Problem::ThemeStorageNotConfigured)
 }
 
@@ -137,16 +144,16 @@ impl From<VersionError> for Problem {
     fn from(error: VersionError) -> Self {
         match error {
             VersionError::NotFound => Self::NotFound(Code::AVersion),
-            VersionError::Busy => Self::ConcurrentChange,
-            VersionError::Invalid(faults) => Self::broken_theme(&faults),
+            VersionError::Conflict { revision } => Self::ThemeRevisionConflict(revision),
+            VersionError::Invalid(faults) => Self::theme_invalid(&faults),
             VersionError::Unavailable(cause) => Self::ThemeStorageUnavailable(cause),
         }
     }
 }
 
 impl Problem {
-    /// What is wrong with a theme, by file and line.
-    pub(crate) fn broken_theme(faults: &[ThemeError]) -> Self {
+    /// The errors of a theme, by file and line.
+    pub(crate) fn theme_invalid(faults: &[ThemeError]) -> Self {
         Self::ThemeInvalid(faults.iter().map(upload::fault).collect())
     }
 }
@@ -177,6 +184,7 @@ mod tests {
             assert_eq!(found, expected, "{theme}");
         }
     }
+
     #[test]
     fn queue_uses_a_theme_of_its_tenant_or_the_default() {
         for (tenant, theme, operator, superuser) in [
@@ -187,8 +195,8 @@ mod tests {
             ("blue", "acme", false, false),
         ] {
             let (tenant, theme, tenants) = (tenant.parse().unwrap(), theme.parse().unwrap(), tenants());
-            assert_eq!(may_have(&tenant, &theme, &tenants, false), operator, "{tenant} {theme}");
-            assert_eq!(may_have(&tenant, &theme, &tenants, true), superuser, "{tenant} {theme}");
+            assert_eq!(may_use(&tenant, &theme, &tenants, false), operator, "{tenant} {theme}");
+            assert_eq!(may_use(&tenant, &theme, &tenants, true), superuser, "{tenant} {theme}");
         }
     }
 }

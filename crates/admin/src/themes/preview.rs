@@ -1,5 +1,4 @@
-//! What visitors would see of a version, as a page by itself. What a theme's author wrote runs nothing there, reaches nothing
-//! of the backoffice, and loads its own files only.
+//! Preview of a version as a separate page. Nothing in it runs or reaches the backoffice; it loads only its own files.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,19 +19,18 @@ use crate::problem::Problem;
 use crate::secret::{hash, new_secret, random_hex};
 use crate::state::Admin;
 use crate::themes::sample::Sample;
-use crate::themes::{OwnedTheme, publisher};
+use crate::themes::{OwnedTheme, theme_versions};
 
 /// Route of a preview's files.
 pub(crate) const PREVIEW_FILES: &str = "/preview-files/{token}/{*path}";
-/// Seconds for which a preview's files are to be had.
+/// Seconds for which the files of a preview are available.
 const FILES_TTL: u64 = 600;
-/// Most previews whose files are kept at hand.
+/// Most previews whose files are cached.
 const KEPT_MAX: usize = 8;
-/// A page or a frame without an origin and without a way out. What lies at the frame's own address is 'self' all
-/// the same, so it loads its files. `allow-scripts` only keeps back what a page says to browsers without scripts: the
-/// policy has no `script-src`, so none is run.
+/// Policy of a page without an origin. 'self' still matches the frame's own address, so it loads its files.
+/// `allow-scripts` only hides the content for browsers without scripts: without `script-src`, no script runs.
 const FRAME: &str = "img-src 'self' data:; font-src 'self'; media-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-scripts";
-/// A picture that is opened by itself is a page, and may hold a script.
+/// Policy of a file. An SVG image that is opened directly is a page, and may contain a script.
 const FILE: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
 /// Previews whose files are cached, the newest last, by the hash of their token.
@@ -54,11 +52,11 @@ impl PreviewCache {
     }
 }
 
-/// What a preview shows, so that any process finds its files.
+/// The version of a preview, stored so that any process finds its files.
 #[derive(Serialize, Deserialize)]
 struct Shown {
     theme: ThemeId,
-    /// What is live, without it.
+    /// The live files without it.
     version: Option<VersionId>,
 }
 
@@ -87,8 +85,7 @@ pub(crate) async fn preview_page(
     Ok(([(CONTENT_SECURITY_POLICY, policy), (X_FRAME_OPTIONS, "SAMEORIGIN".to_owned())], Html(page)).into_response())
 }
 
-/// A file of a preview. Asked for by a frame without an origin, which no cookie is sent with: knowing the preview's token,
-/// which lapses, is all it takes.
+/// A file of a preview. A frame without an origin sends no cookies, so the token, which expires, is the only credential.
 pub(crate) async fn preview_file(
     State(admin): State<Admin>,
     Segments((token, path)): Segments<(String, String)>,
@@ -98,7 +95,7 @@ pub(crate) async fn preview_file(
     let draft = if let Some(draft) = admin.preview_cache.find(&id) {
         draft
     } else {
-        // Another process showed the page.
+        // Another process rendered the page.
         let shown: Shown = serde_json::from_str(&text).map_err(|error| StoreError::Corrupt(error.to_string()))?;
         let draft = Arc::new(draft(&admin, &shown).await?.ok_or(Problem::RouteNotFound)?);
         admin.preview_cache.keep(id, Arc::clone(&draft));
@@ -109,7 +106,7 @@ pub(crate) async fn preview_file(
         (CONTENT_TYPE, asset.content_type),
         (CONTENT_SECURITY_POLICY, FILE),
         (CACHE_CONTROL, "private, max-age=600"),
-        // Fonts are asked for by their page's origin, and it has none.
+        // Fonts are requested with the origin of the page, which has none.
         (ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
     ];
     Ok((head, asset.bytes).into_response())
@@ -119,15 +116,15 @@ fn key(token: &str) -> EphemeralKey {
     EphemeralKey::new(EphemeralKind::Preview, hash(token))
 }
 
-/// The files of a version, or of what is live; `None` where the built-in pages are.
+/// The files of a version, or the live ones; `None` for the built-in pages.
 async fn draft(admin: &Admin, shown: &Shown) -> Result<Option<Draft>, Problem> {
     let files = match (&shown.version, &admin.themes) {
-        (Some(version), _) => Some(publisher(admin)?.read(&shown.theme, version).await?),
-        (None, Some(publisher)) => publisher.live(&shown.theme).await?,
+        (Some(version), _) => Some(theme_versions(admin)?.read(&shown.theme, version).await?),
+        (None, Some(versions)) => versions.live(&shown.theme).await?,
         (None, None) => None,
     };
     match files {
-        Some(files) => Draft::check(files).await.map(Some).map_err(|faults| Problem::broken_theme(&faults)),
+        Some(files) => Draft::check(files).await.map(Some).map_err(|faults| Problem::theme_invalid(&faults)),
         None => Ok(None),
     }
 }

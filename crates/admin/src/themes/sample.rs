@@ -1,4 +1,4 @@
-//! What pages are told that nobody waits for: the brand is the theme's, the numbers are samples.
+//! Sample data for previews: the brand is that of the theme's tenant, the numbers are samples.
 
 use vestibule_core::settings::Settings;
 use vestibule_core::{QueueId, SessionId, VisitorState, VisitorStatus, WaitSeconds};
@@ -8,12 +8,12 @@ use crate::problem::Problem;
 use crate::state::Admin;
 use crate::themes::OwnedTheme;
 
-/// The visitors and the queue of a preview.
+/// The sample data of a preview.
 pub(super) struct Sample<'a> {
     theme: &'a OwnedTheme,
     queue_name: String,
     logo: Option<String>,
-    /// Where the theme's files are.
+    /// URL prefix of the theme's files.
     pub(super) asset_base: String,
     /// The nonce of its styles.
     pub(super) nonce: String,
@@ -33,7 +33,7 @@ impl<'a> Sample<'a> {
         Ok(Self { theme, queue_name: name_of_queue(admin, theme).await?, logo, asset_base, nonce })
     }
 
-    /// The page for a visitor in this state; the built-in one where there is no draft.
+    /// The page for a visitor in this state; the built-in one without a draft.
     pub(super) async fn page(
         &self,
         draft: Option<&Draft>,
@@ -63,7 +63,7 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// The first queue that has the theme lends its name.
+/// The name of the first queue that uses the theme.
 async fn name_of_queue(admin: &Admin, theme: &OwnedTheme) -> Result<String, Problem> {
     admin.directory.refresh().await?;
     let mut queues = admin.directory.queues();
@@ -72,7 +72,7 @@ async fn name_of_queue(admin: &Admin, theme: &OwnedTheme) -> Result<String, Prob
     Ok(first.map_or_else(|| "World tour".to_owned(), |settings: &Settings| settings.name.clone()))
 }
 
-/// Somebody in the middle of a line, or whose turn it is.
+/// A visitor in the middle of the line, or an admitted one.
 fn visitor_status(state: VisitorState) -> Result<VisitorStatus, Problem> {
     let in_line = !matches!(state, VisitorState::Admitted | VisitorState::Closed);
     let queue: QueueId = "sample".parse().map_err(|_| Problem::RouteNotFound)?;

@@ -1,4 +1,4 @@
-//! What is uploaded of a theme: a ZIP archive, or files in JSON.
+//! Uploads of themes: a ZIP archive, or files in JSON.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -23,10 +23,10 @@ use crate::problem::Problem;
 pub(crate) const UPLOAD_MAX: usize = 16 * 1024 * 1024;
 const ZIP: &str = "application/zip";
 const TAKES: &str = "application/zip or application/json";
-/// What systems put into archives by themselves.
+/// Files that operating systems add to archives.
 const LITTER: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
 const LITTER_FOLDER: &str = "__MACOSX/";
-/// A folder in an archive that has one of these is the theme's own.
+/// A folder around all files is removed if one of these is in it.
 const PAGES: [&str; 2] = ["queue.html", "closed.html"];
 
 /// The files of a theme.
@@ -56,10 +56,10 @@ struct UploadedFile {
 #[expect(dead_code, reason = "describes a body")]
 pub(crate) struct ZipArchive(String);
 
-/// How many uploads are unpacked at once: each may take as much memory as a theme may have.
+/// Uploads that are unpacked at the same time: each takes as much memory as a theme.
 const AT_ONCE: usize = 2;
 
-/// Whose turn it is to unpack.
+/// Limits concurrent unpacking.
 pub(crate) struct Unpacking(Semaphore);
 
 impl Default for Unpacking {
@@ -68,7 +68,7 @@ impl Default for Unpacking {
     }
 }
 
-/// The body of an upload, not read yet: who may not upload gets nothing read or unpacked.
+/// The body of an upload, not read yet: it is read after authorization.
 pub(crate) struct Upload(Request);
 
 impl<S: Send + Sync> FromRequest<S> for Upload {
@@ -80,7 +80,7 @@ impl<S: Send + Sync> FromRequest<S> for Upload {
 }
 
 impl Upload {
-    /// Reads and unpacks it. What comes out is not checked yet.
+    /// Reads and unpacks it. The files are not validated yet.
     pub(crate) async fn files(self, turns: &Unpacking) -> Result<ThemeFiles, Problem> {
         let failed =
             |error: &dyn std::fmt::Display| Problem::InvalidBody(Code::NotUnderstood.with("cause", error.to_string()));
@@ -90,7 +90,7 @@ impl Upload {
         }
         let body = axum::body::to_bytes(self.0.into_body(), UPLOAD_MAX).await;
         let body = body.map_err(|_| Problem::TooLarge(UPLOAD_MAX))?;
-        let _turn = turns.0.acquire().await.map_err(|error| failed(&error))?;
+        let _permit = turns.0.acquire().await.map_err(|error| failed(&error))?;
         let read = move || if kind == ZIP { unpacked(body) } else { decoded(&body) };
         tokio::task::spawn_blocking(read).await.map_err(|error| failed(&error))?
     }
@@ -118,14 +118,14 @@ fn decoded(body: &[u8]) -> Result<ThemeFiles, Problem> {
     if errors.is_empty() { Ok(files) } else { Err(Problem::ValidationFailed(errors)) }
 }
 
-/// Unpacks an archive within the limits of a theme, however much it claims to hold.
+/// Unpacks an archive within the limits of a theme.
 fn unpacked(body: Bytes) -> Result<ThemeFiles, Problem> {
     let no_archive =
         |error: &dyn std::fmt::Display| Problem::InvalidBody(Code::NotAnArchive.with("cause", error.to_string()));
     let mut archive = Archive::new(Cursor::new(body)).map_err(|error| no_archive(&error))?;
-    // Folders and litter are entries as well.
+    // Folders and files of operating systems are entries too.
     if archive.len() > 4 * FILES_MAX {
-        return Err(Problem::broken_theme(&[ThemeError::TooManyFiles { place: ".".into(), max: FILES_MAX }]));
+        return Err(Problem::theme_invalid(&[ThemeError::TooManyFiles { place: ".".into(), max: FILES_MAX }]));
     }
     let (mut files, mut total) = (BTreeMap::new(), 0);
     for index in 0..archive.len() {
@@ -138,7 +138,7 @@ fn unpacked(body: Bytes) -> Result<ThemeFiles, Problem> {
         entry.take(ASSET_MAX + 1).read_to_end(&mut content).map_err(|error| no_archive(&error))?;
         total += content.len() as u64;
         if total > THEME_MAX {
-            return Err(Problem::broken_theme(&[ThemeError::TooLarge { file: ".".into(), max: THEME_MAX }]));
+            return Err(Problem::theme_invalid(&[ThemeError::TooLarge { file: ".".into(), max: THEME_MAX }]));
         }
         if files.insert(name.clone(), Bytes::from(content)).is_some() {
             return Err(Problem::ThemeInvalid(vec![FieldError::new(name, Code::Duplicate)]));
@@ -164,9 +164,9 @@ fn without_folder(files: ThemeFiles) -> ThemeFiles {
     files.into_iter().map(within).collect()
 }
 
-/// What is wrong, where: `queue.html:12`.
+/// The error of a file, with its place as the field: `queue.html:12`.
 pub(super) fn fault(fault: &ThemeError) -> FieldError {
-    let told = fault.to_string();
+    let text = fault.to_string();
     let place = match fault {
         ThemeError::Template { file, line, .. } => format!("{}:{line}", file.display()),
         ThemeError::Read { file, .. }
@@ -175,18 +175,18 @@ pub(super) fn fault(fault: &ThemeError) -> FieldError {
         | ThemeError::NoScript { file } => file.display().to_string(),
         _ => ".".to_owned(),
     };
-    let told = told.strip_prefix(&place).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&told);
-    let phrase = match fault {
+    let cause = text.strip_prefix(&place).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&text);
+    let message = match fault {
         ThemeError::TooLarge { max, .. } => Code::ThemeFileTooLarge.with("most", *max),
         ThemeError::TooMany { max, .. } => Code::TooManyTemplates.with("most", *max),
         ThemeError::TooManyFiles { max, .. } => Code::TooManyFiles.with("most", *max),
         ThemeError::Empty => Code::NoFiles.into(),
         ThemeError::Kind { .. } => Code::NotAThemeFile.into(),
         ThemeError::NoScript { .. } => Code::NoScriptTags.into(),
-        ThemeError::Template { .. } => Code::TemplateFault.with("cause", told),
-        _ => Code::ThemeUnreadable.with("cause", told),
+        ThemeError::Template { .. } => Code::TemplateFault.with("cause", cause),
+        _ => Code::ThemeUnreadable.with("cause", cause),
     };
-    FieldError::new(place, phrase)
+    FieldError::new(place, message)
 }
 
 #[cfg(test)]

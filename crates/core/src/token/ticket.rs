@@ -71,16 +71,16 @@ pub struct ShownEstimate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TicketError {
     /// Longer than [`TICKET_MAX`].
-    #[error("too long")]
+    #[error("the ticket is too long")]
     TooLong,
     /// Not a token, or its header does not name a known key and the right algorithm.
-    #[error("not one of ours")]
+    #[error("not a ticket, or signed with an unknown key")]
     UnknownKey,
     /// The signature is not valid.
-    #[error("forged")]
+    #[error("invalid signature")]
     BadSignature,
     /// Signed for another queue.
-    #[error("of another queue")]
+    #[error("issued for another queue")]
     WrongQueue,
 }
 

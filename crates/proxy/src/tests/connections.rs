@@ -42,7 +42,11 @@ async fn connection_used(pool: &Pool, origin: &Uri) -> String {
 #[tokio::test]
 async fn a_connection_is_used_again_unless_the_process_slept() {
     let (origin, limits) = (numbering().await, ProxyLimits::default());
-    let pool = Pool::new(ProxyLimits { idle_timeout: Duration::from_mins(5), ..limits }, Reach::Any);
+    let pool = Pool::new(
+        vestibule_tls::client_config().unwrap(),
+        ProxyLimits { idle_timeout: Duration::from_mins(5), ..limits },
+        Reach::Any,
+    );
     assert_eq!(connection_used(&pool, &origin).await, "0");
     assert_eq!(connection_used(&pool, &origin).await, "0");
     pool.sleep(Duration::from_mins(4));

@@ -190,7 +190,7 @@ async fn a_failure_is_logged_once_and_without_the_visitor() {
 
 #[tokio::test]
 async fn an_invalid_host_cannot_be_forwarded() {
-    let proxy = crate::Proxy::new(crate::ProxyLimits::default());
+    let proxy = crate::Proxy::new(crate::ProxyLimits::default()).unwrap();
     let headers = http::HeaderMap::new();
     let context = Forwarded { peer: None, proto: "http", host: "a\r\nb: c", trusted: false, headers, tunnel_end: None };
     let origin = "http://127.0.0.1:1".parse().unwrap();

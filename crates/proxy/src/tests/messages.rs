@@ -195,7 +195,7 @@ async fn close_as_a_request_sets_out() {
             closing.recv().unwrap();
         }
     });
-    let proxy = Proxy::new(ProxyLimits::default());
+    let proxy = Proxy::new(ProxyLimits::default()).unwrap();
     for _ in 0..2 {
         let request = http::Request::post("/").body(axum::body::Body::empty()).unwrap();
         let headers = http::HeaderMap::new();

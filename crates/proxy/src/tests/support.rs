@@ -45,7 +45,7 @@ impl Gate {
     pub(super) async fn open(self) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let proxy = Proxy::new(self.limits.clone());
+        let proxy = Proxy::new(self.limits.clone()).unwrap();
         let gate = Arc::new(self);
         let answer = move |request: Request| {
             let (gate, proxy) = (gate.clone(), proxy.clone());

@@ -1,4 +1,4 @@
-//! A look into the store's index: what changed is loaded, many queues at once.
+//! Refreshes the queue cache from the store's index. Changed queues are loaded concurrently.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,31 +15,31 @@ use vestibule_freeze::FreezeAwareInstant;
 use super::snapshot::Snapshot;
 use super::{Directory, Queue, queue_of};
 
-/// How many queues are loaded at once: one connection carries them all, so a few hundred queues take a few round trips.
+/// Number of queues loaded concurrently, over one connection.
 const LOADS_AT_ONCE: usize = 64;
 
-/// The looks that were begun, one at a time.
+/// Allows one refresh at a time.
 #[derive(Default)]
 pub(super) struct RefreshGate {
-    /// When the last one was begun. By both clocks: a process that was frozen must see that its copy is old.
+    /// Start of the last refresh, by a clock that continues while the process is frozen.
     last: std::sync::Mutex<Option<FreezeAwareInstant>>,
     begun: AtomicU64,
     under_way: Arc<Mutex<()>>,
 }
 
-/// A look that is under way, until it is dropped.
+/// A refresh in progress, until it is dropped.
 pub(super) struct Refresh {
     _lock: OwnedMutexGuard<()>,
 }
 
 impl RefreshGate {
-    /// Keeps looks from beginning, and waits for the end of the one that is under way.
+    /// Waits for the refresh in progress and prevents others from starting.
     pub(super) async fn lock(&self) -> OwnedMutexGuard<()> {
         self.under_way.clone().lock_owned().await
     }
 
-    /// Begins a look if none is under way and the last one was begun that long ago. That counts even if the store failed,
-    /// so that a dead store is not asked by every request.
+    /// Starts a refresh if none is in progress and the last one started at least `pause` ago. Failed refreshes count, so that
+    /// requests do not overload a failing store.
     pub(super) fn try_begin(&self, pause: Duration) -> Option<Refresh> {
         let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.is_some_and(|last| last.elapsed() < pause) {
@@ -49,7 +49,7 @@ impl RefreshGate {
         Some(self.begin(lock))
     }
 
-    /// Begins a look when no other is under way, unless one was begun meanwhile.
+    /// Waits for the refresh in progress and starts one, unless another one started in the meantime.
     async fn begin_unless_begun(&self) -> Option<Refresh> {
         let asked = self.begun.load(Ordering::Relaxed);
         let lock = self.lock().await;
@@ -64,12 +64,12 @@ impl RefreshGate {
 }
 
 impl Directory {
-    /// Compares what is held with the store's index and loads what changed, all tenants included: the index says nothing of
-    /// them, and what a tenant's origins may be reached at must not be older than a look. A queue that the index lists with revision 0
-    /// was removed; one that it does not list was lost by the store, and is written back.
+    /// Compares the cache with the store's index and loads changed queues. Loads all tenants: the index has no revisions of
+    /// tenants, and their allowed origins must be current. A queue with revision 0 in the index was removed; a queue that
+    /// is not in the index was lost by the store, and is restored.
     ///
     /// # Errors
-    /// The store's. What could be loaded is held all the same.
+    /// Returns the store's error. Queues that could be loaded are cached.
     pub async fn refresh(&self) -> Result<(), StoreError> {
         match self.refresh_gate.begin_unless_begun().await {
             Some(refresh_now) => self.refresh_now(refresh_now).await,
@@ -110,19 +110,19 @@ impl Directory {
         loaded
     }
 
-    /// The index lacks a queue that is held: it was lost, alone or with the queue. Writing the queue back lists it again.
+    /// Restores a cached queue that the index does not list.
     async fn list_again(&self, queue: &Queue) {
         let id = &queue.settings.id;
         match self.store.put_settings(&queue.settings, PutMode::Restore).await {
             Ok(outcome) => {
-                warn!(queue = %id, ?outcome, "the store did not list this queue any more; it is written back");
+                warn!(queue = %id, ?outcome, "queue missing in the index; restored");
             }
-            Err(error) => warn!(queue = %id, %error, "the store does not list this queue any more"),
+            Err(error) => warn!(queue = %id, %error, "queue missing in the index; cannot restore it"),
         }
     }
 
-    /// Loads these queues into `queues`; one that can't be loaded costs none of the others. `unknown` becomes true if one
-    /// of them is not held from before either.
+    /// Loads these queues into `queues`. A queue that cannot be loaded does not affect the others. Sets `unknown` if it is not
+    /// cached either.
     async fn load(
         &self,
         tenants: &HashMap<TenantId, Arc<Tenant>>,
@@ -142,7 +142,7 @@ impl Directory {
             match loads.join_next().await {
                 Some(Ok((Ok(Some(settings)), id))) => drop(queues.insert(id, queue_of(settings, tenants))),
                 Some(Ok((Err(error), id))) => {
-                    warn!(queue = %id, %error, "this queue could not be loaded");
+                    warn!(queue = %id, %error, "cannot load this queue");
                     *unknown |= !queues.contains_key(&id);
                     outcome = Err(prefer_unavailable(outcome, error));
                 }
@@ -162,7 +162,7 @@ impl Directory {
     }
 }
 
-/// Gives queues their tenants as they are now; whether any has another one.
+/// Updates the tenants of queues. Returns whether any changed.
 fn renew_tenants(queues: &mut HashMap<QueueId, Arc<Queue>>, tenants: &HashMap<TenantId, Arc<Tenant>>) -> bool {
     let mut any = false;
     for queue in queues.values_mut().filter(|queue| queue.tenant.as_ref() != tenants.get(&queue.settings.tenant)) {
@@ -172,7 +172,7 @@ fn renew_tenants(queues: &mut HashMap<QueueId, Arc<Queue>>, tenants: &HashMap<Te
     any
 }
 
-/// That the store is away says more than that a queue of it makes no sense: it may be another time.
+/// An unavailable store is the more important error: a retry may succeed.
 fn prefer_unavailable(outcome: Result<(), StoreError>, error: StoreError) -> StoreError {
     match outcome {
         Err(away @ StoreError::Unavailable(_)) => away,

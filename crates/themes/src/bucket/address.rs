@@ -48,12 +48,7 @@ impl BucketAddress {
         &self.bucket
     }
 
-    /// What the keys of a theme's files begin with.
-    pub(crate) fn prefix_of(&self, theme: &str) -> String {
-        self.key_of(theme) + "/"
-    }
-
-    /// The key of a path at this place.
+    /// The key of a path.
     pub(crate) fn key_of(&self, path: &str) -> String {
         if self.prefix.is_empty() { path.to_owned() } else { format!("{}/{path}", self.prefix) }
     }
@@ -79,7 +74,7 @@ mod tests {
             ("s3://abc", "s3://abc", "acme/"),
         ] {
             let address: BucketAddress = text.parse().unwrap();
-            assert_eq!((address.to_string().as_str(), address.prefix_of("acme").as_str()), (shown, prefix));
+            assert_eq!((address.to_string().as_str(), address.key_of("acme/").as_str()), (shown, prefix));
         }
     }
 

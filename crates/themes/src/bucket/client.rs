@@ -25,7 +25,7 @@ use aws_types::service_config::ServiceConfigKey;
 use bytes::{Bytes, BytesMut};
 
 use crate::freeze_safe;
-use crate::source::SourceError;
+use crate::storage::StorageError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// From a request to the head of its response, connecting included.
@@ -65,7 +65,7 @@ impl fmt::Debug for S3Server {
 }
 
 /// A client of this server, or of the one that the AWS environment and profile name. Sends no request yet.
-pub(super) async fn connect(server: Option<&S3Server>) -> Result<Client, SourceError> {
+pub(super) async fn connect(server: Option<&S3Server>) -> Result<Client, StorageError> {
     let config = match server {
         Some(server) => given(server),
         None => from_environment().await?,
@@ -96,7 +96,7 @@ fn given(server: &S3Server) -> Builder {
 
 /// The SDK finds credentials, region, endpoint, FIPS and dual stack. The region is not asked of the instance metadata:
 /// outside of EC2 that takes seconds.
-async fn from_environment() -> Result<Builder, SourceError> {
+async fn from_environment() -> Result<Builder, StorageError> {
     let region = RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new())
         .or_else(ProfileFileRegionProvider::new());
     let shared = aws_config::defaults(BehaviorVersion::latest())
@@ -109,7 +109,7 @@ async fn from_environment() -> Result<Builder, SourceError> {
     let mut config = Builder::from(&shared);
     if shared.region().is_none() {
         if endpoint.is_none() {
-            return Err(SourceError::Unavailable("set AWS_REGION to the region of the bucket".to_owned()));
+            return Err(StorageError::Unavailable("set AWS_REGION to the region of the bucket".to_owned()));
         }
         config = config.region(Region::new(DEFAULT_REGION));
     }
@@ -146,14 +146,14 @@ impl AsyncSleep for FreezeSafeSleep {
 }
 
 /// The whole body of an object, or `None` if it has more than `max` bytes.
-pub(super) async fn read_body(body: ByteStream, max: u64) -> Result<Option<Bytes>, SourceError> {
+pub(super) async fn read_body(body: ByteStream, max: u64) -> Result<Option<Bytes>, StorageError> {
     let content = freeze_safe::timeout(BODY_TIMEOUT, collect(body, max)).await;
-    content.unwrap_or_else(|| Err(SourceError::Unavailable("the body did not arrive in time".to_owned())))
+    content.unwrap_or_else(|| Err(StorageError::Unavailable("the body did not arrive in time".to_owned())))
 }
 
-async fn collect(mut body: ByteStream, max: u64) -> Result<Option<Bytes>, SourceError> {
+async fn collect(mut body: ByteStream, max: u64) -> Result<Option<Bytes>, StorageError> {
     let mut content = BytesMut::new();
-    while let Some(part) = body.try_next().await.map_err(|error| SourceError::Unavailable(with_causes(&error)))? {
+    while let Some(part) = body.try_next().await.map_err(|error| StorageError::Unavailable(with_causes(&error)))? {
         if (content.len() + part.len()) as u64 > max {
             return Ok(None);
         }
@@ -162,21 +162,27 @@ async fn collect(mut body: ByteStream, max: u64) -> Result<Option<Bytes>, Source
     Ok(Some(content.freeze()))
 }
 
-/// What a failed operation means: an object that is missing or of another version, or no usable response.
-pub(super) fn failed<E>(error: &SdkError<E, HttpResponse>) -> SourceError
+/// The HTTP status of an error response.
+pub(super) fn status<E>(error: &SdkError<E, HttpResponse>) -> Option<u16> {
+    error.raw_response().map(|response| response.status().as_u16())
+}
+
+/// Whether there is no such object. A missing bucket is another error.
+pub(super) fn is_missing<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> bool {
+    error.code() == Some("NoSuchKey")
+}
+
+/// No usable response.
+pub(super) fn failed<E>(error: &SdkError<E, HttpResponse>) -> StorageError
 where
     E: ProvideErrorMetadata + Error + 'static,
 {
-    let SdkError::ServiceError(refused) = error else { return SourceError::Unavailable(with_causes(error)) };
-    let status = refused.raw().status().as_u16();
-    let (code, message) = (refused.err().code(), refused.err().message());
-    // 409: two conditional writes at once.
-    if matches!((status, code), (404, Some("NoSuchKey")) | (409 | 412, _)) {
-        return SourceError::Changed;
-    }
-    let (code, message) = (code.unwrap_or("no code"), message.unwrap_or("no message"));
+    let Some(status) = status(error).filter(|_| matches!(error, SdkError::ServiceError(_))) else {
+        return StorageError::Unavailable(with_causes(error));
+    };
+    let (code, message) = (error.code().unwrap_or("no code"), error.message().unwrap_or("no message"));
     let id = error.request_id().unwrap_or("unknown");
-    SourceError::Unavailable(format!("S3 answered {status} {code}: {message} (request {id})"))
+    StorageError::Unavailable(format!("S3 answered {status} {code}: {message} (request {id})"))
 }
 
 /// An error and its causes, in one line.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use vestibule_core::settings::{Document, parse_settings_document};
 use vestibule_core::{PassSigner, QueueId, Store, TicketSigner};
-use vestibule_gate::{Gate, GateParts, ProxyLimits};
+use vestibule_gate::{Gate, GateParts, Proxy, ProxyLimits};
 use vestibule_runtime::{Directory, STORE_TIMEOUT};
 use vestibule_themes::Themes;
 
@@ -50,6 +50,6 @@ pub(super) fn gate(store: Arc<dyn Store>, directory: Arc<Directory>, themes: The
         passes: PassSigner::new(&random_key("pass")?)?,
         store_timeout: STORE_TIMEOUT,
         trusted_proxies: 0,
-        proxy: ProxyLimits::default(),
+        proxy: Proxy::new(ProxyLimits::default())?,
     }))
 }

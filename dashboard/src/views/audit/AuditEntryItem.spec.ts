@@ -16,45 +16,45 @@ function shown(entry: Partial<AuditEvent>, isQueueKnown = false) {
 }
 const said = (wrapper: ReturnType<typeof mountApp>) => wrapper.get('p').text().replaceAll(/\s+/g, ' ')
 
-test('an entry is a sentence, with a link to a queue that is there', () => {
+test('an entry is a sentence with a link to an existing queue', () => {
   const line = shown({ action: 'queue.controls', queue: 'acme-tour', tenant: 'acme', changes: [{ field: 'quota', from: 20, to: 40 }] })
   expect(said(line)).toBe('otto changed controls of acme-tour')
   expect(line.get('a').attributes('href')).toBe('/queues/acme-tour')
   expect(line.get('.change').text()).toMatch(/^quota\s*before: 20\s*→\s*after: 40$/)
 })
 
-test('a queue that is gone, or whose page this is, has no link', () => {
+test('removed queues and the current queue have no link', () => {
   expect(shown({ queue: 'gone' }).find('a').exists()).toBe(false)
   expect(shown({ queue: 'acme-tour' }, true).find('a').exists()).toBe(false)
 })
 
-test('what nobody has words for is received by its code', () => {
+test('unknown actions are shown by their code', () => {
   expect(said(shown({ action: 'queue.paint', tenant: 'acme' }))).toBe('otto queue.paint Acme Live')
   expect(said(shown({ operator: null, action: 'account.sign_in_rejected', subject: 'who' }))).toBe('Unknown user was denied sign-in who')
 })
 
-test('many changes are to be opened, and fields without a value are left out', () => {
+test('many changes are collapsed without empty fields', () => {
   const changes = Array.from({ length: 8 }, (_, index) => ({ field: `field${index}`, from: null, to: index }))
   const line = shown({ changes: [...changes, { field: 'empty', from: null, to: [] }] })
   expect(line.get('summary').text()).toBe('8 fields')
 })
 
-test('a token that was used leads to all that it did', () => {
+test('an entry by a token links to the token’s entries', () => {
   const line = shown({ token: 'a2f4' })
   expect(line.get('a').attributes('href')).toBe('/audit?search=a2f4')
 })
 
-test('an event of unknown outcome says so', () => {
+test('an unknown outcome is shown', () => {
   const line = shown({ action: 'queue.release', queue: 'acme-tour', outcome: 'unknown' })
   expect(line.text()).toContain('may or may not have been applied')
 })
 
-test('a change by the settings file says so', () => {
+test('changes by the settings file are labeled', () => {
   const line = shown({ operator: null, action: 'queue.update', queue: 'acme-tour', via: 'settings_file' })
   expect(line.text()).toMatch(/The settings file\s+changed the settings of/)
 })
 
-test('the life of a token is received in days', () => {
+test('a token’s lifetime is shown in days', () => {
   const line = shown({ action: 'token.create', changes: [{ field: 'expires_in', from: null, to: 7_776_000 }] })
   expect(line.text()).toContain('90')
   expect(line.text()).not.toContain('7776000')

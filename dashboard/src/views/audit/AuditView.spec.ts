@@ -1,7 +1,7 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
-import { found, mountApp, signInAs } from '@/testing/mount'
+import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { mockApi } from '@/testing/api'
 
 import AuditView from './AuditView.vue'
@@ -12,29 +12,29 @@ const entry = (id: string, action: string) => ({ id, at: 1, action, operator: 'o
 const log = { events: [entry('3-0', 'account.sign_in'), entry('2-0', 'tenant.update'), entry('1-0', 'account.change_password')], next: null }
 const entries = () => document.querySelectorAll('.entry').length
 
-test('sign-ins are hidden until they are asked for', async () => {
+test('sign-ins are hidden by default', async () => {
   mockApi({ 'GET /api/v1/audit': log })
   signInAs('superuser', null)
   mountApp(AuditView)
   await flushPromises()
   expect(entries()).toBe(2)
-  expect(found('main, body').textContent).toContain('1 sign-in hidden')
-  found<HTMLInputElement>('label input[type=checkbox]').click()
+  expect(getElement('main, body').textContent).toContain('1 sign-in hidden')
+  getElement<HTMLInputElement>('label input[type=checkbox]').click()
   await flushPromises()
   expect(entries()).toBe(3)
   expect(document.body.textContent).not.toContain('hidden')
 })
 
 test('a search for account events shows sign-ins', async () => {
-  const asked = mockApi({ 'GET /api/v1/audit': log })
+  const requests = mockApi({ 'GET /api/v1/audit': log })
   signInAs('superuser', null)
   mountApp(AuditView)
   await flushPromises()
-  const action = found<HTMLSelectElement>('select')
+  const action = getElement<HTMLSelectElement>('select')
   action.value = 'account.'
   action.dispatchEvent(new Event('change', { bubbles: true }))
   await flushPromises()
-  expect(asked.at(-1)?.line).toContain('action=account.')
+  expect(requests.at(-1)?.line).toContain('action=account.')
   expect(entries()).toBe(3)
   expect(document.querySelector('input[type=checkbox]')).toBeNull()
 })

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest'
 
 import { local, seconds } from './datetime'
 
-test('a time comes back as it was, to the minute', () => {
+test('a local time round-trips to the minute', () => {
   for (const at of [0, 1_774_573_200, 1_795_274_760]) expect(seconds(local(at))).toBe(at)
 })
 
-test('an empty or half typed field is no time', () => {
+test('an empty or incomplete field is undefined', () => {
   expect(seconds('')).toBeUndefined()
   expect(seconds('2026-11')).not.toBeNaN()
   expect(seconds('x')).toBeUndefined()

@@ -13,7 +13,7 @@ function pages(search: () => Search, hides = false): AuditPages {
   return effectScope().run(() => useAuditPages(search, () => hides)) as AuditPages
 }
 
-test('a search goes on through parts of the log in which it found nothing', async () => {
+test('a search continues through parts without matches', async () => {
   const search = vi.spyOn(service, 'searchAudit')
   search.mockResolvedValueOnce({ events: [], next: '9-0' }).mockResolvedValueOnce({ events: [entry('8-0')], next: null })
   const found = pages(() => ({ search: 'x' }))
@@ -23,7 +23,7 @@ test('a search goes on through parts of the log in which it found nothing', asyn
   expect(found.next.value).toBeNull()
 })
 
-test('older entries come after those that are there', async () => {
+test('older entries are appended', async () => {
   const search = vi.spyOn(service, 'searchAudit')
   const full = Array.from({ length: 50 }, (_, index) => entry(`${100 - index}-0`))
   search.mockResolvedValueOnce({ events: full, next: '51-0' }).mockResolvedValueOnce({ events: [entry('50-0')], next: null })
@@ -35,7 +35,7 @@ test('older entries come after those that are there', async () => {
   expect(found.entries.value?.at(-1)?.id).toBe('50-0')
 })
 
-test('another search begins with nothing', async () => {
+test('a new search clears the entries', async () => {
   const search = vi.spyOn(service, 'searchAudit').mockResolvedValueOnce({ events: [entry('1-0')], next: null })
   search.mockReturnValue(new Promise(() => undefined))
   const text = ref('a')
@@ -49,7 +49,7 @@ test('another search begins with nothing', async () => {
 
 const signIn = (id: string) => ({ ...entry(id), action: 'account.sign_in' })
 
-test('hidden sign-ins leave a full page of changes', async () => {
+test('hiding sign-ins still fills a page', async () => {
   const search = vi.spyOn(service, 'searchAudit')
   // Every fourth entry is a change.
   const part = (from: number) => Array.from({ length: 200 }, (_, index) => (index % 4 === 0 ? entry : signIn)(`${from - index}-0`))
@@ -59,14 +59,14 @@ test('hidden sign-ins leave a full page of changes', async () => {
   expect(search).toHaveBeenCalledTimes(1)
   expect(found.entries.value).toHaveLength(50)
   expect(found.entries.value?.every(({ action }) => action === 'queue.update')).toBe(true)
-  // The page ends with its last change, and the next one begins there.
+  // The page ends with its last change; the next page starts there.
   expect([found.next.value, found.hidden.value]).toEqual(['804-0', 147])
   await found.older()
   expect(search.mock.calls[1]?.[0]).toMatchObject({ before: '804-0', limit: 200 })
   expect(found.hidden.value).toBeGreaterThan(147)
 })
 
-test('a search that finds sign-ins alone ends and can go on', async () => {
+test('a search that finds only sign-ins stops and can continue', async () => {
   const search = vi.spyOn(service, 'searchAudit').mockResolvedValue({ events: [signIn('9-0')], next: '9-0' })
   const found = pages(() => ({}), true)
   await settled()

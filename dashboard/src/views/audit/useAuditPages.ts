@@ -4,88 +4,88 @@ import { searchAudit, type AuditSearch } from '@/api/audit'
 import { problemOf, type Problem } from '@/api/problem'
 import type { AuditEvent } from '@/api/types'
 
-/** Entries that are asked for at once. */
+/** Entries per request. */
 const PAGE = 50
-/** A search looks through a part of the log at a time: so many parts are looked through for the next entries. */
-const PARTS_MAX = 4
-/** So many new entries are enough to stop looking. */
-const ENOUGH = 20
-/** Where sign-ins are hidden, more entries are asked for at once, and more parts, to fill a page with the rest. */
+/** A request searches one part of the log. Maximum number of requests per page. */
+const MAX_REQUESTS = 4
+/** Number of entries that completes a page. */
+const PAGE_COMPLETE = 20
+/** The same limits while sign-ins are hidden. */
 const PAGE_HIDING = 200
-const PARTS_MAX_HIDING = 10
-/** Actions of signing in and out, successful or not. */
+const MAX_REQUESTS_HIDING = 10
+/** Actions of signing in and out, including failed ones. */
 const SIGN_IN = /^account\.sign_/
 
-/** What is searched for; pages are the list's own matter. */
+/** The filters without the paging. */
 export type Search = Omit<AuditSearch, 'limit' | 'before'>
 
-/** Pages of the audit log, the newest first. */
+/** Pages of the audit log, newest entries first. */
 export interface AuditPages {
-  /** `undefined` until the first page is there. */
+  /** `undefined` until the first page is loaded. */
   entries: ShallowRef<AuditEvent[] | undefined>
-  /** What the next page comes before; `null` at the end. */
+  /** Cursor of the next page; `null` at the end. */
   next: Ref<string | null>
-  /** How many sign-ins were found and left out. */
+  /** Number of hidden sign-ins. */
   hidden: Ref<number>
   isBusy: Ref<boolean>
   problem: ShallowRef<Problem | undefined>
-  /** Begins again with the newest. */
+  /** Loads the newest entries. */
   refresh(): Promise<void>
-  /** Goes on with older ones. */
+  /** Loads older entries. */
   older(): Promise<void>
 }
 
-/** Searches, and begins again when the search changes. `hidesSignIns` leaves sign-ins out; the API can't exclude an action. */
+/** Searches the log, again whenever the search changes. `hidesSignIns` filters here, because the API cannot exclude actions. */
 export function useAuditPages(search: () => Search, hidesSignIns: () => boolean = () => false): AuditPages {
   const entries = shallowRef<AuditEvent[]>()
   const next = ref<string | null>(null)
   const hidden = ref(0)
   const isBusy = ref(false)
   const problem = shallowRef<Problem>()
-  let asked = 0
+  let request = 0
 
-  async function look(from: string | null): Promise<void> {
-    let before = from
-    const own = ++asked
+  async function load(from: string | null): Promise<void> {
+    let cursor = from
+    const current = ++request
     isBusy.value = true
     const isHiding = hidesSignIns()
     const limit = isHiding ? PAGE_HIDING : PAGE
-    const partsMax = isHiding ? PARTS_MAX_HIDING : PARTS_MAX
+    const maxRequests = isHiding ? MAX_REQUESTS_HIDING : MAX_REQUESTS
     try {
       let fresh: AuditEvent[] = []
-      for (let part = 0; part < partsMax && (part === 0 || before !== null) && shown(fresh, isHiding).length < (isHiding ? PAGE : ENOUGH); part += 1) {
-        const page = await searchAudit({ ...search(), limit, before: before ?? undefined })
-        if (own !== asked) return
+      for (let count = 0; count < maxRequests && (count === 0 || cursor !== null) && shown(fresh, isHiding).length < (isHiding ? PAGE : PAGE_COMPLETE); count += 1) {
+        const page = await searchAudit({ ...search(), limit, before: cursor ?? undefined })
+        if (current !== request) return
         fresh = [...fresh, ...page.events]
-        before = page.next ?? null
+        cursor = page.next ?? null
       }
       const last: AuditEvent | undefined = shown(fresh, isHiding)[PAGE - 1]
       if (isHiding && last && last !== fresh.at(-1)) {
-        // The rest is asked for again with the next page.
+        // The rest is loaded again with the next page.
         fresh = fresh.slice(0, fresh.indexOf(last) + 1)
-        before = last.id ?? null
+        cursor = last.id ?? null
       }
       const found = [...(from === null ? [] : (entries.value ?? [])), ...shown(fresh, isHiding)]
       hidden.value = (from === null ? 0 : hidden.value) + fresh.length - shown(fresh, isHiding).length
       entries.value = found
-      next.value = before
+      next.value = cursor
       problem.value = undefined
     } catch (error) {
-      if (own === asked) problem.value = problemOf(error)
+      if (current === request) problem.value = problemOf(error)
     } finally {
-      if (own === asked) isBusy.value = false
+      if (current === request) isBusy.value = false
     }
   }
 
-  const refresh = () => look(null)
-  const older = () => look(next.value)
+  const refresh = () => load(null)
+  const older = () => load(next.value)
 
   watch(() => JSON.stringify([search(), hidesSignIns()]), () => {
     entries.value = undefined
     hidden.value = 0
     void refresh()
   }, { immediate: true })
-  onScopeDispose(() => (asked += 1))
+  onScopeDispose(() => (request += 1))
   return { entries, next, hidden, isBusy, problem, refresh, older }
 }
 

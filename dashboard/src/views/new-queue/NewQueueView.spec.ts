@@ -11,12 +11,12 @@ let view: VueWrapper | undefined
 afterEach(() => view?.unmount())
 
 async function open(answers: Parameters<typeof mockApi>[0]): Promise<ApiRequest[]> {
-  const asked = mockApi({ 'GET /api/v1/themes': { themes: [] }, 'GET /api/v1/tenants': { tenants: [{ id: 'acme', name: 'Acme' }] }, ...answers })
+  const requests = mockApi({ 'GET /api/v1/themes': { themes: [] }, 'GET /api/v1/tenants': { tenants: [{ id: 'acme', name: 'Acme' }] }, ...answers })
   signInAs('superuser', null)
   await useTenantsStore().load()
   view = mountApp(NewQueueView)
   await flushPromises()
-  return asked
+  return requests
 }
 
 const control = (label: string) => view!.findAll('.field').find((it) => it.find('label').text() === label)!.find<HTMLInputElement>('input, textarea')
@@ -26,7 +26,7 @@ const send = async () => {
   await flushPromises()
 }
 
-test('pasted addresses become hosts and origins when the field is left', async () => {
+test('pasted URLs become hosts and origins on blur', async () => {
   await open({})
   await control('Hosts').setValue('https://Tickets.example.com/shop\nwww.example.com')
   await control('Hosts').trigger('blur')
@@ -36,18 +36,18 @@ test('pasted addresses become hosts and origins when the field is left', async (
   expect(control('Origin').element.value).toBe('https://www.example.com')
 })
 
-test('the id follows the name until it is typed', async () => {
-  const asked = await open({ 'POST /api/v1/queues': problemResponse(409, 'already_exists') })
+test('the id follows the name until it is edited', async () => {
+  const requests = await open({ 'POST /api/v1/queues': problemResponse(409, 'already_exists') })
   await control('Name').setValue('World Tour 2027')
   expect(control('ID').element.value).toBe('world-tour-2027')
   await control('ID').setValue('tour')
   await control('Name').setValue('Another name')
   expect(control('ID').element.value).toBe('tour')
   await send()
-  expect(asked.at(-1)?.body).toMatchObject({ id: 'tour', name: 'Another name' })
+  expect(requests.at(-1)?.body).toMatchObject({ id: 'tour', name: 'Another name' })
 })
 
-test('the first wrong field gets the focus', async () => {
+test('the first invalid field gets the focus', async () => {
   const errors = ['hosts', 'quota'].map((field) => ({ code: 'takes', field, detail: 'is wrong' }))
   await open({ 'POST /api/v1/queues': problemResponse(422, 'validation_failed', { errors }) })
   await send()
@@ -56,9 +56,9 @@ test('the first wrong field gets the focus', async () => {
 
 const TENANTS = 'GET /api/v1/tenants'
 
-test('the first tenant and its queue are created in one form', async () => {
+test('one form creates the first tenant and its queue', async () => {
   const tenants: object[] = []
-  const asked = await open({
+  const requests = await open({
     [TENANTS]: () => ({ tenants }),
     'POST /api/v1/tenants': ({ body }) => (tenants.push(body as object), body as object),
     'POST /api/v1/queues': ({ body }) => body as object,
@@ -71,38 +71,38 @@ test('the first tenant and its queue are created in one form', async () => {
   await control('Hosts').setValue('tickets.example.com')
   await control('Origin').setValue('https://www.example.com')
   await send()
-  const posts = asked.filter(({ line }) => line.startsWith('POST'))
+  const posts = requests.filter(({ line }) => line.startsWith('POST'))
   expect(posts.map(({ line }) => line)).toEqual(['POST /api/v1/tenants', 'POST /api/v1/queues'])
   expect(posts[0]?.body).toEqual({ id: 'buehne', name: 'Große Bühne' })
   expect(posts[1]?.body).toMatchObject({ id: 'world-tour', tenant: 'buehne', hosts: ['tickets.example.com'], mode: 'paused', quota: 100 })
   expect(view!.vm.$router.currentRoute.value).toMatchObject({ name: 'queue-setup', params: { queue: 'world-tour' } })
 })
 
-test('a tenant whose queue was refused is not created again', async () => {
+test('a created tenant is not created again after an error', async () => {
   const tenants: object[] = []
   const errors = [{ code: 'takes', field: 'name', detail: 'is wrong' }]
-  const asked = await open({
+  const requests = await open({
     [TENANTS]: () => ({ tenants }),
     'POST /api/v1/tenants': ({ body }) => (tenants.push(body as object), body as object),
     'POST /api/v1/queues': refusalOf(422, errors),
   })
   await control('Tenant name').setValue('Acme')
   await send()
-  // It is the queue's name that is wrong.
+  // The error is about the queue's name.
   expect(control('Name').attributes('aria-invalid')).toBe('true')
   expect(view!.find('form select').element).toHaveProperty('value', 'acme')
   await send()
-  expect(asked.filter(({ line }) => line === 'POST /api/v1/tenants')).toHaveLength(1)
+  expect(requests.filter(({ line }) => line === 'POST /api/v1/tenants')).toHaveLength(1)
 })
 
-test('an id that another tenant has is received at its field', async () => {
+test('a taken tenant id is shown at its field', async () => {
   await open({ [TENANTS]: { tenants: [] }, 'POST /api/v1/tenants': problemResponse(409, 'already_exists') })
   await control('Tenant name').setValue('Acme')
   await send()
   expect(control('Tenant ID').attributes('aria-invalid')).toBe('true')
 })
 
-test('a wrong setting that is folded away is shown', async () => {
+test('an invalid collapsed setting is expanded', async () => {
   await open({ 'POST /api/v1/queues': refusalOf(422, [{ code: 'takes', field: 'cookie_domain', detail: 'is wrong' }]) })
   expect(view!.find('details').element.open).toBe(false)
   await send()

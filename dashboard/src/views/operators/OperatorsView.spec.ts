@@ -1,14 +1,14 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test, vi } from 'vitest'
 
+import { useConfirmationStore } from '@/stores/confirmation'
 import { useReauthStore } from '@/stores/reauth'
 import { useTenantsStore } from '@/stores/tenants'
-import { found, mountApp, signInAs } from '@/testing/mount'
+import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { problemResponse, mockApi } from '@/testing/api'
 
 import OperatorForm from './OperatorForm.vue'
 import OperatorsView from './OperatorsView.vue'
-import RemoveTotp from './RemoveTotp.vue'
 
 enableAutoUnmount(afterEach)
 
@@ -22,19 +22,19 @@ async function open(operators: object[]): Promise<void> {
   await flushPromises()
 }
 
-test('it shows who may what, how they sign in, and who is the last of their kind', async () => {
+test('the list shows roles, sign-in and the last superuser', async () => {
   await open([operator('otto', 'superuser'), operator('vera', 'viewer', { password_at: null })])
   const rows = [...document.querySelectorAll('tbody tr')].map((row) => row.textContent)
   expect(rows[0]).toMatch(/otto.*you.*Superuser.*only one.*All/)
   expect(rows[1]).toMatch(/vera.*Viewer.*Acme Live.*Identity provider/)
 })
 
-test('where there are two superusers neither is the last', async () => {
+test('two superusers are not marked as last', async () => {
   await open([operator('otto', 'superuser'), operator('ada', 'superuser')])
   expect(document.body.textContent).not.toContain('only one')
 })
 
-test('the last superuser stays one', async () => {
+test('the last superuser cannot lose the role', async () => {
   signInAs('superuser', null)
   mountApp(OperatorForm, { open: true, operator: operator('otto', 'superuser'), isLast: true })
   await flushPromises()
@@ -42,33 +42,33 @@ test('the last superuser stays one', async () => {
   expect(disabled).toEqual(['viewer', 'operator'])
 })
 
-test('without a password they sign in through the provider', async () => {
+test('an operator without a password uses the provider', async () => {
   signInAs('superuser', null)
   useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null }]
-  const asked = mockApi({ 'POST /api/v1/operators': operator('zoe', 'operator') })
+  const requests = mockApi({ 'POST /api/v1/operators': operator('zoe', 'operator') })
   mountApp(OperatorForm, { open: true, provider: 'Acme Login' })
   await flushPromises()
   expect(document.body.textContent).toContain('sign-in with Acme Login only')
-  const name = found<HTMLInputElement>('[role=dialog] input[maxlength="63"]')
+  const name = getElement<HTMLInputElement>('[role=dialog] input[maxlength="63"]')
   name.value = 'zoe'
   name.dispatchEvent(new Event('input'))
-  found('[role=dialog] form').dispatchEvent(new Event('submit'))
+  getElement('[role=dialog] form').dispatchEvent(new Event('submit'))
   await flushPromises()
-  expect(asked[0]?.body).toEqual({ name: 'zoe', role: 'operator', tenants: ['acme'], password: null })
+  expect(requests[0]?.body).toEqual({ name: 'zoe', role: 'operator', tenants: ['acme'], password: null })
 })
 
-test('a password is shown once more after the operator was created', async () => {
+test('a new operator’s password is shown once', async () => {
   signInAs('superuser', null)
   useTenantsStore().tenants = [{ id: 'acme', name: 'Acme Live', color: null, logo: null, domains: null, origins: null }]
   mockApi({ 'POST /api/v1/operators': operator('zoe', 'operator') })
   mountApp(OperatorForm, { open: true })
   await flushPromises()
   for (const [selector, value] of [['[role=dialog] input[maxlength="63"]', 'zoe'], ['[role=dialog] input[minlength="12"], [role=dialog] input[autocomplete="new-password"]', 'a long password']] as const) {
-    const field = found<HTMLInputElement>(selector)
+    const field = getElement<HTMLInputElement>(selector)
     field.value = value
     field.dispatchEvent(new Event('input'))
   }
-  found('[role=dialog] form').dispatchEvent(new Event('submit'))
+  getElement('[role=dialog] form').dispatchEvent(new Event('submit'))
   await flushPromises()
   expect(document.body.textContent).toContain('Password: a long password')
 })
@@ -81,16 +81,16 @@ test('the list shows who uses two-factor authentication', async () => {
 })
 
 test('removing a second factor asks for the password again', async () => {
-  signInAs('superuser', null)
-  let isProved = false
-  const asked = mockApi({ 'DELETE /api/v1/operators/zoe/totp': () => (isProved ? 204 : problemResponse(403, 'password_required')) })
-  const saved = vi.fn()
-  mountApp(RemoveTotp, { open: true, name: 'zoe', onSaved: saved })
+  await open([operator('zoe', 'viewer', { totp_at: 1 })])
+  let isConfirmed = false
+  const requests = mockApi({ 'DELETE /api/v1/operators/zoe/totp': () => (isConfirmed ? 204 : problemResponse(403, 'password_required')) })
+  getElement('tbody button').dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }))
   await flushPromises()
-  found('[role=dialog] form').dispatchEvent(new Event('submit'))
+  getElement('[role=menuitem]', 'Remove two-factor authentication').click()
+  await vi.waitFor(() => expect(useConfirmationStore().pending).toBeDefined())
+  useConfirmationStore().pending?.answer(true)
   await vi.waitFor(() => expect(useReauthStore().pending).toBeDefined())
-  isProved = true
+  isConfirmed = true
   useReauthStore().pending?.(true)
-  await vi.waitFor(() => expect(saved).toHaveBeenCalled())
-  expect(asked).toHaveLength(2)
+  await vi.waitFor(() => expect(requests.filter(({ line }) => line.startsWith('DELETE'))).toHaveLength(2))
 })

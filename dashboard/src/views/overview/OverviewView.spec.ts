@@ -17,7 +17,7 @@ afterEach(() => page?.unmount())
 
 const signal = new AbortController().signal
 
-/** The page, with these queues. */
+/** Mounts the page with these queues. */
 async function overview(...queues: QueueStats[]): Promise<void> {
   await numbers(...queues)
   page = mountApp(OverviewView)
@@ -34,16 +34,16 @@ async function numbers(...queues: QueueStats[]): Promise<void> {
 const names = () => page!.findAll('tbody th a').map((link) => link.text())
 const queue = (id: string, changes: Partial<QueueStats> = {}) => stats({ queue: id, name: id, ...changes })
 
-test('what needs attention comes first, and is counted', async () => {
+test('queues with alerts come first and are counted', async () => {
   signInAs()
   await overview(queue('calm'), queue('paused', { mode: 'paused', waiting: 3 }), queue('still', { waiting: 9, admitted_per_minute: 0 }))
   expect(names()).toEqual(['still', 'paused', 'calm'])
-  expect(page!.find('.totals .needy dd').text()).toBe('2')
+  expect(page!.find('.totals .has-alerts dd').text()).toBe('2')
   await page!.find('input[type="checkbox"]').setValue(true)
   expect(names()).toEqual(['still', 'paused'])
 })
 
-test('the order holds while somebody points at the table', async () => {
+test('rows keep their order under the pointer', async () => {
   signInAs()
   await overview(queue('a', { waiting: 5 }), queue('b', { waiting: 3 }))
   await page!.find('.table-frame').trigger('pointerenter', { pointerType: 'mouse' })
@@ -54,7 +54,7 @@ test('the order holds while somebody points at the table', async () => {
   expect(names()).toEqual(['b', 'a'])
 })
 
-test('queues are found by every word, and those of one tenant by themselves', async () => {
+test('queues are filtered by search and tenant', async () => {
   signInAs()
   await overview(queue('acme-tour', { name: 'World tour' }), queue('acme-club', { name: 'Club tour' }), queue('coral-tour', { tenant: 'coral', name: 'World tour' }))
   await page!.find('input[type="search"]').setValue('TOUR world')
@@ -68,7 +68,7 @@ test('queues are found by every word, and those of one tenant by themselves', as
   expect(page!.findAll('tbody tr')).toHaveLength(3)
 })
 
-test('an empty page says what to do to those who can, and whom to wait for to others', async () => {
+test('the empty state depends on the role', async () => {
   signInAs('operator')
   await overview()
   expect(page!.find('.empty a').text()).toBe('Create a queue')
@@ -79,7 +79,7 @@ test('an empty page says what to do to those who can, and whom to wait for to ot
   expect(page.find('.empty a').exists()).toBe(false)
 })
 
-test('what is not known of any queue is no zero', async () => {
+test('unknown totals are not shown as zero', async () => {
   signInAs()
   await overview(queue('new', { joined_per_minute: null, admitted_per_minute: null, wait_seconds: null }))
   const totals = page!.findAll('.totals dd').map((total) => total.text())

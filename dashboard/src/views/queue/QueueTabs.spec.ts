@@ -1,21 +1,21 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
-import { found, mountApp } from '@/testing/mount'
+import { getElement, mountApp } from '@/testing/mount'
 
 import QueueTabs from './QueueTabs.vue'
 
 enableAutoUnmount(afterEach)
 
 async function scrolled(to: number, width = 328): Promise<string[]> {
-  const row = found('.scroller')
+  const row = getElement('.scroller')
   Object.defineProperties(row, { scrollLeft: { value: to, configurable: true }, clientWidth: { value: width, configurable: true }, scrollWidth: { value: 500, configurable: true } })
   row.dispatchEvent(new Event('scroll'))
   await flushPromises()
   return [...row.classList].filter((name) => name !== 'scroller')
 }
 
-test('a row that does not fit shows on which side there is more', async () => {
+test('overflowing tabs fade on the side with more', async () => {
   mountApp(QueueTabs, { queue: 'acme-tour' })
   expect(await scrolled(0)).toEqual(['after'])
   expect(await scrolled(80)).toEqual(['before', 'after'])
@@ -23,7 +23,7 @@ test('a row that does not fit shows on which side there is more', async () => {
   expect(await scrolled(0, 500)).toEqual([])
 })
 
-test('every page is a link that the keyboard reaches', () => {
+test('every tab is a focusable link', () => {
   mountApp(QueueTabs, { queue: 'acme-tour' })
   const links = [...document.querySelectorAll('nav a')]
   expect(links.map((link) => link.textContent?.trim())).toEqual(['Live', 'Settings', 'Rules', 'Visitors', 'Log', 'Integration'])

@@ -9,52 +9,52 @@ import type { FieldChange, QueuePatch, QueueSettings } from '@/api/types'
 
 import { useQueue } from './useQueue'
 
-/** Settings that an operator is changing, over the revision that they began with. */
+/** A draft of a queue's settings, based on a revision. */
 export interface Draft {
   draft: Ref<QueueSettings>
-  /** Whether there is anything to save. */
+  /** Whether there are unsaved changes. */
   isChanged: ComputedRef<boolean>
-  /** Whether somebody else saved another revision since. */
+  /** Whether a newer revision was saved by someone else. */
   isOutdated: ComputedRef<boolean>
-  /** What the server says would change, once it was asked. */
+  /** The changes according to the server, after validation. */
   review: ShallowRef<FieldChange[] | undefined>
-  /** What somebody else changed meanwhile, once the server refused. */
+  /** The changes of others, after a revision conflict. */
   conflict: ShallowRef<ConflictingField[] | undefined>
   problem: ComputedRef<Problem | undefined>
   isBusy: ComputedRef<boolean>
-  /** Asks the server what would change, and whether it may. */
-  ask(): Promise<boolean>
-  /** Writes it. */
+  /** Validates the draft and opens the review. */
+  validate(): Promise<boolean>
+  /** Saves the draft. */
   save(): Promise<boolean>
   discard(): void
-  /** Goes back to the form without writing anything. */
+  /** Returns to the form without saving. */
   back(): void
-  /** Begins again with what is there now, with the operator's own values of these fields, and asks again. */
+  /** Rebases the draft on the current settings, keeps the operator's values of these fields, and validates it again. */
   resolve(mine: readonly string[]): Promise<boolean>
 }
 
-/** Changes some fields of the queue of this page; `saved` is received once that is done. */
+/** A draft of some settings of the page's queue. Calls `saved` after each save. */
 export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => void): Draft {
   const { settings, changed } = useQueue()
-  const begin = settings.value
-  if (!begin) throw new Error('the settings are not there yet')
-  const base = shallowRef(begin)
-  const draft = ref(deepCopy(begin)) as Ref<QueueSettings>
+  const initial = settings.value
+  if (!initial) throw new Error('the settings are not loaded')
+  const base = shallowRef(initial)
+  const draft = ref(deepCopy(initial)) as Ref<QueueSettings>
   const review = shallowRef<FieldChange[]>()
   const conflict = shallowRef<ConflictingField[]>()
-  /** What is there now, where that is in conflict. */
-  let theirs = begin
+  /** The current settings in a conflict. */
+  let theirs = initial
 
   const patch = computed(() => patchOf(base.value, draft.value, fields))
   const isChanged = computed(() => Object.keys(patch.value).length > 0)
   const isOutdated = computed(() => (settings.value?.revision ?? 0) > base.value.revision)
 
-  const { run: ask, isBusy: isAsking, problem: asked } = useAction(async () => {
+  const { run: validate, isBusy: isValidating, problem: invalid } = useAction(async () => {
     review.value = undefined
-    await orConflict(async () => (review.value = (await validateQueue(base.value.id, base.value.revision, patch.value)).changes))
+    await catchConflict(async () => (review.value = (await validateQueue(base.value.id, base.value.revision, patch.value)).changes))
   })
   const { run: save, isBusy: isSaving, problem } = useAction(async () => {
-    await orConflict(async () => {
+    await catchConflict(async () => {
       const now = await updateQueue(base.value.id, base.value.revision, patch.value)
       rebase(now)
       await changed(now)
@@ -62,12 +62,12 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
     })
   })
 
-  // What others save shows up, as long as nothing of it is being changed here.
+  // Changes of others are shown while the draft has no changes.
   watch(settings, (now) => {
     if (now && now.id === base.value.id && !isChanged.value) rebase(now)
   })
 
-  async function orConflict(call: () => Promise<unknown>): Promise<void> {
+  async function catchConflict(call: () => Promise<unknown>): Promise<void> {
     try {
       await call()
     } catch (error) {
@@ -86,11 +86,11 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
 
   function discard(): void {
     rebase(settings.value ?? base.value)
-    asked.value = problem.value = unresolved.value = undefined
+    invalid.value = problem.value = unresolved.value = undefined
   }
 
   const { run: resolve, isBusy: isResolving, problem: unresolved } = useAction(async (mine: readonly string[]) => {
-    // Fields that only this operator changed are kept without asking.
+    // Settings that only this operator changed are kept.
     const changedByOthers = new Set(conflict.value?.map(({ field }) => field))
     const own = Object.keys(patch.value).filter((field) => !changedByOthers.has(field) || mine.includes(field))
     const kept = Object.fromEntries(own.map((field) => [field, draft.value[field as keyof QueueSettings]]))
@@ -98,7 +98,7 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
     rebase(now)
     Object.assign(draft.value, deepCopy(kept))
     await changed(now)
-    if (isChanged.value) await ask()
+    if (isChanged.value) await validate()
   })
 
   return {
@@ -107,9 +107,9 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
     isOutdated,
     review,
     conflict,
-    problem: computed(() => asked.value ?? problem.value ?? unresolved.value),
-    isBusy: computed(() => isAsking.value || isSaving.value || isResolving.value),
-    ask,
+    problem: computed(() => invalid.value ?? problem.value ?? unresolved.value),
+    isBusy: computed(() => isValidating.value || isSaving.value || isResolving.value),
+    validate,
     save,
     discard,
     back: () => (review.value = conflict.value = undefined),
@@ -117,13 +117,13 @@ export function useDraft(fields: readonly (keyof QueueSettings)[], saved: () => 
   }
 }
 
-/** What a draft changes, as a merge patch. */
+/** The changes of a draft as a JSON merge patch. */
 export function patchOf(base: QueueSettings, draft: QueueSettings, fields: readonly (keyof QueueSettings)[]): QueuePatch {
   const changed = fields.filter((field) => !isEqual(base[field], draft[field]))
   return Object.fromEntries(changed.map((field) => [field, field === 'handover' ? handover(draft) : draft[field]])) as QueuePatch
 }
 
-/** An object is laid over the one before, so an origin that is gone must be taken away. */
+/** Objects are merged, so a removed origin must be null. */
 function handover({ handover: { kind, origin, preflights } }: QueueSettings) {
   return { kind, origin: origin || null, preflights }
 }

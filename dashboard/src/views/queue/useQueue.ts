@@ -9,26 +9,26 @@ import type { QueueSettings, QueueStats } from '@/api/types'
 import { useStatsStore } from '@/stores/stats'
 import { usePrincipalStore } from '@/stores/principal'
 
-/** What the parts of a queue's page share. */
+/** Shared state of a queue's pages. */
 export interface QueueContext {
   id: ComputedRef<string>
-  /** The settings as they were last read; they are read again when the stats tell of a newer revision. */
+  /** The settings. They are loaded again when the stats have a newer revision. */
   settings: Readonly<Ref<QueueSettings | undefined>>
   stats: ComputedRef<QueueStats | undefined>
-  /** Whether the operator may change it. */
+  /** Whether the operator may change the queue. */
   canEdit: ComputedRef<boolean>
   problem: ComputedRef<Problem | undefined>
-  /** Takes the settings that a change answered with, and asks for the stats that came of it. */
+  /** Stores changed settings and reloads the stats. */
   changed(settings: QueueSettings): Promise<void>
-  /** Asks for the stats at once. */
-  look(): Promise<void>
-  /** Reads settings and stats again. Throws where they can't be read. */
+  /** Reloads the stats. */
+  reloadStats(): Promise<void>
+  /** Reloads settings and stats. Throws if that fails. */
   reread(): Promise<void>
 }
 
 const KEY: InjectionKey<QueueContext> = Symbol('queue')
 
-/** Reads a queue and hands it down to the parts of its page. */
+/** Loads a queue and provides it to its pages. */
 export function provideQueue(queue: () => string): QueueContext {
   const statsStore = useStatsStore()
   const principal = usePrincipalStore()
@@ -39,11 +39,11 @@ export function provideQueue(queue: () => string): QueueContext {
   const stats = computed(() => statsStore.byId.get(id.value))
   const canEdit = computed(() => settings.value !== undefined && principal.canEdit(settings.value.tenant))
 
-  async function look(): Promise<void> {
+  async function reloadStats(): Promise<void> {
     try {
       statsStore.setQueue(await getQueueStats(id.value))
     } catch {
-      // They come by themselves a moment later.
+      // The stream delivers them a moment later.
     }
   }
 
@@ -55,17 +55,17 @@ export function provideQueue(queue: () => string): QueueContext {
 
   async function changed(now: QueueSettings): Promise<void> {
     queryClient.setQueryData(key.value, now)
-    await look()
+    await reloadStats()
   }
 
   watch(
     () => (stats.value?.revision ?? 0) > (settings.value?.revision ?? Infinity),
     (isNewer) => isNewer && void refetch(),
   )
-  // What could not be read is read once the stats come again.
+  // After a connection problem, settings are loaded again with the next stats.
   watch(() => statsStore.at, () => problem.value?.status === 0 && void refetch())
 
-  const context = { id, settings, stats, canEdit, problem, changed, look, reread }
+  const context = { id, settings, stats, canEdit, problem, changed, reloadStats, reread }
   provide(KEY, context)
   return context
 }

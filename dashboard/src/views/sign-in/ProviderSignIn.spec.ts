@@ -16,17 +16,17 @@ async function shown(ways: SignInMethods, query = ''): Promise<ReturnType<typeof
   return wrapper
 }
 
-test('a provider has a button that leads to it', async () => {
+test('a provider has a sign-in link', async () => {
   const page = await shown({ password: true, oidc: { name: 'Acme', start: '/api/v1/sign-in/oidc' } })
   expect(page.get('a').text()).toBe('Sign in with Acme')
   expect(page.get('a').attributes('href')).toBe('/api/v1/sign-in/oidc')
 })
 
-test('without a provider there is nothing', async () => {
+test('nothing is shown without a provider', async () => {
   expect((await shown({ password: true, oidc: null })).find('section').exists()).toBe(false)
 })
 
-test('who comes back with nothing is received why', async () => {
+test('a failed provider sign-in shows the reason', async () => {
   const page = await shown({ password: true, oidc: null }, '?problem=unknown_operator')
   expect(page.get('[role=alert]').text()).toContain('no operator account')
   expect((await shown({ password: true, oidc: null }, '?problem=x')).get('[role=alert]').text()).toContain('Sign-in failed')

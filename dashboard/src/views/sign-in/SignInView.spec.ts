@@ -2,7 +2,7 @@ import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
 import { usePrincipalStore } from '@/stores/principal'
-import { found, mountApp } from '@/testing/mount'
+import { getElement, mountApp } from '@/testing/mount'
 import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
 import SignInView from './SignInView.vue'
@@ -12,7 +12,7 @@ enableAutoUnmount(afterEach)
 const ACCOUNT = { operator: 'otto', role: 'operator', tenants: ['acme'], token: null, ends_at: null, totp: 'on' }
 
 async function open(): Promise<ApiRequest[]> {
-  const asked = mockApi({
+  const requests = mockApi({
     'GET /api/v1/sign-in/methods': { password: true, oidc: null },
     'GET /api/v1/sign-in': ACCOUNT,
     'POST /api/v1/sign-in': ({ body }) => {
@@ -23,18 +23,18 @@ async function open(): Promise<ApiRequest[]> {
   })
   mountApp(SignInView)
   await flushPromises()
-  return asked
+  return requests
 }
 
 async function write(name: string, value: string): Promise<void> {
-  const field = found<HTMLInputElement>(`input[name=${name}]`)
+  const field = getElement<HTMLInputElement>(`input[name=${name}]`)
   field.value = value
   field.dispatchEvent(new Event('input'))
   await flushPromises()
 }
 
 async function submit(): Promise<void> {
-  found('form').dispatchEvent(new Event('submit'))
+  getElement('form').dispatchEvent(new Event('submit'))
   await flushPromises()
 }
 
@@ -44,15 +44,15 @@ async function password(): Promise<void> {
   await submit()
 }
 
-test('a code is asked for once the password was right', async () => {
-  const asked = await open()
+test('a code is requested after the password', async () => {
+  const requests = await open()
   expect(document.querySelector('input[name=code]')).toBeNull()
   await password()
   expect(document.activeElement?.getAttribute('name')).toBe('code')
   expect(document.querySelector('[role=alert]')).toBeNull()
   await write('code', ' 123456 ')
   await submit()
-  const sent = asked.filter(({ line }) => line.startsWith('POST')).map(({ body }) => body)
+  const sent = requests.filter(({ line }) => line.startsWith('POST')).map(({ body }) => body)
   expect(sent).toEqual([{ name: 'otto', password: 'a long password' }, { name: 'otto', password: 'a long password', code: '123456' }])
   expect(usePrincipalStore().account?.operator).toBe('otto')
 })
@@ -62,15 +62,15 @@ test('a wrong code can be entered again', async () => {
   await password()
   await write('code', '000000')
   await submit()
-  expect(found('[role=alert]').textContent).toContain('Wrong_code')
+  expect(getElement('[role=alert]').textContent).toContain('Wrong_code')
   expect(document.querySelector('input[name=code]')).not.toBeNull()
   expect(usePrincipalStore().account).toBeUndefined()
 })
 
-test('back leads to name and password', async () => {
+test('back returns to name and password', async () => {
   await open()
   await password()
-  found('button', 'Back').click()
+  getElement('button', 'Back').click()
   await flushPromises()
   expect(document.querySelector('input[name=code]')).toBeNull()
   expect(document.activeElement?.getAttribute('name')).toBe('password')

@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 
 import { bytesOf } from '@/domain/theme-files'
 import * as archive from '@/domain/archive'
-import { found, mountApp } from '@/testing/mount'
+import { getElement, mountApp } from '@/testing/mount'
 import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
 import LogoField from './LogoField.vue'
@@ -16,39 +16,39 @@ const options = () => [...document.querySelectorAll('option')].map((option) => o
 
 async function open(logo: string, svg = SVG): Promise<ApiRequest[]> {
   vi.spyOn(archive, 'unzip').mockResolvedValue(new Map([['queue.html', bytesOf('x')], ['logo.svg', bytesOf(svg)]]))
-  const asked = mockApi({
+  const requests = mockApi({
     'GET /api/v1/themes': { themes: [theme('acme', true), theme('acme-draft', false), theme('coral', true, 'coral')], states: [], languages: [] },
     'GET /api/v1/themes/acme/download': {},
   })
   mountApp(LogoField, { tenant: 'acme', modelValue: logo })
   await flushPromises()
-  return asked
+  return requests
 }
 
-test('images of the live themes of the tenant are offered, and the chosen one is shown', async () => {
-  const asked = await open('logo.svg')
+test('images of live themes are offered and previewed', async () => {
+  const requests = await open('logo.svg')
   expect(options()).toEqual(['None (shows the name)', 'logo.svg (acme)'])
-  expect(asked.filter(({ line }) => line.endsWith('/download'))).toHaveLength(1)
-  expect(found('iframe').getAttribute('title')).toBe('Preview of logo.svg')
-  expect(found('a', 'Upload').getAttribute('href')).toBe('/themes/acme')
+  expect(requests.filter(({ line }) => line.endsWith('/download'))).toHaveLength(1)
+  expect(getElement('iframe').getAttribute('title')).toBe('Preview of logo.svg')
+  expect(getElement('a', 'Upload').getAttribute('href')).toBe('/themes/acme')
 })
 
-test('an image that can’t be drawn is hidden', async () => {
+test('a broken image is hidden', async () => {
   await open('logo.svg', 'no image')
   expect(document.querySelector('iframe')).toBeNull()
   expect(document.body.textContent).toContain('cannot display logo.svg')
 })
 
-test('a logo that no live theme has stays chosen', async () => {
+test('a logo without a live theme stays selected', async () => {
   await open('old.png')
-  expect(found<HTMLSelectElement>('select').value).toBe('old.png')
+  expect(getElement<HTMLSelectElement>('select').value).toBe('old.png')
   expect(options()).toContain('old.png (in no live theme)')
   expect(document.querySelector('iframe')).toBeNull()
 })
 
-test('where themes can’t be read the file is typed', async () => {
+test('without themes the file name is typed', async () => {
   mockApi({ 'GET /api/v1/themes': problemResponse(409, 'theme_storage_not_configured') })
   mountApp(LogoField, { tenant: 'acme', modelValue: 'logo.svg' })
   await flushPromises()
-  expect(found<HTMLInputElement>('input').value).toBe('logo.svg')
+  expect(getElement<HTMLInputElement>('input').value).toBe('logo.svg')
 })

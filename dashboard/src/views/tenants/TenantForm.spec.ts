@@ -1,7 +1,7 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test, vi } from 'vitest'
 
-import { found, mountApp, signInAs } from '@/testing/mount'
+import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
 import TenantForm from './TenantForm.vue'
@@ -9,7 +9,7 @@ import TenantForm from './TenantForm.vue'
 enableAutoUnmount(afterEach)
 
 const tenant = { id: 'acme', name: 'Acme Live', color: '#0a7d5a', logo: null, domains: ['acme.example'], origins: null }
-const field = (label: string) => found<HTMLInputElement>(`#${found<HTMLLabelElement>('[role=dialog] label', label).htmlFor}`)
+const field = (label: string) => getElement<HTMLInputElement>(`#${getElement<HTMLLabelElement>('[role=dialog] label', label).htmlFor}`)
 
 async function write(label: string, value: string): Promise<void> {
   const input = field(label)
@@ -24,19 +24,19 @@ async function open(props: object = {}, role: 'operator' | 'superuser' = 'superu
   await flushPromises()
 }
 
-/** What was sent to change the tenant, apart from what the form reads. */
-const sent = (asked: ApiRequest[]) => asked.find(({ line }) => line.startsWith('PATCH'))?.body
-const send = () => found('[role=dialog] form').dispatchEvent(new Event('submit'))
+/** The body of the request that changes the tenant. */
+const sent = (requests: ApiRequest[]) => requests.find(({ line }) => line.startsWith('PATCH'))?.body
+const send = () => getElement('[role=dialog] form').dispatchEvent(new Event('submit'))
 
-test('only what was changed is sent', async () => {
-  const asked = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
+test('only changed fields are sent', async () => {
+  const requests = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
   await open({ tenant })
   await write('Color', '')
   send()
-  await vi.waitFor(() => expect(sent(asked)).toEqual({ color: null }))
+  await vi.waitFor(() => expect(sent(requests)).toEqual({ color: null }))
 })
 
-test('the id follows the name until it is typed', async () => {
+test('the id follows the name until it is edited', async () => {
   await open()
   await write('Name', 'Acme Live')
   expect(field('ID').value).toBe('acme-live')
@@ -45,50 +45,50 @@ test('the id follows the name until it is typed', async () => {
   expect(field('ID').value).toBe('acme')
 })
 
-test('what the server finds wrong stands at its field', async () => {
+test('server errors are shown at their fields', async () => {
   const errors = [{ code: 'takes', field: 'color', detail: 'takes a color such as "#0a7d5a"' }]
   mockApi({ 'POST /api/v1/tenants': problemResponse(422, 'validation_failed', { errors }) })
   await open()
   await write('Color', 'red')
   send()
   await vi.waitFor(() => expect(field('Color').getAttribute('aria-invalid')).toBe('true'))
-  expect(found('.field .error').textContent).toContain('Takes a color')
+  expect(getElement('.field .error').textContent).toContain('Takes a color')
 })
 
-test('a superuser edits domains and origins', async () => {
-  const asked = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
+test('superusers edit domains and origins', async () => {
+  const requests = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
   await open({ tenant })
   expect(field('Domains').value).toBe('acme.example')
   await write('Domains', 'acme.example\n acme.test \n')
   await write('Origins', 'https://*.acme.example')
   send()
-  await vi.waitFor(() => expect(sent(asked)).toEqual({ domains: ['acme.example', 'acme.test'], origins: ['https://*.acme.example'] }))
+  await vi.waitFor(() => expect(sent(requests)).toEqual({ domains: ['acme.example', 'acme.test'], origins: ['https://*.acme.example'] }))
 })
 
-test('an empty list removes it', async () => {
-  const asked = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
+test('an empty list is sent as null', async () => {
+  const requests = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
   await open({ tenant })
   await write('Domains', '')
   send()
-  await vi.waitFor(() => expect(sent(asked)).toEqual({ domains: null }))
+  await vi.waitFor(() => expect(sent(requests)).toEqual({ domains: null }))
 })
 
-test('an operator reads domains and origins and does not send them', async () => {
-  const asked = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
+test('operators see domains and origins read-only', async () => {
+  const requests = mockApi({ 'PATCH /api/v1/tenants/acme': tenant, 'GET /api/v1/tenants': { tenants: [tenant] } })
   await open({ tenant }, 'operator')
   expect(field('Domains').readOnly).toBe(true)
   expect(field('Origins').readOnly).toBe(true)
   await write('Name', 'Acme')
   send()
-  await vi.waitFor(() => expect(sent(asked)).toEqual({ name: 'Acme' }))
+  await vi.waitFor(() => expect(sent(requests)).toEqual({ name: 'Acme' }))
 })
 
-test('queues outside of the lists are named', async () => {
+test('queues outside the lists are named', async () => {
   const errors = [{ code: 'host_outside', field: 'acme-tour.hosts[0]', detail: '"x.example" is outside the tenant\'s domains' }]
   mockApi({ 'PATCH /api/v1/tenants/acme': problemResponse(409, 'queues_outside', { errors }) })
   await open({ tenant })
   await write('Domains', 'acme.test')
   send()
-  await vi.waitFor(() => expect(found('[role=dialog] [role=alert]').textContent).toContain('Queues of this tenant use'))
-  expect(found('[role=dialog] [role=alert]').textContent).toContain('acme-tour.hosts[0]')
+  await vi.waitFor(() => expect(getElement('[role=dialog] [role=alert]').textContent).toContain('Queues of this tenant use'))
+  expect(getElement('[role=dialog] [role=alert]').textContent).toContain('acme-tour.hosts[1]')
 })

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 
 import { useConfirmationStore } from '@/stores/confirmation'
 import { useStatsStore } from '@/stores/stats'
-import { found, mountApp, signInAs } from '@/testing/mount'
+import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { stats } from '@/testing/fixtures'
 import { problemResponse, mockApi } from '@/testing/api'
 
@@ -25,45 +25,45 @@ test.each([
   ['viewer', ['acme'], []],
   ['operator', ['acme'], ['Edit Acme Live']],
   ['superuser', null, ['Create a tenant', 'Edit Acme Live', 'Remove Acme Live', 'Edit Coral Sound', 'Remove Coral Sound']],
-] as const)('a %s sees what they may', async (role, mine, expected) => {
+] as const)('a %s sees only permitted actions', async (role, mine, expected) => {
   mockApi({ 'GET /api/v1/tenants': { tenants } })
   await open(role, mine && [...mine])
   expect(buttons()).toEqual(expected)
 })
 
-test('a tenant that has queues is not asked to be removed', async () => {
-  const asked = mockApi({ 'GET /api/v1/tenants': { tenants } })
+test('a tenant with queues is not removed', async () => {
+  const requests = mockApi({ 'GET /api/v1/tenants': { tenants } })
   await open('superuser', null)
-  found('[aria-label="Remove Acme Live"]').click()
+  getElement('[aria-label="Remove Acme Live"]').click()
   await flushPromises()
-  expect(found('[role=dialog]').textContent).toContain('Acme Live still has queues')
-  expect(asked.filter(({ line }) => line.startsWith('DELETE'))).toEqual([])
+  expect(getElement('[role=dialog]').textContent).toContain('Acme Live still has queues')
+  expect(requests.filter(({ line }) => line.startsWith('DELETE'))).toEqual([])
 })
 
-test('an empty one is, once it was confirmed', async () => {
+test('an empty tenant is removed after confirmation', async () => {
   const confirmation = { token: 't1', consequence: 'It will be removed for good', expires_in: 120 }
-  const asked = mockApi({
+  const requests = mockApi({
     'GET /api/v1/tenants': { tenants },
     'DELETE /api/v1/tenants/coral': ({ headers }) =>
       headers.get('x-vestibule-confirm') === 't1' ? 204 : problemResponse(428, 'confirmation_required', { confirmation }),
   })
   await open('superuser', null)
-  found('[aria-label="Remove Coral Sound"]').click()
+  getElement('[aria-label="Remove Coral Sound"]').click()
   await flushPromises()
   const { pending } = useConfirmationStore()
   expect(pending).toMatchObject({ effect: 'It will be removed for good.', typed: 'coral' })
   pending?.answer(true)
   await flushPromises()
-  expect(asked.filter(({ line }) => line.startsWith('DELETE'))).toHaveLength(2)
+  expect(requests.filter(({ line }) => line.startsWith('DELETE'))).toHaveLength(2)
 })
 
-test('where tenants can’t be read, the page says so and asks again', async () => {
+test('a failed load shows the problem and can be retried', async () => {
   let isThere = false
   mockApi({ 'GET /api/v1/tenants': () => (isThere ? { tenants } : problemResponse(503, 'store_unavailable')) })
   await open('viewer')
-  expect(found('[role=alert]').textContent).toContain('The store is unavailable')
+  expect(getElement('[role=alert]').textContent).toContain('The store is unavailable')
   isThere = true
-  found('button', 'Try again').click()
+  getElement('button', 'Try again').click()
   await flushPromises()
-  expect(found('th[scope=row]').textContent).toContain('Acme Live')
+  expect(getElement('th[scope=row]').textContent).toContain('Acme Live')
 })

@@ -2,7 +2,7 @@ import { enableAutoUnmount, flushPromises, mount } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
 import { useNotificationStore } from '@/stores/notifications'
-import { found, signInAs } from '@/testing/mount'
+import { getElement, signInAs } from '@/testing/mount'
 import { settings } from '@/testing/fixtures'
 import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
@@ -14,9 +14,9 @@ const LIST = 'GET /api/v1/queues'
 const LOG = 'GET /api/v1/audit'
 const empty = { events: [], next: null }
 const boxes = () => [...document.querySelectorAll<HTMLInputElement>('[role=dialog] [type=checkbox]')]
-const asked = () => document.querySelector('[role=dialog]') !== null
+const sentRequests = () => document.querySelector('[role=dialog]') !== null
 
-async function publish(answers: Parameters<typeof mockApi>[0]): Promise<ApiRequest[]> {
+async function activate(answers: Parameters<typeof mockApi>[0]): Promise<ApiRequest[]> {
   const requests = mockApi({ [LOG]: empty, ...answers })
   signInAs('operator', ['acme'])
   const page = mount(ThemeUsageDialog, { props: { theme: 'acme', tenant: 'acme' }, attachTo: document.body })
@@ -26,19 +26,19 @@ async function publish(answers: Parameters<typeof mockApi>[0]): Promise<ApiReque
 }
 
 async function save(): Promise<void> {
-  found('[role=dialog] .button.primary').click()
+  getElement('[role=dialog] .button.primary').click()
   await flushPromises()
 }
 
-test('nothing is asked where a queue uses the theme, or the tenant has none', async () => {
-  await publish({ [LIST]: { queues: [settings({ theme: 'acme' }), settings({ id: 'other' })] } })
-  expect(asked()).toBe(false)
-  await publish({ [LIST]: { queues: [], next: null } })
-  expect(asked()).toBe(false)
+test('it stays closed if the theme is used or no queue exists', async () => {
+  await activate({ [LIST]: { queues: [settings({ theme: 'acme' }), settings({ id: 'other' })] } })
+  expect(sentRequests()).toBe(false)
+  await activate({ [LIST]: { queues: [], next: null } })
+  expect(sentRequests()).toBe(false)
 })
 
-test('queues of the tenant are listed with their themes, and saved over their revisions', async () => {
-  const requests = await publish({
+test('queues are listed and saved with their revisions', async () => {
+  const requests = await activate({
     [LIST]: { queues: [settings({ id: 'one', name: 'One', revision: 3 }), settings({ id: 'two', name: 'Two', theme: 'acme-old' })] },
     'PATCH /api/v1/queues/one': settings({ theme: 'acme' }),
   })
@@ -49,19 +49,19 @@ test('queues of the tenant are listed with their themes, and saved over their re
   expect(requests[0]?.line).toContain('tenant=acme')
   const patch = requests.find(({ line }) => line.startsWith('PATCH'))
   expect([patch?.body, patch?.headers.get('if-match')]).toEqual([{ theme: 'acme' }, '"3"'])
-  expect(asked()).toBe(false)
-  expect(useNotificationStore().notices.map(({ text }) => text)).toEqual(['1 queue uses acme.'])
+  expect(sentRequests()).toBe(false)
+  expect(useNotificationStore().notifications.map(({ text }) => text)).toEqual(['1 queue uses acme.'])
 })
 
-test('a queue that had the theme before is selected', async () => {
+test('queues that had the theme before are selected', async () => {
   const change = { id: '1-0', action: 'queue.update', queue: 'two', changes: [{ field: 'theme', from: 'acme', to: null }] }
-  await publish({ [LIST]: { queues: [settings({ id: 'one' }), settings({ id: 'two' })] }, [LOG]: { events: [change], next: null } })
+  await activate({ [LIST]: { queues: [settings({ id: 'one' }), settings({ id: 'two' })] }, [LOG]: { events: [change], next: null } })
   expect(boxes().map(({ checked }) => checked)).toEqual([false, true])
 })
 
-test('a conflict and an unknown outcome are received, with the current values', async () => {
+test('failed queues are shown with their current values', async () => {
   let revision = 7
-  await publish({
+  await activate({
     [LIST]: () => ({ queues: ['one', 'two'].map((id) => settings({ id, name: id, revision, theme: revision > 7 ? 'acme-new' : null })) }),
     'PATCH /api/v1/queues/one': () => {
       revision = 8
@@ -74,7 +74,7 @@ test('a conflict and an unknown outcome are received, with the current values', 
     await flushPromises()
   }
   await save()
-  const received = found('[role=dialog] [role=alert]').textContent
+  const received = getElement('[role=dialog] [role=alert]').textContent
   expect(received).toContain('one: Changed by someone else.')
   expect(received).toContain('two: The store did not respond. The change may or may not have been applied.')
   expect(boxes()[0]?.closest('label')?.textContent).toContain('acme-new')

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 
 import { usePreferencesStore } from '@/stores/preferences'
 import { useTenantsStore } from '@/stores/tenants'
-import { found, mountApp, signInAs } from '@/testing/mount'
+import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { problemResponse, mockApi } from '@/testing/api'
 
 import ThemesView from './ThemesView.vue'
@@ -21,43 +21,43 @@ async function open(role: 'viewer' | 'operator' = 'operator'): Promise<void> {
   await flushPromises()
 }
 
-test('it shows the themes of the chosen tenant, and who has them', async () => {
+test('it lists the themes of the selected tenant', async () => {
   mockApi({ 'GET /api/v1/themes': list })
   await open()
   expect(rows()).toEqual(['acme', 'coral'])
-  expect(found('tbody tr').textContent).toContain('acme-tour')
+  expect(getElement('tbody tr').textContent).toContain('acme-tour')
   usePreferencesStore().tenant = 'coral'
   await flushPromises()
   expect(rows()).toEqual(['coral'])
 })
 
-test('where themes are kept nowhere, it says what to do', async () => {
+test('missing theme storage is explained', async () => {
   mockApi({ 'GET /api/v1/themes': problemResponse(409, 'theme_storage_not_configured') })
   await open()
-  expect(found('.empty').textContent).toContain('VESTIBULE_THEMES')
+  expect(getElement('.empty').textContent).toContain('VESTIBULE_THEMES')
   expect(document.querySelector('button')).toBeNull()
 })
 
-test('whoever may not make one is not offered it', async () => {
+test('viewers cannot create a theme', async () => {
   mockApi({ 'GET /api/v1/themes': { ...list, themes: [] } })
   await open('viewer')
-  expect(found('.empty').textContent).toContain('No themes yet')
+  expect(getElement('.empty').textContent).toContain('No themes yet')
   expect(document.querySelector('button')).toBeNull()
 })
 
 test('a new theme is named after its tenant', async () => {
   mockApi({ 'GET /api/v1/themes': list })
   await open()
-  found('button', 'Create a theme').click()
+  getElement('button', 'Create a theme').click()
   await flushPromises()
-  expect(found('[role=dialog]').textContent).toContain('Theme ID: acme')
-  const name = found<HTMLInputElement>('[role=dialog] input')
+  expect(getElement('[role=dialog]').textContent).toContain('Theme ID: acme')
+  const name = getElement<HTMLInputElement>('[role=dialog] input')
   name.value = 'summer'
   name.dispatchEvent(new Event('input'))
   await flushPromises()
-  expect(found('[role=dialog]').textContent).toContain('Theme ID: acme-summer')
+  expect(getElement('[role=dialog]').textContent).toContain('Theme ID: acme-summer')
   name.value = 'Sommer!'
   name.dispatchEvent(new Event('input'))
   await flushPromises()
-  expect(found<HTMLButtonElement>('[role=dialog] [type=submit]').disabled).toBe(true)
+  expect(getElement<HTMLButtonElement>('[role=dialog] [type=submit]').disabled).toBe(true)
 })

@@ -9,15 +9,15 @@ import type { ThemeVersionView } from '@/api/types'
 
 import type { ThemeDraft } from './draft'
 
-/** What is done with a theme, with what is asked before and said after it. */
+/** Actions on a theme with confirmations and messages. */
 export interface ThemeActions {
   check(): Promise<void>
   save(): Promise<void>
-  /** Resolves to whether it was published. */
-  publish(version: ThemeVersionView): Promise<boolean>
+  /** Resolves to whether the version was activated. */
+  activate(version: ThemeVersionView): Promise<boolean>
   open(version: ThemeVersionView): Promise<void>
-  unpublish(): Promise<void>
-  /** Removes the theme, and leaves its page. */
+  deactivate(): Promise<void>
+  /** Removes the theme and leaves its page. */
   remove(): Promise<boolean>
 }
 
@@ -34,9 +34,9 @@ export function useThemeActions(work: ThemeDraft, theme: string): ThemeActions {
     if (await work.save()) notifications.done(t('themes.saved'))
   }
 
-  async function publish(version: ThemeVersionView): Promise<boolean> {
+  async function activate(version: ThemeVersionView): Promise<boolean> {
     if (!(await confirmation.ask({ title: t('themes.activateTitle'), body: t('themes.activateBody'), action: t('themes.activate') }))) return false
-    const isDone = await work.publish(version)
+    const isDone = await work.activate(version)
     if (isDone) notifications.done(t('themes.activated'))
     return isDone
   }
@@ -46,9 +46,11 @@ export function useThemeActions(work: ThemeDraft, theme: string): ThemeActions {
     if (!work.isChanged.value || (await confirmation.ask(question))) await work.open(version)
   }
 
-  async function unpublish(): Promise<void> {
-    const question = { title: t('themes.deactivateTitle'), body: t('themes.deactivateBody'), action: t('themes.deactivate'), isDangerous: true }
-    if ((await confirmation.ask(question)) && (await work.unpublish())) notifications.done(t('themes.deactivated'))
+  async function deactivate(): Promise<void> {
+    const isCopied = work.versions.data.value?.revision === 0
+    const body = isCopied ? t('themes.deactivateCopiedBody') : t('themes.deactivateBody')
+    const question = { title: t('themes.deactivateTitle'), body, action: t('themes.deactivate'), isDangerous: true }
+    if ((await confirmation.ask(question)) && (await work.deactivate())) notifications.done(t('themes.deactivated'))
   }
 
   const { run: remove } = useAction(async () => {
@@ -59,5 +61,5 @@ export function useThemeActions(work: ThemeDraft, theme: string): ThemeActions {
     await router.push({ name: 'themes' })
   }, true)
 
-  return { check, save, publish, open, unpublish, remove }
+  return { check, save, activate, open, deactivate, remove }
 }

@@ -4,14 +4,14 @@ import { useThemeDraft, type ThemeDraft } from './draft'
 
 const KEY: InjectionKey<ThemeDraft> = Symbol('theme')
 
-/** Begins to work on a theme, for the parts of its page as well. */
+/** Creates a theme draft and provides it to the page. */
 export function provideThemeDraft(theme: string, isLive: boolean): ThemeDraft {
   const work = useThemeDraft(theme, isLive)
   provide(KEY, work)
   return work
 }
 
-/** The theme of the page. */
+/** The theme draft of the page. */
 export function useCurrentThemeDraft(): ThemeDraft {
   const work = inject(KEY)
   if (!work) throw new Error('there is no theme around this component')

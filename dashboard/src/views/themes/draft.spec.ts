@@ -15,19 +15,19 @@ const archived = (text: string) => vi.spyOn(archive, 'unzip').mockResolvedValue(
 const VERSIONS = 'GET /api/v1/themes/acme/versions'
 const UPLOAD = 'POST /api/v1/themes/acme/versions'
 
-test('work goes on with the newest version', async () => {
+test('a draft starts with the newest version', async () => {
   archived('page')
-  const asked = mockApi({ [VERSIONS]: { versions: [version('2-b'), version('1-a', true)] }, 'GET /api/v1/themes/acme/versions/2-b/download': {} })
+  const requests = mockApi({ [VERSIONS]: { revision: 1, versions: [version('2-b'), version('1-a', true)] }, 'GET /api/v1/themes/acme/versions/2-b/download': {} })
   const work = begin()
   await flushPromises()
-  expect(asked.map(({ line }) => line)).toContain('GET /api/v1/themes/acme/versions/2-b/download')
+  expect(requests.map(({ line }) => line)).toContain('GET /api/v1/themes/acme/versions/2-b/download')
   expect(work.base.value?.id).toBe('2-b')
   expect(work.isChanged.value).toBe(false)
 })
 
-test('what is saved is the base of what comes', async () => {
+test('a saved version becomes the base', async () => {
   const versions = [version('1-a')]
-  const asked = mockApi({ [VERSIONS]: () => ({ versions }), [UPLOAD]: () => (versions.unshift(version('2-b')), version('2-b')), 'GET /api/v1/themes/acme/versions/1-a/download': {} })
+  const requests = mockApi({ [VERSIONS]: () => ({ revision: 0, versions }), [UPLOAD]: () => (versions.unshift(version('2-b')), version('2-b')), 'GET /api/v1/themes/acme/versions/1-a/download': {} })
   archived('page')
   const work = begin()
   await flushPromises()
@@ -36,14 +36,14 @@ test('what is saved is the base of what comes', async () => {
   expect(await work.save()).toBe(true)
   expect(work.isChanged.value).toBe(false)
   expect(work.base.value?.id).toBe('2-b')
-  const sent = asked.find(({ line }) => line === UPLOAD)?.body
+  const sent = requests.find(({ line }) => line === UPLOAD)?.body
   expect(sent).toEqual({ files: [{ path: 'queue.html', base64: btoa('page') }, { path: 'logo.svg', base64: btoa('<svg/>') }] })
 })
 
-test('what is broken is not saved, and its errors are received until something else is tried', async () => {
+test('an invalid draft is not saved and keeps its errors', async () => {
   let isBroken = true
   const errors = [{ code: 'takes', field: 'queue.html:3', detail: 'x' }]
-  mockApi({ [VERSIONS]: { versions: [] }, [UPLOAD]: () => (isBroken ? problemResponse(422, 'theme_invalid', { errors }) : { files: 1, bytes: 1 }) })
+  mockApi({ [VERSIONS]: { revision: 0, versions: [] }, [UPLOAD]: () => (isBroken ? problemResponse(422, 'theme_invalid', { errors }) : { files: 1, bytes: 1 }) })
   const work = begin()
   await flushPromises()
   work.write('queue.html', bytesOf('{{'))
@@ -55,9 +55,9 @@ test('what is broken is not saved, and its errors are received until something e
   expect(work.problem.value).toBeUndefined()
 })
 
-test('what was saved stays the base though the versions can’t be read', async () => {
+test('a saved version stays the base if reading fails', async () => {
   let isThere = true
-  mockApi({ [VERSIONS]: () => (isThere ? { versions: [] } : problemResponse(503, 'theme_storage_unavailable')), [UPLOAD]: version('1-a') })
+  mockApi({ [VERSIONS]: () => (isThere ? { revision: 0, versions: [] } : problemResponse(503, 'theme_storage_unavailable')), [UPLOAD]: version('1-a') })
   const work = begin()
   await flushPromises()
   work.write('extra.css', bytesOf('x'))
@@ -67,13 +67,13 @@ test('what was saved stays the base though the versions can’t be read', async 
   expect(work.isChanged.value).toBe(false)
 })
 
-test('what was not uploaded here is what work begins with, and the first version that is saved', async () => {
+test('a draft starts with files copied by hand', async () => {
   archived('by hand')
   const versions: object[] = []
-  const asked = mockApi({
-    [VERSIONS]: () => ({ versions }),
+  const requests = mockApi({
+    [VERSIONS]: () => ({ revision: 0, versions }),
     'GET /api/v1/themes/acme/download': {},
-    [UPLOAD]: () => (versions.unshift(version('2-b'), { ...version('1-a', true), operator: null }), version('2-b')),
+    [UPLOAD]: () => (versions.unshift(version('1-a')), version('1-a')),
   })
   const work = begin(true)
   await flushPromises()
@@ -82,32 +82,52 @@ test('what was not uploaded here is what work begins with, and the first version
   expect(work.base.value).toBeUndefined()
   work.write('extra.css', bytesOf('x'))
   await work.save()
-  expect(asked.find(({ line }) => line === UPLOAD)?.body).toMatchObject({ files: [{ path: 'queue.html', base64: btoa('by hand') }, { path: 'extra.css' }] })
-  expect(work.versions.data.value).toHaveLength(2)
+  expect(requests.find(({ line }) => line === UPLOAD)?.body).toMatchObject({ files: [{ path: 'queue.html', base64: btoa('by hand') }, { path: 'extra.css' }] })
+  expect(work.versions.data.value).toEqual({ revision: 0, versions })
 })
 
-test('a theme that is not there begins with nothing', async () => {
-  const asked = mockApi({ [VERSIONS]: { versions: [] } })
+test('a new theme starts empty', async () => {
+  const requests = mockApi({ [VERSIONS]: { revision: 0, versions: [] } })
   const work = begin()
   await flushPromises()
-  expect(asked).toHaveLength(1)
+  expect(requests).toHaveLength(1)
   expect(work.files.value.size).toBe(0)
 })
 
-test('a theme that was taken down is live no more, and what was changed stays', async () => {
+test('deactivation keeps the draft', async () => {
   archived('page')
   let isLive = true
-  mockApi({
-    [VERSIONS]: () => ({ versions: [version('1-a', isLive)] }),
+  const requests = mockApi({
+    [VERSIONS]: () => ({ revision: 4, versions: [version('1-a', isLive)] }),
     'GET /api/v1/themes/acme/versions/1-a/download': {},
     'POST /api/v1/themes/acme/deactivate': () => ((isLive = false), 204),
   })
   const work = begin(true)
   await flushPromises()
   work.write('extra.css', bytesOf('x'))
-  expect(await work.unpublish()).toBe(true)
+  expect(await work.deactivate()).toBe(true)
+  expect(requests.find(({ line }) => line.endsWith('/deactivate'))?.headers.get('if-match')).toBe('"4"')
   expect(work.base.value?.live).toBe(false)
   expect(work.isChanged.value).toBe(true)
   work.drop()
   expect(work.isChanged.value).toBe(false)
+})
+
+test('a conflict is shown, and the next activation names the current revision', async () => {
+  archived('page')
+  const ACTIVATE = 'POST /api/v1/themes/acme/versions/1-a/activate'
+  let revision = 4
+  const asked = mockApi({
+    [VERSIONS]: () => ({ revision, versions: [version('2-b', revision === 5), version('1-a', revision === 6)] }),
+    'GET /api/v1/themes/acme/versions/2-b/download': {},
+    [ACTIVATE]: () => (revision === 4 ? ((revision = 5), problemResponse(412, 'revision_conflict')) : ((revision = 6), version('1-a', true))),
+  })
+  const work = begin()
+  await flushPromises()
+  expect(await work.activate(version('1-a'))).toBe(false)
+  expect(work.problem.value?.code).toBe('revision_conflict')
+  expect(work.versions.data.value?.versions.map(({ live }) => live)).toEqual([true, false])
+  expect(await work.activate(version('1-a'))).toBe(true)
+  expect(asked.filter(({ line }) => line === ACTIVATE).map(({ headers }) => headers.get('if-match'))).toEqual(['"4"', '"5"'])
+  expect(work.versions.data.value?.versions.map(({ live }) => live)).toEqual([false, true])
 })

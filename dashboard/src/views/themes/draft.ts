@@ -5,40 +5,40 @@ import { queryClient, queryKeys } from '@/api/queries'
 import { useAction } from '@/composables/useAction'
 import { unzip } from '@/domain/archive'
 import { areSame, base64, themeIn, type ThemeFiles } from '@/domain/theme-files'
-import type { Problem } from '@/api/problem'
+import { CODES, problemOf, type Problem } from '@/api/problem'
 import { validateTheme, listVersions, activateVersion, downloadVersion, downloadLive, deactivateTheme, createVersion } from '@/api/themes'
-import type { ThemeVersionView } from '@/api/types'
+import type { ThemeVersions, ThemeVersionView } from '@/api/types'
 
-/** A theme that somebody works on: files in this page, over a version that is kept. */
+/** A draft of a theme: edited files, based on a stored version. */
 export interface ThemeDraft {
-  versions: UseQueryReturnType<ThemeVersionView[], Error>
+  versions: UseQueryReturnType<ThemeVersions, Error>
   files: ShallowRef<ThemeFiles>
-  /** The version that the files began with; none where nothing was uploaded yet, though files may be there by hand. */
+  /** The version that the draft is based on; `undefined` before the first upload, also for files that were copied by hand. */
   base: ShallowRef<ThemeVersionView | undefined>
-  /** Whether the files differ from it. */
+  /** Whether the files differ from the base. */
   isChanged: ComputedRef<boolean>
-  /** What the server found wrong the last time. */
+  /** Problem of the last action. */
   problem: ComputedRef<Problem | undefined>
-  /** Whether the server found the files as they are now to work. */
+  /** Whether the server validated the current files. */
   isChecked: Ref<boolean>
   isBusy: ComputedRef<boolean>
-  /** Begins anew with the files of a version. */
+  /** Replaces the draft by the files of a version. */
   open(version: ThemeVersionView): Promise<boolean>
   write(path: string, content: Uint8Array<ArrayBuffer> | undefined): void
   writeAll(files: ThemeFiles): void
-  /** Asks the server whether it works. */
+  /** Validates the files. */
   check(): Promise<boolean>
-  /** Keeps the files as a version, which visitors do not see yet. */
+  /** Saves the files as a version that is not live yet. */
   save(): Promise<boolean>
-  /** Makes the version that the files began with what visitors see, or another one. */
-  publish(version: ThemeVersionView): Promise<boolean>
-  /** Takes what visitors see of the theme away. */
-  unpublish(): Promise<boolean>
-  /** Lets go of what was changed. */
+  /** Activates a version. */
+  activate(version: ThemeVersionView): Promise<boolean>
+  /** Deactivates the theme. */
+  deactivate(): Promise<boolean>
+  /** Discards the changes. */
   drop(): void
 }
 
-/** Begins with the newest version, or where there is none and the theme `isLive`, with what was put there by hand. */
+/** A draft that starts with the newest version, or with the files that were copied by hand if there is no version and the theme `isLive`. */
 export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
   const files = shallowRef<ThemeFiles>(new Map())
   const initial = shallowRef<ThemeFiles>(new Map())
@@ -50,12 +50,12 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
     {
       queryKey: queryKeys.themeVersions(theme),
       queryFn: async () => {
-        const found = (await listVersions(theme)).versions
-        base.value = found.find(({ id }) => id === base.value?.id) ?? base.value
-        const first = found[0]
+        const found = await listVersions(theme)
+        base.value = found.versions.find(({ id }) => id === base.value?.id) ?? base.value
+        const first = found.versions[0]
         if (!base.value && !isChanged.value) {
           if (first) await read(first)
-          else if (isLive) await begin(await downloadLive(theme))
+          else if (isLive) await load(await downloadLive(theme))
         }
         return found
       },
@@ -64,14 +64,24 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
     queryClient,
   )
 
-  async function begin(archive: ArrayBuffer): Promise<void> {
+  async function load(archive: ArrayBuffer): Promise<void> {
     initial.value = themeIn(await unzip(archive))
     files.value = initial.value
   }
 
   async function read(version: ThemeVersionView): Promise<void> {
-    await begin(await downloadVersion(theme, version.id))
+    await load(await downloadVersion(theme, version.id))
     base.value = version
+  }
+
+  /** Changes what is live, over the revision that the operator sees. After a conflict, the current versions are loaded. */
+  async function atKnownRevision<T>(change: (revision: number) => Promise<T>): Promise<T> {
+    try {
+      return await change(versions.data.value?.revision ?? 0)
+    } catch (error) {
+      if (problemOf(error).code === CODES.revisionConflict) await versions.refetch()
+      throw error
+    }
   }
 
   const opening = useAction(read)
@@ -86,16 +96,16 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
     isChecked.value = true
     await versions.refetch()
   })
-  const publishing = useAction(async (version: ThemeVersionView) => {
-    const live = await activateVersion(theme, version.id)
+  const activating = useAction(async (version: ThemeVersionView) => {
+    const live = await atKnownRevision((revision) => activateVersion(theme, version.id, revision))
     if (base.value?.id === live.id) base.value = live
     await versions.refetch()
   })
-  const unpublishing = useAction(async () => {
-    await deactivateTheme(theme)
+  const deactivating = useAction(async () => {
+    await atKnownRevision((revision) => deactivateTheme(theme, revision))
     await versions.refetch()
   })
-  const tasks = [opening, checking, saving, publishing, unpublishing]
+  const tasks = [opening, checking, saving, activating, deactivating]
 
   function write(path: string, content: Uint8Array<ArrayBuffer> | undefined): void {
     const now = new Map(files.value)
@@ -105,10 +115,10 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
   }
 
   watch(files, () => (isChecked.value = false))
-  /** A task clears what the others said. */
-  const run = <A extends unknown[]>(task: { run(...given: A): Promise<boolean> }) => (...given: A) => {
+  /** Running a task clears the problems of all tasks. */
+  const run = <A extends unknown[]>(task: { run(...args: A): Promise<boolean> }) => (...args: A) => {
     for (const { problem } of tasks) problem.value = undefined
-    return task.run(...given)
+    return task.run(...args)
   }
 
   return {
@@ -124,8 +134,8 @@ export function useThemeDraft(theme: string, isLive = false): ThemeDraft {
     writeAll: (all) => (files.value = new Map(all)),
     check: run(checking),
     save: run(saving),
-    publish: run(publishing),
-    unpublish: run(unpublishing),
+    activate: run(activating),
+    deactivate: run(deactivating),
     drop: () => (files.value = initial.value),
   }
 }

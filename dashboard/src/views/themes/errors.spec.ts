@@ -6,7 +6,7 @@ import { themeErrors } from './errors'
 
 const PROBLEM = { type: 'about:blank', title: '', status: 400 }
 
-test('a error is received by file and line', () => {
+test('an error has its file and line', () => {
   const error = (field: string) => ({ code: 'takes' as 'no_files', field, detail: 'x' })
   const errors = [error('queue.html:12'), error('img/a.tiff'), error('.')]
   const problem = new Problem(422, { ...PROBLEM, code: 'theme_invalid', detail: '', errors })

@@ -1,21 +1,21 @@
 import { serverText } from '@/i18n/server-text'
 import { CODES, type Problem } from '@/api/problem'
 
-/** Something wrong with a theme, and where. */
+/** An error of a theme with its location. */
 export interface ThemeError {
-  /** The file; `undefined` for what is wrong with all of them. */
+  /** The file; `undefined` for errors of the whole theme. */
   path?: string
   /** The line, from 1. */
   line?: number
   message: string
-  /** The language of the message, where it is not the operator's. */
+  /** The language of the message if it is not the operator's. */
   lang?: string
 }
 
-/** Faults that the server has from elsewhere, in English. */
+/** Codes whose messages are always in English. */
 const FOREIGN: readonly string[] = ['template_fault', 'theme_unreadable']
 
-/** What the server found wrong with a theme: it names a place as `queue.html:12`, and all of it as `.`. */
+/** The errors of a theme. The API locates them as `queue.html:12`, or `.` for the whole theme. */
 export function themeErrors(problem: Problem | undefined): ThemeError[] {
   if (problem?.code !== CODES.themeInvalid) return []
   return problem.errors.map((error) => {
@@ -26,5 +26,5 @@ export function themeErrors(problem: Problem | undefined): ThemeError[] {
   })
 }
 
-/** The place of a error as the server writes it: `queue.html:12`. */
+/** The location of an error: `queue.html:12`. */
 export const locationOf = ({ path, line }: ThemeError) => [path, line].filter((it) => it !== undefined).join(':')

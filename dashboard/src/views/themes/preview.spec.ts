@@ -6,11 +6,11 @@ import { bytesOf } from '@/domain/theme-files'
 import type { PreviewState } from '@/api/types'
 import { problemResponse, mockApi } from '@/testing/api'
 
-import { PAUSE, usePreview, WAIT_MAX, type Looked, type Preview } from './preview'
+import { PAUSE, usePreview, WAIT_MAX, type PreviewInput, type Preview } from './preview'
 
 const PREVIEW = 'POST /api/v1/themes/acme/preview'
 const broken = () => problemResponse(422, 'theme_invalid', { errors: [{ code: 'template_fault', field: 'queue.html:2', detail: 'x' }] })
-const drawn = (html: string) => ({ asset_base: 'https://theme.invalid/', nonce: 'n', pages: [{ state: 'waiting', html }] })
+const rendered = (html: string) => ({ asset_base: 'https://theme.invalid/', nonce: 'n', pages: [{ state: 'waiting', html }] })
 
 let scope: EffectScope
 
@@ -28,8 +28,8 @@ function begin(text = 'one') {
   const states = ref<PreviewState[]>(['waiting'])
   const language = ref('en')
   const isThere = ref(true)
-  const looked = (): Looked | undefined => (isThere.value ? { files: files.value, states: states.value, language: language.value } : undefined)
-  const preview = scope.run(() => usePreview('acme', looked)) as Preview
+  const input = (): PreviewInput | undefined => (isThere.value ? { files: files.value, states: states.value, language: language.value } : undefined)
+  const preview = scope.run(() => usePreview('acme', input)) as Preview
   const write = async (now: string) => {
     files.value = new Map([...files.value, ['queue.html', bytesOf(now)]])
     await nextTick()
@@ -37,16 +37,16 @@ function begin(text = 'one') {
   return { preview, write, states, language, isThere }
 }
 
-const texts = (asked: ReturnType<typeof mockApi>) => asked.map(({ body }) => (body as { templates: { text: string }[] }).templates[0]?.text)
-const html = ({ drawn }: Preview) => drawn.value?.pages[0]?.html
+const texts = (requests: ReturnType<typeof mockApi>) => requests.map(({ body }) => (body as { templates: { text: string }[] }).templates[0]?.text)
+const html = ({ rendered }: Preview) => rendered.value?.pages[0]?.html
 
-test('it begins at once, and sends the templates and the names of the other files', async () => {
-  const asked = mockApi({ [PREVIEW]: drawn('page') })
+test('it starts at once with templates and asset names', async () => {
+  const requests = mockApi({ [PREVIEW]: rendered('page') })
   const { preview } = begin()
   await flushPromises()
   expect(html(preview)).toBe('page')
   expect(preview.isCurrent.value).toBe(true)
-  expect(asked[0]?.body).toEqual({
+  expect(requests[0]?.body).toEqual({
     templates: [{ path: 'queue.html', text: 'one' }],
     assets: ['img/logo.svg'],
     states: ['waiting'],
@@ -54,44 +54,44 @@ test('it begins at once, and sends the templates and the names of the other file
   })
 })
 
-test('who types is asked for once they pause', async () => {
-  const asked = mockApi({ [PREVIEW]: drawn('page') })
+test('typing is debounced', async () => {
+  const requests = mockApi({ [PREVIEW]: rendered('page') })
   const { write, preview } = begin()
   await flushPromises()
   for (const text of ['t', 'tw', 'two']) {
     await write(text)
     await vi.advanceTimersByTimeAsync(PAUSE - 1)
   }
-  expect(texts(asked)).toEqual(['one'])
+  expect(texts(requests)).toEqual(['one'])
   expect(preview.isCurrent.value).toBe(false)
   await vi.advanceTimersByTimeAsync(1)
-  expect(texts(asked)).toEqual(['one', 'two'])
+  expect(texts(requests)).toEqual(['one', 'two'])
   expect(preview.isCurrent.value).toBe(true)
 })
 
-test('who never pauses sees the page now and then', async () => {
-  const asked = mockApi({ [PREVIEW]: drawn('page') })
+test('continuous typing still updates the preview', async () => {
+  const requests = mockApi({ [PREVIEW]: rendered('page') })
   const { write } = begin()
   await flushPromises()
   for (let at = 0; at <= 2 * WAIT_MAX; at += 100) {
     await write(`${at}`)
     await vi.advanceTimersByTimeAsync(100)
   }
-  expect(asked).toHaveLength(3)
+  expect(requests).toHaveLength(3)
 })
 
-test('another state or language is shown without a pause', async () => {
-  const asked = mockApi({ [PREVIEW]: drawn('page') })
+test('a new state or language is requested at once', async () => {
+  const requests = mockApi({ [PREVIEW]: rendered('page') })
   const { states, language } = begin()
   await flushPromises()
   language.value = 'de'
   await flushPromises()
   states.value = ['closed']
   await flushPromises()
-  expect(asked.map(({ body }) => body)).toMatchObject([{ language: 'en' }, { language: 'de' }, { states: ['closed'] }])
+  expect(requests.map(({ body }) => body)).toMatchObject([{ language: 'en' }, { language: 'de' }, { states: ['closed'] }])
 })
 
-test('an answer that comes after a newer question is dropped', async () => {
+test('outdated responses are dropped', async () => {
   const answers: ((answer: Response) => void)[] = []
   vi.stubGlobal('fetch', (_: string, { signal }: RequestInit) => new Promise<Response>((resolve, reject) => {
     answers.push(resolve)
@@ -100,16 +100,16 @@ test('an answer that comes after a newer question is dropped', async () => {
   const { preview, write } = begin()
   await write('two')
   await vi.advanceTimersByTimeAsync(PAUSE)
-  answers[1]?.(Response.json(drawn('new')))
+  answers[1]?.(Response.json(rendered('new')))
   await flushPromises()
-  answers[0]?.(Response.json(drawn('old')))
+  answers[0]?.(Response.json(rendered('old')))
   await flushPromises()
   expect(html(preview)).toBe('new')
   expect(preview.problem.value).toBeUndefined()
 })
 
-test('what does not work is received by its line, and the page stays as it last worked', async () => {
-  let answer: () => Response | object = () => drawn('works')
+test('errors have a line and the last valid page stays', async () => {
+  let answer: () => Response | object = () => rendered('works')
   mockApi({ [PREVIEW]: () => answer() })
   const { preview, write } = begin()
   await flushPromises()
@@ -119,27 +119,27 @@ test('what does not work is received by its line, and the page stays as it last 
   expect(preview.errors.value).toMatchObject([{ path: 'queue.html', line: 2 }])
   expect(html(preview)).toBe('works')
   expect(preview.isCurrent.value).toBe(false)
-  answer = () => drawn('mended')
+  answer = () => rendered('mended')
   await write('{{ lang }}')
   await vi.advanceTimersByTimeAsync(PAUSE)
   expect(preview.errors.value).toEqual([])
   expect(html(preview)).toBe('mended')
 })
 
-test('nothing is asked before the files are there, nor once the page is left', async () => {
-  const asked = mockApi({ [PREVIEW]: drawn('page') })
+test('nothing is requested without files or after unmount', async () => {
+  const requests = mockApi({ [PREVIEW]: rendered('page') })
   const { isThere, write } = begin()
   isThere.value = false
   await nextTick()
-  asked.length = 0
+  requests.length = 0
   await write('two')
   await vi.advanceTimersByTimeAsync(PAUSE)
-  expect(asked).toEqual([])
+  expect(requests).toEqual([])
   isThere.value = true
   await nextTick()
   await write('three')
   scope.stop()
-  asked.length = 0
+  requests.length = 0
   await vi.advanceTimersByTimeAsync(PAUSE)
-  expect(asked).toEqual([])
+  expect(requests).toEqual([])
 })

@@ -7,87 +7,87 @@ import type { ThemeDraft, ThemeDraftPreview, PreviewState } from '@/api/types'
 
 import { themeErrors, type ThemeError } from './errors'
 
-/** Pause in typing after which a preview is asked for, and longest time without one while somebody types on, in milliseconds. */
+/** Debounce of typing, and maximum time without an update, in milliseconds. */
 export const PAUSE = 250
 export const WAIT_MAX = 1_500
 
-/** What is looked at; nothing as long as the files are not there. */
-export interface Looked {
+/** Input of a preview. */
+export interface PreviewInput {
   files: ThemeFiles
   states: readonly PreviewState[]
   language: string
 }
 
-/** The pages of files that are being worked on. */
+/** Preview of a draft. */
 export interface Preview {
-  /** The pages as they last worked. */
-  drawn: ShallowRef<ThemeDraftPreview | undefined>
-  /** Why the files as they are now do not work. */
+  /** The last valid pages. */
+  rendered: ShallowRef<ThemeDraftPreview | undefined>
+  /** Errors of the current files. */
   errors: ComputedRef<ThemeError[]>
-  /** Why there is no answer. */
+  /** Problem of the last request. */
   problem: ShallowRef<Problem | undefined>
-  /** Whether the pages are those of the files as they are now. */
+  /** Whether the pages show the current files. */
   isCurrent: Ref<boolean>
 }
 
 /**
- * Asks for the pages whenever what is looked at changes: at once at first and when another state or language is chosen, and
- * in a pause while somebody types. One question is under way at a time; its answer is dropped if there is a newer one.
+ * Requests the pages whenever the input changes: at once for a new state or language, debounced while typing. There is one
+ * request at a time; outdated responses are dropped.
  */
-export function usePreview(theme: string, looked: () => Looked | undefined): Preview {
-  const drawn = shallowRef<ThemeDraftPreview>()
+export function usePreview(theme: string, input: () => PreviewInput | undefined): Preview {
+  const rendered = shallowRef<ThemeDraftPreview>()
   const problem = shallowRef<Problem>()
   const isCurrent = ref(false)
-  const sketch = computed(() => {
-    const now = looked()
-    return now && sketchOf(now)
+  const draft = computed(() => {
+    const now = input()
+    return now && draftOf(now)
   })
-  let asking = new AbortController()
+  let controller = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined
-  let since = 0
+  let firstChangeAt = 0
 
-  async function ask(): Promise<void> {
+  async function request(): Promise<void> {
     clearTimeout(timer)
-    asking.abort()
-    since = 0
-    const asked = sketch.value
-    if (!asked) return
-    const { signal } = (asking = new AbortController())
+    controller.abort()
+    firstChangeAt = 0
+    const requested = draft.value
+    if (!requested) return
+    const { signal } = (controller = new AbortController())
     try {
-      const answer = await previewDraft(theme, asked, signal)
+      const pages = await previewDraft(theme, requested, signal)
       if (signal.aborted) return
-      drawn.value = answer
+      rendered.value = pages
       problem.value = undefined
-      isCurrent.value = asked === sketch.value
+      isCurrent.value = requested === draft.value
     } catch (error) {
-      // What is wrong with files that were changed since may be mended already.
-      if (!signal.aborted && asked === sketch.value) problem.value = problemOf(error)
+      // Problems of outdated files are ignored.
+      if (!signal.aborted && requested === draft.value) problem.value = problemOf(error)
     }
   }
 
-  function later(): void {
+  function debounce(): void {
     const now = Date.now()
-    since ||= now
+    firstChangeAt ||= now
     clearTimeout(timer)
-    timer = setTimeout(() => void ask(), Math.min(PAUSE, Math.max(0, since + WAIT_MAX - now)))
+    timer = setTimeout(() => void request(), Math.min(PAUSE, Math.max(0, firstChangeAt + WAIT_MAX - now)))
   }
 
-  watch(sketch, (now, before) => {
+  watch(draft, (now, before) => {
     isCurrent.value = false
     if (!now) return
-    if (!before || isElsewhere(now, before)) void ask()
-    else later()
+    if (!before || isOtherPage(now, before)) void request()
+    else debounce()
   }, { immediate: true })
   onScopeDispose(() => {
     clearTimeout(timer)
-    asking.abort()
+    controller.abort()
   })
 
-  return { drawn, errors: computed(() => themeErrors(problem.value)), problem, isCurrent }
+  return { rendered, errors: computed(() => themeErrors(problem.value)), problem, isCurrent }
 }
 
-/** Files that are no templates are not sent: the page has them. */
-function sketchOf({ files, states, language }: Looked): ThemeDraft {
+/** Only templates are sent; the frame has the other files. */
+function draftOf({ files, states, language }: PreviewInput): ThemeDraft {
   const isTemplate = (path: string) => /^[^/]+\.html$/.test(path)
   const all = [...files]
   return {
@@ -98,4 +98,4 @@ function sketchOf({ files, states, language }: Looked): ThemeDraft {
   }
 }
 
-const isElsewhere = (now: ThemeDraft, before: ThemeDraft) => now.language !== before.language || now.states?.join() !== before.states?.join()
+const isOtherPage = (now: ThemeDraft, before: ThemeDraft) => now.language !== before.language || now.states?.join() !== before.states?.join()

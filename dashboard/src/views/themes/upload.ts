@@ -1,16 +1,16 @@
 import { unzip } from '@/domain/archive'
 import { themeIn, type ThemeFiles } from '@/domain/theme-files'
 
-/** What was chosen or dropped to be uploaded. */
+/** Selected or dropped files. */
 export type Upload =
-  /** An archive, which is a whole theme. */
+  /** An archive with a whole theme. */
   | { kind: 'archive'; name: string; files: ThemeFiles }
-  /** Files that go beside those that are there. */
+  /** Single files. */
   | { kind: 'files'; files: ThemeFiles }
   /** An archive that can't be read. */
   | { kind: 'unreadable'; name: string }
 
-/** Reads what was chosen: the first archive, or else all files. */
+/** Reads the first archive, or else all files. */
 export async function readUpload(list: readonly File[]): Promise<Upload> {
   const archive = list.find(({ name, type }) => /\.zip$/i.test(name) || type === 'application/zip')
   if (!archive) {

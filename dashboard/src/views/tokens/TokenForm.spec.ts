@@ -2,7 +2,7 @@ import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test, vi } from 'vitest'
 
 import { useTenantsStore } from '@/stores/tenants'
-import { found, mountApp, signInAs } from '@/testing/mount'
+import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { problemResponse, mockApi } from '@/testing/api'
 
 import TokenForm from './TokenForm.vue'
@@ -18,33 +18,33 @@ async function open(role: 'operator' | 'superuser' = 'operator', created = vi.fn
 }
 
 async function write(selector: string, value: string): Promise<void> {
-  const field = found<HTMLInputElement>(selector)
+  const field = getElement<HTMLInputElement>(selector)
   field.value = value
   field.dispatchEvent(new Event('input'))
   await flushPromises()
 }
 
-test('nobody gives a token more than they have', async () => {
+test('a token’s role is limited to the operator’s role', async () => {
   await open()
   expect([...document.querySelectorAll('[type=radio]')].map((it) => (it as HTMLInputElement).value)).toEqual(['viewer', 'operator'])
 })
 
-test('a token is asked for as it was chosen, and handed on with its secret', async () => {
+test('a created token is emitted with its secret', async () => {
   const answer = { secret: 'vestibule_x', token: { id: 'x', name: 'deploy' } }
-  const asked = mockApi({ 'POST /api/v1/tokens': answer })
+  const requests = mockApi({ 'POST /api/v1/tokens': answer })
   const created = await open('superuser')
   await write('[role=dialog] input[maxlength="120"]', 'deploy')
-  found('[role=dialog] form').dispatchEvent(new Event('submit'))
+  getElement('[role=dialog] form').dispatchEvent(new Event('submit'))
   await flushPromises()
-  // The only tenant there is need not be chosen.
-  expect(asked[0]?.body).toEqual({ name: 'deploy', role: 'viewer', tenants: ['acme'], expires_in: 90 * 86_400 })
+  // The only tenant is preselected.
+  expect(requests[0]?.body).toEqual({ name: 'deploy', role: 'viewer', tenants: ['acme'], expires_in: 90 * 86_400 })
   await vi.waitFor(() => expect(created).toHaveBeenCalledWith(answer))
 })
 
-test('what the server finds wrong stands at its field', async () => {
+test('server errors are shown at their fields', async () => {
   const errors = [{ code: 'takes', field: 'tenants[0]', detail: 'names no tenant that you may use' }]
   mockApi({ 'POST /api/v1/tokens': problemResponse(422, 'validation_failed', { errors }) })
   await open()
-  found('[role=dialog] form').dispatchEvent(new Event('submit'))
-  await vi.waitFor(() => expect(found('.checks .error').textContent).toContain('Names no tenant that you may use'))
+  getElement('[role=dialog] form').dispatchEvent(new Event('submit'))
+  await vi.waitFor(() => expect(getElement('.checkboxes .error').textContent).toContain('Names no tenant that you may use'))
 })

@@ -1,7 +1,7 @@
 import { enableAutoUnmount, flushPromises } from '@vue/test-utils'
 import { afterEach, expect, test, vi } from 'vitest'
 
-import { found, mountApp, signInAs } from '@/testing/mount'
+import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { mockApi, type ApiRequest } from '@/testing/api'
 
 import ImportForm from './ImportForm.vue'
@@ -12,26 +12,26 @@ const PLAN = 'POST /api/v1/settings?validate=true'
 const plan = { plan: { tenants: [], queues: [{ id: 'acme-tour', created: true, changes: [] }], removed: [], kept: [] }, applied: false, skipped: [] }
 
 async function choose(text: string): Promise<ApiRequest[]> {
-  const asked = mockApi({ [PLAN]: plan })
+  const requests = mockApi({ [PLAN]: plan })
   signInAs('superuser', null)
   mountApp(ImportForm)
-  const input = found<HTMLInputElement>('input[type=file]')
-  // jsdom has no File.text().
+  const input = getElement<HTMLInputElement>('input[type=file]')
+  // jsdom does not implement File.text().
   Object.defineProperty(input, 'files', { value: [{ name: 'vestibule.toml', text: () => Promise.resolve(text) }] })
   input.dispatchEvent(new Event('change'))
   await flushPromises()
-  return asked
+  return requests
 }
 
-test('a TOML file is planned as the JSON that the API takes', async () => {
-  const asked = await choose('[[queues]]\nid = "acme-tour"\nhosts = ["a.example"]\n')
-  await vi.waitFor(() => expect(asked.map(({ line }) => line)).toEqual([PLAN]))
-  expect(asked[0]?.body).toEqual({ queues: [{ id: 'acme-tour', hosts: ['a.example'] }] })
+test('a TOML file is sent as JSON to plan the import', async () => {
+  const requests = await choose('[[queues]]\nid = "acme-tour"\nhosts = ["a.example"]\n')
+  await vi.waitFor(() => expect(requests.map(({ line }) => line)).toEqual([PLAN]))
+  expect(requests[0]?.body).toEqual({ queues: [{ id: 'acme-tour', hosts: ['a.example'] }] })
   await vi.waitFor(() => expect(document.body.textContent).toContain('Changes'))
 })
 
-test('a file that is neither is refused at its line, and nothing is sent', async () => {
-  const asked = await choose('[[queues]]\nid = \n')
-  await vi.waitFor(() => expect(found('.field .error').textContent).toContain('The file is not valid TOML: line 2.'))
-  expect(asked).toEqual([])
+test('an invalid file shows the line and is not sent', async () => {
+  const requests = await choose('[[queues]]\nid = \n')
+  await vi.waitFor(() => expect(getElement('.field .error').textContent).toContain('The file is not valid TOML: line 2.'))
+  expect(requests).toEqual([])
 })

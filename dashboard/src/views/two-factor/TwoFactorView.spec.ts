@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 
 import { useReauthStore } from '@/stores/reauth'
 import { usePrincipalStore } from '@/stores/principal'
-import { found, mountApp, signInAs } from '@/testing/mount'
+import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { problemResponse, mockApi } from '@/testing/api'
 
 import TwoFactorView from './TwoFactorView.vue'
@@ -21,32 +21,32 @@ async function open(totp: 'off' | 'on' | 'required' | 'unavailable'): Promise<vo
 }
 
 async function press(text: string): Promise<void> {
-  found('button', text).click()
+  getElement('button', text).click()
   await flushPromises()
 }
 
 async function confirm(code: string, password: string): Promise<void> {
   for (const [name, value] of Object.entries({ code, password })) {
-    const field = found<HTMLInputElement>(`input[name=${name}]`)
+    const field = getElement<HTMLInputElement>(`input[name=${name}]`)
     field.value = value
     field.dispatchEvent(new Event('input'))
   }
-  found('form').dispatchEvent(new Event('submit'))
+  getElement('form').dispatchEvent(new Event('submit'))
   await flushPromises()
 }
 
-test('setup shows the secret and takes the first code with the password', async () => {
+test('setup shows the secret and verifies the first code', async () => {
   const account = { ...usePrincipalStore().account, operator: 'otto', role: 'operator', tenants: ['acme'], totp: 'on' }
-  const asked = mockApi({ 'POST /api/v1/sign-in/totp': SETUP, 'PUT /api/v1/sign-in/totp': { recovery_codes: CODES }, 'GET /api/v1/sign-in': account })
+  const requests = mockApi({ 'POST /api/v1/sign-in/totp': SETUP, 'PUT /api/v1/sign-in/totp': { recovery_codes: CODES }, 'GET /api/v1/sign-in': account })
   await open('off')
   await press('Set up two-factor authentication')
   expect(document.body.textContent).toContain('GEZD GNBV GY3T QOJQ')
-  expect(found<HTMLAnchorElement>('form a').href).toBe(SETUP.uri)
-  expect(found('svg.qr-code').getAttribute('viewBox')).toBe('-4 -4 29 29')
+  expect(getElement<HTMLAnchorElement>('form a').href).toBe(SETUP.uri)
+  expect(getElement('svg.qr-code').getAttribute('viewBox')).toBe('-4 -4 29 29')
   await confirm(' 123456 ', 'a long password')
-  expect(asked[1]?.body).toEqual({ code: '123456', password: 'a long password' })
+  expect(requests[1]?.body).toEqual({ code: '123456', password: 'a long password' })
   expect(document.body.textContent).toContain(CODES.join('\n'))
-  expect(found<HTMLAnchorElement>('a[download]').href).toContain(encodeURIComponent(CODES.join('\n')))
+  expect(getElement<HTMLAnchorElement>('a[download]').href).toContain(encodeURIComponent(CODES.join('\n')))
   await press('I’ve saved the codes')
   expect(document.body.textContent).not.toContain(CODES[0])
   expect(document.body.textContent).toContain('Two-factor authentication is on.')
@@ -58,20 +58,20 @@ test('a wrong code is shown at its field', async () => {
   await open('off')
   await press('Set up two-factor authentication')
   await confirm('000000', 'a long password')
-  expect(found('.field.wrong .error').textContent).toContain('Is not the current code')
+  expect(getElement('.field.invalid .error').textContent).toContain('Is not the current code')
   expect(document.querySelector('input[name=code]')).not.toBeNull()
 })
 
-test('required setup stands alone with a way to sign out', async () => {
+test('required setup shows only setup and sign-out', async () => {
   await open('required')
   expect(document.querySelector('main.two-factor-alone')).not.toBeNull()
   expect(document.body.textContent).toContain('is required for your account')
-  expect(found('button', 'Sign out')).toBeDefined()
+  expect(getElement('button', 'Sign out')).toBeDefined()
 })
 
 test('turning it off asks for the password again', async () => {
   let isProved = false
-  const asked = mockApi({ 'DELETE /api/v1/sign-in/totp': () => (isProved ? 204 : problemResponse(403, 'password_required')), 'GET /api/v1/sign-in': { operator: 'otto', role: 'operator', tenants: ['acme'], totp: 'off' } })
+  const requests = mockApi({ 'DELETE /api/v1/sign-in/totp': () => (isProved ? 204 : problemResponse(403, 'password_required')), 'GET /api/v1/sign-in': { operator: 'otto', role: 'operator', tenants: ['acme'], totp: 'off' } })
   await open('on')
   await press('Turn off')
   const proof = useReauthStore()
@@ -79,7 +79,7 @@ test('turning it off asks for the password again', async () => {
   isProved = true
   proof.pending?.(true)
   await flushPromises()
-  expect(asked.map(({ line }) => line)).toEqual(['DELETE /api/v1/sign-in/totp', 'DELETE /api/v1/sign-in/totp', 'GET /api/v1/sign-in'])
+  expect(requests.map(({ line }) => line)).toEqual(['DELETE /api/v1/sign-in/totp', 'DELETE /api/v1/sign-in/totp', 'GET /api/v1/sign-in'])
   expect(document.body.textContent).toContain('Two-factor authentication is off.')
 })
 

@@ -45,6 +45,14 @@ pub(crate) enum IfMatch {
 }
 
 impl IfMatch {
+    /// The revision that must be current; `None` for any.
+    pub(crate) const fn revision(self) -> Option<u64> {
+        match self {
+            Self::Any => None,
+            Self::Revision(revision) => Some(revision),
+        }
+    }
+
     /// Parses `If-Match`, which is required.
     pub(crate) fn of(headers: &HeaderMap) -> Result<Self, Problem> {
         let value = headers.get(header::IF_MATCH).ok_or(Problem::RevisionRequired)?;

@@ -14,7 +14,7 @@ use crate::body::Segments;
 use crate::codes::Code;
 use crate::problem::Problem;
 use crate::state::Admin;
-use crate::themes::{find_visible, publisher};
+use crate::themes::{find_visible, theme_versions};
 
 /// Download a theme version
 ///
@@ -32,12 +32,32 @@ pub(crate) async fn download_theme_version(
 ) -> Result<Response, Problem> {
     let theme = find_visible(&admin, &principal, &id).await?;
     let version: VersionId = version.parse().map_err(|_| Problem::NotFound(Code::AVersion))?;
-    let files = publisher(&admin)?.read(&theme.id, &version).await?;
+    let files = theme_versions(&admin)?.read(&theme.id, &version).await?;
+    archived(&theme.id, files).await
+}
+
+/// Download the active theme
+///
+/// Returns the files that gates use now as a ZIP archive that can be uploaded: those of the active version, or without any
+/// activation those that were copied into the folder.
+#[utoipa::path(get, path = "/themes/{theme}/download", tag = "themes",
+    params(("theme" = String, Path, description = "ID of the theme")),
+    responses(
+        (status = 200, description = "The archive", content_type = "application/zip", body = crate::themes::ZipArchive),
+        (status = 409, description = "Theme storage is not configured"),
+    ))]
+pub(crate) async fn download_live_theme(
+    State(admin): State<Admin>,
+    principal: Principal,
+    Segments(id): Segments<String>,
+) -> Result<Response, Problem> {
+    let theme = find_visible(&admin, &principal, &id).await?;
+    let files = theme_versions(&admin)?.live(&theme.id).await?.ok_or(Problem::NotFound(Code::ATheme))?;
     archived(&theme.id, files).await
 }
 
 /// Files as an archive to download.
-pub(super) async fn archived(theme: &ThemeId, files: ThemeFiles) -> Result<Response, Problem> {
+async fn archived(theme: &ThemeId, files: ThemeFiles) -> Result<Response, Problem> {
     let failed = |error: &dyn std::fmt::Display| Problem::ThemeStorageUnavailable(error.to_string());
     let packed = tokio::task::spawn_blocking(move || packed(&files)).await.map_err(|error| failed(&error))?;
     let packed = packed.map_err(|error| failed(&error))?;

@@ -10,7 +10,7 @@ use crate::problem::Problem;
 use crate::state::Admin;
 use crate::themes::all_visible;
 
-/// The states that a page is shown in.
+/// The states of a page.
 pub(super) const STATES: [VisitorState; 5] = [
     VisitorState::Waiting,
     VisitorState::Admitted,

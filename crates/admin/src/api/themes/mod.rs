@@ -1,9 +1,7 @@
-//! Themes: looked at, uploaded, published.
+//! Themes: versions, uploads, previews and activation.
 
-mod activate;
-mod deactivate;
+mod activation;
 mod download;
-mod download_live;
 mod list;
 mod preview;
 mod preview_draft;
@@ -24,10 +22,10 @@ pub(crate) fn routes() -> OpenApiRouter<Admin> {
         .routes(routes!(list::list_themes))
         .routes(routes!(versions::list_theme_versions, upload::upload_theme))
         .routes(routes!(download::download_theme_version))
-        .routes(routes!(activate::activate_theme_version))
+        .routes(routes!(activation::activate_theme_version))
         .routes(routes!(preview::preview_theme, preview_draft::preview_theme_draft))
-        .routes(routes!(download_live::download_live_theme))
-        .routes(routes!(deactivate::deactivate_theme))
+        .routes(routes!(download::download_live_theme))
+        .routes(routes!(activation::deactivate_theme))
         .routes(routes!(remove::remove_theme))
 }
 
@@ -38,8 +36,8 @@ pub(crate) struct ThemeVersionView {
     id: String,
     /// Upload time in seconds since 1970.
     at: u64,
-    /// The operator who uploaded it; `null` for files that were copied into the folder.
-    operator: Option<String>,
+    /// The operator who uploaded it.
+    operator: String,
     /// Number of files.
     files: u64,
     /// Total size in bytes.

@@ -51,11 +51,11 @@ pub(crate) async fn preview_theme_draft(
     Body(draft): Body<ThemeDraft, DRAFT_MAX>,
 ) -> Result<Json<ThemeDraftPreview>, Problem> {
     let ThemeDraft { templates, assets, states, language } = draft;
-    let sketch = DraftPreview { templates, assets: assets.into_iter().collect(), states, language };
-    let paths: HashSet<_> = sketch.templates.iter().map(|template| &template.path).collect();
-    if paths.len() < sketch.templates.len() {
+    let preview = DraftPreview { templates, assets: assets.into_iter().collect(), states, language };
+    let paths: HashSet<_> = preview.templates.iter().map(|template| &template.path).collect();
+    if paths.len() < preview.templates.len() {
         return Err(wrong("templates", Code::Duplicate));
     }
     let theme = find_visible(&admin, &principal, &id).await?;
-    render_preview(&admin, &theme, sketch).await.map(Json)
+    render_preview(&admin, &theme, preview).await.map(Json)
 }

@@ -13,7 +13,7 @@ use crate::audit::AuditEventBuilder;
 use crate::body::{Query, Segments, ValidateQuery};
 use crate::problem::Problem;
 use crate::state::Admin;
-use crate::themes::{OwnedTheme, ThemeUpload, Upload, ZipArchive, find_editable, publisher};
+use crate::themes::{OwnedTheme, ThemeUpload, Upload, ZipArchive, find_editable, theme_versions};
 
 /// The result of a validation.
 #[derive(Serialize, ToSchema)]
@@ -26,8 +26,8 @@ pub(crate) struct ThemeCheck {
 
 /// Upload a theme version
 ///
-/// Validates all pages in all states and languages and stores the files as the newest version. Visitors see it after
-/// activation. An invalid theme is rejected with file and line of each error. Limits: 16 MB as a ZIP archive or base64
+/// Validates all pages in all states and languages and stores the files as the newest version, which never changes.
+/// Visitors see it after activation, so uploads need no `If-Match`. An invalid theme is rejected with file and line of each error. Limits: 16 MB as a ZIP archive or base64
 /// (1 MB through a load balancer in front of a Lambda function), 64 MB unpacked, 1000 files, 2 MB per file, 256 KB per
 /// template. With `validate=true` nothing is stored.
 #[utoipa::path(post, path = "/themes/{theme}/versions", tag = "themes",
@@ -37,7 +37,7 @@ pub(crate) struct ThemeCheck {
     responses(
         (status = 200, description = "The theme is valid; nothing was stored", body = ThemeCheck),
         (status = 201, description = "The new version", body = ThemeVersionView),
-        (status = 409, description = "Someone else is changing the theme, or theme storage is not configured"),
+        (status = 409, description = "Theme storage is not configured"),
         (status = 422, description = "The theme is invalid; `errors` lists all problems, with file and line as `field`"),
     ))]
 pub(crate) async fn upload_theme(
@@ -50,19 +50,20 @@ pub(crate) async fn upload_theme(
     let theme = find_editable(&admin, &principal, &id).await?;
     let files = upload.files(&admin.unpacking).await?;
     let draft =
-        Draft::check_for(files, queues_of(&admin, &theme)).await.map_err(|faults| Problem::broken_theme(&faults))?;
+        Draft::check_for(files, queues_of(&admin, &theme)).await.map_err(|faults| Problem::theme_invalid(&faults))?;
     if validate {
         let bytes = draft.files().values().map(bytes::Bytes::len).sum();
         return Ok(Json(ThemeCheck { files: draft.files().len(), bytes }).into_response());
     }
     let now = admin.now().await?;
-    let version = publisher(&admin)?.create_version(&theme.id, &draft, &principal.operator.to_string(), now).await?;
+    let by = principal.operator.to_string();
+    let version = theme_versions(&admin)?.create(&theme.id, &draft, &by, now).await?;
     let event = AuditEventBuilder::of(&principal, "theme.upload").theme(&theme).with("version", version.id.to_string());
     event.with("files", version.files).with("bytes", version.bytes).log(&admin).await;
     Ok((StatusCode::CREATED, Json(ThemeVersionView::from(version))).into_response())
 }
 
-/// The queues that have the theme, or whose tenant has it.
+/// The queues that use the theme, or whose tenant owns it.
 fn queues_of(admin: &Admin, theme: &OwnedTheme) -> Vec<QueueId> {
     let mut queues = admin.directory.queues();
     let tenant = theme.tenant.as_ref().map(|tenant| &tenant.id);

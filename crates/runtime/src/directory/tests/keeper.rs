@@ -1,4 +1,4 @@
-//! A store that counts what it is asked, and that fails where it is told to.
+//! A settings store that counts calls and fails on request.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use vestibule_store_memory::MemoryStore;
 
 use crate::Directory;
 
-/// What a question takes in the store of the tests.
+/// Latency of a call.
 pub(super) const ANSWERS_AFTER: Duration = Duration::from_millis(20);
 
 pub(super) struct Keeper {
@@ -25,7 +25,7 @@ pub(super) struct Keeper {
     at_once: AtomicUsize,
     pub(super) most_at_once: AtomicUsize,
     away: AtomicBool,
-    /// Whether broken queues make no sense, rather than give no answer.
+    /// Whether broken queues are corrupt instead of unavailable.
     pub(super) corrupt: AtomicBool,
     broken: std::sync::Mutex<HashSet<QueueId>>,
 }
@@ -74,7 +74,7 @@ impl Keeper {
         };
     }
 
-    /// Looks into the index, and queues that were loaded.
+    /// Number of reads of the index, and of loaded queues.
     pub(super) fn asked(&self) -> (usize, usize) {
         (self.looks.load(Ordering::Relaxed), self.loads.load(Ordering::Relaxed))
     }

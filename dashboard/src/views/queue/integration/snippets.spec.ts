@@ -10,17 +10,17 @@ const block = (language: string) => squeezed(handover.match(new RegExp('```' + l
 const check = settings({ handover: { kind: 'check' } })
 const text = (id: string) => squeezed(snippets(check).find((snippet) => snippet.id === id)?.text ?? '')
 
-test('the configurations are those that the documentation explains', () => {
+test('the snippets match the documentation', () => {
   expect(text('caddy')).toBe(block('caddy'))
   expect(text('traefik')).toBe(block('yaml'))
 })
 
-test('nginx is received every header that says what is asked about', () => {
+test('nginx passes every header that the gate reads', () => {
   const lines = (text: string) => text.split(';').map((line) => squeezed(line.replace(/.*[{}]/s, ''))).toSorted()
   expect(lines(text('nginx'))).toEqual(lines(block('nginx')))
 })
 
-test('the load balancer gets the hosts and the queued paths of this queue', () => {
+test('load balancer rules use the queue’s hosts and paths', () => {
   const rules = [{ action: 'queue' as const, path: ['/shop/**', '/tickets'] }, { action: 'bypass' as const, path: ['/static/**'] }]
   const [alb] = snippets(settings({ handover: { kind: 'redirect', origin: 'https://tickets.example.com' }, rules }))
   expect(alb?.text).toContain('HostHeaderConfig: { Values: ["tickets.example.com"] }')
@@ -28,7 +28,7 @@ test('the load balancer gets the hosts and the queued paths of this queue', () =
   expect(alb?.text).not.toContain('static')
 })
 
-test('a site on another host takes the script from the gate', () => {
+test('a site on another host loads the script from the gate', () => {
   expect(keepalive(settings())).toBe('<script src="/_vestibule/keepalive.js" data-queue="acme-tour" defer></script>')
   const elsewhere = settings({ handover: { kind: 'redirect', origin: 'https://www.example.com' } })
   expect(keepalive(elsewhere)).toContain('src="https://tickets.example.com/_vestibule/keepalive.js"')
@@ -36,7 +36,7 @@ test('a site on another host takes the script from the gate', () => {
   expect(keepalive(same)).toContain('src="/_vestibule/keepalive.js"')
 })
 
-test('a queue of every host is received by an example', () => {
+test('a wildcard queue uses an example host', () => {
   expect(hostList(['*'])).toBe('tickets.example.com')
   expect(hostList(['*', 'shop.example.com', '*.example.org'])).toBe('shop.example.com, *.example.org')
   expect(exampleHost(['*'])).toBe('tickets.example.com')

@@ -1,6 +1,6 @@
 import type { QueueSettings } from '@/api/types'
 
-/** Something to put somewhere else, so that the queue stands in front of the site. */
+/** A configuration for another program. */
 export interface Snippet {
   id: 'nginx' | 'caddy' | 'traefik' | 'alb'
   text: string
@@ -8,17 +8,17 @@ export interface Snippet {
 
 type Site = Pick<QueueSettings, 'id' | 'hosts' | 'rules' | 'handover'>
 
-/** Most values that a condition of a load balancer's rule takes. */
+/** Maximum number of values in a condition of a load balancer rule. */
 const ALB_VALUES_MAX = 5
 
-/** The script that keeps an admitted visitor's place; from the host of the gate where the site is on another one. */
+/** The script tag that keeps sessions active; with the gate's host if the site has another host. */
 export function keepalive({ id, hosts, handover }: Site): string {
   const host = exampleHost(hosts)
   const isElsewhere = handover.kind === 'redirect' && hostOf(handover.origin) !== host
   return `<script src="${isElsewhere ? `https://${host}` : ''}/_vestibule/keepalive.js" data-queue="${id}" defer></script>`
 }
 
-/** What fits the handover of this queue. */
+/** The configurations for the queue's handover. */
 export function snippets(site: Site): Snippet[] {
   if (site.handover.kind === 'check') return [nginx(), caddy(site), traefik(site)]
   return site.handover.kind === 'redirect' ? [alb(site)] : []
@@ -106,7 +106,7 @@ function traefik({ id }: Site): Snippet {
   }
 }
 
-/** The rules of a listener where the site keeps its host: as the template has them for GateTakes=unpassed. */
+/** Listener rules for a site that keeps its host, as in template.yaml with GateTakes=unpassed. */
 function alb({ id, hosts, rules }: Site): Snippet {
   const hostList = hosts.slice(0, ALB_VALUES_MAX - 1).join(', ')
   const queued = rules.filter(({ action }) => action === 'queue').flatMap(({ path }) => path ?? [])
@@ -135,13 +135,13 @@ function quoted(list: string): string {
   return list.split(', ').map((value) => `"${value}"`).join(', ')
 }
 
-/** The hosts of a queue as a sentence names them: every host has no name of its own, so an example stands for it. */
+/** The hosts of a queue for a sentence, with an example instead of `*`. */
 export function hostList(hosts: readonly string[]): string {
   const withNames = hosts.filter((host) => host !== '*')
   return (withNames.length ? withNames : [exampleHost(hosts)]).join(', ')
 }
 
-/** A host of the queue that has a name; an example where it has none. */
+/** The first named host of the queue, or an example. */
 export function exampleHost(hosts: readonly string[]): string {
   return (hosts.find((host) => host !== '*') ?? 'tickets.example.com').replace(/^\*\./, 'www.')
 }

@@ -2,7 +2,7 @@ import { flushPromises, type VueWrapper } from '@vue/test-utils'
 import { afterEach, expect, test } from 'vitest'
 
 import { useStatsStore } from '@/stores/stats'
-import { found, mountApp, signInAs } from '@/testing/mount'
+import { getElement, mountApp, signInAs } from '@/testing/mount'
 import { settings, stats } from '@/testing/fixtures'
 import { problemResponse, mockApi, type ApiRequest } from '@/testing/api'
 
@@ -13,15 +13,15 @@ let panel: VueWrapper | undefined
 
 afterEach(() => panel?.unmount())
 
-/** The controls of a queue in front of which 1,200 people wait. */
+/** Mounts the controls of a queue with 1,200 waiting visitors. */
 async function controls(answers: Parameters<typeof mockApi>[0]): Promise<ApiRequest[]> {
   const now = stats({ waiting: 1200, active: 100 })
-  const asked = mockApi({ 'GET /api/v1/queues/acme-tour': settings(), 'GET /api/v1/queues/acme-tour/stats': now, ...answers })
+  const requests = mockApi({ 'GET /api/v1/queues/acme-tour': settings(), 'GET /api/v1/queues/acme-tour/stats': now, ...answers })
   signInAs()
   useStatsStore().setQueue(now)
   panel = mountApp(ControlsPanel, { settings: settings(), stats: now }, () => provideQueue(() => 'acme-tour'))
   await flushPromises()
-  return asked
+  return requests
 }
 
 async function type(label: string, value: string): Promise<void> {
@@ -31,21 +31,21 @@ async function type(label: string, value: string): Promise<void> {
   await flushPromises()
 }
 
-const changes = (asked: ApiRequest[]) => asked.filter(({ line }) => !line.startsWith('GET')).map(({ line, body, headers }) => [line, body, headers.get('x-vestibule-confirm')])
+const changes = (requests: ApiRequest[]) => requests.filter(({ line }) => !line.startsWith('GET')).map(({ line, body, headers }) => [line, body, headers.get('x-vestibule-confirm')])
 
-test('nothing is changed before it was said what it will do', async () => {
-  const asked = await controls({ 'PATCH /api/v1/queues/acme-tour/controls': settings({ quota: 150, revision: 8 }) })
+test('a dialog shows the effects before a change', async () => {
+  const requests = await controls({ 'PATCH /api/v1/queues/acme-tour/controls': settings({ quota: 150, revision: 8 }) })
   await type('Quota', '150')
-  expect(found('[role="dialog"]').textContent).toContain('Admits 50 visitors now, 150 active in total.')
-  expect(changes(asked)).toEqual([])
-  found<HTMLButtonElement>('[role="dialog"] button', 'Set quota to 150').closest('form')!.requestSubmit()
+  expect(getElement('[role="dialog"]').textContent).toContain('Admits 50 visitors now, 150 active in total.')
+  expect(changes(requests)).toEqual([])
+  getElement<HTMLButtonElement>('[role="dialog"] button', 'Set quota to 150').closest('form')!.requestSubmit()
   await flushPromises()
-  expect(changes(asked)).toEqual([['PATCH /api/v1/queues/acme-tour/controls', { quota: 150 }, null]])
+  expect(changes(requests)).toEqual([['PATCH /api/v1/queues/acme-tour/controls', { quota: 150 }, null]])
   expect(document.querySelector('[role="dialog"]')).toBeNull()
 })
 
-test('what is no number of people is refused before anything is asked', async () => {
-  const asked = await controls({})
+test('invalid numbers are rejected without a dialog', async () => {
+  const requests = await controls({})
   for (const wrong of ['-1', '1.5', 'many', '10000001', '']) {
     await type('Quota', wrong)
     expect(panel!.find('.error').text()).toBe('Enter a number from 0 to 10,000,000.')
@@ -54,37 +54,37 @@ test('what is no number of people is refused before anything is asked', async ()
   expect(panel!.find('.error').text()).toBe('Enter a number from 1 to 6,000,000, or leave the field empty.')
   await type('Admit visitors', 'all')
   expect(panel!.find('.error').text()).toBe('Enter a number from 1 to 100,000.')
-  expect(changes(asked)).toEqual([])
+  expect(changes(requests)).toEqual([])
   expect(document.querySelector('[role="dialog"]')).toBeNull()
 })
 
-test('a large release is shown once more in the words of the server, and done with its token', async () => {
+test('a large release is confirmed with the server’s token', async () => {
   const confirmation = { token: 'once', expires_in: 120, consequence: '200 visitors will be admitted now' }
-  const asked = await controls({
+  const requests = await controls({
     'POST /api/v1/queues/acme-tour/release': ({ headers }) =>
       headers.has('x-vestibule-confirm') ? { released: 200, complete: true } : problemResponse(428, 'confirmation_required', { confirmation }),
   })
   await type('Admit visitors', '200')
   const submit = async () => {
-    found<HTMLButtonElement>('[role="dialog"] button', 'Admit 200 visitors').closest('form')!.requestSubmit()
+    getElement<HTMLButtonElement>('[role="dialog"] button', 'Admit 200 visitors').closest('form')!.requestSubmit()
     await flushPromises()
   }
   await submit()
-  expect(found('[role="dialog"]').textContent).toContain('200 visitors will be admitted now.')
+  expect(getElement('[role="dialog"]').textContent).toContain('200 visitors will be admitted now.')
   await submit()
   const line = 'POST /api/v1/queues/acme-tour/release'
-  expect(changes(asked)).toEqual([[line, { count: 200 }, null], [line, { count: 200 }, 'once']])
+  expect(changes(requests)).toEqual([[line, { count: 200 }, null], [line, { count: 200 }, 'once']])
   expect(document.querySelector('[role="dialog"]')).toBeNull()
 })
 
 async function pause(): Promise<void> {
   await panel!.find('.mode:nth-child(2)').trigger('click')
   await flushPromises()
-  found<HTMLButtonElement>('[role="dialog"] button', 'Change to “Paused”').closest('form')!.requestSubmit()
+  getElement<HTMLButtonElement>('[role="dialog"] button', 'Change to “Paused”').closest('form')!.requestSubmit()
   await flushPromises()
 }
 
-test('a change of unknown outcome can be repeated once the values were read again', async () => {
+test('an unknown outcome rereads values before a retry', async () => {
   let reads = 0
   const read = () => (++reads === 2 ? problemResponse(503, 'store_unavailable') : settings())
   await controls({
@@ -92,29 +92,29 @@ test('a change of unknown outcome can be repeated once the values were read agai
     'PATCH /api/v1/queues/acme-tour/controls': problemResponse(504, 'outcome_unknown'),
   })
   await pause()
-  const dialog = () => found('[role="dialog"]').textContent
-  expect(found('[role="dialog"] [role="alert"]').textContent).toContain('may or may not have been applied')
+  const dialog = () => getElement('[role="dialog"]').textContent
+  expect(getElement('[role="dialog"] [role="alert"]').textContent).toContain('may or may not have been applied')
   expect(document.querySelector('[role="dialog"] button[type="submit"]')).toBeNull()
-  found<HTMLButtonElement>('[role="dialog"] button', 'Read current values').click()
+  getElement<HTMLButtonElement>('[role="dialog"] button', 'Read current values').click()
   await flushPromises()
   expect(dialog()).toContain('100 active, 1,200 waiting')
   expect(document.querySelector('[role="dialog"] button[type="submit"]')).not.toBeNull()
 })
 
-test('a release that is repeated has the same idempotency key', async () => {
-  const asked = await controls({ 'POST /api/v1/queues/acme-tour/release': problemResponse(504, 'outcome_unknown') })
+test('a retried release keeps its idempotency key', async () => {
+  const requests = await controls({ 'POST /api/v1/queues/acme-tour/release': problemResponse(504, 'outcome_unknown') })
   await type('Admit visitors', '5')
   for (let i = 0; i < 2; i++) {
-    found<HTMLButtonElement>('[role="dialog"] button', 'Admit 5 visitors').closest('form')!.requestSubmit()
+    getElement<HTMLButtonElement>('[role="dialog"] button', 'Admit 5 visitors').closest('form')!.requestSubmit()
     await flushPromises()
   }
-  const keys = asked.filter(({ line }) => line.startsWith('POST')).map(({ headers }) => headers.get('idempotency-key'))
+  const keys = requests.filter(({ line }) => line.startsWith('POST')).map(({ headers }) => headers.get('idempotency-key'))
   expect(keys).toHaveLength(2)
   expect(keys[0]).toMatch(/^[0-9a-f]{32}$/)
   expect(keys[1]).toBe(keys[0])
 })
 
-test('the mode that holds is no control', async () => {
+test('the current mode opens no dialog', async () => {
   await controls({})
   await panel!.find('.mode[aria-pressed="true"]').trigger('click')
   expect(document.querySelector('[role="dialog"]')).toBeNull()

@@ -12,7 +12,7 @@ const tiles = (wait_seconds: { p50: number; p90: number } | null) => plain(mount
 const drain = (changes: Parameters<typeof stats>[0]) =>
   plain(mountApp(DrainNotice, { stats: stats({ mode: 'draining', wait_seconds: null, ...changes }), settings: settings({ hold_ttl: 600 }) }).text())
 
-test('a wait whose ends are received alike is said once', () => {
+test('equal bounds of an estimate are shown once', () => {
   expect(tiles({ p50: 55, p90: 150 })).toContain('55 s up to 3 min')
   expect(tiles({ p50: 61, p90: 80 })).toMatch(/about 1 min(?! up)/)
   expect(tiles({ p50: 0, p90: 0 })).toContain('no wait')
@@ -20,7 +20,7 @@ test('a wait whose ends are received alike is said once', () => {
   expect(tiles({ p50: 61, p90: 80 })).toMatch(/etwa 1 min(?! bis)/)
 })
 
-test('a drain says how far it is and what ends it', () => {
+test('a drain shows its progress and end', () => {
   expect(drain({ waiting: 120, active: 1, drained_in_seconds: { p50: 300, p90: 310 } })).toMatch(
     /120 waiting, 1 active.*empty in about 5 min\..*closes 10 min later/,
   )

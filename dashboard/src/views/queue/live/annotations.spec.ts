@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import { locale } from '@/i18n'
 import type { AuditEvent } from '@/api/types'
 import { useStatsStore } from '@/stores/stats'
-import { found, mountApp } from '@/testing/mount'
+import { getElement, mountApp } from '@/testing/mount'
 import { stats } from '@/testing/fixtures'
 import { mockApi } from '@/testing/api'
 
@@ -17,7 +17,7 @@ const NOW = 1_790_000_000
 const entry = (at: number, more: Partial<AuditEvent>): AuditEvent => ({ id: `${at}-0`, at, action: 'queue.controls', operator: 'otto', request: 'r', changes: [], outcome: 'done', via: 'api', ...more })
 const quota = { field: 'quota', from: 100, to: 150 }
 
-test('a mark says who changed what, the oldest first', () => {
+test('annotations show who changed what, oldest first', () => {
   const annotations = annotationsOf([
     entry(30, { changes: [quota] }),
     entry(20, { action: 'queue.release' }),
@@ -31,13 +31,13 @@ test('a mark says who changed what, the oldest first', () => {
   ])
 })
 
-test('a mark is received in the language of the operator, and says what is not known', () => {
+test('annotations are translated and mark unknown outcomes', () => {
   locale.value = 'de'
   expect(annotationsOf([entry(1, { changes: [quota], outcome: 'unknown' })])[0]?.text).toMatch(/^otto: Quote 100 → 150 \(Ausgang unbekannt/)
 })
 
-test('changes of the span are listed below the chart', async () => {
-  const asked = mockApi({
+test('changes in the range are listed below the chart', async () => {
+  const requests = mockApi({
     'GET /api/v1/queues/acme-tour/history': { step_seconds: 60, columns: [], points: [] },
     'GET /api/v1/audit': ({ line }) => ({ events: line.includes('action=queue.') ? [entry(NOW - 60, { changes: [quota] }), entry(NOW - 90_000, { changes: [quota] })] : [], next: null }),
   })
@@ -45,7 +45,7 @@ test('changes of the span are listed below the chart', async () => {
   useStatsStore().setQueue(now)
   mountApp(HistoryChart, { stats: now })
   await flushPromises()
-  expect(asked.map(({ line }) => line)).toContain(`GET /api/v1/audit?queue=acme-tour&action=queue.&from=${NOW - 3600}&limit=200`)
-  expect(found('details summary').textContent).toBe('1 settings change')
-  expect(found('details li').textContent).toContain('otto: Quota 100 → 150')
+  expect(requests.map(({ line }) => line)).toContain(`GET /api/v1/audit?queue=acme-tour&action=queue.&from=${NOW - 3600}&limit=200`)
+  expect(getElement('details summary').textContent).toBe('1 settings change')
+  expect(getElement('details li').textContent).toContain('otto: Quota 100 → 150')
 })

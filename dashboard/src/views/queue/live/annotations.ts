@@ -4,29 +4,29 @@ import { fieldName } from '@/i18n/names'
 import { searchAudit } from '@/api/audit'
 import type { AuditEvent } from '@/api/types'
 
-/** A change of a queue's settings, as a mark on its history. */
+/** A settings change as a mark in the chart. */
 export interface Annotation {
   id: string
   /** In seconds since 1970. */
   at: number
-  /** Who changed what. */
+  /** Operator and changes. */
   text: string
 }
 
-/** Most entries of the audit log that are asked for, the newest first. */
+/** Maximum number of audit events that are loaded. */
 const ENTRIES_MAX = 200
-/** Fields that a mark names. */
+/** Maximum number of fields in a text. */
 const FIELDS_MAX = 3
-/** Actions that change how a queue runs. */
+/** Actions that are marked. */
 const ACTIONS = new Set(['queue.update', 'queue.controls', 'queue.drain', 'queue.release', 'queue.reset', 'settings.import'])
 
-/** The settings changes of a queue since a time, by its audit log. */
+/** Audit events with settings changes of a queue since a time. */
 export async function readChanges(queue: string, from: number): Promise<AuditEvent[]> {
   const [changes, imports] = await Promise.all(['queue.', 'settings.'].map((action) => searchAudit({ queue, action, from, limit: ENTRIES_MAX })))
   return [...(changes?.events ?? []), ...(imports?.events ?? [])]
 }
 
-/** Entries as annotations, the oldest first. A change whose outcome is not known says so. */
+/** Audit events as annotations, oldest first. Unknown outcomes are marked. */
 export function annotationsOf(entries: readonly AuditEvent[]): Annotation[] {
   return entries
     .filter(({ action }) => ACTIONS.has(action))

@@ -22,7 +22,7 @@ const visitors = (n: number) => t('count.visitors', { count: count(n) }, n)
 /** How many visitors an open queue would admit with this quota. */
 const admitted = ({ waiting, active }: Line, quota: number) => Math.min(waiting, Math.max(0, quota - active))
 
-/** What a change will do to the line, in sentences. */
+/** The effects of a change as sentences. */
 export function effects(control: Control, line: Line): string[] {
   switch (control.kind) {
     case 'mode':
@@ -75,13 +75,13 @@ function rateEffects(rate: number | null, line: Line): string[] {
   return [t('live.effects.rateLimits', { visitors: visitors(line.waiting), time: duration((line.waiting / rate) * 60) })]
 }
 
-function releaseEffects(wanted: number, line: Line): string[] {
-  const next = Math.min(wanted, line.waiting)
+function releaseEffects(requested: number, line: Line): string[] {
+  const next = Math.min(requested, line.waiting)
   if (next === 0) return [t('live.effects.lineEmpty')]
   const above = line.active + next - line.quota
   return [
     t('live.effects.admitsNow', { visitors: visitors(next), active: count(line.active + next) }),
-    ...(next < wanted ? [t('live.effects.fewer', { count: count(next) }, next)] : []),
+    ...(next < requested ? [t('live.effects.fewer', { count: count(next) }, next)] : []),
     ...(above > 0 ? [t('live.effects.aboveQuota', { count: count(above) })] : []),
   ]
 }
@@ -90,7 +90,7 @@ function currentWait({ waiting, wait_seconds }: Line): string[] {
   return wait_seconds ? [t('live.effects.currentWait', { count: count(waiting), wait: wait(wait_seconds.p50) }, waiting)] : []
 }
 
-/** Quota and rate only matter in a mode that admits visitors by the rules. */
+/** Quota and rate take effect only in modes that admit visitors. */
 function deferred({ mode }: Line): string {
   return t('live.effects.deferred', { mode: modeName(mode) })
 }
@@ -114,7 +114,7 @@ export function controlTexts(control: Control, released = 0): { title: string; a
   }
 }
 
-/** Whether a change keeps visitors out, or may admit more than the site is meant to serve. */
+/** Whether a change blocks visitors or may exceed the capacity of the site. */
 export function isDangerous(control: Control, line: Line): boolean {
   if (control.kind === 'mode') return control.mode === 'closed' || control.mode === 'bypass'
   if (control.kind === 'quota') return control.quota === 0 || control.quota > line.quota * 2

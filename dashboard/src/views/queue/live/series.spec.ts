@@ -7,27 +7,27 @@ import { series, withNow } from './series'
 const columns = ['at', 'waiting', 'active', 'quota', 'joined', 'admitted']
 const history = (points: (number | null)[][], step_seconds = 60) => ({ step_seconds, columns, points })
 
-test('a minute that is not received had nobody in it', () => {
+test('missing minutes count as zero', () => {
   const { at, waiting, quota } = series(history([[600, 5, 2, 10, 5, 2], [780, 7, 2, 20, 1, 1]]), 0, 900)
   expect(at).toEqual([600, 660, 720, 780, 840])
   expect(waiting).toEqual([5, 0, 0, 7, 0])
   expect(quota).toEqual([10, 10, 10, 20, 20])
 })
 
-test('nothing is drawn before the first point', () => {
+test('the series starts at its first point', () => {
   expect(series(history([]), 0, 900).at).toEqual([])
   expect(series(history([[780, 7, 2, 20, null, null]]), 0, 830).at).toEqual([780])
 })
 
-test('what is not known stays unknown', () => {
+test('unknown values stay null', () => {
   expect(series(history([[780, 7, 2, 20, null, null]]), 0, 830).joined).toEqual([null])
 })
 
-test('admissions are received by the minute, whatever the step', () => {
+test('admissions are per minute for every step', () => {
   expect(series(history([[600, 5, 2, 10, 50, 25]], 300), 0, 700).admitted).toEqual([5])
 })
 
-test('the numbers of this moment are the last point, unless they are older', () => {
+test('current stats are the last point unless older', () => {
   const known = series(history([[600, 5, 2, 10, 5, 2]]), 0, 650)
   expect(withNow(known, stats({ at: 630, waiting: 9 })).waiting).toEqual([5, 9])
   expect(withNow(known, stats({ at: 600, waiting: 9 })).waiting).toEqual([5])

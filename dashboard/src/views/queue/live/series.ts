@@ -1,6 +1,6 @@
 import type { QueueHistory, QueueStats } from '@/api/types'
 
-/** Columns of a chart, of the same length; `null` where a number is not known. */
+/** Columns of a chart with the same length; `null` for unknown values. */
 export interface Series {
   at: number[]
   waiting: (number | null)[]
@@ -12,16 +12,16 @@ export interface Series {
   step: number
 }
 
-/** A history as columns. A step without a point had nobody in it: it gets one, so that no line is drawn through it. */
+/** A history as columns. Steps without a point had no visitors and become zeros. */
 export function series({ points, step_seconds: step }: QueueHistory, from: number, now: number): Series {
-  const received = new Map(points.map((point) => [Math.floor((point[0] ?? 0) / step), point]))
+  const byStep = new Map(points.map((point) => [Math.floor((point[0] ?? 0) / step), point]))
   const first = points[0]?.[0]
   const rows: (readonly (number | null)[])[] = []
-  // Before the first point nothing is known: the queue may not have been there.
-  const begin = first === undefined || first === null ? Infinity : Math.floor(Math.max(from, first) / step)
+  // The series starts at the first point: the queue may not have existed before.
+  const firstStep = first === undefined || first === null ? Infinity : Math.floor(Math.max(from, first) / step)
   let quota: number | null = null
-  for (let index = begin; index * step < now; index += 1) {
-    const point = received.get(index)
+  for (let index = firstStep; index * step < now; index += 1) {
+    const point = byStep.get(index)
     quota = point?.[3] ?? quota
     rows.push(point ?? [index * step, 0, 0, quota, 0, 0])
   }
@@ -37,7 +37,7 @@ export function series({ points, step_seconds: step }: QueueHistory, from: numbe
   }
 }
 
-/** With the numbers of this moment as the last point. */
+/** The series with the current stats as the last point. */
 export function withNow(series: Series, stats: QueueStats): Series {
   if (stats.at <= (series.at.at(-1) ?? Infinity)) return series
   return {

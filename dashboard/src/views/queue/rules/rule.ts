@@ -1,6 +1,6 @@
 import type { Rule } from '@/api/types'
 
-/** A rule without what is empty: an empty condition is none. */
+/** A rule without its empty conditions. */
 export function tidy({ action, path, method, header, cookie, source }: Rule): Rule {
   return {
     action,
@@ -12,7 +12,7 @@ export function tidy({ action, path, method, header, cookie, source }: Rule): Ru
   }
 }
 
-/** The rules with one of them moved to another place. */
+/** The rules with one of them moved. */
 export function moved(rules: readonly Rule[], from: number, to: number): Rule[] {
   const rest = rules.filter((_, index) => index !== from)
   const rule = rules[from]

@@ -23,18 +23,18 @@ async function open(hosts: string[], statsStore: Parameters<typeof stats>[0]): P
   await flushPromises()
 }
 
-test('every step leads to where it is done', async () => {
+test('every step links to its page', async () => {
   await open(['*.example.com', 'tickets.example.com'], { mode: 'paused', waiting: 0, active: 0, joined_per_minute: 0 })
   expect(links()).toEqual(['/queues/acme-tour/integration', 'https://tickets.example.com/', '/queues/acme-tour/rules', '/queues/acme-tour', '/queues/acme-tour'])
   expect(done()).toEqual([false, false, false, false, false])
 })
 
-test('visitors and the mode show what is done', async () => {
+test('visitors and mode mark steps as done', async () => {
   await open(['tickets.example.com'], { mode: 'open', waiting: 3 })
   expect(done()).toEqual([true, true, false, false, true])
 })
 
-test('a wildcard alone makes no address', async () => {
+test('a wildcard host has no link', async () => {
   await open(['*'], { mode: 'paused' })
   expect(links()).toHaveLength(4)
 })

@@ -1,0 +1,53 @@
+import type { Page } from '@playwright/test'
+
+import { addVisitors } from './visitors.ts'
+import { OPERATOR, VIEWER, type Backoffice } from './backoffice.ts'
+
+/** Paths of all pages by the names of their screenshots. */
+export const PAGES: Record<string, string> = {
+  overview: '/',
+  queue: '/queues/acme-tour',
+  'queue-settings': '/queues/acme-tour/settings',
+  'queue-rules': '/queues/acme-tour/rules',
+  'queue-visitors': '/queues/acme-tour/sessions',
+  'queue-log': '/queues/acme-tour/log',
+  'queue-integration': '/queues/acme-tour/integration',
+  'queue-setup': '/queues/acme-tour/setup',
+  'new-queue': '/queues/new',
+  themes: '/themes',
+  tenants: '/tenants',
+  operators: '/operators',
+  'two-factor': '/two-factor',
+  tokens: '/tokens',
+  audit: '/audit',
+  transfer: '/transfer',
+  'not-found': '/nothing/here',
+}
+
+/** Fills a backoffice with tenants, queues in every mode, waiting visitors and a log. */
+export async function seed(backoffice: Backoffice): Promise<void> {
+  const { api } = backoffice
+  await api.tenant('acme', 'Acme Live')
+  await api.tenant('northern', 'Northern Lights')
+  await api.tenant('coral', 'Coral Sound')
+  const rules = [{ action: 'bypass' as const, path: ['/static/**', '/favicon.ico'] }, { action: 'queue' as const, path: ['/shop/**'], method: ['GET'] }]
+  await api.queue({ id: 'acme-tour', name: 'World tour 2027', quota: 20, rules })
+  await api.queue({ id: 'northern-winter', name: 'Winter festival', tenant: 'northern', quota: 0 })
+  await api.queue({ id: 'northern-presale', name: 'Presale', tenant: 'northern', mode: 'paused', quota: 200 })
+  await api.queue({ id: 'coral-club', name: 'Club night', tenant: 'coral', mode: 'closed' })
+  await api.queue({ id: 'coral-free', name: 'Free concert', tenant: 'coral', mode: 'bypass' })
+  await api.operator(OPERATOR, 'operator')
+  await api.operator(VIEWER, 'viewer')
+  await api.call('POST', '/tokens', { name: 'deploy script', role: 'operator', expires_in: 2_592_000, tenants: ['acme'] })
+  await addVisitors(backoffice, 'acme-tour', 60)
+  await addVisitors(backoffice, 'northern-winter', 15)
+  await addVisitors(backoffice, 'northern-presale', 25)
+  await api.call('PATCH', '/queues/acme-tour/controls', { admissions_per_minute: 120 })
+}
+
+/** Waits until a page has loaded its data. */
+export async function waitUntilLoaded(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.waitForLoadState('load')
+  await page.waitForTimeout(1_200)
+}

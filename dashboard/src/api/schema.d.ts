@@ -699,7 +699,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a theme
-         * @description Removes the theme permanently with all its versions. Fails while a queue uses it. Needs a confirmation.
+         * @description Removes the theme permanently with all its versions, and files that were copied into the folder. Fails while a queue uses it. Needs a confirmation.
          */
         delete: operations["remove_theme"];
         options?: never;
@@ -718,9 +718,9 @@ export interface paths {
         put?: never;
         /**
          * Deactivate a theme
-         * @description Visitors of its queues see the theme `default` or the built-in page within seconds. Versions are kept; files that
-         *     were copied into the folder become a version. Needs no confirmation, because activating a version undoes it. Has no
-         *     effect on an inactive theme.
+         * @description Visitors of its queues see the theme `default` or the built-in page within seconds. Versions are kept, and so are
+         *     files that were copied into the folder, which visitors do not see either. Needs no confirmation, because activating a
+         *     version undoes it. Has no effect on an inactive theme.
          */
         post: operations["deactivate_theme"];
         delete?: never;
@@ -738,8 +738,8 @@ export interface paths {
         };
         /**
          * Download the active theme
-         * @description Returns the files that gates use now, whether activated here or copied into the folder, as a ZIP archive that can be
-         *     uploaded.
+         * @description Returns the files that gates use now as a ZIP archive that can be uploaded: those of the active version, or without any
+         *     activation those that were copied into the folder.
          */
         get: operations["download_live_theme"];
         put?: never;
@@ -786,15 +786,15 @@ export interface paths {
         };
         /**
          * List theme versions
-         * @description Returns the versions, newest first. The last 50 and the active version are kept. Files that were copied into the
-         *     folder become a version with the first upload.
+         * @description Returns the versions, newest first. The last 50 and the active version are kept. Uploads add versions and do not
+         *     change the revision.
          */
         get: operations["list_theme_versions"];
         put?: never;
         /**
          * Upload a theme version
-         * @description Validates all pages in all states and languages and stores the files as the newest version. Visitors see it after
-         *     activation. An invalid theme is rejected with file and line of each error. Limits: 16 MB as a ZIP archive or base64
+         * @description Validates all pages in all states and languages and stores the files as the newest version, which never changes.
+         *     Visitors see it after activation, so uploads need no `If-Match`. An invalid theme is rejected with file and line of each error. Limits: 16 MB as a ZIP archive or base64
          *     (1 MB through a load balancer in front of a Lambda function), 64 MB unpacked, 1000 files, 2 MB per file, 256 KB per
          *     template. With `validate=true` nothing is stored.
          */
@@ -817,7 +817,8 @@ export interface paths {
         /**
          * Activate a theme version
          * @description Validates a version, the newest or an older one, and shows it to visitors within seconds. Needs no confirmation,
-         *     because activating the previous version undoes it.
+         *     because activating the previous version undoes it. If the theme was activated or deactivated since the revision in
+         *     `If-Match`, nothing is changed.
          */
         post: operations["activate_theme_version"];
         delete?: never;
@@ -942,7 +943,7 @@ export interface components {
             request: string;
             /**
              * Format: int64
-             * @description Revision of the queue settings after the change.
+             * @description Revision of the queue settings, or of the theme, after the change.
              */
             revision?: number | null;
             /** @description Another affected object: a session, operator, token or theme. */
@@ -1285,7 +1286,7 @@ export interface components {
             code: components["schemas"]["ErrorCode"];
             /** @description What to confirm, for the code `confirmation_required`. */
             confirmation?: components["schemas"]["Confirmation"];
-            /** @description The current settings, for the code `revision_conflict`. */
+            /** @description The current settings of a queue, for the code `revision_conflict`. */
             conflict?: components["schemas"]["RevisionConflict"];
             /** @description What happened and what to do, in English. */
             detail: string;
@@ -1975,11 +1976,17 @@ export interface components {
             id: string;
             /** @description Whether the version is active. */
             live: boolean;
-            /** @description The operator who uploaded it; `null` for files that were copied into the folder. */
-            operator?: string | null;
+            /** @description The operator who uploaded it. */
+            operator: string;
         };
         /** @description The versions of a theme. */
         ThemeVersions: {
+            /**
+             * Format: int64
+             * @description Revision of the theme, for `If-Match`: it grows with every activation and deactivation. While it is 0, visitors see
+             *     the files that were copied into the folder, if any.
+             */
+            revision: number;
             /** @description The versions, newest first. */
             versions: components["schemas"]["ThemeVersionView"][];
         };
@@ -2174,8 +2181,26 @@ export interface components {
         ZipArchive: string;
     };
     responses: {
+        /** @description Changed by someone else */
+        ChangedBySomeoneElse: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
         /** @description Confirmation required */
         ConfirmationRequired: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemDetails"];
+            };
+        };
+        /** @description `If-Match` is missing */
+        IfMatchIsMissing: {
             headers: {
                 [name: string]: unknown;
             };
@@ -2203,15 +2228,6 @@ export interface components {
         };
         /** @description Someone else is changing it */
         SomeoneElseIsChangingIt: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ProblemDetails"];
-            };
-        };
-        /** @description Someone else is changing the theme, or theme storage is not configured */
-        SomeoneElseIsChangingTheTheme: {
             headers: {
                 [name: string]: unknown;
             };
@@ -2248,6 +2264,8 @@ export interface components {
         };
     };
     parameters: {
+        /** @description The `ETag` of the versions, or `*` for any */
+        HeaderIfMatch: string;
         /** @description The confirmation token of the first response */
         HeaderXVestibuleConfirm: string | null;
         /** @description Name of the operator */
@@ -2705,24 +2723,8 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
-            /** @description Changed by someone else */
-            412: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
-            /** @description `If-Match` is missing */
-            428: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
+            412: components["responses"]["ChangedBySomeoneElse"];
+            428: components["responses"]["IfMatchIsMissing"];
             default: components["responses"]["Problem"];
         };
     };
@@ -3682,7 +3684,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Queues use the theme, someone else is changing it, or theme storage is not configured */
+            /** @description Queues use the theme, or theme storage is not configured */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3698,7 +3700,10 @@ export interface operations {
     deactivate_theme: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The `ETag` of the versions, or `*` for any */
+                "If-Match": components["parameters"]["HeaderIfMatch"];
+            };
             path: {
                 /** @description ID of the theme */
                 theme: components["parameters"]["PathTheme"];
@@ -3710,20 +3715,14 @@ export interface operations {
             /** @description Deactivated */
             204: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            409: components["responses"]["SomeoneElseIsChangingTheTheme"];
-            /** @description The files in the folder cannot be stored as a version; `errors` lists all problems */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDetails"];
-                };
-            };
+            409: components["responses"]["ThemeStorageIsNotConfigured"];
+            412: components["responses"]["ChangedBySomeoneElse"];
+            428: components["responses"]["IfMatchIsMissing"];
             default: components["responses"]["Problem"];
         };
     };
@@ -3845,6 +3844,7 @@ export interface operations {
             /** @description The versions */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3893,7 +3893,7 @@ export interface operations {
                     "application/json": components["schemas"]["ThemeVersionView"];
                 };
             };
-            409: components["responses"]["SomeoneElseIsChangingTheTheme"];
+            409: components["responses"]["ThemeStorageIsNotConfigured"];
             /** @description The theme is invalid; `errors` lists all problems, with file and line as `field` */
             422: {
                 headers: {
@@ -3909,7 +3909,10 @@ export interface operations {
     activate_theme_version: {
         parameters: {
             query?: never;
-            header?: never;
+            header: {
+                /** @description The `ETag` of the versions, or `*` for any */
+                "If-Match": components["parameters"]["HeaderIfMatch"];
+            };
             path: {
                 /** @description ID of the theme */
                 theme: components["parameters"]["PathTheme"];
@@ -3923,13 +3926,15 @@ export interface operations {
             /** @description The active version */
             200: {
                 headers: {
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ThemeVersionView"];
                 };
             };
-            409: components["responses"]["SomeoneElseIsChangingTheTheme"];
+            409: components["responses"]["ThemeStorageIsNotConfigured"];
+            412: components["responses"]["ChangedBySomeoneElse"];
             /** @description The version is no longer valid; `errors` lists all problems */
             422: {
                 headers: {
@@ -3939,6 +3944,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDetails"];
                 };
             };
+            428: components["responses"]["IfMatchIsMissing"];
             default: components["responses"]["Problem"];
         };
     };
